@@ -6,13 +6,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
+from tests.clock import Clock
 from tests.db.listening import listening
 from tests.http.serving import until
 from tracker.access import api_keys
 from tracker.access.api_keys import ApiKey, ApiKeys
 from tracker.clock import now
-from tracker.db import keys
+from tracker.db import keys, trusted_memory
+from tracker.db.trusted_memory import REFRESH_SECONDS, TRUST_SECONDS
 from tracker.errors import Forbidden, NotFound, Unauthorized
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -103,13 +108,67 @@ async def test_a_key_is_known_to_a_process_that_hears_of_changes_until_it_is_rev
             await other.api_keys.authenticate(secret)
         assert len(asked) == 2
         await services.api_keys.revoke(key.id)
-        await until(lambda: other.api_keys.valid.get(keys.api_key(asked[0])) is None)
+        await until(lambda: keys.api_key(asked[0]) not in other.api_keys.valid._entries)
         with pytest.raises(Unauthorized, match="revoked"):
             await other.api_keys.authenticate(secret)
     for _ in range(2):
         with pytest.raises(Unauthorized, match="revoked"):
             await other.api_keys.authenticate(secret)
     await other.close()
+
+
+@pytest.mark.parametrize("seconds", [0.02, 1.0])
+async def test_a_revocation_that_cannot_be_published_holds_everywhere_within_two_seconds(
+    services: Services, seconds: float
+) -> None:
+    key, secret = await services.api_keys.create(new_id(), "k")
+    other = Services(services.settings)
+    nowhere: Redis = Redis(host="127.0.0.1", port=1, retry=Retry(NoBackoff(), 0))
+    stores = services.database, services.look_up_database, nowhere
+    mute = ApiKeys(*stores, services.invitations)
+    async with listening(other.changes):
+        for _ in range(2):  # the first stores that the key is in use
+            await other.api_keys.authenticate(secret)
+        await mute.revoke(key.id)
+        assert (await other.api_keys.authenticate(secret)).id == key.id
+        with pytest.raises(Unauthorized, match="revoked"):
+            async with asyncio.timeout(5):
+                while True:
+                    await other.api_keys.authenticate(secret)
+                    await asyncio.sleep(seconds)
+    await nowhere.aclose()
+    await other.close()
+
+
+async def test_a_key_in_steady_use_waits_for_no_look_up(
+    services: Services, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, secret = await services.api_keys.create(new_id(), "k")
+    looking, look = asyncio.Event(), asyncio.Event()
+    find = ApiKeys._find
+
+    async def slow(self: ApiKeys, digest: bytes) -> ApiKey:
+        looking.set()
+        await look.wait()
+        return await find(self, digest)
+
+    monkeypatch.setattr(trusted_memory, "monotonic", clock)
+    async with listening(services.changes):
+        for _ in range(2):
+            await services.api_keys.authenticate(secret)
+        monkeypatch.setattr(ApiKeys, "_find", slow)
+        clock.seconds = REFRESH_SECONDS
+        await services.api_keys.authenticate(secret)
+        await asyncio.wait_for(looking.wait(), 10)
+        clock.seconds = TRUST_SECONDS - 0.001
+        await services.api_keys.authenticate(secret)
+        look.set()
+        await until(lambda: not services.api_keys.valid._refreshing)
+        look.clear()
+        clock.seconds += 1.0
+        await services.api_keys.authenticate(secret)
+        look.set()
+        await until(lambda: not services.api_keys.valid._refreshing)
 
 
 async def test_an_unknown_key_cannot_be_revoked(services: Services) -> None:

@@ -1,50 +1,134 @@
-"""A memory that is trusted while changes are heard."""
+"""A memory that is trusted while changes are heard, and for a short time."""
 
 import pytest
+from pymongo.errors import NetworkTimeout
 
-from tracker.db import memory as bounded
-from tracker.db.trusted_memory import TrustedMemory
+from tests.clock import Clock
+from tests.http.serving import until
+from tracker.db import trusted_memory
+from tracker.db.trusted_memory import REFRESH_SECONDS, TRUST_SECONDS, TrustedMemory
+from tracker.errors import Unauthorized
+
+
+class Source:
+    """What is stored, and how often it was read."""
+
+    def __init__(self) -> None:
+        self.value = "value"
+        self.reads = 0
+        self.error: Exception | None = None
+
+    async def read(self) -> str:
+        self.reads += 1
+        if self.error is not None:
+            raise self.error
+        return self.value
 
 
 @pytest.fixture
-def memory() -> TrustedMemory[str]:
+def memory(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> TrustedMemory[str]:
+    monkeypatch.setattr(trusted_memory, "monotonic", clock)
     made: TrustedMemory[str] = TrustedMemory(2)
     made.verified = True
     return made
 
 
-def test_what_was_read_is_known_until_its_name_is_forgotten(memory: TrustedMemory[str]) -> None:
-    memory.put("one", "value", memory.generation)
-    memory.put("other", "another", memory.generation)
-    assert (memory.get("one"), memory.get("other")) == ("value", "another")
-    memory.forget("one")
-    assert (memory.get("one"), memory.get("other")) == (None, "another")
+@pytest.fixture
+def source() -> Source:
+    return Source()
 
 
-def test_what_was_read_before_something_was_forgotten_is_not_kept(
-    memory: TrustedMemory[str],
+async def test_what_was_read_is_known_until_its_name_is_forgotten(
+    memory: TrustedMemory[str], source: Source
 ) -> None:
-    before = memory.generation
+    for _ in range(3):
+        assert await memory.get("one", source.read) == "value"
+    memory.forget("other")
+    assert (await memory.get("one", source.read), source.reads) == ("value", 1)
     memory.forget("one")
-    memory.put("one", "old", before)
-    assert memory.get("one") is None
+    assert (await memory.get("one", source.read), source.reads) == ("value", 2)
 
 
-def test_nothing_is_trusted_while_changes_are_not_heard(memory: TrustedMemory[str]) -> None:
-    memory.put("one", "value", memory.generation)
+async def test_what_was_read_before_something_was_forgotten_is_not_kept(
+    memory: TrustedMemory[str], source: Source
+) -> None:
+    async def read() -> str:
+        memory.forget("one")
+        return "old"
+
+    assert await memory.get("one", read) == "old"
+    assert await memory.get("one", source.read) == "value"
+
+
+async def test_nothing_is_trusted_while_changes_are_not_heard(
+    memory: TrustedMemory[str], source: Source
+) -> None:
+    await memory.get("one", source.read)
     memory.verified = False
-    assert memory.get("one") is None
-    memory.put("one", "value", memory.generation)
-    assert memory.get("one") is None
+    for reads in (2, 3):
+        await memory.get("one", source.read)
+        assert source.reads == reads
 
 
-def test_trust_ends(memory: TrustedMemory[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "MEMORY_SECONDS", 0.0)
-    memory.put("one", "value", memory.generation)
-    assert memory.get("one") is None
+async def test_trust_ends_two_seconds_after_reading_has_begun(
+    memory: TrustedMemory[str], source: Source, clock: Clock
+) -> None:
+    async def read() -> str:
+        clock.seconds += 0.5
+        return "value"
+
+    assert TRUST_SECONDS == 2.0
+    await memory.get("one", read)
+    clock.seconds = 1.0
+    await memory.get("one", source.read)
+    assert source.reads == 0
+    clock.seconds = 2.0
+    await memory.get("one", source.read)
+    assert source.reads == 1
 
 
-def test_the_oldest_goes_first(memory: TrustedMemory[str]) -> None:
+async def test_a_value_in_use_is_read_again_before_anybody_waits_for_it(
+    memory: TrustedMemory[str], source: Source, clock: Clock
+) -> None:
+    await memory.get("one", source.read)
+    source.value, clock.seconds = "new", REFRESH_SECONDS
+    assert [await memory.get("one", source.read) for _ in range(2)] == ["value", "value"]
+    await until(lambda: not memory._refreshing)
+    assert (await memory.get("one", source.read), source.reads) == ("new", 2)
+    clock.seconds += REFRESH_SECONDS - 0.01
+    assert (await memory.get("one", source.read), source.reads) == ("new", 2)
+
+
+async def test_what_is_gone_when_it_is_read_again_is_forgotten(
+    memory: TrustedMemory[str], source: Source, clock: Clock
+) -> None:
+    await memory.get("one", source.read)
+    source.error, clock.seconds = Unauthorized("revoked"), REFRESH_SECONDS
+    await memory.get("one", source.read)
+    await until(lambda: not memory._refreshing)
+    with pytest.raises(Unauthorized):
+        await memory.get("one", source.read)
+
+
+async def test_what_cannot_be_read_again_is_trusted_until_its_time_is_over(
+    memory: TrustedMemory[str], source: Source, clock: Clock
+) -> None:
+    await memory.get("one", source.read)
+    source.error, clock.seconds = NetworkTimeout("slow"), REFRESH_SECONDS
+    await memory.get("one", source.read)
+    await until(lambda: not memory._refreshing)
+    assert await memory.get("one", source.read) == "value"
+    await until(lambda: not memory._refreshing)
+    clock.seconds = TRUST_SECONDS
+    with pytest.raises(NetworkTimeout):
+        await memory.get("one", source.read)
+
+
+async def test_the_oldest_goes_first(memory: TrustedMemory[str], source: Source) -> None:
     for name in ("1", "2", "3"):
-        memory.put(name, "value", memory.generation)
-    assert [memory.get(name) for name in ("1", "2", "3")] == [None, "value", "value"]
+        await memory.get(name, source.read)
+    for name in ("3", "2"):
+        await memory.get(name, source.read)
+    assert source.reads == 3
+    await memory.get("1", source.read)
+    assert source.reads == 4
