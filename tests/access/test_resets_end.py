@@ -92,7 +92,7 @@ async def switches_the_second_factor_on(scene: Scene) -> None:
 
 async def switches_the_second_factor_off(scene: Scene) -> None:
     await have_totp(scene.services, scene.person.id)
-    await scene.services.own_second_factor.switch_off(await scene.holder(), PASSWORD)
+    await scene.services.own_second_factor.switch_off(await scene.holder(), PASSWORD, totp_code())
 
 
 @pytest.mark.parametrize("without_totp", [False, True])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.client import Client, Response
 from tests.api.conftest import Logged
-from tests.api.person import PASSWORD, create_person
+from tests.api.person import PASSWORD, create_person, have_totp, totp_code
 from tests.api.test_session import FROM_CONSOLE, secret_in
 from tests.api.test_session_attacks import CROSS_SITE
 from tracker.access.accounts import Account
@@ -74,6 +74,31 @@ async def test_a_person_who_exists_is_asked_for_their_password(
     assert (wrong.status, wrong.error) == (401, "e-mail or password: wrong")
     assert "Set-Cookie" not in wrong.headers
     assert (await join(client, token)).status == 200
+
+
+async def test_an_invitation_tells_nothing_of_a_second_factor_before_the_password(
+    services: Services, client: Client, account: Account
+) -> None:
+    emails = ("grace@example.com", "marie@example.com")
+    people = [await create_person(services, email, PASSWORD) for email in emails]
+    await have_totp(services, people[0].id)
+    tokens = [await invited(services, account, email) for email in emails]
+    with_totp, without = [(await preview(client, token)).json() for token in tokens]
+    assert with_totp == without | {"email": emails[0]}
+    assert (with_totp["has_password"], with_totp["needs_code"]) == (True, False)
+    # Without the password a code tells nothing either.
+    for code in ({}, {"code": "000000x"}, {"code": totp_code()}):
+        answers = [
+            await join(client, token, password="a wrong password", **code) for token in tokens
+        ]
+        assert {(one.status, one.body, one.headers["X-Error-Code"]) for one in answers} == {
+            (401, b'{"error":"e-mail or password: wrong"}', "unauthorized"),
+        }
+    asked = await join(client, tokens[0])
+    assert (asked.status, asked.error) == (401, "code: required")
+    assert asked.headers["X-Error-Code"] == "code_required"
+    assert (await join(client, tokens[0], code=totp_code())).status == 200
+    assert (await join(client, tokens[1])).status == 200
 
 
 async def test_a_password_reset_signs_in_with_the_new_password(

@@ -99,6 +99,7 @@ async def visit(world: World, endpoint: Endpoint) -> Visit:
         fields = {"code": totp_code()}
     if endpoint.path.endswith("/disable"):
         await have_totp(world.services, person_id)
+        fields = {**fields, "code": totp_code()} if fields else None
     if fields == {}:
         fields["accountId"] = str(world.account.id)
     body = b"" if fields is None else orjson.dumps(fields)

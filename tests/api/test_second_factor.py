@@ -1,5 +1,7 @@
 """People switch their second factor on and off, sign in with it, and change their name."""
 
+from typing import Any
+
 import orjson
 import pyotp
 import pytest
@@ -12,6 +14,7 @@ from tests.api.test_session import FROM_CONSOLE, secret_in
 from tracker.access.accounts import Account
 from tracker.access.audit import AuditFilter
 from tracker.access.roles import Role
+from tracker.access.sign_in_limit import FOR_EMAIL
 from tracker.service.services import Services
 
 TOTP = "/api/session/totp"
@@ -49,12 +52,14 @@ async def test_a_second_factor_is_switched_on_used_and_switched_off(
         assert "Set-Cookie" not in refused.headers
     assert (await sign_in(client, person, codes[3].upper())).json()["person"]["totp"] is True
     assert (await sign_in(client, person, codes[3])).status == 401
-    off = await person.send("POST", f"{TOTP}/disable", {"password": PASSWORD})
+    off = await person.send("POST", f"{TOTP}/disable", {"password": PASSWORD, "code": codes[4]})
     assert (off.status, off.json()["person"]["totp"]) == (200, False)
     assert (await person.send("GET", "/api/session")).status == 401
     assert (await sign_in(client, person, None)).status == 200
     actions = [one for one in await audited(services, account) if one != "session.signed_in"]
-    assert actions == ["totp.enabled", "recovery_code.used", "totp.disabled"]
+    assert actions == [
+        *("totp.enabled", "recovery_code.used", "recovery_code.used", "totp.disabled"),
+    ]
     for name in await services.database.list_collection_names():
         stored = str(await services.database[name].find().to_list(None))
         assert not any(one in stored for one in (secret, *codes)), name
@@ -85,7 +90,10 @@ async def test_a_code_that_was_seen_does_not_sign_in_again(
     [
         ("POST", TOTP, {"password": "wrong horse battery"}, "password: wrong"),
         ("PATCH", TOTP, {"code": "000000"}, "totp: begin with the password"),
-        ("POST", f"{TOTP}/disable", {"password": PASSWORD}, "totp: is off already"),
+        (
+            *("POST", f"{TOTP}/disable"),
+            *({"password": PASSWORD, "code": "492039"}, "totp: is off already"),
+        ),
     ],
 )
 async def test_switching_has_an_order_and_needs_the_password(
@@ -114,8 +122,76 @@ async def test_a_wrong_code_does_not_switch_it_on_and_what_is_on_is_not_replaced
     for method, body in (("POST", {"password": PASSWORD}), ("PATCH", {"code": totp_code()})):
         refused = await person.send(method, TOTP, body)
         assert refused.error == "totp: is on already; switch it off first"
-    wrong = await person.send("POST", f"{TOTP}/disable", {"password": "wrong horse battery"})
-    assert (wrong.status, wrong.error) == (400, "password: wrong")
+
+
+async def test_switching_it_off_takes_the_password_and_a_code_that_was_not_used(
+    client: Client, services: Services, account: Account
+) -> None:
+    person = await signed_in(services, client, account.id, Role.OWNER, PASSWORD)
+    recovery = "abcd-efgh-ijkl-mnop"
+    await have_totp(services, person.person.id, recovery)
+    seen = totp_code()
+    assert (await sign_in(client, person, seen)).status == 200
+    for fields, error in (
+        ({"password": PASSWORD}, "code: required"),
+        ({"password": "wrong horse battery", "code": recovery}, "password: wrong"),
+        ({"password": PASSWORD, "code": "000000x"}, "code: wrong, or used already"),
+        ({"password": PASSWORD, "code": ""}, "code: wrong, or used already"),
+        ({"password": PASSWORD, "code": seen}, "code: wrong, or used already"),
+        ({"password": PASSWORD, "code": "1" * 65}, "code: must be text of length <= 64"),
+    ):
+        refused = await person.send("POST", f"{TOTP}/disable", fields)
+        assert (refused.status, refused.error) == (400, error)
+        assert "Set-Cookie" not in refused.headers
+    found = await services.people.find(person.person.id)
+    assert found is not None
+    assert (found.has_totp, len(found.recovery_codes)) == (True, 1)
+    fields = {"password": PASSWORD, "code": recovery}
+    assert (await person.send("POST", f"{TOTP}/disable", fields)).status == 200
+
+
+async def test_a_stolen_session_with_the_password_does_not_help_to_guess_the_code(
+    client: Client, services: Services, account: Account
+) -> None:
+    person = await signed_in(services, client, account.id, Role.OWNER, PASSWORD)
+    await have_totp(services, person.person.id)
+    answers = []
+    for number in range(FOR_EMAIL + 1):
+        fields = {"password": PASSWORD, "code": f"guess{number}"}
+        answers.append(await person.send("POST", f"{TOTP}/disable", fields))
+    assert [one.status for one in answers] == [400] * FOR_EMAIL + [429]
+
+
+async def test_every_account_of_a_person_sees_a_new_password_and_second_factor(
+    client: Client, services: Services, account: Account, other_account: Account
+) -> None:
+    person = await signed_in(services, client, account.id, Role.VIEWER, PASSWORD)
+    await services.members.add(other_account.id, person.person.id, Role.VIEWER)
+    stranger = await services.accounts.create("A stranger's")
+    body = {"current_password": PASSWORD, "new_password": "staple battery horse correct"}
+    person.secret = secret_in(await person.send("POST", "/api/session/password", body))
+    password = body["new_password"]
+    setup = (await person.send("POST", TOTP, {"password": password})).json()
+    switched = await person.send("PATCH", TOTP, {"code": pyotp.TOTP(setup["secret"]).now()})
+    codes = switched.json()["recovery_codes"]
+    person.secret = secret_in(switched)
+    await person.send("POST", f"{TOTP}/disable", {"password": password, "code": codes[0]})
+    entries = [await _entries(services, one) for one in (account, other_account)]
+    assert entries[0] == entries[1]
+    assert [action for action, *_ in entries[0]] == [
+        *("password.changed", "totp.enabled", "recovery_code.used", "totp.disabled"),
+    ]
+    assert entries[0][1][1] == {"recovery_codes": {"before": 0, "after": 10}}
+    assert {actor for *_, actor in entries[0]} == {person.person.id}
+    assert await audited(services, stranger) == []
+    stored = str(await services.database["audit"].find().to_list(None))
+    assert not any(one in stored for one in (password, setup["secret"], *codes))
+
+
+async def _entries(services: Services, account: Account) -> list[tuple[str, Any, Any]]:
+    """Return action, changes and actor of the account's entries, oldest first."""
+    entries = services.database["audit"].find({"account_id": account.id}).sort("_id", 1)
+    return [(one["action"], one["changes"], one["actor"]["id"]) async for one in entries]
 
 
 async def test_a_person_changes_their_name(

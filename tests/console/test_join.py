@@ -2,7 +2,7 @@
 
 from playwright.async_api import Page, expect
 
-from tests.api.person import PASSWORD, create_person
+from tests.api.person import PASSWORD, create_person, have_totp
 from tests.console.conftest import OpenPage
 from tracker.access.accounts import Account
 from tracker.access.invitations import join_url
@@ -11,6 +11,7 @@ from tracker.access.roles import Role
 from tracker.service.services import Services
 
 GRACE = "grace@example.com"
+CODE = "abcd-efgh-ijkl-mnop"
 
 
 async def invited(services: Services, account: Account, email: str | None) -> str:
@@ -61,6 +62,29 @@ async def test_a_known_person_joins_with_their_password_and_a_used_link_says_so(
         await page.goto("about:blank")
         await page.goto(link)
         await expect(page.get_by_text("This link no longer works")).to_be_visible()
+
+
+async def test_a_person_with_a_second_factor_is_asked_for_a_code_after_the_password(
+    services: Services, account: Account, open_page: OpenPage
+) -> None:
+    person = await create_person(services, GRACE, PASSWORD)
+    await have_totp(services, person.id, CODE)
+    link = await invited(services, account, GRACE)
+    async with open_page() as (page, problems):
+        problems.expected.append("401")
+        await page.goto(link)
+        await page.get_by_label("Your password").fill(PASSWORD)
+        await expect(page.get_by_label("Code")).to_have_count(0)
+        await page.get_by_role("button", name="Join").click()
+        await expect(page.get_by_label("Code")).to_be_visible()
+        await expect(page.get_by_role("alert")).to_have_count(0)
+        await page.get_by_label("Code").fill("000000")
+        await page.get_by_role("button", name="Join").click()
+        await expect(page.get_by_text("wrong, or used already")).to_be_visible()
+        await page.get_by_label("Code").fill(CODE)
+        await page.get_by_role("button", name="Join").click()
+        await is_signed_in(page)
+    assert await services.members.find_person(account.id, person.id)
 
 
 async def test_a_reset_sets_a_new_password(

@@ -23,9 +23,11 @@ async def is_signed_in(page: Page) -> None:
     await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
 
-async def confirm_password(page: Page, button: str) -> None:
+async def confirm_password(page: Page, button: str, code: str = "") -> None:
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Your password").fill(PASSWORD)
+    if code:
+        await dialog.get_by_label("Code").fill(code)
     await dialog.get_by_role("button", name=button).click()
 
 
@@ -35,7 +37,8 @@ async def test_a_second_factor_is_set_up_asked_for_and_switched_off(
     person = await create_person(services, password=PASSWORD)
     await services.members.add(account.id, person.id, Role.VIEWER)
     async with open_page() as (page, problems):
-        problems.expected.append("401")  # without the code, and after the session has ended
+        # Without the code and after the session has ended; with a code that was used.
+        problems.expected += ["401", "400"]
         await sign_in(page, person)
         await is_signed_in(page)
         await services.sessions.start(person.id, account.id, BROWSER)
@@ -66,7 +69,10 @@ async def test_a_second_factor_is_set_up_asked_for_and_switched_off(
         await is_signed_in(page)
         await page.goto("/console/settings/security")
         await page.get_by_role("button", name="Switch off").click()
-        await confirm_password(page, "Switch off")
+        await confirm_password(page, "Switch off", codes[0])
+        dialog = page.get_by_role("dialog")
+        await expect(dialog.get_by_text("wrong, or used already")).to_be_visible()
+        await confirm_password(page, "Switch off", codes[1])
         await expect(page.get_by_role("button", name="Set up")).to_be_visible()
         await page.get_by_label("Your name").fill("Ada Lovelace")
         await page.get_by_role("button", name="Save").click()

@@ -32,7 +32,8 @@ from tracker.syntax.email import normal_email
 class Preview(NamedTuple):
     """The part of an invitation or reset that its holder sees before using it.
 
-    With `has_password` the person exists, and joins with the password that they have.
+    With `has_password` the person exists, and joins with the password that they have. `needs_code`
+    is of a reset only: an invitation says nothing of a second factor before that password is shown.
     """
 
     kind: InvitationKind
@@ -96,7 +97,7 @@ class Joining:
             account=account,
             role=invitation.role if account else None,
             has_password=person is not None,
-            needs_code=person is not None and person.has_totp and not invitation.without_totp,
+            needs_code=_needs_code(invitation, person),
         )
 
     async def join(self, token: str, answers: Answers, client: Client) -> tuple[Session, str]:
@@ -236,6 +237,12 @@ def _email(invitation: Invitation, answers: Answers) -> str:
     if invitation.email not in (None, email):
         raise BadRequest("email: the invitation is for another address")
     return email
+
+
+def _needs_code(invitation: Invitation, person: Person | None) -> bool:
+    if person is None or invitation.kind == InvitationKind.INVITATION:
+        return False
+    return person.has_totp and not invitation.without_totp
 
 
 def _check_still_valid(reset: Invitation, members: list[Member]) -> None:

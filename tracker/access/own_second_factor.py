@@ -1,14 +1,16 @@
 """Switching one's own second factor on and off.
 
 Setting it up takes the password, then a code of the app: nobody is locked out by a secret that the
-app did not get. Until that code the secret is in effect nowhere. Switching on and off ends every
-session of the person, as a new password does.
+app did not get. Until that code the secret is in effect nowhere. Switching it off takes the
+password and a code, so that neither alone is enough. Switching on and off ends every session of the
+person, as a new password does.
 """
 
 import time
 from typing import NamedTuple
 
 from tracker.access import totp
+from tracker.access.audit import Change
 from tracker.access.own_sessions import Holder, OwnSessions
 from tracker.access.people import People, Person
 from tracker.access.second_factor import SecondFactor
@@ -99,20 +101,23 @@ class OwnSecondFactor:
         async def work(transaction: Transaction) -> SwitchedOn:
             if not await self._people.switch_totp_on(person, step, digests, transaction):
                 raise BadRequest("totp: was set up again in the meantime")
+            new_list = {"recovery_codes": Change(before=0, after=len(codes))}
             renewed = await self._own_sessions.renew(
-                holder, "totp.enabled", transaction, holder.session.created_at
+                holder, "totp.enabled", transaction, new_list, holder.session.created_at
             )
             return SwitchedOn(codes, *renewed)
 
         return await run_in_transaction(self._database, work)
 
-    async def switch_off(self, holder: Holder, password: str) -> tuple[Session, str]:
+    async def switch_off(self, holder: Holder, password: str, code: str) -> tuple[Session, str]:
         """Switch the second factor off, end every session; return a new one, and its secret.
 
-        Raises BadRequest if the password is wrong or the second factor is off, RateLimited after
-        too many attempts.
+        The code is one of the app, or a recovery code. Raises BadRequest if it or the password is
+        wrong or the second factor is off, RateLimited after too many attempts.
         """
-        person = await self._sign_in.confirm(holder.session, _PASSWORD, password, holder.client)
+        person = await self._sign_in.confirm(
+            holder.session, _PASSWORD, password, holder.client, code
+        )
         if not person.has_totp:
             raise BadRequest("totp: is off already")
 

@@ -139,6 +139,7 @@ class OwnSessions:
         holder: Holder,
         action: str,
         transaction: Transaction,
+        changes: Mapping[str, Change] | None = None,
         signed_in_at: datetime | None = None,
     ) -> tuple[Session, str]:
         """End every session of the person after `action`, which is recorded; return a new one.
@@ -150,7 +151,7 @@ class OwnSessions:
         if not await self._sessions.end(old.id, transaction):
             raise Unauthorized(ENDED)
         await self._sessions.end_all(old.person_id, transaction=transaction)
-        await self._record_person(holder, action, transaction)
+        await self._record_person(holder, action, transaction, changes)
         return await self._sessions.start(
             old.person_id, old.account_id, holder.client, transaction, signed_in_at
         )
@@ -182,12 +183,13 @@ class OwnSessions:
         transaction: Transaction,
         changes: Mapping[str, Change] | None = None,
     ) -> None:
-        """Record a change of the person in the log of the account that the session is for."""
+        """Record a change of the person in the log of every account of the person."""
         session, actor = holder.session, holder.actor
         target = Target(kind="person", id=session.person_id, name=actor.name)
-        await self._audit.record(
-            session.account_id, actor, action, target, changes, holder.address, transaction
-        )
+        for member in await self._members.of_person(session.person_id, transaction):
+            await self._audit.record(
+                member.account_id, actor, action, target, changes, holder.address, transaction
+            )
 
     async def _record(
         self, holder: Holder, action: str, session: Session, transaction: Transaction

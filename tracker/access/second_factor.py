@@ -55,10 +55,19 @@ class SecondFactor:
             return
         if not code:
             raise Unauthorized(REQUIRED, code=ErrorCode.CODE_REQUIRED)
-        if not await self._use(person, totp.normal_code(code), address):
-            SIGN_INS_REFUSED.inc()
-            log.info("sign-in refused", why="code", person_id=str(person.id), network=address)
+        if not await self.accepts(person, code, address):
             raise Unauthorized(WRONG, code=ErrorCode.CODE_REQUIRED)
+
+    async def accepts(self, person: Person, code: str, address: str) -> bool:
+        """Use up a code of a person who has a second factor; return False if that is not possible.
+
+        Raises Unavailable if the app's secret cannot be decrypted.
+        """
+        if await self._use(person, totp.normal_code(code), address):
+            return True
+        SIGN_INS_REFUSED.inc()
+        log.info("sign-in refused", why="code", person_id=str(person.id), network=address)
+        return False
 
     def open(self, person: Person, stored: str) -> str:
         """Return a stored secret of a person. Raises Unavailable if it cannot be decrypted."""

@@ -17,6 +17,7 @@ from tracker.access.members import Member, Members
 from tracker.access.passwords import Passwords
 from tracker.access.people import People, Person
 from tracker.access.principal import Actor, ActorKind
+from tracker.access.second_factor import WRONG as WRONG_CODE
 from tracker.access.second_factor import SecondFactor
 from tracker.access.sessions import Client, Session, Sessions
 from tracker.access.sign_in_limit import SignInLimit, is_known, network_digest
@@ -99,16 +100,22 @@ class SignIn:
         await self._second_factor.check(person, code, client.address)
         await self._limit.forget_reserve(person, client)
 
-    async def confirm(self, session: Session, field: str, password: str, client: Client) -> Person:
+    async def confirm(
+        self, session: Session, field: str, password: str, client: Client, code: str | None = None
+    ) -> Person:
         """Return the person of a session, who has typed the password again into `field`.
 
-        Whoever has only the session may guess no more often than a stranger. Raises BadRequest
-        naming `field` if the password is wrong, RateLimited after too many attempts.
+        A `code` is used up, unless the second factor is off. Whoever has only the session may guess
+        no more often than a stranger. Raises BadRequest naming the field if one of them is wrong,
+        RateLimited after too many attempts.
         """
         person = await self._people.find(session.person_id)
         email = person.email if person else ""
         if not await self._matches(email, person, password, client) or person is None:
             raise BadRequest(f"{field}: wrong")
+        is_asked = code is not None and person.has_totp
+        if is_asked and not await self._second_factor.accepts(person, code or "", client.address):
+            raise BadRequest(WRONG_CODE)
         await self._limit.forget_reserve(person, client)
         return person
 

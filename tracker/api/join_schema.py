@@ -51,7 +51,8 @@ JOIN_SCHEMAS: Final[dict[str, Described]] = {
             "maxLength": MAX_EMAIL_CHARACTERS,
             "description": "required if the invitation has none",
         },
-        code=_or_null(TEXT) | {"description": "of the second factor, if the preview says so"},
+        code=_or_null(TEXT)
+        | {"description": "of the second factor, after an answer 401 code_required"},
     ),
     "JoinPreview": _object(
         ("kind", "email", "account", "role", "has_password", "needs_code"),
@@ -66,7 +67,11 @@ JOIN_SCHEMAS: Final[dict[str, Described]] = {
             "type": "boolean",
             "description": "the person exists: joining needs the password they have",
         },
-        needs_code={"type": "boolean", "description": "and a code of their second factor"},
+        needs_code={
+            "type": "boolean",
+            "description": "a reset needs a code of the second factor; false for an invitation, "
+            "which asks for one after the password",
+        },
     ),
 }
 """The schemas of these endpoints, by the names in their operations' references."""

@@ -16,6 +16,16 @@ class ConfirmPassword(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     password: str
 
 
+class SwitchOff(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The password of the person, typed again, and a code."""
+
+    password: str
+    code: Annotated[
+        str,
+        Meta(max_length=MAX_CODE_CHARACTERS, description="of the app, or a recovery code"),
+    ]
+
+
 class ConfirmCode(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """A code of the authenticator app."""
 
@@ -59,14 +69,14 @@ async def switch_on(call: Call[Nothing, ConfirmCode]) -> Answer:
     return Answer(codes, new_session_cookie(services, done.session_secret))
 
 
-async def switch_off(call: Call[Nothing, ConfirmPassword]) -> Answer:
+async def switch_off(call: Call[Nothing, SwitchOff]) -> Answer:
     """Switch the second factor off; every session ends, and the browser gets a new one.
 
-    Raises BadRequest if the password is wrong or the second factor is off, RateLimited after too
-    many attempts.
+    Raises BadRequest if password or code is wrong or the second factor is off, RateLimited after
+    too many attempts.
     """
-    services = call.services
-    renewed = await services.own_second_factor.switch_off(holder_of(call), call.body.password)
+    services, body = call.services, call.body
+    renewed = await services.own_second_factor.switch_off(holder_of(call), body.password, body.code)
     return await signed_in_answer(services, *renewed)
 
 
@@ -103,8 +113,8 @@ ENDPOINTS = (
         switch_off,
         "Switch the second factor off; every other session ends, and the cookie changes",
         SessionRecord,
-        body=ConfirmPassword,
-        example=_PASSWORD,
+        body=SwitchOff,
+        example={**_PASSWORD, "code": EXAMPLE_CODE},
         operation_id="switchTotpOff",
     ),
 )

@@ -1,13 +1,16 @@
 /** The page behind a link of an invitation or a password reset. */
 
 import {
-  Button, Checkbox, ErrorNote, HOME, Skeleton, TextField, api, html, navigate, session, useAction, useLoad, useState,
-  useTitle,
+  Button, Checkbox, ErrorNote, HOME, Skeleton, TextField, api, html, navigate, session, useAction, useEffect, useLoad,
+  useState, useTitle,
 } from "console/core";
 
 const MIN_PASSWORD_CHARACTERS = 12;
 
-/** The form of the link with `token`: a new password, or the existing one of a known person. */
+/**
+ * The form of the link with `token`: a new password, or the existing one of a known person. An
+ * invitation asks for a code only after the password was right.
+ */
 export default function JoinForm({ token }) {
   useTitle("Join");
   const preview = useLoad(() => (token ? api.post("/api/join/preview", { token }) : Promise.resolve(null)), [token]);
@@ -17,12 +20,13 @@ export default function JoinForm({ token }) {
   return preview.data ? html`<${Form} token=${token} ...${preview.data} />` : html`<${Missing} />`;
 }
 
-function Form({ token, kind, email, account, role, has_password: known, needs_code: asksCode }) {
+function Form({ token, kind, email, account, role, has_password: known, needs_code: needsCode }) {
   const isReset = kind === "password_reset";
   const isNew = isReset || !known;
   const choosesEmail = !email && !isReset;
   const [fields, setFields] = useState({ email: "", name: "", password: "", code: "" });
   const [visible, setVisible] = useState(false);
+  const [asksCode, setAsksCode] = useState(needsCode);
   const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
   const [join, busy, error] = useAction(async () => {
     const { name, password, code } = fields;
@@ -33,6 +37,10 @@ function Form({ token, kind, email, account, role, has_password: known, needs_co
     session.value = await api.post("/api/join", sent);
     navigate(HOME, { replace: true });
   });
+  useEffect(() => {
+    if (error?.code === "code_required") setAsksCode(true);
+  }, [error]);
+  const shown = error?.code === "code_required" && !fields.code ? null : error;
   const submit = (event) => {
     event.preventDefault();
     join();
@@ -46,13 +54,13 @@ function Form({ token, kind, email, account, role, has_password: known, needs_co
       <p class="about">${isReset ? email : choosesEmail ? `As ${role}.` : `As ${role}, with ${email}.`}</p>
     </div>
     ${choosesEmail
-      ? html`<${TextField} label="Your e-mail" name="email" type="email" autocomplete="username" hint="You sign in with it. No mail is sent." required autofocus error=${error} value=${fields.email} onInput=${set("email")} />`
+      ? html`<${TextField} label="Your e-mail" name="email" type="email" autocomplete="username" hint="You sign in with it. No mail is sent." required autofocus error=${shown} value=${fields.email} onInput=${set("email")} />`
       : html`<input class="visually-hidden" type="email" autocomplete="username" value=${email} readonly tabindex="-1" aria-hidden="true" />`}
-    ${!known && !isReset && html`<${TextField} label="Your name" name="name" autocomplete="name" required autofocus=${!choosesEmail} error=${error} value=${fields.name} onInput=${set("name")} />`}
-    <${TextField} ...${password} name="password" type=${visible ? "text" : "password"} required autofocus=${known || isReset} error=${error} value=${fields.password} onInput=${set("password")} />
+    ${!known && !isReset && html`<${TextField} label="Your name" name="name" autocomplete="name" required autofocus=${!choosesEmail} error=${shown} value=${fields.name} onInput=${set("name")} />`}
+    <${TextField} ...${password} name="password" type=${visible ? "text" : "password"} required autofocus=${known || isReset} error=${shown} value=${fields.password} onInput=${set("password")} />
     <${Checkbox} label="Show the password" checked=${visible} onInput=${setVisible} />
-    ${asksCode && html`<${TextField} label="Code" name="code" hint="From your authenticator, or a recovery code" autocomplete="one-time-code" required error=${error} value=${fields.code} onInput=${set("code")} />`}
-    <${ErrorNote} error=${error} fields=${["email", "name", "password", "code"]} />
+    ${asksCode && html`<${TextField} label="Code" name="code" hint="From your authenticator, or a recovery code" autocomplete="one-time-code" required error=${shown} value=${fields.code} onInput=${set("code")} />`}
+    <${ErrorNote} error=${shown} fields=${["email", "name", "password", "code"]} />
     <${Button} kind="main" type="submit" busy=${busy}>${isReset ? "Set and sign in" : "Join"}<//>
   </form>`;
 }

@@ -127,9 +127,10 @@ function RecoveryCodes({ codes, onClose }) {
 }
 
 function SwitchOffDialog({ onClose, onDone }) {
-  const [password, setPassword] = useState("");
+  const [fields, setFields] = useState({ password: "", code: "" });
+  const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
   const [off, busy, error] = useAction(async () => {
-    session.value = await api.post("/api/session/totp/disable", { password });
+    session.value = await api.post("/api/session/totp/disable", fields);
     toast("The second factor is off; your other sessions have ended");
     onClose();
     onDone();
@@ -138,8 +139,9 @@ function SwitchOffDialog({ onClose, onDone }) {
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
     <${Button} kind="main danger" type="submit" busy=${busy}>Switch off<//>`;
   return html`<${Dialog} title="Switch the second factor off?" ...${{ footer, busy, onClose }} onSubmit=${off}>
-    <${TextField} label="Your password" name="password" type="password" autocomplete="current-password" required error=${error} value=${password} onInput=${setPassword} />
-    <${ErrorNote} error=${error} fields=${["password"]} />
+    <${TextField} label="Your password" name="password" type="password" autocomplete="current-password" required error=${error} value=${fields.password} onInput=${set("password")} />
+    <${TextField} label="Code" name="code" hint="From your authenticator, or a recovery code" autocomplete="one-time-code" required error=${error} value=${fields.code} onInput=${set("code")} />
+    <${ErrorNote} error=${error} fields=${["password", "code"]} />
   <//>`;
 }
 
