@@ -49,7 +49,7 @@ class Scene(NamedTuple):
         account_id, person_id = self.member.account_id, self.person.id
         session, _ = await self.services.sessions.start(person_id, account_id, BROWSER)
         actor = Actor(kind=ActorKind.MEMBER, id=person_id, name="Ada")
-        return Holder(session, actor, BROWSER.address)
+        return Holder(session, actor, BROWSER.address, BROWSER.counted_as)
 
     async def use(self, token: str) -> None:
         await self.services.joining.join(token, Answers(NEW), BROWSER)

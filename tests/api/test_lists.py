@@ -21,6 +21,7 @@ LISTS = {
     "keys": ("GET", "/api/keys", "api_keys"),
     "members": ("GET", "/api/members", "members"),
     "invitations": ("GET", "/api/invitations", "invitations"),
+    "password resets": ("GET", "/api/password-resets", "invitations"),
     "shares": ("GET", "/api/shares", "shares"),
     "views": ("GET", "/api/views", "views"),
 }

@@ -97,6 +97,13 @@ async def an_invitation(services: Services, account_id: UUID) -> UUID:
     return (await services.membership.invite(author, email, Role.VIEWER))[0].id
 
 
+async def a_password_reset(services: Services, account_id: UUID) -> UUID:
+    """Create a password reset of a viewer by the operator for the account."""
+    member_id = await a_member(services, account_id)
+    author = Author.operator(account_id)
+    return (await services.membership.reset_password(author, member_id))[0].id
+
+
 async def a_share(services: Services, account_id: UUID) -> UUID:
     return (await create_share(services, account_id))[0].id
 
@@ -118,6 +125,7 @@ MAKERS: dict[str, Maker] = {
     "/api/keys/": a_key,
     "/api/members/": a_member,
     "/api/invitations/": an_invitation,
+    "/api/password-resets/": a_password_reset,
 }
 """The function that creates an object, by the path before its id."""
 

@@ -6,8 +6,9 @@ from playwright.async_api import Page, expect
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.conversions import scene
-from tests.factories import make_click
+from tests.factories import create_member, create_person, make_click
 from tracker.access.accounts import Account
+from tracker.access.membership import Author
 from tracker.access.roles import Role
 from tracker.service.services import Services
 
@@ -173,6 +174,30 @@ async def test_a_member_is_invited_promoted_and_removed(
         await page.get_by_role("button", name="Remove", exact=True).click()
         await expect(page.get_by_text("Eve is removed")).to_be_visible()
         assert await services.members.of_person(eve.id) == []
+
+
+async def test_open_links_are_seen_and_withdrawn(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    person = await create_person(services, "eve@example.com", name="Eve")
+    await create_member(services, account.id, Role.VIEWER, person)
+    await services.membership.invite(Author.operator(account.id), "mia@example.com", Role.OWNER)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/settings/members")
+        await page.get_by_role("button", name="Actions for Eve").click()
+        await page.get_by_role("menuitem", name="Reset the password").click()
+        await page.get_by_role("button", name="Make a link").click()
+        await page.get_by_role("button", name="I have copied it").click()
+        resets = page.get_by_role("table", name="Open password resets")
+        await expect(resets.get_by_role("row", name="eve@example.com")).to_contain_text("Ada")
+        for noun, email in (("password reset", "eve"), ("invitation", "mia")):
+            name = f"Withdraw the {noun} of {email}@example.com"
+            await page.get_by_role("button", name=name).click()
+            await page.get_by_role("button", name="Withdraw", exact=True).click()
+            await expect(page.get_by_text(f"The {noun} is withdrawn")).to_be_visible()
+            await expect(page.get_by_role("table", name=f"Open {noun}s")).to_have_count(0)
+    assert await services.database["invitations"].count_documents({}) == 0
 
 
 async def _join(page: Page, link: str) -> None:

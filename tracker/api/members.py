@@ -42,6 +42,7 @@ class ChangeMember(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class LinkRecord(msgspec.Struct, kw_only=True):
     """A link that works once, to pass on to a person."""
 
+    id: Annotated[UUID, Meta(description="of the password reset, to withdraw it")]
     url: Annotated[str, Meta(description="shown once: it cannot be read again")]
     expires_at: Timestamp
 
@@ -101,7 +102,7 @@ async def reset_password(call: Call[Nothing, Nothing]) -> LinkRecord:
     member = await MEMBERS.own(call)
     reset, token = await call.services.membership.reset_password(author_of(call), member.id)
     url = join_url(call.services.public_url.url, token)
-    return LinkRecord(url=url, expires_at=iso(reset.expires_at))
+    return LinkRecord(id=reset.id, url=url, expires_at=iso(reset.expires_at))
 
 
 ENDPOINTS = (

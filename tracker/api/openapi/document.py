@@ -53,6 +53,7 @@ _TAGS = {
     "Account": "The account of the key, and its rules against forged conversions.",
     "Members": "The people of the account, and their roles.",
     "Invitations": "Links with which people join the account.",
+    "Password resets": "Links with which members set a new password.",
     "Session": "Signing in to the console, and who is signed in.",
     "Audit": "What was changed in the account, by whom and when.",
     "Sessions": "The browsers in which a person is signed in.",

@@ -14,7 +14,7 @@ const ACTIONS = {
   "API keys": ["api_key.created", "api_key.revoked"],
   People: [
     "invitation.created", "invitation.withdrawn", "member.joined", "member.role_changed", "member.removed",
-    "password_reset.created", "password_reset.used", "person.changed", "session.signed_in", "session.signed_out", "password.changed",
+    "password_reset.created", "password_reset.withdrawn", "password_reset.used", "person.changed", "session.signed_in", "session.signed_out", "password.changed",
     "totp.enabled", "totp.disabled", "recovery_code.used",
   ],
   Reports: ["share.created", "share.revoked", "view.created", "view.deleted"],

@@ -20,11 +20,12 @@ export default function Members() {
   const { page } = route.value.query;
   const mayWrite = can("members:write");
   const members = useLoad((signal) => api.get("/api/members", { page }, signal), [page]);
-  const invitations = useLoad((signal) => (mayWrite ? api.get("/api/invitations", {}, signal) : Promise.resolve({ rows: [] })), [mayWrite]);
+  const invitations = useLinks("/api/invitations", mayWrite);
+  const resets = useLinks("/api/password-resets", mayWrite);
   const [open, setOpen] = useState(null);
   const invite = useCallback(() => mayWrite && setOpen({ kind: "invite" }), [mayWrite]);
   useShortcut("c", "Invite somebody", invite);
-  const dialog = { ...open, onClose: () => setOpen(null), onDone: () => { members.reload(); invitations.reload(); } };
+  const dialog = { ...open, onClose: () => setOpen(null), onDone: () => { members.reload(); invitations.reload(); resets.reload(); } };
 
   return html`
     <${SettingsHeader} title="Members" about="The people who may use this account.">
@@ -35,11 +36,19 @@ export default function Members() {
     ${Boolean(invitations.data?.rows.length) && html`
       <h2>Open invitations</h2>
       <${Table} caption="Open invitations" load=${invitations} columns=${invitationColumns(setOpen)} />`}
+    ${Boolean(resets.data?.rows.length) && html`
+      <h2>Open password resets</h2>
+      <${Table} caption="Open password resets" load=${resets} columns=${resetColumns(setOpen)} />`}
     ${open?.kind === "invite" && html`<${InviteDialog} ...${dialog} />`}
     ${open?.kind === "role" && html`<${RoleDialog} ...${dialog} />`}
     ${open?.kind === "remove" && html`<${RemoveDialog} ...${dialog} />`}
     ${open?.kind === "reset" && html`<${ResetDialog} ...${dialog} />`}
     ${open?.kind === "withdraw" && html`<${WithdrawDialog} ...${dialog} />`}`;
+}
+
+/** Load open links, for those who may withdraw them. */
+function useLinks(path, mayWrite) {
+  return useLoad((signal) => (mayWrite ? api.get(path, {}, signal) : Promise.resolve({ rows: [] })), [path, mayWrite]);
 }
 
 function memberColumns(mayWrite, setOpen) {
@@ -70,12 +79,26 @@ function invitationColumns(setOpen) {
   return [
     { label: "E-mail", wide: true, cell: (one) => html`<strong>${one.email ?? "Anyone with the link"}</strong>` },
     { label: "Role", cell: ({ role }) => html`<${Badge}>${role}<//>` },
+    ...linkColumns("invitation", "/api/invitations", setOpen),
+  ];
+}
+
+function resetColumns(setOpen) {
+  return [
+    { label: "E-mail", wide: true, cell: (one) => html`<strong>${one.email}</strong>` },
+    ...linkColumns("password reset", "/api/password-resets", setOpen),
+  ];
+}
+
+/** The columns that open links of every kind have. */
+function linkColumns(noun, path, setOpen) {
+  return [
     { label: "By", cell: (one) => one.created_by?.name ?? "–" },
     { label: "Ends", cell: (one) => html`<${Time} at=${one.expires_at} />` },
     {
       label: "Actions",
       actions: true,
-      cell: (invitation) => html`<${Button} kind="danger" label="Withdraw the invitation of ${invitation.email ?? "anyone"}" onClick=${() => setOpen({ kind: "withdraw", invitation })}>Withdraw<//>`,
+      cell: (link) => html`<${Button} kind="danger" label="Withdraw the ${noun} of ${link.email ?? "anyone"}" onClick=${() => setOpen({ kind: "withdraw", link, noun, path })}>Withdraw<//>`,
     },
   ];
 }
@@ -131,13 +154,16 @@ function RemoveDialog({ member, onClose, onDone }) {
     onDone();
   };
   return html`<${ConfirmDialog} title="Remove ${member.name || member.email}?" action="Remove" ...${{ onClose }} onConfirm=${confirm}>
-    <p>They are signed out of this account at once. What they made stays, also their API keys: revoke those they know.</p>
+    <p>They are signed out of this account at once. Links that they made stop working: invitations and password resets. What else they made stays, also their API keys: revoke those they know.</p>
   <//>`;
 }
 
-function ResetDialog({ member, onClose }) {
+function ResetDialog({ member, onClose, onDone }) {
   const [made, setMade] = useState(null);
-  const [reset, busy, error] = useAction(async () => setMade(await api.post(`/api/members/${member.id}/password-reset`)));
+  const [reset, busy, error] = useAction(async () => {
+    setMade(await api.post(`/api/members/${member.id}/password-reset`));
+    onDone();
+  });
   if (made) return html`<${LinkDialog} title="Pass on this link" label="New password for ${member.email}" url=${made.url} onClose=${onClose} />`;
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
@@ -148,13 +174,13 @@ function ResetDialog({ member, onClose }) {
   <//>`;
 }
 
-function WithdrawDialog({ invitation, onClose, onDone }) {
+function WithdrawDialog({ link, noun, path, onClose, onDone }) {
   const confirm = async () => {
-    await api.delete(`/api/invitations/${invitation.id}`);
-    toast("The invitation is withdrawn");
+    await api.delete(`${path}/${link.id}`);
+    toast(`The ${noun} is withdrawn`);
     onDone();
   };
-  return html`<${ConfirmDialog} title="Withdraw the invitation?" action="Withdraw" ...${{ onClose }} onConfirm=${confirm}>
-    <p>The link of ${invitation.email ?? "the invitation"} stops working.</p>
+  return html`<${ConfirmDialog} title="Withdraw the ${noun}?" action="Withdraw" ...${{ onClose }} onConfirm=${confirm}>
+    <p>The link of ${link.email ?? `the ${noun}`} stops working.</p>
   <//>`;
 }
