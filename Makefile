@@ -14,7 +14,7 @@ NO_REDIS := $(addprefix tests/access/test_,audit client_address invitations memb
 	$(addprefix tests/db/test_,all_of batch breaker check_mongodb diagnosis documents indexes mongo_reader paging \
 	retention secret_box transaction trusted_memory) \
 	$(addprefix tests/ingest/test_,faults parts plan) \
-	$(addprefix tests/journal/test_,replay spool spool_damage spool_file spool_folder)
+	$(addprefix tests/journal/test_,replay spool spool_damage spool_file spool_folder spool_removed)
 .DEFAULT_GOAL := help
 .PHONY: run demo test fuzz lint bench bench-reports capacity chaos abuse soak screenshots lock check help
 

@@ -110,13 +110,14 @@ def without_key(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "key"}
 
 
-def test_the_commands_for_operators_run_as_they_stand(settings: Settings) -> None:
+def test_the_commands_for_operators_run_as_they_stand(settings: Settings, tmp_path: Path) -> None:
     block = next(one for one in blocks(OPERATIONS, "sh") if "scripts.accounts" in one)
     account_id = ""
     printed: dict[str, Any] = {}
     lines = block.splitlines()
     for line in lines:
         command = line.partition("#")[0].strip().replace("<ID>", account_id)
+        command = command.replace("/backups", str(tmp_path))
         done = subprocess.run(
             ["bash", "-c", f"{command} --json".replace("python ", f"{sys.executable} ", 1)],
             cwd=ROOT,

@@ -1,0 +1,116 @@
+"""Copy the spool, Redis and MongoDB while the service runs, check a copy, and put it back."""
+
+import argparse
+from pathlib import Path
+
+from scripts import backup_stores as stores
+from scripts.backup_files import (
+    Part,
+    PartWriter,
+    begins_now,
+    check_part,
+    make_folder,
+    read_list,
+    write_list,
+)
+from scripts.command import Command, Row
+from scripts.progress import Line
+from tracker.errors import TrackerError
+from tracker.service.services import Services
+
+
+async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    """Copy in the order in which clicks move, so that each is in one copy at least."""
+    folder: Path = parsed.to
+    begun = begins_now()
+    spools = parsed.spool or [services.settings.data_path / "spool"]
+    line, parts = Line(), list[Part]()
+    try:
+        make_folder(folder)
+        line.show("1 of 4: the spool")
+        with PartWriter(folder, stores.SPOOL) as writer:
+            stores.copy_spool(spools, writer)
+        parts.append(writer.part)
+        line.show("2 of 4: Redis")
+        with PartWriter(folder, stores.REDIS) as writer:
+            await stores.copy_redis(services.redis, writer)
+        parts.append(writer.part)
+        line.show("3 of 4: MongoDB")
+        async for copied in stores.copy_mongodb(services.database, folder):
+            line.show(f"3 of 4: MongoDB, {copied.part.name}: {copied.documents:,} documents")
+            parts.append(copied.part)
+        line.show("4 of 4: the check")
+        for part in parts:
+            check_part(folder, part)
+        write_list(folder, begun, parts)
+    except OSError as error:
+        raise TrackerError(f"{folder}: {error.strerror or error}") from error
+    finally:
+        line.end()
+    return _rows(parts)
+
+
+async def _check(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    contents = read_list(parsed.folder)
+    for part in contents.parts:
+        check_part(parsed.folder, part)
+    return _rows(contents.parts)
+
+
+async def _restore(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    folder: Path = parsed.folder
+    spool = services.settings.data_path / "spool"
+    stores.check_spool_is_empty(spool)
+    await stores.check_empty(services.redis, services.database)
+    rows, line = await _check(services, parsed), Line()
+    try:
+        for part in read_list(folder).parts:
+            line.show(f"{part.name}: {part.documents:,} documents")
+            if part.name == stores.SPOOL:
+                stores.restore_spool(folder, part.name, spool)
+            elif part.name == stores.REDIS:
+                await stores.restore_redis(services.redis, folder, part.name)
+            else:
+                await stores.restore_collection(services.database, part.name, folder)
+        await stores.skip_event_ids(services.database)
+        line.show("indexes")
+        await services.prepare()
+    except OSError as error:
+        raise TrackerError(f"{folder}: {error.strerror or error}") from error
+    finally:
+        line.end()
+    return rows
+
+
+def _rows(parts: list[Part] | tuple[Part, ...]) -> list[Row]:
+    return [{"part": part.name, "documents": part.documents, "bytes": part.bytes} for part in parts]
+
+
+def main() -> None:
+    """Run the command."""
+    command = Command(
+        "backup",
+        "Back up what the service has answered: the spool, then Redis, then MongoDB as of one "
+        "moment, while visitors are answered. SECRET_KEY and the other settings are not in it.",
+        "python -m scripts.backup create /backups/2026-01-31",
+    )
+    create = command.action("create", "make a backup and check it", _create)
+    create.add_argument("to", type=Path, metavar="FOLDER", help="a new folder")
+    create.add_argument(
+        "--spool",
+        type=Path,
+        action="append",
+        metavar="FOLDER",
+        help="the spool of a web process; again for each that has one of its own [DATA_DIR/spool]",
+    )
+    check = command.action("check", "compare a backup with its list", _check)
+    check.add_argument("folder", type=Path, metavar="FOLDER", help="a backup")
+    restore = command.action(
+        "restore", "put a backup into empty stores, while no process of the service runs", _restore
+    )
+    restore.add_argument("folder", type=Path, metavar="FOLDER", help="a backup")
+    command.main()
+
+
+if __name__ == "__main__":
+    main()

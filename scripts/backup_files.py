@@ -1,0 +1,154 @@
+"""The files of a backup: gzipped BSON documents, as mongodump writes them, and their list.
+
+`backup.json` names every part with its number of documents and its SHA-256. It is written last, so
+a folder without it is no backup.
+"""
+
+import gzip
+import hashlib
+import os
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import bson
+import msgspec
+from bson.codec_options import CodecOptions
+from bson.raw_bson import RawBSONDocument
+
+from tracker import __version__
+from tracker.errors import TrackerError
+
+_LIST: Final = "backup.json"
+_LENGTH_BYTES: Final = 4
+_FAST: Final = 1
+_RAW: Final[CodecOptions[RawBSONDocument]] = CodecOptions(document_class=RawBSONDocument)
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A file. `documents`, `bytes` and `sha256` are of what is in it, before compression."""
+
+    name: str
+    documents: int
+    bytes: int
+    sha256: str
+
+
+class Contents(msgspec.Struct, frozen=True, kw_only=True):
+    """The list of a backup. What was answered before `begun` is in it."""
+
+    release: str
+    begun: datetime
+    parts: tuple[Part, ...]
+
+
+class PartWriter:
+    """The writer of one part: add documents, then take the `part` after the context."""
+
+    part: Part
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._name = name
+        self._digest = hashlib.sha256()
+        self._bytes = 0
+        self.documents = 0
+        self._plain = _path(folder, name).open("xb")
+        self._file = gzip.GzipFile(fileobj=self._plain, mode="wb", compresslevel=_FAST)
+
+    def __enter__(self) -> "PartWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        with self._plain:
+            self._file.close()
+            if kind is None:
+                self._plain.flush()
+                os.fsync(self._plain.fileno())
+        self.part = Part(
+            name=self._name,
+            documents=self.documents,
+            bytes=self._bytes,
+            sha256=self._digest.hexdigest(),
+        )
+
+    def add(self, document: dict[str, Any]) -> None:
+        self.add_raw(bson.encode(document))
+
+    def add_raw(self, documents: bytes) -> None:
+        """Add encoded documents that follow each other."""
+        self._digest.update(documents)
+        self._file.write(documents)
+        self._bytes += len(documents)
+        self.documents += _count(documents)
+
+
+def raw_documents(folder: Path, name: str) -> Iterator[RawBSONDocument]:
+    """Yield the documents of a part. Raises TrackerError if the file cannot be read to its end."""
+    try:
+        with gzip.open(_path(folder, name)) as file:
+            while head := file.read(_LENGTH_BYTES):
+                rest = file.read(int.from_bytes(head, "little") - _LENGTH_BYTES)
+                yield RawBSONDocument(head + rest, _RAW)
+    except (OSError, EOFError, ValueError, zlib.error, bson.errors.BSONError) as error:
+        raise TrackerError(f"{_path(folder, name)}: {error}") from error
+
+
+def documents(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the documents of a part, decoded. Raises TrackerError as `raw_documents` does."""
+    for raw in raw_documents(folder, name):
+        yield bson.decode(raw.raw)
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a new backup, for its owner alone. Raises OSError if there is one."""
+    folder.mkdir(mode=0o700)
+
+
+def write_list(folder: Path, begun: datetime, parts: list[Part]) -> None:
+    """Write the list, which makes the folder a backup."""
+    contents = Contents(release=__version__, begun=begun, parts=tuple(parts))
+    with (folder / _LIST).open("xb") as file:
+        file.write(msgspec.json.format(msgspec.json.encode(contents)))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_list(folder: Path) -> Contents:
+    """Return the list. Raises TrackerError if there is none, or it is no list."""
+    try:
+        return msgspec.json.decode((folder / _LIST).read_bytes(), type=Contents)
+    except FileNotFoundError:
+        raise TrackerError(f"{folder}: no complete backup, for it has no {_LIST}") from None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise TrackerError(f"{folder / _LIST}: {error}") from error
+
+
+def check_part(folder: Path, part: Part) -> None:
+    """Check that a file has what was written. Raises TrackerError if it has not."""
+    digest, count = hashlib.sha256(), 0
+    for one in raw_documents(folder, part.name):
+        digest.update(one.raw)
+        count += 1
+    if (count, digest.hexdigest()) != (part.documents, part.sha256):
+        raise TrackerError(f"{_path(folder, part.name)}: not what was written")
+
+
+def begins_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / f"{name}.bson.gz"
+
+
+def _count(documents: bytes) -> int:
+    count = position = 0
+    while position < len(documents):
+        position += int.from_bytes(documents[position : position + _LENGTH_BYTES], "little")
+        count += 1
+    return count

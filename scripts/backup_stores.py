@@ -1,0 +1,176 @@
+"""What a backup copies of the spool, Redis and MongoDB, and how it is put back."""
+
+import os
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from pymongo.errors import OperationFailure
+from redis.asyncio import Redis
+
+from scripts.backup_files import PartWriter, documents, raw_documents
+from tracker.conversions.event_ids import GAP_IDS
+from tracker.db import keys
+from tracker.db.connect import Database
+from tracker.db.redis_cluster import is_cluster
+from tracker.errors import TrackerError
+from tracker.journal.partitions import MAX_PARTITIONS
+
+SPOOL: Final = "spool"
+REDIS: Final = "redis"
+MONGODB: Final = "mongodb."
+
+_STREAMS: Final = keys.streams(MAX_PARTITIONS)
+_LETTERS: Final = (keys.DEAD_LETTERS, *dict.fromkeys(map(keys.dead_letters, _STREAMS)))
+_KEPT: Final = ("transaction:*", "conversions:*", "visitors:*")
+"""Keys that hold what MongoDB does not. The rest are copies, leases and limits."""
+
+_ENTRIES_EACH: Final = 200
+_KEYS_EACH: Final = 500
+_DOCUMENTS_EACH: Final = 1000
+_SNAPSHOT_GONE: Final = (239, 246)
+"""Codes of MongoDB: SnapshotTooOld, SnapshotUnavailable."""
+
+
+def copy_spool(folders: Iterable[Path], writer: PartWriter) -> None:
+    """Copy the files of spools. One that is replayed meanwhile is in Redis."""
+    for folder in folders:
+        for path in sorted(folder.glob("*.spool")):
+            try:
+                writer.add({"name": path.name, "contents": path.read_bytes()})
+            except FileNotFoundError:
+                continue
+
+
+def restore_spool(folder: Path, name: str, target: Path) -> None:
+    """Write the files into the spool's folder."""
+    target.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for one in documents(folder, name):
+        with (target / Path(one["name"]).name).open("xb") as file:
+            file.write(one["contents"])
+            file.flush()
+            os.fsync(file.fileno())
+
+
+async def copy_redis(redis: Redis, writer: PartWriter) -> None:
+    """Copy what only Redis has.
+
+    Claims come before the journal, so that none is of an event that is missing. Dead letters come
+    before and after it, because they are moved both ways.
+    """
+    if not is_cluster(redis):
+        for pattern in _KEPT:
+            await _copy_keys(redis, pattern, writer)
+    seen = {stream: await _copy_stream(redis, stream, "-", writer) for stream in _LETTERS}
+    for stream in _STREAMS:
+        await _copy_stream(redis, stream, "-", writer)
+    for stream, after in seen.items():
+        await _copy_stream(redis, stream, after, writer)
+
+
+async def restore_redis(redis: Redis, folder: Path, name: str) -> None:
+    """Write keys and entries. What has expired meanwhile is left out."""
+    now = time.time_ns() // 1_000_000
+    rows = (
+        one for one in documents(folder, name) if "key" not in one or not 0 < one["expires"] <= now
+    )
+    while batch := list(islice(rows, _ENTRIES_EACH)):
+        for one in batch:
+            if "key" in one:
+                await redis.restore(one["key"], one["expires"], one["dump"], absttl=True)
+            else:
+                entry = (one["stream"], one["id"], *one["fields"])
+                await redis.execute_command("XADD", *entry)  # type: ignore[no-untyped-call]
+
+
+async def copy_mongodb(database: Database, folder: Path) -> AsyncIterator[PartWriter]:
+    """Copy every collection as of one moment; yield the writer of each once it is written.
+
+    Raises TrackerError if that moment is too long ago before the end.
+    """
+    names = sorted(await database.list_collection_names(filter={"type": "collection"}))
+    async with await database.client.start_session(snapshot=True) as session:
+        for name in names:
+            with PartWriter(folder, f"{MONGODB}{name}") as writer:
+                try:
+                    found = database[name].find_raw_batches({}, session=session)
+                    async for batch in found:
+                        writer.add_raw(batch)
+                except OperationFailure as error:
+                    if error.code not in _SNAPSHOT_GONE:
+                        raise
+                    raise TrackerError(_TOO_LARGE) from error
+            yield writer
+
+
+_TOO_LARGE: Final = (
+    "MongoDB no longer has the moment of the backup: set minSnapshotHistoryWindowInSeconds "
+    "(300) above the seconds that the copy takes, or copy MongoDB by a snapshot of its volume"
+)
+
+
+async def restore_collection(database: Database, name: str, folder: Path) -> None:
+    """Insert the documents of a part into their collection."""
+    rows = raw_documents(folder, name)
+    collection: Any = database[name.removeprefix(MONGODB)]
+    while batch := list(islice(rows, _DOCUMENTS_EACH)):
+        await collection.insert_many(batch, ordered=False)
+
+
+async def skip_event_ids(database: Database) -> None:
+    """Skip ids that networks were given after the backup."""
+    await database["counters"].update_one({"_id": "event_id"}, {"$inc": {"last": GAP_IDS}})
+
+
+def check_spool_is_empty(folder: Path) -> None:
+    """Check that no spool is there that a restore would mix with. Raises TrackerError."""
+    if any(folder.glob("*.spool")):
+        raise TrackerError(f"{folder}: not empty")
+
+
+async def check_empty(redis: Redis, database: Database) -> None:
+    """Check that nothing is there that a restore would mix with. Raises TrackerError."""
+    for stream in (*_STREAMS, *_LETTERS):
+        if await redis.xlen(stream):
+            raise TrackerError(f"Redis is not empty: {stream} has entries")
+    for name in await database.list_collection_names():
+        if await database[name].find_one({}, ["_id"]):
+            raise TrackerError(f"MongoDB is not empty: {database.name}.{name} has documents")
+
+
+async def _copy_keys(redis: Redis, pattern: str, writer: PartWriter) -> None:
+    found: list[bytes] = []
+    async for key in redis.scan_iter(match=pattern, count=_KEYS_EACH):
+        found.append(key)
+        if len(found) == _KEYS_EACH:
+            await _dump(redis, found, writer)
+            found = []
+    await _dump(redis, found, writer)
+
+
+async def _dump(redis: Redis, found: Sequence[bytes], writer: PartWriter) -> None:
+    pipeline = redis.pipeline(transaction=False)
+    for key in found:
+        pipeline.dump(key)
+        pipeline.pttl(key)
+    now = time.time_ns() // 1_000_000
+    answers = await pipeline.execute() if found else []
+    for key, dump, left in zip(found, answers[::2], answers[1::2], strict=True):
+        if dump is not None:
+            writer.add({"key": key, "dump": dump, "expires": now + left if left > 0 else 0})
+
+
+async def _copy_stream(redis: Redis, stream: str, after: str, writer: PartWriter) -> str:
+    """Copy a stream up to its last entry at this moment; return after what to go on."""
+    newest: Any = await redis.xrevrange(stream, count=1)
+    while newest:
+        entries: Any = await redis.xrange(stream, after, newest[0][0], _ENTRIES_EACH)
+        for last, fields in entries:
+            flat = [part for pair in fields.items() for part in pair]
+            writer.add({"stream": stream, "id": last, "fields": flat})
+            after = f"({last.decode()}"
+        if len(entries) < _ENTRIES_EACH:
+            break
+    return after

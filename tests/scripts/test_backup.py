@@ -1,0 +1,153 @@
+"""`backup`: a copy that is made under load is whole, and is put back into other stores."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+import redis
+from pymongo import MongoClient
+from tornado.platform.asyncio import AsyncIOLoop
+
+from config.settings import Settings
+from tests.ops.test_restore import GAP, convert, prepare, visitors
+from tests.scripts.conftest import Run
+from tests.system.owner import script
+from tests.system.service import environment, running, until
+from tracker.builtin.stores import run_stores
+from tracker.db.keys import DEAD_LETTERS
+
+
+@contextmanager
+def other_stores(tmp_path: Path) -> Iterator[Settings]:
+    with run_stores(Settings(data_dir=str(tmp_path / "other"), log_level="warning")) as stores:
+        yield stores
+
+
+def test_what_was_answered_before_a_backup_under_load_is_in_other_stores_after_a_restore(
+    settings: Settings, tmp_path: Path, io_loop: AsyncIOLoop
+) -> None:
+    before: list[UUID] = []
+    folder = tmp_path / "backup"
+    variables = environment(settings)
+    with running(variables) as service, redis.Redis.from_url(settings.redis_url) as client:
+        pbk = io_loop.run_sync(lambda: prepare(settings))
+        with visitors(service, before):
+            kept = convert(service, pbk)
+        client.xadd(DEAD_LETTERS, {"1": b"\xff", "id": "1-1", "reason": "test"})
+        with visitors(service, []):
+            parts = script(variables, "backup", "create", str(folder))
+        lost = convert(service, pbk)
+    assert {"spool", "redis", "mongodb.clicks"} <= {part["part"] for part in parts}
+
+    with (
+        other_stores(tmp_path) as others,
+        MongoClient[dict[str, Any]](others.mongodb_uri, uuidRepresentation="standard") as mongodb,
+        redis.Redis.from_url(others.redis_url) as own,
+    ):
+        variables = environment(others)
+        assert script(variables, "backup", "restore", str(folder)) == parts
+        assert own.xlen(DEAD_LETTERS) == 1
+        with running(variables) as service:
+            until(lambda: own.xlen("journal") == 0, seconds=60)
+            assert convert(service, pbk) > GAP > lost
+            database = mongodb[others.mongodb_database]
+            clicks = {row["_id"] for row in database["clicks"].find({}, ["_id"])}
+            assert set(before) <= clicks
+            assert database["events"].count_documents({"_id": kept}) == 1
+            [compared] = script(variables, "verify")
+            assert compared["clicks"] >= len(before)
+            assert compared["differences"] == 0
+
+
+def test_what_only_waits_in_redis_and_the_spool_is_in_the_backup(
+    settings: Settings, tmp_path: Path, io_loop: AsyncIOLoop
+) -> None:
+    """Nothing drains, and what a process that has ended left is in the spool."""
+    folder, answered = tmp_path / "backup", list[UUID]()
+    spool = Path(settings.data_dir) / "spool"
+    variables = environment(settings)
+    io_loop.run_sync(lambda: prepare(settings))
+    with running(variables, "--role", "web") as service, visitors(service, answered):
+        pass
+    with redis.Redis.from_url(settings.redis_url) as client:
+        waiting = client.xlen("journal")
+        client.rpush("visitors:kept", "one")
+    spool.mkdir(parents=True, exist_ok=True)
+    (spool / "00000000000000000001-1.spool").write_bytes(b"as it is")
+    script(variables, "backup", "create", str(folder))
+
+    with other_stores(tmp_path) as others:
+        script(environment(others), "backup", "restore", str(folder))
+        restored = Path(others.data_dir) / "spool" / "00000000000000000001-1.spool"
+        assert restored.read_bytes() == b"as it is"
+        with redis.Redis.from_url(others.redis_url) as own:
+            assert own.xlen("journal") == waiting
+            assert own.lrange("visitors:kept", 0, -1) == [b"one"]
+            restored.unlink()
+            with running(environment(others)):
+                until(lambda: own.xlen("journal") == 0, seconds=60)
+        with MongoClient[dict[str, Any]](
+            others.mongodb_uri, uuidRepresentation="standard"
+        ) as mongodb:
+            found = mongodb[others.mongodb_database]["clicks"].find({}, ["_id"])
+            assert {row["_id"] for row in found} == set(answered)
+
+
+@pytest.fixture
+def backup(run: Run, account_id: str, tmp_path: Path) -> Path:
+    """A backup with one account."""
+    folder = tmp_path / "backup"
+    made = run("backup", "create", str(folder))
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
+def test_a_backup_is_for_its_owner_alone_and_never_written_over(run: Run, backup: Path) -> None:
+    assert backup.stat().st_mode & 0o077 == 0
+    again = run("backup", "create", str(backup))
+    assert again.returncode == 1
+    assert "File exists" in again.stderr
+
+
+def test_a_file_that_is_not_what_was_written_is_named(run: Run, backup: Path) -> None:
+    assert run("backup", "check", str(backup)).returncode == 0
+    file = backup / "mongodb.accounts.bson.gz"
+    whole = file.read_bytes()
+    for wrong in (b"", whole[:-10], whole[:30] + b"\0\0" + whole[32:]):
+        file.write_bytes(wrong)
+        checked = run("backup", "check", str(backup))
+        assert checked.returncode == 1
+        assert str(file) in checked.stderr
+
+
+def test_a_backup_that_did_not_end_is_none(run: Run, backup: Path) -> None:
+    (backup / "backup.json").unlink()
+    checked = run("backup", "restore", str(backup), MONGODB_DATABASE=f"none-{uuid4().hex[:8]}")
+    assert checked.returncode == 1
+    assert "no complete backup" in checked.stderr
+
+
+def test_nothing_is_put_back_into_stores_that_have_something(run: Run, backup: Path) -> None:
+    refused = run("backup", "restore", str(backup))
+    assert refused.returncode == 1
+    assert "MongoDB is not empty" in refused.stderr
+
+
+def test_a_spool_or_a_journal_that_has_something_is_not_mixed_with_a_backup(
+    run: Run, backup: Path, settings: Settings
+) -> None:
+    elsewhere = {"MONGODB_DATABASE": f"none-{uuid4().hex[:8]}"}
+    with redis.Redis.from_url(settings.redis_url) as client:
+        client.xadd("journal", {"1": b""})
+        refused = run("backup", "restore", str(backup), **elsewhere)
+        assert "Redis is not empty: journal has entries" in refused.stderr
+        client.delete("journal")
+    spool = Path(settings.data_dir) / "spool"
+    spool.mkdir(parents=True, exist_ok=True)
+    (spool / "1.spool").touch()
+    refused = run("backup", "restore", str(backup), **elsewhere)
+    assert refused.returncode == 1
+    assert f"{spool}: not empty" in refused.stderr
