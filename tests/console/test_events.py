@@ -11,6 +11,7 @@ from tests.console.people import sign_in
 from tests.conversions.scene import drained, stored_events
 from tests.factories import CHROME, create_click, create_event_config, create_link
 from tracker.access.accounts import Account
+from tracker.access.roles import Role
 from tracker.service.services import Services
 
 
@@ -107,3 +108,16 @@ async def test_an_event_configuration_is_paused_and_archived(
         await expect(
             page.get_by_role("heading", name="No event configurations yet")
         ).to_be_visible()
+
+
+async def test_a_viewer_sees_the_beginning_of_a_postback_key_and_no_snippet(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id, Role.VIEWER)
+        await page.goto("/console/events")
+        await expect(page.get_by_text(f"{config.pbk[:4]}…")).to_be_visible()
+        assert config.pbk not in await page.content()
+        await expect(page.get_by_role("button", name="Snippets")).to_have_count(0)
+        await expect(page.get_by_role("button", name="Copy")).to_have_count(0)

@@ -20,7 +20,7 @@ from tracker.api.conversion_schema import (
     ListConversions,
     ListedConversion,
 )
-from tracker.api.deliveries import delivery_record
+from tracker.api.deliveries import delivery_record, hide_keys
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.export import Export
 from tracker.api.feed_export import all_of_feed
@@ -176,11 +176,13 @@ async def _deliveries(call: Call[Any, Any], event: LoggedEvent) -> list[Conversi
     webhooks = await _webhooks(call.services, call.account_id)
     ids = {delivery_id(one.id, event.id): one for one in webhooks}
     found = await call.services.deliveries.find_all(ids)
-    return [
+    records = [
         delivery_record(ConversionDelivery, found[one], webhook_name=webhook.name)
         for one, webhook in ids.items()
         if one in found
     ]
+    await hide_keys(call, records)
+    return records
 
 
 ENDPOINTS = (

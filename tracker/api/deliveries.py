@@ -1,5 +1,6 @@
 """`/api/webhooks/{id}/deliveries`: list and retry deliveries, test a webhook."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
@@ -10,6 +11,7 @@ from msgspec import Meta
 
 from tracker.access.audit import Change
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.postback_keys import may_read_keys, without_key
 from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import Page, Paged, Timestamp
 from tracker.api.webhooks import WEBHOOKS, target_of
@@ -54,7 +56,7 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
         str | None,
         Meta(
             description="JSON text, null before the first attempt; lists have only its first "
-            f"{SHOWN_CHARACTERS:,} characters"
+            f"{SHOWN_CHARACTERS:,} characters. Postback keys are whole with event_configs:write"
         ),
     ]
     attempts: list[AttemptRecord]
@@ -108,6 +110,25 @@ def delivery_record(kind: type[_Record], delivery: Delivery, **others: object) -
     )
 
 
+async def hide_keys(call: Call[Any, Any], records: Sequence[DeliveryRecord]) -> None:
+    """Shorten postback keys in records, unless the principal may write event configurations.
+
+    Where the key is not known any more, because its event has expired, nothing of the payload and
+    the answers is shown.
+    """
+    conversions = [one for one in records if one.event_id is not None]
+    if may_read_keys(call.principal) or not conversions:
+        return
+    ids = [one.event_id for one in conversions if one.event_id is not None]
+    pbks = await call.services.deliveries.postback_keys(ids)
+    for one in conversions:
+        known, pbk = one.event_id in pbks, pbks.get(one.event_id or 0)
+        shown = partial(without_key, pbk=pbk) if pbk else str
+        one.payload = shown(one.payload) if known and one.payload else None
+        for attempt in one.attempts:
+            attempt.answer = shown(attempt.answer) if known else ""
+
+
 DELIVERIES: Resource[Delivery, DeliveryRecord] = Resource(
     "delivery",
     lambda call: call.services.deliveries.find(call.ids[1]),
@@ -123,7 +144,9 @@ async def list_deliveries(call: Call[ListDeliveries, Nothing]) -> Page[DeliveryR
     webhook, query = await WEBHOOKS.own(call), call.query
     statuses = list(Status) if query.status is None else [Status(query.status)]
     fetch = partial(call.services.deliveries.page, webhook.id, statuses)
-    return await DELIVERIES.page(call, query, fetch)
+    page = await DELIVERIES.page(call, query, fetch)
+    await hide_keys(call, page.rows)
+    return page
 
 
 async def retry(call: Call[Nothing, Nothing]) -> DeliveryRecord:
@@ -136,7 +159,9 @@ async def retry(call: Call[Nothing, Nothing]) -> DeliveryRecord:
     delivery = await _own_delivery(call, webhook)
     await call.services.deliveries.retry(delivery.id, now())
     await _audit_retry(call, webhook, 1)
-    return await DELIVERIES.show(call, await _own_delivery(call, webhook))
+    shown = await DELIVERIES.show(call, await _own_delivery(call, webhook))
+    await hide_keys(call, [shown])
+    return shown
 
 
 async def retry_all(call: Call[Nothing, RetryDeliveries]) -> Retried:

@@ -10,6 +10,8 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.access.audit import Target, differences
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.event_schema import EXAMPLE_PBK
+from tracker.api.postback_keys import SHOWN_CHARACTERS, may_read_keys, shortened
 from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import (
     AccountId,
@@ -49,7 +51,14 @@ class EventConfigRecord(msgspec.Struct, kw_only=True):
     id: UUID
     account_id: UUID
     name: str
-    pbk: Annotated[str, Meta(description="postback key: names the configuration at /api/event")]
+    pbk: Annotated[
+        str,
+        Meta(
+            description="postback key: names the configuration at /api/event; without the scope "
+            f"event_configs:write only its first {SHOWN_CHARACTERS} characters and an ellipsis",
+            examples=[EXAMPLE_PBK, shortened(EXAMPLE_PBK)],
+        ),
+    ]
     payout_type: PayoutType
     payout: Decimal
     active: bool
@@ -89,6 +98,16 @@ CONFIGS: Resource[EventConfig, EventConfigRecord] = Resource(
     lambda call: call.services.event_configs.find(call.ids[0]),
     one_by_one(partial(record_of, EventConfigRecord)),
 )
+
+
+async def list_configs(call: Call[AccountPage, Nothing]) -> Page[EventConfigRecord]:
+    """Return a page of the account's configurations."""
+    fetch = partial(call.services.event_configs.page, call.account_id)
+    page = await CONFIGS.page(call, call.query, fetch)
+    if not may_read_keys(call.principal):
+        for row in page.rows:
+            row.pbk = shortened(row.pbk)
+    return page
 
 
 async def create(call: Call[Nothing, CreateEventConfig]) -> EventConfigRecord:
@@ -136,7 +155,7 @@ ENDPOINTS = (
         "GET",
         "/api/event-configs",
         "event_configs:read",
-        CONFIGS.lister(lambda services: services.event_configs),
+        list_configs,
         "List event configurations, newest first",
         Page[EventConfigRecord],
         query=AccountPage,

@@ -198,6 +198,16 @@ class Deliveries:
         rows = await self._reader.find("deliveries", {"_id": {"$in": list(ids)}}, _SHOWN_FIELDS)
         return {row["_id"]: record(Delivery, row) for row in rows}
 
+    async def postback_keys(self, event_ids: Collection[int]) -> dict[int, str | None]:
+        """Return the postback keys of the events that are stored; None for one without."""
+        of_events = {"_id": {"$in": list(event_ids)}}
+        events = await self._reader.find("events", of_events, ["event_config_id"])
+        config_ids = {row["_id"]: row["event_config_id"] for row in events}
+        of_configs = {"_id": {"$in": [one for one in config_ids.values() if one]}}
+        configs = await self._reader.find("event_configs", of_configs, ["pbk"])
+        pbks = {row["_id"]: row["pbk"] for row in configs}
+        return {event_id: pbks.get(config_id) for event_id, config_id in config_ids.items()}
+
     async def statuses(self, ids: Collection[UUID]) -> dict[UUID, Status]:
         """Return the states of the deliveries that exist among `ids`, by id."""
         rows = await self._reader.find("deliveries", {"_id": {"$in": list(ids)}}, ["status"])

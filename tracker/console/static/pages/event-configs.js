@@ -42,14 +42,14 @@ function columns(mayWrite, setOpen, reload) {
   return [
     { label: "Name", wide: true, cell: (config) => html`<strong>${config.name}</strong>` },
     { label: "Pays", cell: (config) => payoutText(config) },
-    { label: "Postback key", cell: ({ pbk }) => html`<${CopyValue} text=${pbk} label="the postback key" />` },
+    { label: "Postback key", cell: ({ pbk }) => (mayWrite ? html`<${CopyValue} text=${pbk} label="the postback key" />` : html`<span class="mono">${pbk}</span>`) },
     { label: "State", cell: ({ active }) => (active ? html`<${Badge} kind="good">active<//>` : html`<${Badge} kind="warning">paused<//>`) },
     { label: "Created", cell: (config) => html`<${Time} at=${config.created_at} />` },
     {
       label: "Actions",
       actions: true,
       cell: (config) => html`<span class="row end">
-        <${Button} label="Snippets of ${config.name}" onClick=${() => setOpen({ kind: "snippets", config })}>Snippets<//>
+        ${mayWrite && html`<${Button} label="Snippets of ${config.name}" onClick=${() => setOpen({ kind: "snippets", config })}>Snippets<//>`}
         <${Menu} label="Actions for ${config.name}" items=${[
           can("reports:read") && { label: "Its report", icon: "chart", href: `/console/overview?event=${config.id}&measure=conversions` },
           { label: "Its conversions", icon: "search", href: `/console/conversions?event_config_id=${config.id}` },

@@ -94,6 +94,7 @@ function ConversionStep({ clicks, config, conversions, reload }) {
       ${can("event_configs:write") && html`<${Button} kind="main" busy=${creating} onClick=${create}>Create “Purchase”<//>`}
       <${ErrorNote} error=${createError} />`;
   }
+  if (!can("event_configs:write")) return html`<p class="about">Somebody who may change event configurations has the address that your shop or network calls.</p>`;
   return html`
     <p>Your shop or network calls this address. Add <code>&click_id=…</code> from the visitor’s address to count it under the link.</p>
     <${CodeBlock} text="${location.origin}/api/event?pbk=${config.pbk}&value=12.50" label="the address" />
