@@ -19,6 +19,7 @@ from tests.api.world import World
 from tests.live.watching import guarded
 from tracker.access.accounts import Account
 from tracker.access.api_keys import ApiKey
+from tracker.http.access_log import AccessLog
 from tracker.http.server import Server
 from tracker.service.front import make_server
 from tracker.service.services import Services
@@ -97,11 +98,12 @@ def world(services: Services, client: Client, account: Account, other_account: A
 def logged(services: Services) -> Iterator[Logged]:
     """Yield a function that returns the records logged since its last call."""
     root, written = logging.getLogger(), io.StringIO()
-    before = root.handlers[:], root.level
+    before = root.handlers[:], root.level, services.access_log
     with contextlib.redirect_stderr(written):
         config_logging.configure(
             msgspec.structs.replace(services.settings, log_level="info", log_format="json")
         )
+    services.access_log = AccessLog(services.settings.access_log)  # writes where logs go now
 
     def records() -> list[dict[str, Any]]:
         lines = written.getvalue().splitlines()
@@ -112,3 +114,4 @@ def logged(services: Services) -> Iterator[Logged]:
     yield records
     root.handlers[:] = before[0]
     root.setLevel(before[1])
+    services.access_log = before[2]
