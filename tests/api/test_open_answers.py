@@ -9,6 +9,7 @@ import pytest
 from pymongo.errors import ServerSelectionTimeoutError
 
 from tests.api.client import Client
+from tests.api.conftest import Logged
 from tests.api.person import signed_in
 from tests.factories import create_link, create_member
 from tests.http.serving import Client as Connection
@@ -127,6 +128,7 @@ async def test_an_export_is_cut_when_the_access_ends_that_opened_it(
     account: Account,
     other_account: Account,
     monkeypatch: pytest.MonkeyPatch,
+    logged: Logged,
     end: Callable[[Opener], Awaitable[None]],
 ) -> None:
     opener = await ENDS[end](services, client, account, other_account)
@@ -137,6 +139,9 @@ async def test_an_export_is_cut_when_the_access_ends_that_opened_it(
         await end(opener)
         assert not (await connection.rest()).endswith(b"0\r\n\r\n")
     await until(lambda: not services.exports.count)
+    [cut] = [one for one in logged() if one["event"] == "export cut"]
+    reason = "export: the access that opened it has ended"
+    assert (cut["level"], cut["reason"]) == ("info", reason)
 
 
 @pytest.mark.parametrize("end", ENDS)

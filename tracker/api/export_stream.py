@@ -129,7 +129,9 @@ class ExportStream:
             raise error
         EXPORTS_CUT.inc()
         expected = isinstance(error, TrackerError)
-        log.error(
+        # Nothing is wrong if an access has ended.
+        write = log.info if isinstance(error, Unauthorized) else log.error
+        write(
             "export cut",
             export=self._export.name,
             reason=str(error) if expected else type(error).__name__,
