@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -84,6 +86,43 @@ async def test_what_lands_is_told_exactly_with_the_last_rows(
         state = await watcher.next("state")
         assert (state["clicks"], state["bots"], state["conversions"]) == (40, 5, 1)
         assert (state["minutes"], state["behindSeconds"]) == (5, 0)
+
+
+class CountingEncoder:
+    """An encoder of JSON that counts what it encodes, by type."""
+
+    def __init__(self) -> None:
+        self.counts = Counter[str]()
+        self._encoder = msgspec.json.Encoder(decimal_format="number")
+
+    def encode(self, data: msgspec.Struct) -> bytes:
+        self.counts[type(data).__name__] += 1
+        return self._encoder.encode(data)
+
+
+async def test_what_lands_is_encoded_once_for_all_streams_of_an_account(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encoder = CountingEncoder()
+    monkeypatch.setattr(stream, "_ENCODER", encoder)
+    bearer = f"Authorization: Bearer {secret}"
+    async with telling(services), contextlib.AsyncExitStack() as stack:
+        one = watching(services, client.port, account.id, bearer)
+        watchers = [await stack.enter_async_context(one)]
+        for _ in range(4):
+            another = connected(client.port, account.id, bearer)
+            watchers.append(await stack.enter_async_context(another))
+            await watchers[-1].next("state")
+        await applied(services, [make_click(account.id, at=now_ms())])
+        told = [await watcher.next("clicks") for watcher in watchers]
+    assert [one["count"] for one in told] == [1] * 5
+    assert told == [told[0]] * 5
+    assert encoder.counts["LiveClicks"] == 1
+    assert encoder.counts["LiveState"] <= 2
 
 
 async def test_a_stream_begins_with_the_last_minutes_and_how_far_the_journal_is_behind(

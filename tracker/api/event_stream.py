@@ -7,12 +7,11 @@ import asyncio
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, cast
 
-import msgspec
 from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler
 
 from tracker.http.exchange import Exchange
-from tracker.live.stream import LiveEvent, LiveStream
+from tracker.live.stream import LiveStream
 from tracker.loops import cancel_and_wait
 
 RETRY_MS: Final = 3000
@@ -20,8 +19,6 @@ RETRY_MS: Final = 3000
 
 END_SECONDS: Final = 0.5
 """How long the last event may take. Beyond that the client does not read, and is cut off."""
-
-_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
 class EventStream(NamedTuple):
@@ -74,7 +71,7 @@ class EventStreamAnswer:
         try:
             await self._put(f"retry: {RETRY_MS}\n\n".encode())
             async for event in live:
-                await self._put(_text(event))
+                await self._put(event.text)
             await self._handler.finish()
         except StreamClosedError:
             self._gone.set()
@@ -83,8 +80,3 @@ class EventStreamAnswer:
         self._handler.write(text)
         # Waits while the client does not read.
         await self._handler.flush()
-
-
-def _text(event: LiveEvent) -> bytes:
-    """Return the text of an event. JSON has no line ends, so the data is one line."""
-    return b"event: %b\ndata: %b\n\n" % (event.name.encode(), _ENCODER.encode(event.data))

@@ -3,9 +3,12 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
-from typing import Final, Literal, NamedTuple
+from functools import cached_property
+from typing import Final, Literal
 
 import msgspec
+
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 EndReason = Literal["stopping", "access_ended", "too_slow"]
 
@@ -13,11 +16,17 @@ MAX_WAITING: Final = 100
 """Events that a client may be behind: ten seconds of a busy account."""
 
 
-class LiveEvent(NamedTuple):
-    """A named event, and its data, which becomes one line of JSON."""
+class LiveEvent:
+    """A named event, and its data. All streams of an account share it, and so its text."""
 
-    name: str
-    data: msgspec.Struct
+    def __init__(self, name: str, data: msgspec.Struct) -> None:
+        self.name = name
+        self.data = data
+
+    @cached_property
+    def text(self) -> bytes:
+        """Return what is sent, encoded once. JSON has no line ends, so the data is one line."""
+        return b"event: %b\ndata: %b\n\n" % (self.name.encode(), _ENCODER.encode(self.data))
 
 
 class End(msgspec.Struct, frozen=True):
