@@ -1,8 +1,11 @@
 """Bodies and connections end in time, as their transport sees it."""
 
+import asyncio
+
 from tests.http.exchange_record import LIMITS, Transport, recording_application, render, turns
-from tests.http.serving import get, post
+from tests.http.serving import get, post, until
 from tracker.http.connection import Connection
+from tracker.http.discarding import TURN_SECONDS
 from tracker.http.server_state import ServerState
 
 
@@ -45,9 +48,12 @@ async def test_only_a_limited_number_of_bytes_is_read_and_dropped() -> None:
     protocol, transport, state = connected()
     protocol.data_received(post(b"x" * 1001)[:-1001])
     protocol.data_received(b"x" * LIMITS.linger_bytes)
-    assert transport.reading
+    assert not transport.reading
+    await until(lambda: transport.reading)
     protocol.data_received(b"x")
     assert (transport.end, transport.reading) == ("half-closed", False)
+    await asyncio.sleep(2 * TURN_SECONDS)
+    assert not transport.reading
     state.now += LIMITS.linger_seconds + 2 * LIMITS.sweep_seconds
     protocol.check()
     assert transport.end == "aborted"

@@ -121,6 +121,7 @@ class FlowControl:
 
     def lost(self, error: Exception | None) -> None:
         """Fail the futures that wait, because the connection has ended."""
+        self._state.discarding.remove(self.peer.remote_ip, self)
         writers, self._writers = self._writers, []
         for writer in writers:
             if not writer.done():
@@ -140,10 +141,11 @@ class FlowControl:
             self._transport.resume_reading()
 
     def discard(self, size: int) -> None:
-        """Count `size` bytes that came after the last answer, and stop reading beyond the limit."""
+        """Count `size` bytes that came after the last answer; read on in the next turn, if ever."""
         self._discarded += size
+        self.pause_reading()
         if self._discarded > self._state.limits.linger_bytes:
-            self.pause_reading()
+            self._state.discarding.remove(self.peer.remote_ip, self)
 
     def abort(self, reset: bool = False) -> None:
         """Cut the connection, whatever is not sent yet.
@@ -157,14 +159,17 @@ class FlowControl:
         self._transport.abort()
 
     def shut(self, linger: bool) -> None:
-        """Send all that was written, then end; with `linger`, read on until the client ends."""
+        """Send all that was written, then end.
+
+        With `linger`, read on in turns until the client ends (`discarding`).
+        """
         self.flush()
         if self._transport.is_closing():
             return
         if not linger:
             self._transport.close()
             return
-        self.resume_reading()
+        self._state.discarding.add(self.peer.remote_ip, self)
         if self._transport.can_write_eof():
             self._transport.write_eof()
 

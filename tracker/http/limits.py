@@ -70,9 +70,8 @@ class Limits(msgspec.Struct, frozen=True):
     """Time for a client to read its answer, while bytes that it still sends are dropped."""
 
     linger_bytes: int = 1024 * 1024
-    """Bytes that are read and dropped in `linger_seconds`: the longest body that any endpoint
-    takes. The rest stays unread until the connection is cut. Without this limit sixty clients with
-    8 MiB each stopped visitors for 0.2 s."""
+    """Bytes that are read and dropped in `linger_seconds`, in turns (`discarding`): the longest
+    body that any endpoint takes. The rest stays unread until the connection is cut."""
 
     @property
     def sweep_seconds(self) -> float:
@@ -104,7 +103,7 @@ class Admission:
     def __init__(self, limit: int, for_each: int = 0, counted_as: CountedAs = each_address) -> None:
         self._limit = limit
         self._for_each = for_each
-        self._counted_as = counted_as
+        self.counted_as = counted_as
         self._open = 0
         self._open_by: dict[str, int] = {}
         self._logged_at = -LOG_INTERVAL_SECONDS
@@ -113,7 +112,7 @@ class Admission:
         """Count a connection of `peer` if the limits allow it, and return whether they do."""
         if self._open >= self._limit:
             return self._reject("total")
-        if self._for_each and (name := self._counted_as(peer)):
+        if self._for_each and (name := self.counted_as(peer)):
             count = self._open_by.get(name, 0)
             if count >= self._for_each:
                 return self._reject("address")
@@ -124,7 +123,7 @@ class Admission:
     def leave(self, peer: str) -> None:
         """Uncount a connection that entered, because it has ended."""
         self._open -= 1
-        if self._for_each and (name := self._counted_as(peer)):
+        if self._for_each and (name := self.counted_as(peer)):
             count = self._open_by[name] - 1
             if count:
                 self._open_by[name] = count

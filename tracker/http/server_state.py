@@ -8,6 +8,7 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from tornado.routing import Router
 
 from tracker.http.default_headers import DefaultHeaders
+from tracker.http.discarding import Discarding
 from tracker.http.fast_path import FastPath
 from tracker.http.head import HeadReader
 from tracker.http.limits import Admission, Limits
@@ -37,6 +38,7 @@ class ServerState:
         "context",
         "default_headers",
         "delegate",
+        "discarding",
         "empty",
         "ending_since",
         "fast_path",
@@ -68,6 +70,7 @@ class ServerState:
         self.fast_path = fast_path
         self.default_headers = default_headers or DefaultHeaders()
         self.loop = asyncio.get_running_loop()
+        self.discarding = Discarding(self.loop, self.admission.counted_as)
         self.now = self.loop.time()
         self.sweep_seconds = limits.sweep_seconds
         self.ending_since: float | None = None

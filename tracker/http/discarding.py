@@ -1,0 +1,84 @@
+"""The reading of what clients still send after their last answer, which is dropped.
+
+Who closes with bytes unread resets the connection, and the client may lose the answer. So they are
+read for a while, but not at the cost of others: one connection reads at a time, one piece in each
+turn. Addresses take turns, and so do the connections of an address.
+
+Guarantee: however many clients send however much, the event loop reads at most a piece in
+TURN_SECONDS for all of them.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, Protocol
+
+TURN_SECONDS: Final = 0.01
+"""The time between two turns. A piece is what uvloop reads at once, at most 256 KB, in 0.1 ms. A
+client alone has its megabyte read in 0.1 s."""
+
+
+class Reading(Protocol):
+    """A connection whose reading can be paused."""
+
+    def pause_reading(self) -> None:
+        """Stop reading until `resume_reading`."""
+
+    def resume_reading(self) -> None:
+        """Read again."""
+
+
+class Discarding:
+    """The connections of a server that only read to drop. `counted_as` names an address."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, counted_as: Callable[[str], str]) -> None:
+        self._loop = loop
+        self._counted_as = counted_as
+        # By name of the address. The first connection of the first name has its turn, or is next.
+        self._waiting: dict[str, dict[Reading, None]] = {}
+        self._reading: Reading | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, address: str, connection: Reading) -> None:
+        """Let `connection` read in its turns from now on."""
+        connection.pause_reading()
+        name = self._counted_as(address) or address
+        self._waiting.setdefault(name, {})[connection] = None
+        if self._timer is None:
+            self._begin_turn()
+
+    def remove(self, address: str, connection: Reading) -> None:
+        """Let `connection` have no more turns, because it has ended or has had enough."""
+        if not self._waiting:
+            return
+        name = self._counted_as(address) or address
+        connections = self._waiting.get(name, {})
+        if self._reading is connection:
+            self._put_last(name)
+            self._reading = None
+        connections.pop(connection, None)
+        if not connections:
+            self._waiting.pop(name, None)
+
+    def _begin_turn(self) -> None:
+        name = next(iter(self._waiting))
+        connection = next(iter(self._waiting[name]))
+        # One that has nothing to read keeps its turn until another wants it.
+        if self._reading is not None and self._reading is not connection:
+            self._reading.pause_reading()
+        self._reading = connection
+        connection.resume_reading()
+        self._timer = self._loop.call_later(TURN_SECONDS, self._end_turn)
+
+    def _end_turn(self) -> None:
+        self._timer = None
+        if not self._waiting:
+            return
+        if self._reading is not None:
+            name = next(iter(self._waiting))
+            self._put_last(name)
+            connections = self._waiting[name]
+            connections[self._reading] = connections.pop(self._reading)
+        self._begin_turn()
+
+    def _put_last(self, name: str) -> None:
+        self._waiting[name] = self._waiting.pop(name)
