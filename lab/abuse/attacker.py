@@ -30,6 +30,7 @@ from lab.abuse import attacks, sign_in
 from lab.abuse.attack import ATTACKER_ADDRESS, Report, Target
 from lab.abuse.held_body import held_body
 from lab.abuse.removed_owner import removed_owner
+from lab.abuse.weak_key import weak_key
 from lab.log_pipe import LogPipe
 from lab.processes import ROOT, NotReady, Process, Role, running, service_process
 
@@ -77,6 +78,7 @@ ROWS: Final = (
     Row("domains", "claims on other people's domains", attacks.claimed_domains),
     Row("loop", "a webhook to the service itself", attacks.webhook_loop),
     Row("removed-owner", "links of an owner who is removed", removed_owner),
+    Row("weak-key", "weak keys that share, make or revoke more", weak_key),
     Row("held", "50 bodies held open by a key that is revoked", held_body),
     Row("reports", "50 crossed reports beside a small one", attacks.crossed_reports),
     Row("trickle", "a receiver that answers byte by byte", attacks.trickling_receiver),
