@@ -81,6 +81,8 @@ class Command:
         wrong, 130 if it is interrupted.
         """
         parsed = self._parser.parse_args(arguments)
+        if getattr(parsed, "first", "") > getattr(parsed, "last", "9999-12-31"):
+            self._parser.error("--from: must not be after --to")
         try:
             rows = self._run(parsed)
         except SettingsError as error:
@@ -119,6 +121,23 @@ def day(text: str) -> str:
         return day_of(start_of(text))
     except ValueError:
         raise argparse.ArgumentTypeError("must be a day such as 2026-01-31") from None
+
+
+def add_days(parser: argparse.ArgumentParser, required: bool = False) -> None:
+    """Add the options of a range of days, `first` to `last`; all days without them."""
+    for name, dest, about, default in (
+        ("--from", "first", "first day, of the account's time zone", "0001-01-01"),
+        ("--to", "last", "last day, of the account's time zone", "9999-12-31"),
+    ):
+        parser.add_argument(
+            *(name,),
+            dest=dest,
+            type=day,
+            required=required,
+            default=None if required else default,
+            metavar="DAY",
+            help=about if required else f"{about} [all]",
+        )
 
 
 def label(text: str) -> str:

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Final
 from uuid import UUID
 
-from scripts.command import Command, Row, day, require_account, uuid
+from scripts.command import Command, Row, add_days, require_account, uuid
 from scripts.progress import Progress
 from tracker.calendar import Calendar
 from tracker.db import indexes
@@ -72,12 +72,7 @@ async def _days(
 
 
 async def _check(services: Services, parsed: argparse.Namespace) -> None:
-    """Check the chosen days.
-
-    Raises TrackerError if their order is reversed, or if clicks of these days may be deleted.
-    """
-    if parsed.first > parsed.last:
-        raise TrackerError("--from: must not be after --to")
+    """Check the chosen days. Raises TrackerError if clicks of these may be deleted."""
     kept = await first_kept(services.database)
     if parsed.first < kept:
         raise TrackerError(
@@ -98,11 +93,7 @@ def main() -> None:
     )
     parser = command.always(_rebuild)
     parser.add_argument("--account", type=uuid, metavar="ID", help="only this account")
-    for name, dest, about in (
-        ("--from", "first", "first day, of the account's time zone"),
-        ("--to", "last", "last day, of the account's time zone"),
-    ):
-        parser.add_argument(name, dest=dest, type=day, required=True, metavar="DAY", help=about)
+    add_days(parser, required=True)
     command.main()
 
 

@@ -7,10 +7,16 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
-from scripts.command import Command, Row, day, require_account, uuid
+from redis.exceptions import RedisError
+
+from scripts.command import Command, Row, add_days, require_account, uuid
 from scripts.progress import Progress
 from tracker.access.time_zones import AccountZone, zone_of
 from tracker.db.retention import first_kept
+from tracker.ingest.record import ENTRY_DECODER
+from tracker.journal.backlog import Backlog
+from tracker.journal.dead_letters import DeadLetters
+from tracker.journal.spool_folder import SpoolFolder
 from tracker.reports.day_count import DayCount, DayCounts
 from tracker.reports.joint_check import JointCheck
 from tracker.reports.money import differ, sum_in_billionths
@@ -28,7 +34,32 @@ async def _verify(services: Services, parsed: argparse.Namespace) -> list[Row]:
     if parsed.account is not None:
         await require_account(services, parsed.account)
     accounts = [parsed.account] if parsed.account else await recount.accounts()
+    await _tell_unseen(services, parsed)
     return [await _verify_account(services, recount, one, parsed) for one in accounts]
+
+
+async def _tell_unseen(services: Services, parsed: argparse.Namespace) -> None:
+    """Print what cannot be compared: records that are not stored yet, and deleted clicks."""
+    unseen = []
+    try:
+        waiting = (await Backlog(services.redis_waiting).measure()).entries
+        letters = await DeadLetters(services.redis_waiting, ENTRY_DECODER).count()
+    except RedisError:
+        unseen.append("the journal: Redis does not answer")
+    else:
+        unseen += (
+            [f"entries of the journal that are not stored yet: {waiting:,}"] if waiting else []
+        )
+        unseen += [f"dead letters (scripts.dead_letters): {letters:,}"] if letters else []
+    spool = SpoolFolder(services.settings.data_path / "spool", services.settings.spool_max_bytes)
+    spool.measure()
+    if spool.bytes_waiting:
+        unseen.append(f"bytes of the spool of this DATA_DIR: {spool.bytes_waiting:,}")
+    kept = await first_kept(services.database)
+    if parsed.first < kept:
+        unseen.append(f"days before {kept}, whose clicks may be deleted (CLICK_RETENTION_DAYS)")
+    for one in unseen:
+        print(f"not compared: {one}", file=sys.stderr)
 
 
 async def _verify_account(
@@ -168,27 +199,13 @@ def main() -> None:
         "verify",
         "Compare stored clicks and events with the rollups and with reports, while the service "
         "runs. Prints the differences, with exit code 1 if there are any; "
-        "scripts.rebuild_rollups corrects them.",
+        "scripts.rebuild_rollups corrects them. It compares what MongoDB has: what waits to be "
+        "stored, and days whose clicks are deleted, are named on standard error.",
         "python -m scripts.verify --from 2026-01-01",
     )
     parser = command.always(_verify)
     parser.add_argument("--account", type=uuid, metavar="ID", help="only this account")
-    parser.add_argument(
-        "--from",
-        dest="first",
-        type=day,
-        default="0001-01-01",
-        metavar="DAY",
-        help="first day, of the account's time zone [all]",
-    )
-    parser.add_argument(
-        "--to",
-        dest="last",
-        type=day,
-        default="9999-12-31",
-        metavar="DAY",
-        help="last day, of the account's time zone [all]",
-    )
+    add_days(parser)
     command.main(is_wrong=lambda row: bool(row["differences"]))
 
 

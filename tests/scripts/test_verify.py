@@ -107,7 +107,15 @@ def test_only_the_chosen_days_and_accounts_are_compared_and_rebuilt(
             "account 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b: not found",
         ),
         ("rebuild_rollups", ["--from", "2026-01-01"], 2, "required: --to"),
-        ("rebuild_rollups", ["--from", "2026-01-02", "--to", "2026-01-01"], 1, "not be after"),
+        *(
+            (
+                name,
+                ["--from", "2026-01-02", "--to", "2026-01-01"],
+                2,
+                "--from: must not be after --to",
+            )
+            for name in ("verify", "rebuild_rollups")
+        ),
     ],
 )
 def test_wrong_arguments_are_named(
@@ -124,11 +132,34 @@ def test_days_whose_clicks_may_be_deleted_are_neither_compared_nor_rebuilt(
     spoil(mongodb, services)
     record = {"_id": "click_retention", "days": 2}
     mongodb[services.settings.mongodb_database]["counters"].insert_one(record)
-    assert run("verify").returncode == 0
+    kept = day_of(now() - timedelta(days=1))
+    ended = run("verify")
+    assert ended.returncode == 0
+    assert f"not compared: days before {kept}, whose clicks may be deleted" in ended.stderr
+    assert run("verify", "--from", kept).stderr == ""
     ended = run("rebuild_rollups", *RANGE)
     assert ended.returncode == 1
-    kept = day_of(now() - timedelta(days=1))
     assert f"clicks before {kept} may be deleted already" in ended.stderr
+
+
+def test_verify_says_what_waits_to_be_stored(
+    run: Run, account: Account, services: Services, io_loop: AsyncIOLoop
+) -> None:
+    async def leave() -> None:
+        await services.journal.append(make_click(account.id))
+        await services.redis.xadd("journal:dead", {"e": b"x"})
+
+    io_loop.run_sync(leave)
+    folder = services.settings.data_path / "spool"
+    folder.mkdir(parents=True)
+    (folder / "1.spool").write_bytes(b"x" * 1_234)
+    ended = run("verify", "--json")
+    assert ended.returncode == 0
+    assert ended.stderr.splitlines() == [
+        "not compared: entries of the journal that are not stored yet: 1",
+        "not compared: dead letters (scripts.dead_letters): 1",
+        "not compared: bytes of the spool of this DATA_DIR: 1,234",
+    ]
 
 
 LARGE = "9999999999999999999.123456789"
