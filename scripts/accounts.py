@@ -51,7 +51,11 @@ def _time_zone(text: str) -> str:
         raise argparse.ArgumentTypeError(error.message.removeprefix("time_zone: ")) from None
 
 
-_METAVARS: Final = {_boolean: "true|false", _max_value: "NUMBER", _max_per_click: "NUMBER"}
+_METAVARS: Final = {
+    _boolean: "true|false",
+    _max_value: "NUMBER|none",
+    _max_per_click: "NUMBER|none",
+}
 _RULES: Final = {
     "require_pbk": (_boolean, "reject conversions without a postback key"),
     "no_negative_values": (_boolean, "reject conversions with a value below 0"),

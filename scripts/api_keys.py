@@ -1,6 +1,7 @@
 """Make, list and revoke API keys."""
 
 import argparse
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -17,7 +18,7 @@ async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
     await require_account(services, parsed.account)
     expires_at = now() + timedelta(days=parsed.expires_days) if parsed.expires_days else None
     key, secret = await services.api_keys.create(
-        parsed.account, parsed.name, parsed.scope, expires_at
+        parsed.account, parsed.name, parsed.scopes, expires_at
     )
     await _record(services, key, "api_key.created")
     return [{"key": secret, **_row(key)}]
@@ -61,6 +62,15 @@ def _row(key: ApiKey) -> Row:
     }
 
 
+def _scopes(text: str) -> list[str]:
+    scopes = re.split(r"[,\s]+", text.strip())
+    for one in scopes:
+        if one not in EVERY_SCOPE:
+            known = ", ".join(EVERY_SCOPE)
+            raise argparse.ArgumentTypeError(f"{one!r} is no scope; known are {known}")
+    return scopes
+
+
 def _days(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 3650:
         raise argparse.ArgumentTypeError("1 to 3650 days")
@@ -73,17 +83,18 @@ def main() -> None:
         "api_keys",
         "Make, list and revoke API keys. A key is printed once, when it is made.",
         "python -m scripts.api_keys create --account 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b "
-        "--name reporting --scope reports:read",
+        "--name reporting --scopes reports:read,links:read",
     )
     create = command.action("create", "make a key and print it", _create)
     add_account(create)
     create.add_argument("--name", type=label, default="API key", help="name for people")
     create.add_argument(
-        "--scope",
-        action="append",
-        choices=EVERY_SCOPE,
-        metavar="SCOPE",
-        help="permission of the key, repeatable; all permissions if none is given: "
+        *("--scopes", "--scope"),
+        dest="scopes",
+        action="extend",
+        type=_scopes,
+        metavar="SCOPE,SCOPE",
+        help="permissions of the key, also one by one; all permissions if none is given: "
         + ", ".join(EVERY_SCOPE),
     )
     create.add_argument(

@@ -1,6 +1,8 @@
 """Invite people to an account, list and remove its members, and reset passwords."""
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 
 from scripts.command import Command, Row, add_account, require_account
@@ -20,6 +22,7 @@ async def _invite(services: Services, parsed: argparse.Namespace) -> list[Row]:
     [(role, email)] = [(role, given) for role in Role if (given := getattr(parsed, role))]
     author = Author.operator(parsed.account)
     invitation, token = await services.membership.invite(author, email, role)
+    _tell_guess(services)
     return [_link(services, invitation, token)]
 
 
@@ -43,6 +46,7 @@ async def _remove(services: Services, parsed: argparse.Namespace) -> list[Row]:
 async def _reset(services: Services, parsed: argparse.Namespace) -> list[Row]:
     person = await _person(services, parsed.email)
     made = await services.membership.reset_password_as_operator(person, parsed.without_totp)
+    _tell_guess(services)
     return [_link(services, *made)]
 
 
@@ -51,6 +55,13 @@ async def _person(services: Services, email: str) -> Person:
     if person is None:
         raise NotFound(f"{email}: nobody has this e-mail address")
     return person
+
+
+def _tell_guess(services: Services) -> None:
+    """Say that the address of a link is a guess, if no setting has it."""
+    if not os.environ.get("BASE_URL"):
+        guess = services.public_url.url
+        print(f"BASE_URL is not set: the link leads to {guess}, which is a guess", file=sys.stderr)
 
 
 def _link(services: Services, invitation: Invitation, token: str) -> Row:

@@ -180,3 +180,13 @@ def test_an_unknown_time_zone_is_wrong_usage(usage_error: UsageError) -> None:
         accounts.main, "set", "--account", str(new_id()), "--time-zone", "Mars/Olympus"
     )
     assert "--time-zone: must be an IANA time zone" in error
+
+
+@pytest.mark.parametrize("option", ["--max-per-click", "--max-value"])
+def test_the_help_names_the_word_that_an_option_takes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    monkeypatch.setattr("sys.argv", ["command", "set", "--help"])
+    with pytest.raises(SystemExit):
+        accounts.main()
+    assert f"{option} NUMBER|none" in capsys.readouterr().out

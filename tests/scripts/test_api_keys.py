@@ -1,5 +1,6 @@
 """API keys, as an operator creates, lists and revokes them."""
 
+import re
 from uuid import UUID
 
 import pytest
@@ -59,6 +60,12 @@ def test_a_key_may_have_few_scopes_and_an_expiry(run: Run, account_id: str) -> N
     assert made["expires_at"] > made["created_at"]
 
 
+@pytest.mark.parametrize("given", ["reports:read,links:*", "reports:read links:*"])
+def test_scopes_may_be_given_in_one_list(run: Run, account_id: str, given: str) -> None:
+    (made,) = run.rows("api_keys", "create", "--account", account_id, "--scopes", given)
+    assert made["scopes"] == "reports:read links:*"
+
+
 def test_the_list_has_the_newest_first_and_no_secret(run: Run, account_id: str) -> None:
     made = [run.rows("api_keys", "create", "--account", account_id)[0] for _ in range(2)]
     listed = run("api_keys", "list", "--account", account_id, "--json").stdout
@@ -73,8 +80,10 @@ def test_the_list_has_the_newest_first_and_no_secret(run: Run, account_id: str) 
         ("--account", "acme"),
         ("--name", ""),
         ("--name", "a\tb"),
-        ("--scope", "links"),
-        ("--scope", "everything:*"),
+        ("--scopes", "links"),
+        ("--scopes", "everything:*"),
+        ("--scopes", "links:read,links"),
+        ("--scopes", ""),
         ("--expires-days", "0"),
         ("--expires-days", "-1"),
         ("--expires-days", "1.5"),
@@ -87,7 +96,7 @@ def test_wrong_usage_exits_2_and_names_the_option(
     usage_error: UsageError, options: tuple[str, str]
 ) -> None:
     shown = usage_error(api_keys.main, "create", "--account", str(new_id()), *options)
-    assert f"argument {options[0]}: " in shown
+    assert re.search(rf"argument {options[0]}(/--scope)?: ", shown)
 
 
 def test_an_unknown_key_exits_1(run: Run) -> None:
