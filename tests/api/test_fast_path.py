@@ -319,6 +319,9 @@ def check_refused(answers: Sequence[bytes]) -> None:
     """Check for 503 as a page, JSON and an image, and for 302 where nothing is recorded."""
     bodies = {(answer[9:12], answer.partition(b"\r\n\r\n")[2][:3]) for answer in answers}
     assert bodies >= {(b"503", b"<!d"), (b"503", b'{"e'), (b"503", b"GIF"), (b"302", b"")}
+    refused_events = [one for one in answers if one[9:12] == b"503" and b"\r\nAccess-Cont" in one]
+    assert refused_events
+    assert all(b"\r\nRetry-After: 5\r\n" in one for one in refused_events)
 
 
 def check_taken(ways: Ways) -> None:

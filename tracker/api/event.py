@@ -1,6 +1,6 @@
 """`/api/event`: conversions from pixels, browsers and servers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tracker.api import event_schema
 from tracker.api.endpoint import PublicEndpoint
@@ -22,11 +22,14 @@ _PIXEL = Content(
 
 HEADERS = (
     ("Access-Control-Allow-Origin", "*"),
-    ("Access-Control-Expose-Headers", "X-Event-Id, X-Request-Id, X-Error-Code"),
+    ("Access-Control-Expose-Headers", "X-Event-Id, X-Request-Id, X-Error-Code, Retry-After"),
     ("Cross-Origin-Resource-Policy", "cross-origin"),
     ("Cache-Control", "no-store"),
 )
 """The headers of every answer."""
+
+_RETRY_SECONDS = 5
+"""The time after which a conversion that got 503 is sent again: stores come back in seconds."""
 
 DELIVERY_HEADER = "webhook-id"
 """Requests with this header are deliveries of a webhook. A delivery to this service would become a
@@ -79,6 +82,8 @@ class EventHandler(Handler):
 
     def finish_error(self, error: TrackerError) -> None:
         """Finish with the error, as an image or JSON."""
+        for name, value in retry_headers(error):
+            self.set_header(name, value)
         self.finish_with(error_content(error, self._wants_image()))
 
     async def _record(self, conversion: Conversion) -> None:
@@ -124,6 +129,13 @@ def recorded_content(recorded: Recorded, image: bool) -> Content:
         return _PIXEL
     event_id, click_found = recorded
     return Content(JSON, _RECORDED % (event_id, b"found" if click_found else b"pending"))
+
+
+def retry_headers(error: TrackerError) -> Sequence[tuple[str, str]]:
+    """Return the header that says when a 503 may be sent again, unless the error has one."""
+    if error.status != 503 or "Retry-After" in error.headers:
+        return ()
+    return (("Retry-After", str(_RETRY_SECONDS)),)
 
 
 def error_content(error: TrackerError, image: bool) -> Content:

@@ -6,6 +6,7 @@ with the limits of that module.
 
 from tracker.api.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
 from tracker.api.openapi.parts import (
+    RETRY_AFTER,
     TEXT,
     Described,
     constants,
@@ -140,7 +141,7 @@ def answers(*forms: str) -> dict[int, Described]:
             "send them again later, or with pbk",
         ),
         500: failed(500),
-        503: failed(503),
+        503: public_error(503, forms=forms, headers=_HEADERS | RETRY_AFTER),
     }
 
 

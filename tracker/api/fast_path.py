@@ -217,7 +217,8 @@ class FastPath:
         """Answer a conversion with an error."""
         refused = _refused(request, error)
         content = event.error_content(refused, _wants_image(request))
-        self._refuse(request, refused, (*event.HEADERS, *refused.all_headers.items()), content)
+        headers = (*event.HEADERS, *refused.all_headers.items(), *event.retry_headers(refused))
+        self._refuse(request, refused, headers, content)
 
     def _refuse(
         self, request: _Request, refused: TrackerError, headers: Headers, content: Content

@@ -74,11 +74,12 @@ RATE_LIMIT = REQUEST_ID | _refs(*(name for name in _HEADERS if "RateLimit" in na
 FILE_NAME = {"Content-Disposition": header("The name of the file; of CSV and NDJSON alone.", TEXT)}
 """The header of answers that may be files."""
 
+RETRY_AFTER = _refs("Retry-After")
 _ERROR_CODE = _refs(CODE_HEADER)
 
 _STATUS_HEADERS = {
     401: _refs("WWW-Authenticate"),
-    429: _refs("Retry-After"),
+    429: RETRY_AFTER,
 }
 
 ERRORS: dict[int, tuple[str, str, str]] = {
