@@ -8,15 +8,20 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.api.client import Client
-from tests.factories import make_click
+from tests.factories import create_link, make_click
 from tests.journal.moving import move_journal
-from tracker.api.readiness import unserved
+from tracker.access.accounts import Account
+from tracker.api.readiness import why_unready
 from tracker.db import connect
 from tracker.errors import Unavailable
 from tracker.loops import cancel_and_wait
 from tracker.service.services import Services
 
 DEAD = "127.0.0.1:1"
+NOTHING = "visitors and postbacks cannot be served"
+NO_POSTBACKS = "postbacks cannot be served"
+MEMORY = "only links and postback keys in memory are found"
+STOP = "the process stops, and serves what still arrives"
 
 
 @asynccontextmanager
@@ -73,16 +78,19 @@ async def test_a_process_that_answers_is_alive_and_ready(client: Client) -> None
         (["mongodb"], []),
         (["indexes", "loops"], []),
         (["mongodb", "indexes", "spool", "loops"], []),
-        (["redis", "spool"], ["visitors", "postbacks"]),
-        (["redis", "mongodb"], ["visitors", "postbacks"]),
-        (["redis", "mongodb", "event_ids"], ["visitors", "postbacks"]),
-        (["mongodb", "event_ids"], ["postbacks"]),
+        (["redis", "spool"], [NOTHING]),
+        (["redis", "spool", "mongodb", "event_ids", "stop"], [NOTHING]),
+        (["redis", "mongodb"], [MEMORY]),
+        (["redis", "mongodb", "event_ids"], [MEMORY, NO_POSTBACKS]),
+        (["mongodb", "event_ids"], [NO_POSTBACKS]),
+        (["stop"], [STOP]),
+        (["stop", "redis", "mongodb"], [STOP, MEMORY]),
     ],
 )
-def test_the_degraded_parts_decide_which_requests_cannot_be_served(
+def test_the_degraded_parts_decide_what_cannot_be_served(
     degraded: list[str], expected: list[str]
 ) -> None:
-    assert unserved(dict.fromkeys(degraded, "so")) == expected
+    assert why_unready(dict.fromkeys(degraded, "so")) == "; ".join(expected)
 
 
 async def test_while_redis_is_unavailable_visitors_are_served(
@@ -169,7 +177,7 @@ async def test_stores_that_never_answer_are_named_in_time(
         response = await client.get("/readyz")
         assert time.monotonic() - began < 10
     assert response.status == 503
-    assert response.error.startswith("visitors and postbacks cannot be served; redis: no answer; ")
+    assert response.error.startswith(f"{MEMORY}; redis: no answer; ")
 
 
 @pytest.mark.parametrize("cause", ["full", "not writable"])
@@ -215,3 +223,24 @@ async def test_visitors_are_served_before_mongodb_has_its_indexes(
     response = await client.get("/readyz")
     expected: Ready = {"status": "degraded", "degraded": {"indexes": "not made yet"}}
     assert (response.status, response.json()) == (200, expected)
+
+
+async def test_without_both_stores_visitors_of_links_in_memory_are_served(
+    services: Services, client: Client, account: Account
+) -> None:
+    path = f"/c/{(await create_link(services, account.id)).slug}"
+    assert (await client.get(path)).status == 302
+    async with without(services, "redis", "mongodb"):
+        assert (await client.get(path)).status == 302
+        response = await client.get("/readyz")
+    assert response.status == 503
+    assert response.error.startswith(f"{MEMORY}; ")
+    assert services.journal.bytes_waiting > 0
+
+
+async def test_a_process_that_stops_says_so_and_that_it_still_serves(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "is_stopping", True)
+    response = await client.get("/readyz")
+    assert (response.status, response.error) == (503, f"{STOP}; stop: begun")

@@ -4,7 +4,7 @@ from tracker import __version__
 from tracker.api.handler import Handler
 from tracker.api.openapi.parts import TEXT, public_error
 from tracker.api.operator_routes import operator_routes, single_field_response
-from tracker.api.readiness import degraded_parts, unserved
+from tracker.api.readiness import degraded_parts, why_unready
 from tracker.errors import Unavailable
 
 
@@ -28,14 +28,14 @@ class Readyz(Handler):
     async def get(self) -> None:
         """Answer with the degraded parts.
 
-        Raises Unavailable if visitors or postbacks cannot be served.
+        Raises Unavailable if requests should go to another process.
         """
         degraded = await degraded_parts(self.services)
         waiting = self.services.journal.bytes_waiting
-        if self.services.serves and (kinds := unserved(degraded)):
+        if self.services.serves and (why := why_unready(degraded)):
             reasons = [f"{part}: {reason}" for part, reason in degraded.items()]
             reasons += [f"{waiting} bytes wait in the spool"] if waiting else []
-            raise Unavailable(f"{' and '.join(kinds)} cannot be served; {'; '.join(reasons)}")
+            raise Unavailable(f"{why}; {'; '.join(reasons)}")
         answer: dict[str, object] = {"status": "degraded" if degraded else "ready"}
         if degraded:
             answer["degraded"] = degraded
@@ -73,8 +73,8 @@ ENDPOINTS = (
             ),
             503: public_error(
                 503,
-                "Visitors or postbacks cannot be served. The message names every degraded part, "
-                "and how many bytes wait on disk for Redis.",
+                "Requests should go to another process. The message says what cannot be served, "
+                "names every degraded part, and how many bytes wait on disk for Redis.",
                 "visitors and postbacks cannot be served; redis: no answer; spool: no space left",
             ),
         },

@@ -5,6 +5,7 @@
 | redis | nothing, while the spool takes records and MongoDB has the links |
 | spool | recording while Redis is degraded |
 | mongodb | nothing at once, while Redis has the links: the API and the drain wait |
+| redis or mongodb | links and postback keys that are not in memory |
 | indexes | the API and the drain |
 | event_ids | postbacks |
 | loops | nothing at once: a loop that failed is started again |
@@ -30,16 +31,20 @@ Degraded = Mapping[str, str]
 """The reasons by degraded part; healthy parts are left out."""
 
 
-def unserved(degraded: Degraded) -> list[str]:
-    """Return the kinds of requests that cannot be served: visitors, postbacks, both or none."""
+def why_unready(degraded: Degraded) -> str:
+    """Return why requests should go to another process; empty if they need not.
+
+    "Cannot be served" is said of what is refused, whoever asks.
+    """
     bad = degraded.keys()
-    if "stop" in bad:
-        return ["visitors", "postbacks"]
-    recorded = not {"redis", "spool"} <= bad
-    found = not {"redis", "mongodb"} <= bad
-    if not (recorded and found):
-        return ["visitors", "postbacks"]
-    return ["postbacks"] if "event_ids" in bad else []
+    if {"redis", "spool"} <= bad:
+        return "visitors and postbacks cannot be served"
+    reasons = ["the process stops, and serves what still arrives"] if "stop" in bad else []
+    if {"redis", "mongodb"} <= bad:
+        reasons.append("only links and postback keys in memory are found")
+    if "event_ids" in bad:
+        reasons.append("postbacks cannot be served")
+    return "; ".join(reasons)
 
 
 async def degraded_parts(services: Services) -> dict[str, str]:
