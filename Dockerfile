@@ -1,4 +1,5 @@
 # The service without stores: `docker build -t tracker .`. compose.yaml runs it with all that it needs.
+# The base image is named by tag: no registry could be asked for its digest when this was written.
 FROM python:3.11-slim-bookworm AS packages
 COPY requirements.txt /
 RUN python -m venv /opt/tracker \

@@ -30,8 +30,10 @@ NO_SETTINGS = {"ACCOUNT_ID", "API_KEY", "POSTBACK_KEY", "FUZZ_SECONDS"} | {
     "TRACKER_HOST",
     "TRACKER_PUBLIC",
     "TRACKER_INTERNAL",
+    "WEB_MEMORY",
+    "WORKER_MEMORY",
 }
-"""The variables of the banner, of the Makefile and of ops/Caddyfile."""
+"""The variables of the banner, of the Makefile, of ops/Caddyfile and of compose.yaml."""
 
 
 def fields(struct: type[msgspec.Struct]) -> set[str]:
