@@ -9,6 +9,7 @@ TrackerError
 ├── PayloadTooLarge       413
 ├── RateLimited           429  carries when to try again
 └── Unavailable           503  a store that the answer needs is unavailable, or a queue is full
+    └── TooSlow           503  the answer takes longer than its limit of time
 
 A message is for people: it names the field and the rule, reveals nothing internal, and may change.
 Programs read the code in the header `X-Error-Code`. Only `tracker/api` turns these errors into
@@ -40,6 +41,7 @@ class ErrorCode(StrEnum):
     RATE_LIMITED = "rate_limited"
     INTERNAL_ERROR = "internal_error"
     UNAVAILABLE = "unavailable"
+    TIME_LIMIT = "time_limit"
     # For requests that reach no handler.
     MALFORMED_REQUEST = "malformed_request"
     REQUEST_TIMEOUT = "request_timeout"
@@ -70,6 +72,11 @@ class TrackerError(Exception):
         self.headers = dict(headers or {})
         if code is not None:
             self.code = code
+
+    def reword(self, message: str) -> None:
+        """Replace the message, as one who knows which field it is about does."""
+        self.message = message
+        self.args = (message,)
 
     @property
     def all_headers(self) -> dict[str, str]:
@@ -140,3 +147,17 @@ class Unavailable(TrackerError):
 
     status = 503
     code = ErrorCode.UNAVAILABLE
+
+
+class TooSlow(Unavailable):
+    """An answer that takes longer than its limit of time. The stores that it needs do answer.
+
+    It may be tried again in `seconds`.
+    """
+
+    code = ErrorCode.TIME_LIMIT
+
+    def __init__(
+        self, message: str, seconds: int, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message, {"Retry-After": str(seconds), **(headers or {})})

@@ -6,7 +6,14 @@ from typing import Any
 
 import orjson
 import pytest
-from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
+from pymongo.errors import (
+    ExecutionTimeout,
+    NetworkTimeout,
+    OperationFailure,
+    PyMongoError,
+    ServerSelectionTimeoutError,
+    WaitQueueTimeoutError,
+)
 
 from tests.api.client import Client
 from tests.api.conftest import Logged
@@ -113,6 +120,43 @@ async def test_an_internal_error_reveals_nothing_and_is_logged_under_the_request
     assert request["status"] == status
     assert failed["level"] == ("error" if status == 500 else "warning")
     assert ("the inside" in failed.get("exception", "")) == (status == 500)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ExecutionTimeout("operation exceeded time limit", 50),
+        NetworkTimeout("timed out"),
+        WaitQueueTimeoutError("no connection is free"),
+    ],
+)
+async def test_a_search_beyond_its_limit_of_time_is_answered_and_logged_as_that(
+    services: Services,
+    client: Client,
+    secret: str,
+    account: Account,
+    logged: Logged,
+    monkeypatch: pytest.MonkeyPatch,
+    error: PyMongoError,
+) -> None:
+    """MongoDB is there: it answers others."""
+
+    async def fail(*given: object, **named: object) -> None:
+        raise error
+
+    monkeypatch.setattr(services.links, "page", fail)
+    response = await client.get(
+        f"/api/short-links?accountId={account.id}&search=x", Authorization=f"Bearer {secret}"
+    )
+    assert (response.status, response.error) == (
+        503,
+        "this took longer than 5 seconds; ask for less, or try again",
+    )
+    assert response.headers["X-Error-Code"] == "time_limit"
+    assert response.headers["Retry-After"] == "5"
+    reached, _ = logged()
+    assert (reached["level"], reached["event"]) == ("warning", "a limit of time was reached")
+    assert reached["route"] == "/api/short-links"
 
 
 async def test_a_failing_endpoint_with_a_key_has_the_same_shape(

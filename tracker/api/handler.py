@@ -1,20 +1,23 @@
 """The base of all handlers: JSON, one shape of errors, the request id, the log record."""
 
 import re
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 from uuid import uuid4
 
 import orjson
 import structlog
-from pymongo.errors import ConnectionFailure, PyMongoError
+from pymongo.errors import ConnectionFailure
 from tornado.web import HTTPError, RequestHandler, stream_request_body
 
 from tracker.api.limits import MAX_IGNORED_BODY_BYTES, MAX_REQUEST_ID_CHARACTERS
 from tracker.api.services import Services
+from tracker.db.connect import MONGODB_TIMEOUT_SECONDS
+from tracker.db.time_limit import is_time_limit
 from tracker.errors import (
     ErrorCode,
     MethodNotAllowed,
     NotFound,
+    TooSlow,
     TrackerError,
     Unavailable,
 )
@@ -150,8 +153,10 @@ class Handler(RequestHandler):
         self.answer_error(as_tracker_error(error, status_code))
 
     def log_exception(self, kind: Any, error: Any, traceback: Any) -> None:
-        """Log an unexpected error, and an unavailable MongoDB as a warning."""
-        if _is_mongodb_unavailable(error):
+        """Log an unexpected error; an unavailable MongoDB and a limit of time as warnings."""
+        if is_time_limit(error) or isinstance(error, TooSlow):
+            log.warning("a limit of time was reached", route=self.route)
+        elif _is_mongodb_unavailable(error):
             log.warning("MongoDB is unavailable", error=type(error).__name__)
         elif not isinstance(error, TrackerError | HTTPError):
             log.error("request failed", exc_info=(kind, error, traceback))
@@ -186,6 +191,11 @@ _TORNADO_CODES = {404: ErrorCode.NOT_FOUND, 413: ErrorCode.PAYLOAD_TOO_LARGE}
 """Codes of Tornado's own errors, by status; any other status gets `bad_request`."""
 
 
+_TOO_SLOW: Final = (
+    f"this took longer than {MONGODB_TIMEOUT_SECONDS:.0f} seconds; ask for less, or try again"
+)
+
+
 class _Internal(TrackerError):
     """An error that reveals nothing; the log has the details under the request id."""
 
@@ -194,6 +204,8 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
     """Return the error to answer for any exception."""
     if isinstance(error, TrackerError):
         return error
+    if is_time_limit(error):
+        return TooSlow(_TOO_SLOW, int(MONGODB_TIMEOUT_SECONDS))
     if _is_mongodb_unavailable(error):
         return Unavailable("storage is unavailable; try again")
     if isinstance(error, HTTPError) and status != 500:
@@ -205,7 +217,5 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
 
 
 def _is_mongodb_unavailable(error: BaseException | None) -> bool:
-    """Return whether MongoDB could not be reached, or did not answer in time."""
-    return isinstance(error, ConnectionFailure) or (
-        isinstance(error, PyMongoError) and error.timeout
-    )
+    """Return whether MongoDB could not be reached."""
+    return isinstance(error, ConnectionFailure) and not is_time_limit(error)

@@ -100,7 +100,8 @@ ERRORS: dict[int, tuple[str, str, str]] = {
     500: ("InternalError", "The service has failed; its log has the reason.", "internal error"),
     503: (
         "Unavailable",
-        "A store is unavailable, or too many requests of this kind are in progress.",
+        "A store is unavailable, too many requests of this kind are in progress, or this one takes "
+        "longer than it may (`X-Error-Code: time_limit`).",
         "storage is unavailable; try again",
     ),
 }
