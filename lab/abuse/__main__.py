@@ -18,6 +18,7 @@ from lab.abuse.attacker import ROWS, Row, Servers, attacker
 from lab.abuse.result import MAX_SLOWDOWN, MAX_TRIES, Attacked, Phases, Result, line, table
 from lab.client import Load, Outcome, Schedule
 from lab.harness import beside, on_own_stores, option_parser
+from lab.many_values import VALUES
 from lab.processes import MemoryWatch, Process, free_ports, running
 from lab.result import exit_code
 from lab.stores import NotDrained, audit_load, open_stores
@@ -32,11 +33,15 @@ _CONNECTIONS: Final = 64
 
 
 class Options(NamedTuple):
-    """The attacks and the seconds of each; a `rate` of None is half of the sustained rate."""
+    """The attacks and the seconds of each; a `rate` of None is half of the sustained rate.
+
+    A day of the attacker has so many `values`.
+    """
 
     rows: Sequence[Row]
     seconds: float
     rate: float | None
+    values: int
 
     @property
     def around_seconds(self) -> float:
@@ -59,7 +64,7 @@ class Abuse:
         shared = [self._servers.web, self._servers.drain]
         base_url = f"http://localhost:{self._port}"
         settings = msgspec.structs.replace(self._settings, base_url=base_url)
-        world = await build(settings)
+        world = await build(settings, self._options.values)
         self._visitors = Visitors(world.scene)
         async with running(shared), open_stores(self._settings) as self._stores:
             target = await world.target(settings, self._port, self._own_port)
@@ -157,8 +162,9 @@ def _parser() -> argparse.ArgumentParser:
         "abuse",
         "Attack a private instance of the service as strangers and accounts would, while visitors "
         "click; print what visitors saw before, during and after each attack. Exit code 1 if "
-        "visitors got an error or waited five times as long, if 20 MB of memory were not "
-        "released, if anything was lost, or if an attacker got an answer that is not allowed.",
+        "visitors got an error or waited five times as long, if the memory grew by more than "
+        "reports may have or 20 MB of it were not released, if anything was lost, or if an "
+        "attacker got an answer that is not allowed.",
         f"attacks:\n{names}\n\nexample:\n  make abuse ARGS='--rows names,nested-json'",
     )
     parser.add_argument("--rows", type=_rows, default=ROWS, help="names of attacks [all]")
@@ -170,6 +176,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--rate", type=positive, help="visitors' requests a second [half of the sustained rate]"
+    )
+    parser.add_argument(
+        "--values",
+        type=positive,
+        default=VALUES,
+        help="different values of a day in the attack of that name [200000]",
     )
     return parser
 

@@ -7,8 +7,8 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from datetime import UTC, date, datetime
+from typing import Any, Final, NamedTuple, get_args
 from uuid import UUID
 
 import msgspec
@@ -16,11 +16,13 @@ import msgspec
 from config.settings import Settings
 from lab.abuse.person import EMAIL, PASSWORD, signs_in
 from lab.client import Load
+from lab.many_values import store_day
 from lab.processes import NotReady
 from lab.requests import call
 from lab.scene import Scene, add_account, open_services, prepare_load
 from lab.traffic import COLD_LINKS, HOT_LINKS, CountedAnswers, Paced
 from tracker.access.roles import Role
+from tracker.reports.query import GroupBy
 
 ATTACKER_ADDRESS: Final = "127.0.0.66"
 """The address of attacks. Linux answers on all of 127.0.0.0/8, so that limits by address meet the
@@ -29,6 +31,9 @@ attacker and not the visitors."""
 DOMAIN: Final = "go.neighbour.example"
 _SLUG: Final = "offer"
 _OPERATOR_ADDRESS: Final = "127.0.0.55"
+VALUES_DAY: Final = date(2026, 1, 1)
+"""A day on which strangers gave every click of the attacker's account another campaign."""
+
 _NAMES: Final = ("attacker", "neighbour", "guarded")
 
 _RULES: Final = {
@@ -121,14 +126,18 @@ class World(NamedTuple):
         return value
 
 
-async def build(settings: Settings) -> World:
-    """Make the visitors' links and the accounts, in stores that answer."""
+async def build(settings: Settings, values: int) -> World:
+    """Make the visitors' links and the accounts, in stores that answer.
+
+    The attacker has a day of so many `values`.
+    """
     visitors = await prepare_load(settings, HOT_LINKS + COLD_LINKS)
     async with open_services(settings) as services:
         keys = {name: await add_account(services, name) for name in _NAMES}
         hashed = await services.passwords.hash(PASSWORD)
         person = await services.people.create(EMAIL, "Ada", hashed)
         await services.members.add(keys["neighbour"][0], person.id, Role.OWNER)
+        await store_day(services.database, keys["attacker"][0], VALUES_DAY, values)
         return World(visitors, keys)
 
 
@@ -183,6 +192,30 @@ async def report_of_today(
         "filters": filters,
     }
     return await call(port, owner.key, "POST", "/api/reports", body, source)
+
+
+async def overview_of_today(port: int, owner: Owner, filters: Mapping[str, str]) -> tuple[str, Any]:
+    """Return the status and the decoded overview of the account's day, with every panel."""
+    today = datetime.now(UTC).date().isoformat()
+    body = {
+        "accountId": owner.account_id,
+        "dateRange": {"from": today, "to": today},
+        "filters": filters,
+        "compare": "previous_period",
+        "panels": [{"groupBy": one} for one in get_args(GroupBy)],
+    }
+    return await call(port, owner.key, "POST", "/api/reports/overview", body)
+
+
+async def report_of_values(port: int, owner: Owner) -> tuple[str, Any]:
+    """Return the status and the decoded report of the day of many values, by campaign."""
+    day = VALUES_DAY.isoformat()
+    body = {
+        "accountId": owner.account_id,
+        "dateRange": {"from": day, "to": day},
+        "groupBy": "utm_campaign",
+    }
+    return await call(port, owner.key, "POST", "/api/reports", body)
 
 
 async def conversions(port: int, owner: Owner) -> int | None:

@@ -80,7 +80,8 @@ ROWS: Final = (
     Row("removed-owner", "links of an owner who is removed", removed_owner),
     Row("weak-key", "weak keys that share, make or revoke more", weak_key),
     Row("held", "50 bodies held open by a key that is revoked", held_body),
-    Row("reports", "50 crossed reports beside a small one", attacks.crossed_reports),
+    Row("reports", "50 crossed reports and overviews", attacks.crossed_reports),
+    Row("values", "20 reports of a day of many values", attacks.many_values),
     Row("trickle", "a receiver that answers byte by byte", attacks.trickling_receiver),
     Row("gone", "a receiver that is gone", attacks.failing_receiver),
 )

@@ -8,9 +8,9 @@ import random
 import secrets
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from itertools import cycle
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
@@ -23,7 +23,9 @@ from lab.abuse.attack import (
     barrage,
     conversions,
     counted,
+    overview_of_today,
     report_of_today,
+    report_of_values,
 )
 from lab.processes import MEGABYTE
 from lab.receiver import GONE, Message, answering, receiving
@@ -43,6 +45,7 @@ _NEIGHBOUR_ADDRESS: Final = "127.0.0.77"
 _SILENT_NAMES: Final = 20
 _CLAIMS: Final = 40
 _REPORTS: Final = 50
+_REPORTS_OF_VALUES: Final = 20
 _CONVERSIONS: Final = 100
 _BUFFER_BYTES: Final = 65_536
 
@@ -233,22 +236,40 @@ async def webhook_loop(target: Target, seconds: float) -> Report:
 
 
 async def crossed_reports(target: Target, seconds: float) -> Report:
-    """Ask for fifty reports at once that read the clicks themselves, while a neighbour asks for a
-    small one twice a second."""
+    """Ask for fifty reports and fifty overviews at once that read the clicks themselves, while a
+    neighbour asks for a small report twice a second."""
     crossed = {"device": "mobile", "os": "Android"}
 
     async def heavy(number: int) -> str:
-        filters = {**crossed, "browser": f"Chrome {number}"}
-        return (await report_of_today(target.port, target.attacker, filters))[0]
+        filters = {**crossed, "browser": f"Chrome {number % _REPORTS}"}
+        ask_for = overview_of_today if number < _REPORTS else report_of_today
+        return (await ask_for(target.port, target.attacker, filters))[0]
 
-    attack = asyncio.create_task(_count_outcomes(heavy, _REPORTS))
+    return await _beside_a_neighbour(target, seconds, _count_outcomes(heavy, 2 * _REPORTS))
+
+
+async def many_values(target: Target, seconds: float) -> Report:
+    """Ask twenty times at once for a day of very many campaigns, while a neighbour asks for a small
+    report twice a second."""
+
+    async def heavy(number: int) -> str:
+        return (await report_of_values(target.port, target.attacker))[0]
+
+    return await _beside_a_neighbour(target, seconds, _count_outcomes(heavy, _REPORTS_OF_VALUES))
+
+
+async def _beside_a_neighbour(
+    target: Target, seconds: float, heavy: Coroutine[Any, Any, Counter[str]]
+) -> Report:
+    attack = asyncio.create_task(heavy)
     answers = Counter[str]()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         status, _ = await report_of_today(target.port, target.neighbour, {}, _NEIGHBOUR_ADDRESS)
         answers[f"neighbour {status}"] += 1
         await asyncio.sleep(0.5)
-    return counted(answers + await attack, {"200", "429", "503", "neighbour 200"})
+    # A client that has waited for long enough is gone: its report is not awaited.
+    return counted(answers + await attack, {"200", "429", "503", NO_ANSWER, "neighbour 200"})
 
 
 async def trickling_receiver(target: Target, seconds: float) -> Report:

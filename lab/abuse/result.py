@@ -9,6 +9,7 @@ from lab.abuse.attack import Report
 from lab.client import Outcome
 from lab.processes import MAX_GROWTH_BYTES, MEGABYTE, Memory
 from lab.result import LoadAudit, columns, figure_lines, with_faults
+from tracker.reports.limits import MEMORY_BYTES
 
 MAX_SLOWDOWN: Final = 5.0
 """The limit of the p99 of visitors during an attack, as a multiple of that before it: the median of
@@ -17,6 +18,9 @@ all tries."""
 MAX_TRIES: Final = 3
 """Runs of an attack that seems to slow visitors: the p99 of a few seconds depends on the machine as
 much as on the attacker."""
+
+_MAX_PEAK_BYTES: Final = MEMORY_BYTES + 100 * MEGABYTE
+"""The limit of the growth during an attack: what all reports may have, and other requests."""
 
 _HEADS: Final = (
     "",
@@ -64,6 +68,8 @@ class Attacked(msgspec.Struct, kw_only=True):
             lines += [f"visitors {phase}: {n:,} {what}" for what, n in seen.errors.items()]
         if (growth := self.memory.after - self.memory.before) > MAX_GROWTH_BYTES:
             lines.append(f"{growth / MEGABYTE:.0f} MB of memory were not released")
+        if (growth := self.memory.during - self.memory.before) > _MAX_PEAK_BYTES:
+            lines.append(f"the memory grew by {growth / MEGABYTE:.0f} MB")
         if self.drained is None:
             lines.append("requests of visitors were not drained")
         return [f"{self.name}: {line}" for line in lines]

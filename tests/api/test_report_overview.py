@@ -12,6 +12,7 @@ from tests.api.reported import MEASURES, days, figures, reported
 from tests.reports.counted import Counted
 from tracker.access.accounts import Account
 from tracker.reports.query import GroupBy, Query, Report
+from tracker.reports.turn import Turn
 from tracker.service.services import Services
 
 PATH = "/api/reports/overview"
@@ -160,27 +161,27 @@ async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(
 ) -> None:
     scene = await reported(services, client)
 
-    async def asked() -> str:
+    async def asked() -> tuple[str, dict[str, str]]:
         body = {"accountId": str(scene.history.account_id), "dateRange": days(0, 3)}
         panels = [{"groupBy": "os"}, {"groupBy": "country"}]
         response = await scene.api.post(PATH, **body, panels=panels)
         assert response.status == 503
-        return response.error
+        told = ("X-Error-Code", "Retry-After", "X-Report-Progress")
+        return response.error, {name: response.headers[name] for name in told}
 
     run = services.reports.run
 
-    async def run_until_country(query: Query, session: Any, *_: object) -> Report:
+    async def run_until_country(query: Query, session: Any, turn: Turn) -> Report:
         if query.group_by == "country":
-            monkeypatch.setattr("tracker.reports.run.REPORT_SECONDS", 1e-9)
-        return await run(query, session)
+            turn._until = 0.0
+        return await run(query, session, turn)
 
     monkeypatch.setattr(services.reports, "run", run_until_country)
-    assert (await asked()).startswith("panels[1]: not done after 30 seconds; ask for fewer days")
-    monkeypatch.undo()
-    monkeypatch.setattr("tracker.reports.parts.REPORT_SECONDS", 0)
-    # A series is always part of it.
-    assert (await asked()).startswith(
-        "series: not done after 0 seconds; ask for fewer days, or try again"
+    # Of three parts the series and the first panel are done.
+    assert await asked() == (
+        "panels[1]: not done after 30 seconds; 67% is counted and kept: try again, or ask for "
+        "fewer days, or leave it out",
+        {"X-Error-Code": "time_limit", "Retry-After": "1", "X-Report-Progress": "0.67"},
     )
 
 

@@ -120,11 +120,11 @@ async def test_a_broken_rule_is_named_with_its_parameter(
 async def test_values_that_take_too_long_name_the_dimension(
     api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracker.reports.parts.REPORT_SECONDS", 0)
+    monkeypatch.setattr("tracker.reports.limits.REPORT_SECONDS", 0)
     path = f"/api/reports/values?accountId={account.id}&dimension=referrer"
     response = await api.get(path)
     assert (response.status, response.error) == (
         503,
-        "dimension: not done after 0 seconds; ask for fewer days, or try again: the days that were "
-        "counted are kept",
+        "dimension: not done after 0 seconds; 0% is counted and kept: try again, or ask for fewer "
+        "days",
     )

@@ -142,7 +142,9 @@ async def test_clicks_of_links_that_are_not_listed_are_counted_by_their_ids(
 async def test_a_thorough_report_counts_days_for_all_others_of_them(services: Services) -> None:
     history = await made(services, Random(8))
     counted = Counted(history, HOST)
-    await services.reports.run(crossed(history), is_thorough=True)
+    async with services.reports.turn(history.account_id) as turn:
+        turn.is_thorough = True
+        await services.reports.run(crossed(history), turn=turn)
     for collection in ("clicks", "events"):
         await services.database[collection].delete_many({})
     for group_by in ("os", "link", "hour", "referrer", "event", "utm_campaign"):

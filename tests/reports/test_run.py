@@ -19,10 +19,11 @@ from tests.reports.counted import Counted
 from tests.reports.history import DOMAINS, FIRST, VALUES, History, days, made, store
 from tracker.errors import RateLimited, Unavailable
 from tracker.ids import new_id
-from tracker.reports.limits import MAX_WAITING_OF_ACCOUNT
+from tracker.reports import limits
+from tracker.reports.limits import MAX_READING_OF_ACCOUNT, MAX_WAITING_OF_ACCOUNT
 from tracker.reports.parts import parts_at_one_snapshot
+from tracker.reports.places import PlaceLimits, Places
 from tracker.reports.query import Bots, GroupBy, Query
-from tracker.reports.queue import ReportQueue
 from tracker.reports.scope import moment_of
 from tracker.service.services import Services
 
@@ -123,56 +124,53 @@ async def test_a_report_in_a_session_is_read_at_its_snapshot(services: Services)
 async def test_reports_that_read_clicks_take_turns_and_delay_no_others(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # MongoDB takes as long as it likes, and nobody waits for a turn.
-    monkeypatch.setattr("tracker.reports.run.REPORT_SECONDS", 0)
-    release = asyncio.Event()
-    monkeypatch.setattr(ReportQueue, "turn", held_until(release))
-    accounts = [await with_a_click(services) for _ in range(3)]
+    services.reports._counting = Places("read every click", PlaceLimits(1, 2, 1, 1))
+    _, release = hold_counting(services, monkeypatch)
+    accounts = [await with_a_click(services) for _ in range(4)]
     running = [asyncio.create_task(services.reports.run(crossed(one))) for one in accounts]
     [refused], others = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
     assert str(refused.exception()) == (
         "report: too many reports that read every click are under way; try again"
     )
     uncrossed = Query(account_id=accounts[0], first=FIRST, last=FIRST, group_by="os")
-    assert (await services.reports.run(uncrossed)).total_rows == 1
+    for _ in range(3):  # those that count have left their places for reading
+        assert (await services.reports.run(uncrossed)).total_rows == 1
     release.set()
-    assert [(await one).total_rows for one in others] == [1, 1]
+    assert [(await one).total_rows for one in others] == [1, 1, 1]
 
 
-def held_until(release: asyncio.Event) -> Any:
-    """Return `ReportQueue.turn`, whose turns do not begin before `release` is set."""
-    within = ReportQueue.turn
+def hold_counting(
+    services: Services, monkeypatch: pytest.MonkeyPatch, of: UUID | None = None
+) -> tuple[asyncio.Event, asyncio.Event]:
+    """Hold requests in their places for counting, those of one account or all.
+
+    The first event is set once one is there. They go on when the second is set.
+    """
+    held, release = asyncio.Event(), asyncio.Event()
+    within = services.reports._counting.place
 
     @asynccontextmanager
-    async def turn(queue: ReportQueue, account_id: UUID, seconds: float) -> AsyncIterator[None]:
-        async with within(queue, account_id, seconds):
-            await release.wait()
+    async def place(account_id: UUID, seconds: float) -> AsyncIterator[None]:
+        async with within(account_id, seconds):
+            if of in (None, account_id):
+                held.set()
+                await release.wait()
             yield
 
-    return turn
+    monkeypatch.setattr(services.reports._counting, "place", place)
+    return held, release
 
 
 async def test_fifty_crossed_reports_of_one_account_do_not_block_another(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The test holds the reports under way until the other account's is answered."""
-    held, release = asyncio.Event(), asyncio.Event()
     busy, other = await with_a_click(services), await with_a_click(services)
-    within = ReportQueue.turn
-
-    @asynccontextmanager
-    async def turn(queue: ReportQueue, account_id: UUID, seconds: float) -> AsyncIterator[None]:
-        async with within(queue, account_id, seconds):
-            if account_id == busy:
-                held.set()
-                await release.wait()
-            yield
-
-    monkeypatch.setattr(ReportQueue, "turn", turn)
+    held, release = hold_counting(services, monkeypatch, busy)
     reports = [asyncio.create_task(services.reports.run(crossed(busy))) for _ in range(50)]
     await held.wait()
     assert (await services.reports.run(crossed(other))).total_rows == 1
-    # All have asked for a turn, or those that come late would find what the first has counted.
+    # All have asked for a place, or those that come late would find what the first has counted.
     rejected = 50 - 1 - MAX_WAITING_OF_ACCOUNT
     for answered in itertools.islice(asyncio.as_completed(reports), rejected):
         with pytest.raises(RateLimited):
@@ -189,13 +187,33 @@ async def test_fifty_crossed_reports_of_one_account_do_not_block_another(
         )
 
 
-async def test_a_part_of_a_request_waits_for_its_turn_no_longer_than_the_request_may_take(
+async def test_no_more_overviews_of_an_account_are_under_way_than_it_has_places(
+    services: Services,
+) -> None:
+    account_id, other = await with_a_click(services), await with_a_click(services)
+    within, most = 0, 0
+
+    async def overview(of: UUID) -> None:
+        nonlocal within, most
+        async with parts_at_one_snapshot(services.reader, services.reports, of) as parts:
+            within += of == account_id
+            most = max(most, within)
+            for number in range(3):
+                query = Query(account_id=of, first=FIRST, last=FIRST, group_by="os")
+                await parts.run(f"panels[{number}]", query)
+            within -= of == account_id
+
+    await asyncio.gather(*(overview(one) for one in [account_id] * 20 + [other]))
+    assert most == MAX_READING_OF_ACCOUNT
+
+
+async def test_a_request_waits_for_its_place_no_longer_than_it_may_take(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With 30 seconds for itself, the last part would end after the client has gone."""
-    monkeypatch.setattr("tracker.reports.parts.REPORT_SECONDS", 0.2)
+    monkeypatch.setattr(limits, "REPORT_SECONDS", 0.2)
     account_id = await with_a_click(services)
-    async with asyncio.timeout(10), services.reports._queue.turn(account_id, 1):
+    async with asyncio.timeout(10), services.reports._counting.place(account_id, 1):
         parts = parts_at_one_snapshot(services.reader, services.reports, account_id)
         with pytest.raises(Unavailable, match=r"^panels\[0\]: "):
             async with parts as one:

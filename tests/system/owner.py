@@ -27,13 +27,13 @@ class Owner(NamedTuple):
     key: str
 
     def create_link(self, service: Service, **fields: Any) -> Response:
-        return self._post(
+        return self.post(
             service, "/api/short-links", **{"destination_url": "https://shop.test/p"} | fields
         )
 
     def create_webhook(self, service: Service, **fields: Any) -> dict[str, Any]:
         """Create a webhook; return it with its secret."""
-        answer = self._post(service, "/api/webhooks", **fields)
+        answer = self.post(service, "/api/webhooks", **fields)
         assert answer.status == 200, answer.body
         created: dict[str, Any] = answer.json
         return created
@@ -42,7 +42,7 @@ class Owner(NamedTuple):
         with service.client() as client:
             return client("GET", path, headers=self._headers).json
 
-    def _post(self, service: Service, path: str, **fields: Any) -> Response:
+    def post(self, service: Service, path: str, **fields: Any) -> Response:
         with service.client() as client:
             return client("POST", path, {"accountId": self.account_id} | fields, self._headers)
 
@@ -94,7 +94,7 @@ def new_owner(variables: Mapping[str, str]) -> Owner:
         _, key = await services.api_keys.create(account.id, "API key")
         return Owner(str(account.id), key)
 
-    return _made(variables, create)
+    return made(variables, create)
 
 
 def new_event_config(variables: Mapping[str, str], owner: Owner) -> str:
@@ -104,10 +104,10 @@ def new_event_config(variables: Mapping[str, str], owner: Owner) -> str:
         account_id = UUID(owner.account_id)
         return (await create_event_config(services, account_id, PayoutType.CPA, "10")).pbk
 
-    return _made(variables, create)
+    return made(variables, create)
 
 
-def _made(variables: Mapping[str, str], create: Callable[[Services], Awaitable[Made]]) -> Made:
+def made(variables: Mapping[str, str], create: Callable[[Services], Awaitable[Made]]) -> Made:
     """Return what `create` makes in the stores that `variables` name."""
 
     async def run() -> Made:

@@ -67,11 +67,13 @@ async def all_rows(
     Everything is read before the first is sent: a snapshot does not last.
     """
     body, services = call.body, call.services
-    async with parts_at_one_snapshot(services.reader, services.reports, call.account_id) as parts:
-        report, before = await read_whole(parts, _query(call), body.previous_days())
-    for first in range(0, len(report.keys), PIECE_ROWS):
-        rows = report.piece(first, PIECE_ROWS)
-        yield _rows(body, rows, None if before is None else before.of(rows))
+    reports = services.reports
+    with reports.memory.hold(call.account_id) as held:
+        async with parts_at_one_snapshot(services.reader, reports, call.account_id) as parts:
+            report, before = await read_whole(parts, _query(call), body.previous_days(), held)
+        for first in range(0, len(report.keys), PIECE_ROWS):
+            rows = report.piece(first, PIECE_ROWS)
+            yield _rows(body, rows, None if before is None else before.of(rows))
 
 
 def _query(call: Call[Nothing, CreateReport]) -> Query:

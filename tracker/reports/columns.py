@@ -131,6 +131,8 @@ def joined(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
     tables = [table for table in tables if table.rows]
     if not tables:
         return empty(names)
+    if len(tables) == 1:
+        return tables[0]
     columns = {}
     for name in names:
         numbers: dict[str, int] = {}

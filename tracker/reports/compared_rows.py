@@ -1,6 +1,5 @@
 """The rows of a report, read again of other days."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final, get_args
 from uuid import UUID
@@ -10,9 +9,11 @@ from msgspec.structs import replace
 from tracker.clicks.country import UNKNOWN
 from tracker.reports.day_range import DayRange
 from tracker.reports.dimensions import NO_KEY
+from tracker.reports.memory import Reservation
 from tracker.reports.parts import Parts
 from tracker.reports.query import Measures, Query, Row, Value
 from tracker.reports.series import NO_MEASURES, Interval, step_keys
+from tracker.reports.threads import in_thread
 from tracker.reports.whole_report import WholeReport
 
 _NAME: Final = "compare"
@@ -56,6 +57,10 @@ class WholeBefore:
         self._paired = paired
         self._numbers = {key: number for number, key in enumerate(report.keys)}
 
+    def bytes(self) -> int:
+        """Return about how many bytes they take."""
+        return 2 * self._report.bytes()
+
     def of(self, rows: Sequence[Row]) -> Mapping[str, Measures]:
         """Return the measures of `rows` of the other days, by their keys."""
         keys, paired = [row.key for row in rows], self._paired
@@ -67,12 +72,17 @@ class WholeBefore:
         return dict.fromkeys(keys, NO_MEASURES) | dict(zip(found, measures, strict=True))
 
 
-async def whole_before(parts: Parts, query: Query, days: DayRange) -> WholeBefore:
-    """Return the measures of all rows of a query on other days. Raises as `Parts.run`."""
+async def whole_before(
+    parts: Parts, query: Query, days: DayRange, held: Reservation
+) -> WholeBefore:
+    """Return the measures of all rows of a query on other days, in memory that is `held`.
+
+    Raises as `Parts.run`.
+    """
     other = _of_days(query, days)
-    report = await parts.whole(_NAME, other)
+    report = await parts.whole(_NAME, other, held)
     # In a thread, because there may be a million.
-    return await asyncio.to_thread(WholeBefore, report, _paired(parts, query, other))
+    return await in_thread(WholeBefore, report, _paired(parts, query, other))
 
 
 def _of_days(query: Query, days: DayRange) -> Query:

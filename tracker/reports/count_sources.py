@@ -3,20 +3,19 @@
 `reports/counts` decides which of them, and keeps what is made.
 """
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tracker.db.connect import Database
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.dimensions import ALL_COUNTED, LINK, OfDocuments, rollups_for
 from tracker.reports.document_counts import DocumentCounts, with_missing
-from tracker.reports.joint_counts import JointCounts, JointId, Kept, name_of
-from tracker.reports.marks import Marks
+from tracker.reports.joint_counts import Found, JointCounts, JointId, name_of
 from tracker.reports.periods import Period
 from tracker.reports.pipelines import RollupQuery
 from tracker.reports.rollup_table import rollup_table
 from tracker.reports.scope import Scope, Snapshot
+from tracker.reports.threads import in_thread
 
 _MEASURES: Final[dict[OfDocuments, Sequence[str]]] = {
     "clicks": CLICK_MEASURES,
@@ -34,11 +33,10 @@ class CountSources:
     def __init__(self, database: Database, scope: Scope, snapshot: Snapshot) -> None:
         self.joint = JointCounts(database)
         self.documents = DocumentCounts(scope, snapshot)
-        self.marks = Marks(snapshot.reader, scope.rollups())
+        self.marks = snapshot.marks_of(scope)
         self._account_marks = self.marks
         if scope.link_id is not None:
-            of_account = scope._replace(link_id=None).rollups()
-            self._account_marks = Marks(snapshot.reader, of_account)
+            self._account_marks = snapshot.marks_of(scope._replace(link_id=None))
         self._scope = scope
         self._snapshot = snapshot
 
@@ -55,26 +53,34 @@ class CountSources:
         return JointId(account_id, calendar.zone, link_id, of, by, period.key)
 
     async def from_all(
-        self, of: OfDocuments, names: Sequence[str], period: Period
-    ) -> Columns | None:
-        """Return the counts made from those by all dimensions; None if these are not valid."""
-        found = await self._by_all(of, names, period)
-        if found is None or found.mark != self._account_marks.of(period).of(of):
-            return None
-        return found.table
+        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period]
+    ) -> dict[Period, Columns]:
+        """Return the counts of those periods whose counts by all dimensions are valid."""
+        found = await self._by_all(of, names, periods)
+        valid = {
+            period: one
+            for period, one in found.items()
+            if one.mark == self._account_marks.of(period).of(of)
+        }
+        return await in_thread(self._summed, valid, names) if valid else {}
 
-    async def _by_all(self, of: OfDocuments, names: Sequence[str], period: Period) -> Kept | None:
-        """Return what is kept by all dimensions, valid or not, and summed up by these."""
-        one = self.id_of(of, ALL_COUNTED, period)._replace(link_id=None)
-        if period.kind == "month":
-            return None
+    async def _by_all(
+        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period]
+    ) -> dict[Period, Found]:
+        """Return what is kept by all dimensions, valid or not. Of months nothing is."""
+        ids = {
+            self.id_of(of, ALL_COUNTED, period)._replace(link_id=None): period
+            for period in periods
+            if period.kind != "month"
+        }
+        read = list(names) if self._scope.link_id is None else [LINK, *without(LINK, names)]
+        found = await self.joint.find(ids, read, self._snapshot.reader.latest())
+        return {ids[one]: kept for one, kept in found.items()}
+
+    def _summed(self, found: Mapping[Period, Found], names: Sequence[str]) -> dict[Period, Columns]:
         link_id = self._scope.link_id
-        read = list(names) if link_id is None else [LINK, *without(LINK, names)]
-        found = (await self.joint.find([one], read, self._snapshot.reader.latest())).get(one)
-        if found is None:
-            return None
         wanted = {} if link_id is None else {LINK: {str(link_id)}}
-        return Kept(found.mark, await asyncio.to_thread(lambda: found.table(wanted).by(names)))
+        return {period: one.table(wanted).by(names) for period, one in found.items()}
 
     async def from_rollups(
         self, of: OfDocuments, names: Sequence[str], period: Period
@@ -106,9 +112,10 @@ class CountSources:
         if of == "events" or not self.marks.of(period).missing(table):
             return table
         # Retention has deleted clicks: what was counted before knows more of them.
-        kept = await self._by_all(of, names, period)
-        if kept is not None and _clicks(kept.table) > _clicks(table):
-            table = kept.table
+        kept = await self._by_all(of, names, [period])
+        if kept:
+            known = (await in_thread(self._summed, kept, names))[period]
+            table = max(table, known, key=_clicks)
         return with_missing(table, self.marks.of(period).missing(table), names)
 
 

@@ -6,7 +6,6 @@ A text says the number of the link in a list, because to decode an id takes long
 rest. Events are few, and their money has to be added up: MongoDB groups them.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -28,6 +27,7 @@ from tracker.reports.dimensions import (
     value_of,
 )
 from tracker.reports.money import whole_number
+from tracker.reports.threads import in_thread
 
 _HOUR_MS: Final = 3_600_000
 LISTED_LINKS: Final = 1000
@@ -96,7 +96,7 @@ async def count(reader: Reader, of: OfDocuments, span: Span, names: Sequence[str
 
     Raises PyMongoError if MongoDB does not answer in time.
     """
-    return await asyncio.to_thread(await read(reader, of, span, names))
+    return await in_thread(await read(reader, of, span, names))
 
 
 async def read(

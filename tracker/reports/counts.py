@@ -13,8 +13,8 @@ Guarantee: a table has exactly the figures that the documents of the snapshot ha
 retention has deleted are counted as unknown, so that sums always equal those of the rollups.
 """
 
-import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from datetime import timedelta
 from typing import Final
 
@@ -31,15 +31,19 @@ from tracker.reports.dimensions import (
     OfDocuments,
 )
 from tracker.reports.document_counts import with_missing
-from tracker.reports.joint_counts import ALL, Found, JointId, Kept
+from tracker.reports.joint_counts import ALL, Found, JointId, Kept, name_of
+from tracker.reports.keeping import Keeping, Steps
 from tracker.reports.periods import Period, day_period, hours_of, is_over
 from tracker.reports.scope import Scope, Snapshot
-from tracker.reports.threads import in_thread_if_large
+from tracker.reports.threads import in_thread, in_thread_if_large
 
 _OF: Final[tuple[OfDocuments, ...]] = ("clicks", "events")
 
 _LANDING: Final = timedelta(seconds=30)
 """How long after it was made a click has landed, in all likelihood; see `Counts._so_far`."""
+
+_PERIODS_AT_ONCE: Final = 62
+"""Periods whose counts by all dimensions are read at once, unless they have too many rows."""
 
 
 class Counts:
@@ -75,10 +79,11 @@ class Counts:
         - Raises PyMongoError if MongoDB does not answer, and what `before_counting` raises.
         """
         await self._sources.read_marks(periods)
-        clicks = await self._of_documents("clicks", without(EVENT, by), periods, self._wanted)
+        steps = Steps(2 * len(periods), self._snapshot.note_share)
+        clicks = await self._of_documents("clicks", without(EVENT, by), periods, steps)
         if EVENT in by:
             clicks = [(period, table.with_constant(EVENT, NO_EVENT)) for period, table in clicks]
-        return [*clicks, *await self._of_documents("events", by, periods, self._wanted)]
+        return [*clicks, *await self._of_documents("events", by, periods, steps)]
 
     async def missing(
         self, by: Sequence[str], periods: Sequence[Period], at_least: int = 1
@@ -109,16 +114,17 @@ class Counts:
         of: OfDocuments,
         names: Sequence[str],
         periods: Sequence[Period],
-        wanted: Mapping[str, Collection[str]],
+        steps: Steps | None,
     ) -> list[tuple[Period, Columns]]:
         """Return the tables of clicks or events of those periods that have some.
 
-        Rows without the `wanted` values may be missing.
+        Rows without the wanted values may be missing. Without `steps` the periods are parts of one
+        that is asked for: they have all rows, and those that take little to make are not kept.
         """
         hours = [one for one in periods if one.hour is not None]
         longer = [one for one in periods if one.hour is None]
-        found = await self._of_kind(of, names, longer, wanted)
-        for period, table in await self._of_kind(of, without(HOUR, names), hours, wanted):
+        found = await self._of_kind(of, names, longer, steps)
+        for period, table in await self._of_kind(of, without(HOUR, names), hours, steps):
             if HOUR in names:
                 table = table.with_constant(HOUR, f"{period.hour:02}")
             found.append((period, table))
@@ -129,72 +135,141 @@ class Counts:
         of: OfDocuments,
         names: Sequence[str],
         periods: Sequence[Period],
-        wanted: Mapping[str, Collection[str]],
+        steps: Steps | None,
     ) -> list[tuple[Period, Columns]]:
         if not periods:
             return []
-        marks = {one: self._marks.of(one) for one in periods}
+        wanted = {} if steps is None else self._wanted
         ids = {
             period: self._sources.id_of(of, names, period)
-            for period, mark in marks.items()
-            if mark.count(of)
+            for period in periods
+            if self._marks.of(period).count(of)
         }
+        await self._take_memory(ids, names)
         kept = await self._joint.find(ids.values(), names, self._latest)
+        tables = await self._valid(ids, kept, names, wanted)
+        if name_of(names) != ALL:
+            over = [one for one in ids if one not in tables and self._is_over(one)]
+            tables |= await self._from_all(of, names, over, keeps=steps is not None)
+        if steps is not None:
+            steps.advance(len(periods) - len(ids) + len(tables))
+        async with aclosing(Keeping(self._joint)) as keeping:
+            for period, one in ids.items():
+                _check_rows(names, sum(table.rows for table in tables.values()))
+                if period in tables:
+                    continue
+                if self._is_over(period):
+                    keeps = steps is not None
+                    tables[period] = await self._completed(one, names, period, keeping, keeps)
+                else:
+                    tables[period] = await self._so_far(one, kept.get(one), names, period)
+                if steps is not None:
+                    steps.advance(1)
+        return [(period, tables[period]) for period in ids]
+
+    def _is_over(self, period: Period) -> bool:
+        return is_over(period, self._snapshot.now)
+
+    async def _take_memory(self, ids: Mapping[Period, JointId], names: Sequence[str]) -> None:
+        """Take the memory for the rows of periods, of which each has a click or an event."""
+        rows = sum(self._marks.of(period).count(one.of) for period, one in ids.items())
+        size = rows * limits.ROW_BYTES
+        if size > limits.FEW_ROW_BYTES:
+            rows, text = await self._joint.size(ids.values(), names, self._latest)
+            size = rows * limits.ROW_BYTES + text * limits.TEXT_BYTES
+        await self._snapshot.take_memory(size)
+
+    async def _valid(
+        self,
+        ids: Mapping[Period, JointId],
+        kept: Mapping[JointId, Found],
+        names: Sequence[str],
+        wanted: Mapping[str, Collection[str]],
+    ) -> dict[Period, Columns]:
+        """Return the tables of the kept counts that are valid."""
         valid = {
             period: kept[one]
             for period, one in ids.items()
-            if one in kept and kept[one].mark == marks[period].of(of)
+            if one in kept and kept[one].mark == self._marks.of(period).of(one.of)
         }
         rows = sum(found.rows() for found in valid.values())
         if not wanted:
             _check_rows(names, rows)
-        tables = await in_thread_if_large(rows, _tables_of, valid, wanted)
-        for period, one in ids.items():
-            _check_rows(names, sum(table.rows for table in tables.values()))
-            if period in valid:
-                continue
-            if is_over(period, self._snapshot.now):
-                tables[period] = await self._completed(one, names, period)
-            else:
-                tables[period] = await self._so_far(one, kept.get(one), names, period)
-        return [(period, tables[period]) for period in ids]
+        return await in_thread_if_large(rows, _tables_of, valid, wanted)
 
-    async def _completed(self, one: JointId, names: Sequence[str], period: Period) -> Columns:
-        """Return the counts of a period that is over, and keep them."""
+    async def _from_all(
+        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period], keeps: bool
+    ) -> dict[Period, Columns]:
+        """Return the tables of periods that can be made from counts by all dimensions.
+
+        Many at once: one by one, the days of two years take as many questions and writes.
+        """
+        found: dict[Period, Columns] = {}
+        for some in self._few_at_once(of, periods):
+            tables = await self._sources.from_all(of, names, some)
+            for table in tables.values():
+                await self._snapshot.take_memory(table.rows * limits.ROW_BYTES)
+            if keeps:
+                new = {
+                    self._sources.id_of(of, names, one): Kept(self._marks.of(one).of(of), table)
+                    for one, table in tables.items()
+                }
+                await self._joint.keep_all(new)
+            found |= tables
+        return found
+
+    def _few_at_once(self, of: OfDocuments, periods: Sequence[Period]) -> Iterator[list[Period]]:
+        """Yield periods in groups whose counts by all dimensions have a bounded size."""
+        some: list[Period] = []
+        rows = 0
+        for one in periods:
+            rows += self._marks.of(one).count(of)
+            if some and (rows > limits.ROWS_AT_ONCE or len(some) == _PERIODS_AT_ONCE):
+                yield some
+                some, rows = [], self._marks.of(one).count(of)
+            some.append(one)
+        if some:
+            yield some
+
+    async def _completed(
+        self, one: JointId, names: Sequence[str], period: Period, keeping: Keeping, keeps: bool
+    ) -> Columns:
+        """Return the counts of a period that is over.
+
+        They are kept if that was asked for, or if the documents had to be counted for them.
+        """
         mark = self._marks.of(period).of(one.of)
-        table = await self._without_documents(one.of, names, period)
+        table = await self._from_others(one.of, names, period)
         if table is None:
             await self._snapshot.before_counting()
             # Another report may have counted it while this one waited for its turn.
             known = (await self._joint.find([one], names, self._latest)).get(one)
             if known is not None and known.mark == mark:
-                return await asyncio.to_thread(known.table)
-            table = await self._counted(one, names, period)
-        await self._keep(one, Kept(mark, table), period)
+                return await in_thread(known.table)
+            if self._is_thorough(one, period):
+                table = await self._counted_by_all(one, names, period, keeping)
+            else:
+                table, keeps = await self._sources.from_documents(one.of, names, period), True
+        if keeps:
+            await keeping.add(one, Kept(mark, table))
         return table
 
-    async def _keep(self, one: JointId, kept: Kept, period: Period) -> None:
-        await self._joint.keep(one, kept)
-        if one.by == ALL and period.kind == "day":
-            # It has all that its hours have.
-            hours = hours_of(self._scope.calendar, period.first)
-            await self._joint.remove([one._replace(period=hour.key) for hour in hours])
+    def _is_thorough(self, one: JointId, period: Period) -> bool:
+        """Return whether to count a period by all dimensions, as others are asked for next."""
+        is_small = self._marks.of(period).count(one.of) <= limits.LARGE_DAY
+        return self._snapshot.is_thorough and is_small and one.link_id is None
 
-    async def _counted(self, one: JointId, names: Sequence[str], period: Period) -> Columns:
-        """Return the counts of the documents of a period, and keep those by all dimensions too if
-        others of them are asked for next.
-        """
-        mark = self._marks.of(period)
-        is_small = mark.count(one.of) <= limits.LARGE_DAY
-        if not (self._snapshot.is_thorough and is_small and one.link_id is None):
-            return await self._sources.from_documents(one.of, names, period)
+    async def _counted_by_all(
+        self, one: JointId, names: Sequence[str], period: Period, keeping: Keeping
+    ) -> Columns:
+        """Return the counts of the documents of a period, and keep those by all dimensions."""
         every = without(EVENT, ALL_COUNTED) if one.of == "clicks" else ALL_COUNTED
         if period.hour is not None:
             every = without(HOUR, every)
         table = await self._sources.from_documents(one.of, every, period)
-        kept = Kept(mark.of(one.of), table)
-        await self._keep(self._sources.id_of(one.of, every, period), kept, period)
-        return await asyncio.to_thread(table.by, names)
+        kept = Kept(self._marks.of(period).of(one.of), table)
+        await keeping.add(self._sources.id_of(one.of, every, period), kept)
+        return await in_thread(table.by, names)
 
     async def _so_far(
         self, one: JointId, known: Found | None, names: Sequence[str], period: Period
@@ -228,16 +303,14 @@ class Counts:
         return found
 
     async def _made(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
-        table = await self._without_documents(of, names, period)
+        whole = await self._sources.from_all(of, names, [period])
+        table = whole.get(period) or await self._from_others(of, names, period)
         return await self._sources.from_documents(of, names, period) if table is None else table
 
-    async def _without_documents(
+    async def _from_others(
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns | None:
         """Return the counts made from others; None if only the documents have what they need."""
-        whole = await self._sources.from_all(of, names, period)
-        if whole is not None:
-            return whole
         summed = await self._sources.from_rollups(of, names, period)
         if summed is not None:
             return summed
@@ -263,8 +336,8 @@ class Counts:
         self, of: OfDocuments, names: Sequence[str], parts: Sequence[Period]
     ) -> Columns:
         await self._sources.read_marks(parts)
-        tables = await self._of_documents(of, names, parts, {})
-        return await asyncio.to_thread(
+        tables = await self._of_documents(of, names, parts, None)
+        return await in_thread(
             lambda: columns.joined([table for _, table in tables], names).by(names)
         )
 

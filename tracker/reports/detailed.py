@@ -6,6 +6,7 @@ import msgspec
 
 from tracker.reports.compared_rows import WholeBefore, measures_before, whole_before
 from tracker.reports.day_range import DayRange
+from tracker.reports.memory import Reservation
 from tracker.reports.parts import Parts
 from tracker.reports.query import Measures, Query, Report
 from tracker.reports.series import Interval, Step
@@ -47,14 +48,15 @@ async def read_detailed(
 
 
 async def read_whole(
-    parts: Parts, query: Query, previous: DayRange | None
+    parts: Parts, query: Query, previous: DayRange | None, held: Reservation
 ) -> tuple[WholeReport, WholeBefore | None]:
     """Return all rows of a query, and those of the `previous` days if there are any.
 
-    Raises as `Parts.run`.
+    Their memory is `held`. Raises as `Parts.run`.
     """
-    report = await parts.whole("report", query)
-    before = None if previous is None else await whole_before(parts, query, previous)
+    report = await parts.whole("report", query, held)
+    before = None if previous is None else await whole_before(parts, query, previous, held)
+    held.shrink_to(report.bytes() + (0 if before is None else before.bytes()))
     return report, before
 
 

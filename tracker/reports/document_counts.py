@@ -4,17 +4,18 @@ This is the last resort of `reports/counts`: two to five microseconds for each d
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from tracker.clicks.country import UNKNOWN
-from tracker.reports import columns
+from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
 from tracker.reports.counting import Span, links_of, read
 from tracker.reports.dimensions import HOUR, LINK, OfDocuments
 from tracker.reports.periods import Period
 from tracker.reports.scope import Scope, Snapshot
+from tracker.reports.threads import in_thread
 
 _DOCUMENTS_AT_ONCE: Final = 20_000
 """About how many clicks, or events, one pipeline yields."""
@@ -48,13 +49,22 @@ class DocumentCounts:
         part = whole._replace(start=start or period.start, end=end or period.end)
         # A zone that skips a day has one without a moment.
         share = (part.end - part.start) / max(period.end - period.start, _MOMENT)
-        loop, tables = asyncio.get_running_loop(), []
+        found = [columns.empty(names)]
+        counting: asyncio.Task[Columns] | None = None
         for span in part.divided(1 + int(share * expected) // _DOCUMENTS_AT_ONCE):
             await self._snapshot.before_counting()
             table = await read(self._snapshot.reader, of, span, names)
-            tables.append(loop.run_in_executor(None, table))
-        found = [await one for one in tables]
-        return await asyncio.to_thread(lambda: columns.joined(found, names).by(names))
+            if counting is not None:
+                found.append(await self._counted(counting))
+            counting = asyncio.create_task(in_thread(table))
+        if counting is not None:
+            found.append(await self._counted(counting))
+        return await in_thread(lambda: columns.joined(found, names).by(names))
+
+    async def _counted(self, counting: Awaitable[Columns]) -> Columns:
+        table = await counting
+        await self._snapshot.take_memory(table.rows * limits.ROW_BYTES)
+        return table
 
     async def _span(self, of: OfDocuments, names: Sequence[str], period: Period) -> Span:
         """Return all of a period, with its links if they are asked for."""

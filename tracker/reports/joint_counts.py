@@ -12,12 +12,13 @@ dimensions (`by` is `*`) do not expire: those by fewer are made from them, also 
 deleted the clicks. Called by `reports/counts`, which decides what is valid.
 """
 
-import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
+
+from pymongo import ReplaceOne
 
 from tracker.clock import now
 from tracker.db.connect import Database
@@ -26,6 +27,7 @@ from tracker.ids import new_id
 from tracker.reports.columns import Columns
 from tracker.reports.columns_document import documents_of, table_of
 from tracker.reports.dimensions import ALL_COUNTED, EVENT, HOUR, OfDocuments
+from tracker.reports.threads import in_thread
 
 ALL: Final = "*"
 """The name of all dimensions."""
@@ -45,6 +47,10 @@ class JointId(NamedTuple):
     of: OfDocuments
     by: str
     period: str
+
+    def is_of_all_day(self) -> bool:
+        """Return whether these are the counts of a day by all dimensions."""
+        return self.by == ALL and len(self.period) == len("2026-01-31")
 
     def is_of_hour(self) -> bool:
         """Return whether the period is an hour."""
@@ -134,6 +140,20 @@ class JointCounts:
         """Remove counts. Raises PyMongoError if it fails."""
         await self._remove_parts(ids, 0)
 
+    async def remove_hours(self, days: Collection[JointId]) -> None:
+        """Remove the counts of the hours of days. Raises PyMongoError if it fails."""
+        ranges = [
+            {
+                "_id": {
+                    "$gte": _stored(day._replace(period=f"{day.period}T"), 0),
+                    "$lt": _stored(day._replace(period=f"{day.period}U"), 0),
+                }
+            }
+            for day in days
+        ]
+        if ranges:
+            await self._counts.delete_many({"$or": ranges})
+
     async def _remove_parts(self, ids: Collection[JointId], first: int) -> None:
         """Remove the parts from a number on."""
         ranges = [
@@ -148,22 +168,64 @@ class JointCounts:
         rows = await reader.find("joint_counts", wanted, ["mark"])
         return {_id(row["_id"]): list(row["mark"]) for row in rows}
 
+    async def size(
+        self, ids: Collection[JointId], names: Sequence[str], reader: Reader
+    ) -> tuple[int, int]:
+        """Return the rows of the counts that are stored among `ids`, and the bytes of the texts of
+        these dimensions."""
+        fields = {
+            "rows": 1,
+            "parts": 1,
+            "text": {"$sum": [{"$bsonSize": f"$columns.{name}"} for name in names]},
+        }
+        heads = [_stored(one, 0) for one in ids]
+        found = await reader.find("joint_counts", {"_id": {"$in": heads}}, fields)
+        others = [{**row["_id"], "part": part} for row in found for part in range(1, row["parts"])]
+        if others:
+            found += await reader.find("joint_counts", {"_id": {"$in": others}}, fields)
+        return sum(row["rows"] for row in found), sum(row["text"] for row in found)
+
     async def keep(self, one: JointId, kept: Kept) -> None:
         """Store counts in the place of those that were there. Raises PyMongoError if it fails."""
+        await self.keep_all({one: kept})
+
+    async def keep_all(self, new: Mapping[JointId, Kept]) -> None:
+        """Store many counts as `keep` does, those with one part in one write.
+
+        Raises PyMongoError if it fails.
+        """
         # In a thread, because a large table takes some tenths of a second.
-        version = new_id()
-        parts = await asyncio.to_thread(lambda: list(documents_of(kept.table)))
+        parts = await in_thread(lambda: {one: list(_parts(one, kept)) for one, kept in new.items()})
+        small = {one: stored for one, stored in parts.items() if len(stored) == 1}
+        if small:
+            await self._write(small)
+        for one in parts.keys() - small.keys():
+            await self._write({one: parts[one]})
+
+    async def _write(self, parts: Mapping[JointId, Sequence[Mapping[str, Any]]]) -> None:
         # The first part last: it names how many there are.
-        for number, part in reversed(list(enumerate(parts))):
-            fields = {**part, "mark": kept.mark, "version": version, "parts": len(parts)}
-            if kept.through is not None:
-                fields["through"] = kept.through
-            if one.by != ALL:
-                fields["expires_at"] = now() + KEPT
-            stored = {"_id": _stored(one, number)}
-            done = await self._counts.replace_one(stored, fields, upsert=True)
+        writes = [
+            ReplaceOne({"_id": part["_id"]}, part, upsert=True)
+            for stored in parts.values()
+            for part in reversed(stored)
+        ]
+        done = await self._counts.bulk_write(writes)
         if done.matched_count:
-            await self._remove_parts([one], len(parts))
+            # All of one write have as many parts.
+            await self._remove_parts(parts.keys(), len(next(iter(parts.values()))))
+
+
+def _parts(one: JointId, kept: Kept) -> Iterator[dict[str, Any]]:
+    """Yield the documents of counts, in the order of their parts."""
+    version = new_id()
+    parts = list(documents_of(kept.table))
+    for number, part in enumerate(parts):
+        fields = {**part, "mark": kept.mark, "version": version, "parts": len(parts)}
+        if kept.through is not None:
+            fields["through"] = kept.through
+        if one.by != ALL:
+            fields["expires_at"] = now() + KEPT
+        yield {"_id": _stored(one, number), **fields}
 
 
 def _stored(one: JointId, part: int) -> dict[str, Any]:

@@ -2,15 +2,41 @@
 
 from typing import Final
 
-MAX_RUNNING: Final = 2
-"""Reports of a process that read clicks at once: each keeps a thread and a core of MongoDB busy."""
+MAX_COUNTING_OF_ACCOUNT: Final = 1
+MAX_COUNTING: Final = 2
+"""Requests that count clicks at once, of one account and of a process: each keeps a thread and a
+core of MongoDB busy."""
+
+MAX_READING_OF_ACCOUNT: Final = 2
+MAX_READING: Final = 4
+"""Requests that read what is counted at once. An overview has some milliseconds of the event loop
+for each panel, and of that visitors wait for as many at most as are under way."""
 
 MAX_WAITING_OF_ACCOUNT: Final = 25
 MAX_WAITING: Final = 200
-"""Reports that wait for a turn, of one account and in total."""
+"""Requests that wait for a place to count, of one account and in total."""
+
+MAX_WAITING_TO_READ_OF_ACCOUNT: Final = 100
+MAX_WAITING_TO_READ: Final = 400
+"""Requests that wait for a place to read."""
 
 REPORT_SECONDS: Final = 30.0
-"""The time limit of a report, and of its wait for a turn if it reads clicks."""
+"""The time limit of a request for reports, its waits for places included."""
+
+MEMORY_BYTES: Final = 768 * 1024 * 1024
+MEMORY_BYTES_OF_ACCOUNT: Final = 512 * 1024 * 1024
+"""The memory of all reports of a process together, and of those of one account."""
+
+MEMORY_SECONDS: Final = 10.0
+"""How long a report waits for memory that others have."""
+
+ROW_BYTES: Final = 250
+TEXT_BYTES: Final = 3
+"""The bytes that a row takes at most while a report is made, and each byte of the text of its
+values. Measured with a million values of 16 characters: 270 MB."""
+
+FEW_ROW_BYTES: Final = 8 * 1024 * 1024
+"""Bytes of rows below which nobody asks how long their values are."""
 
 RECOUNT_SECONDS: Final = 240
 """The time limit for one day of one account. MongoDB keeps a snapshot for five minutes."""
@@ -21,8 +47,10 @@ have a row for each, which takes some 500 bytes while it is made. Of an hour wit
 such table."""
 
 MAX_ROWS: Final = 2_000_000
-"""Combinations of values that one report adds up in memory, over all of its days, some 200 bytes
-each."""
+"""Combinations of values that one report adds up in memory, over all of its days."""
+
+ROWS_AT_ONCE: Final = 100_000
+"""Rows of several periods that are read or stored together, about."""
 
 SUMS_PER_TRANSACTION: Final = 20_000
 """Sums that a recount corrects at once. MongoDB limits the size of a transaction, and the driver

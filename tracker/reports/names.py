@@ -3,7 +3,6 @@
 Links, tags and event configurations have their current names, all other values an English label.
 """
 
-import asyncio
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
@@ -15,7 +14,7 @@ from tracker.clicks.sources import SOURCES
 from tracker.db.reader import Reader
 from tracker.reports.dimensions import NO_KEY, NO_VALUE
 from tracker.reports.query import Value
-from tracker.reports.threads import in_thread_if_large
+from tracker.reports.threads import in_thread, in_thread_if_large
 
 _STORED_NAMES: Final = {
     "link": ("links", "internal_name"),
@@ -102,7 +101,7 @@ async def found_by(
     """
     if group_by not in _STORED_NAMES:
         # In a thread, because there may be 100,000.
-        return await asyncio.to_thread(
+        return await in_thread(
             lambda: {key for key in keys if _has(text, _name(group_by, key)) or _has(text, key)}
         )
     collection, field = _STORED_NAMES[group_by]

@@ -29,7 +29,7 @@ async def read_overview(
 
     Raises as `Parts.run` and `Parts.series`.
     """
-    parts.expect([query, *panels])
+    parts.expect([query, *panels], others=0 if previous is None else 1)
     series = await parts.series("series", query, interval)
     before = None
     if previous is not None:

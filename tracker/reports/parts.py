@@ -4,25 +4,23 @@ They run one after another because a snapshot takes one question at a time. So a
 never occupies more than one place, however many parts it has.
 """
 
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
-import pymongo
 from msgspec.structs import replace
-from pymongo.errors import PyMongoError
 
 from tracker.db.reader import Reader
-from tracker.errors import BadRequest, Unavailable
+from tracker.errors import BadRequest, TooSlow, Unavailable
 from tracker.reports.day_range import DayRange
 from tracker.reports.dimensions import needed_for, rollups_for
-from tracker.reports.limits import REPORT_SECONDS
+from tracker.reports.memory import Reservation
 from tracker.reports.query import Measures, Query, Report
 from tracker.reports.run import Reports
 from tracker.reports.scope import Moment, moment_of
 from tracker.reports.series import Interval, Step, rows_of, series_of, step_keys
+from tracker.reports.turn import Turn
 from tracker.reports.whole_report import WholeReport
 
 Found = TypeVar("Found")
@@ -45,18 +43,21 @@ _MANY: Final = 3
 class Parts:
     """The parts of one request. The name of a part is the field that asks for it."""
 
-    def __init__(self, reports: Reports, moment: Moment) -> None:
+    def __init__(self, reports: Reports, moment: Moment, turn: Turn) -> None:
         self.calendar = moment.calendar
         self._reports = reports
         self._moment = moment
-        self._is_thorough = False
-        self._until = time.monotonic() + REPORT_SECONDS
+        self._turn = turn
 
-    def expect(self, queries: Sequence[Query]) -> None:
-        """Count days for all of these queries at once, if several of them would have to."""
+    def expect(self, queries: Sequence[Query], others: int = 0) -> None:
+        """Expect these queries, and so many others of the same dimensions.
+
+        If several of them have to count days, they are counted for all of them at once.
+        """
         crossed = [one for one in queries if not is_of_rollups(one)]
         needed = {needed_for(one.group_by, one.filters) for one in crossed}
-        self._is_thorough = len(needed) >= _MANY
+        self._turn.is_thorough = len(needed) >= _MANY
+        self._turn.progress.expect(len(queries) + others)
 
     async def run(self, name: str, query: Query) -> Report:
         """Return the report of a part.
@@ -64,40 +65,30 @@ class Parts:
         - Raises BadRequest, which names the part, if the calendar does not have the days, where
           dates begin, or if they have too many values.
         - Raises RateLimited if too many reports of the account wait.
-        - Raises Unavailable, which names the part, if the request takes too long or too many
-          reports wait.
+        - Raises TooSlow, which names the part, if the request takes too long.
+        - Raises Unavailable, which names the part, if too many reports wait, or have the memory.
         - Raises PyMongoError if MongoDB does not answer.
         """
-        read = self._reports.run
-        return await self._limited(
-            name, lambda left: read(query, self._moment, self._is_thorough, left)
-        )
+        return await self._named(name, self._reports.run(query, self._moment, self._turn))
 
-    async def whole(self, name: str, query: Query) -> WholeReport:
-        """Return all rows of a part. Raises as `run`."""
-        read = self._reports.whole
-        return await self._limited(
-            name, lambda left: read(query, self._moment, self._is_thorough, left)
-        )
+    async def whole(self, name: str, query: Query, held: Reservation) -> WholeReport:
+        """Return all rows of a part, whose memory is `held`. Raises as `run`."""
+        return await self._named(name, self._reports.whole(query, self._moment, self._turn, held))
 
-    async def _limited(self, name: str, read: Callable[[float], Awaitable[Found]]) -> Found:
-        """Return what a part reads in the seconds that are left. Raises as `run`."""
-        left = self._until - time.monotonic()
-        if left <= 0:
-            raise _too_long(name)
+    async def _named(self, name: str, read: Awaitable[Found]) -> Found:
+        """Return what a part reads. Raises as `run`."""
         try:
-            with pymongo.timeout(left):
-                return await read(left)
+            found = await read
         except (BadRequest, Unavailable) as error:
             rule = error.message.removeprefix("report: ")
-            raise type(error)(f"{name}: {rule}", error.headers) from None
+            hint = "" if name in _ALWAYS or not isinstance(error, TooSlow) else ", or leave it out"
+            error.reword(f"{name}: {rule}{hint}")
+            raise
         except OverflowError:
             zone = self.calendar.zone
             raise BadRequest(f"{name}: the calendar of {zone} does not have all days") from None
-        except PyMongoError as error:
-            if error.timeout and time.monotonic() >= self._until:
-                raise _too_long(name) from None
-            raise
+        self._turn.progress.finish_part()
+        return found
 
     async def totals(self, name: str, query: Query) -> Measures:
         """Return the totals of a query, which are those of every dimension. Raises as `run`."""
@@ -125,20 +116,17 @@ def is_of_rollups(query: Query) -> bool:
 async def parts_at_one_snapshot(
     reader: Reader, reports: Reports, account_id: UUID
 ) -> AsyncIterator[Parts]:
-    """Yield the parts of an account's request. Raises PyMongoError if MongoDB does not answer."""
-    async with reader.at_one_snapshot() as snapshot:
-        yield Parts(reports, await moment_of(snapshot, account_id))
+    """Yield the parts of an account's request.
+
+    - Raises RateLimited if too many requests of the account wait, Unavailable if too many of all
+      accounts do.
+    - Raises PyMongoError if MongoDB does not answer.
+    """
+    async with reports.turn(account_id) as turn, reader.at_one_snapshot() as snapshot:
+        yield Parts(reports, await moment_of(snapshot, account_id), turn)
 
 
 def _whole(query: Query, group_by: Interval, rows: int) -> Query:
     """Return a query for all rows by a dimension of time."""
     size = max(rows, 1)
     return replace(query, group_by=group_by, sort="key", search=None, page=1, page_size=size)
-
-
-def _too_long(name: str) -> Unavailable:
-    leave_out = "" if name in _ALWAYS else " leave it out,"
-    return Unavailable(
-        f"{name}: not done after {REPORT_SECONDS:.0f} seconds; ask for fewer days,{leave_out} "
-        "or try again: the days that were counted are kept"
-    )

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from tracker.calendar import Calendar
-from tracker.reports.columns import Column, Columns, Numbers
+from tracker.reports.columns import Codes, Column, Columns, Numbers
 from tracker.reports.dimensions import HOUR, HOURS, LINK, NO_EVENT, NO_KEY
 from tracker.reports.pipelines import DAY
 from tracker.reports.query import Bots, Measures, SortBy
@@ -77,11 +77,27 @@ class Rows:
             return self.at(_first(by_key, shown.__getitem__, at_most, descending))
         figures = self._figures(by)
         signed = -figures if descending else figures
-        candidates = _smallest(signed, at_most)
-        figure_of = dict(zip(candidates, signed[candidates].tolist(), strict=True))
-        return self.at(
-            _first(candidates, lambda one: (figure_of[one], keys[one] in _LAST, keys[one]), at_most)
-        )
+        candidates = self._smallest(signed, at_most)
+        return self.at(candidates[np.argsort(signed[candidates], kind="stable")])
+
+    def _smallest(self, figures: Numbers, count: int) -> Codes:
+        """Return the numbers of the `count` smallest figures, in the order of their keys.
+
+        Among equal figures those with the first keys are smaller.
+        """
+        if len(figures) <= count:
+            return self._by_key(np.arange(len(figures)), count)
+        limit = np.partition(figures, count - 1)[count - 1]
+        less, equal = np.flatnonzero(figures < limit), np.flatnonzero(figures == limit)
+        few = self._by_key(equal, count - len(less))
+        return self._by_key(np.concatenate([less, few]), count)
+
+    def _by_key(self, numbers: Codes, at_most: int) -> Codes:
+        """Return the first of these numbers in the order of their keys, those of _LAST last."""
+        last = [self.keys.index(one) for one in sorted(_LAST) if one in self.keys]
+        is_last = np.isin(numbers, last)
+        first = _first(numbers[~is_last].tolist(), self.keys.__getitem__, at_most)
+        return np.array([*first, *(one for one in last if one in numbers)][:at_most], np.int64)
 
     def page(self, first: int, size: int) -> "Rows":
         """Return `size` rows from number `first` on."""
@@ -104,11 +120,11 @@ class Rows:
         )
         return rates
 
-    def at(self, numbers: Sequence[int]) -> "Rows":
+    def at(self, numbers: Sequence[int] | Codes) -> "Rows":
         """Return the rows with these numbers, in their order."""
         chosen = np.array(numbers, np.int64)
         return Rows(
-            [self.keys[number] for number in numbers],
+            [self.keys[number] for number in chosen.tolist()],
             {name: one[chosen] for name, one in self._measures.items()},
         )
 
@@ -135,7 +151,7 @@ def rows_of(
         shown &= np.array([column.values[code] != NO_EVENT for code in column.codes], bool)
     chosen = np.flatnonzero(shown)
     return Rows(
-        [column.values[code] for code in column.codes[chosen]],
+        [column.values[code] for code in column.codes[chosen].tolist()],
         {name: one[chosen] for name, one in measures.items()},
     )
 
@@ -213,20 +229,15 @@ def _by_tag(table: Columns, tags: Mapping[str, Sequence[str]]) -> Columns:
     return repeated.with_column("tag", Column(names, np.arange(len(names))).mapped(str))
 
 
-def _smallest(figures: Numbers, count: int) -> list[int]:
-    """Return the numbers of the `count` smallest figures, and of those that equal the largest."""
-    if len(figures) <= count:
-        return list(range(len(figures)))
-    limit = np.partition(figures, count - 1)[count - 1]
-    return [int(one) for one in np.flatnonzero(figures <= limit)]
-
-
 def _first(
     numbers: Sequence[int], place: Callable[[int], Any], at_most: int, descending: bool = False
 ) -> list[int]:
     """Return the first of these numbers by their places; equal ones stay in their order."""
+    if at_most <= _SORTED_AT_ONCE:
+        chosen = heapq.nlargest if descending else heapq.nsmallest
+        return chosen(at_most, numbers, key=place)
     pieces = [
-        sorted(numbers[start : start + _SORTED_AT_ONCE], key=place, reverse=descending)[:at_most]
+        sorted(numbers[start : start + _SORTED_AT_ONCE], key=place, reverse=descending)
         for start in range(0, len(numbers), _SORTED_AT_ONCE)
     ]
     return list(islice(heapq.merge(*pieces, key=place, reverse=descending), at_most))

@@ -1,36 +1,39 @@
 """Reports: each query is answered from one snapshot, so that its figures agree."""
 
-import asyncio
-import math
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final
 from uuid import UUID
 
-import pymongo
-from pymongo.errors import PyMongoError
-
 from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.reader import Reader
-from tracker.errors import Unavailable
+from tracker.reports import limits
 from tracker.reports.columns import Columns
 from tracker.reports.dimensions import LINK, NO_KEY
-from tracker.reports.limits import REPORT_SECONDS
+from tracker.reports.memory import ReportMemory, Reservation
 from tracker.reports.names import found_by, names_of, stored_names
+from tracker.reports.places import PlaceLimits, Places
 from tracker.reports.query import Measures, Query, Report, Row
-from tracker.reports.queue import ReportQueue
 from tracker.reports.reading import Reading
 from tracker.reports.rows import Rows, rows_of, totals_of
 from tracker.reports.scope import Moment, Scope, Snapshot, moment_of
-from tracker.reports.threads import in_thread_if_large
+from tracker.reports.threads import in_thread, in_thread_if_large
+from tracker.reports.turn import Turn
 from tracker.reports.whole_report import WholeReport
 
-_TOO_LONG: Final = (
-    f"report: not done after {REPORT_SECONDS:.0f} seconds; ask for fewer days, or try again: the "
-    "days that were counted are kept"
+_READING: Final = PlaceLimits(
+    limits.MAX_READING_OF_ACCOUNT,
+    limits.MAX_READING,
+    limits.MAX_WAITING_TO_READ_OF_ACCOUNT,
+    limits.MAX_WAITING_TO_READ,
+)
+_COUNTING: Final = PlaceLimits(
+    limits.MAX_COUNTING_OF_ACCOUNT,
+    limits.MAX_COUNTING,
+    limits.MAX_WAITING_OF_ACCOUNT,
+    limits.MAX_WAITING,
 )
 
 _FEW_LINKS: Final = 1000
@@ -44,46 +47,57 @@ class Reports:
         self._database = database
         self._reader = reader
         self._host = host
-        self._queue = ReportQueue()
+        self.memory = ReportMemory()
+        self._reading = Places("read", _READING)
+        self._counting = Places("read every click", _COUNTING)
+
+    def turn(self, account_id: UUID) -> Turn:
+        """Return the turn of a request of an account, to be entered before anything is read.
+
+        Entering it raises RateLimited if too many reports of the account wait, Unavailable if too
+        many of all accounts do.
+        """
+        return Turn(account_id, self._reading, self._counting)
 
     async def run(
-        self,
-        query: Query,
-        moment: Moment | None = None,
-        is_thorough: bool = False,
-        seconds: float = math.inf,
+        self, query: Query, moment: Moment | None = None, turn: Turn | None = None
     ) -> Report:
         """Return the report of a query, read at `moment` if there is one, else now.
 
-        With `is_thorough` days that have to be counted are counted for many other reports too. It
-        waits at most `seconds` for a turn.
+        It is a part of the request whose turn is given, or a request of its own.
 
         - Raises BadRequest if the days have too many values of what is asked for.
         - Raises RateLimited if too many reports of the account wait.
-        - Raises Unavailable if it takes too long, or too many reports of all accounts wait.
+        - Raises TooSlow if it takes too long.
+        - Raises Unavailable if too many reports of all accounts wait, or have taken the memory.
         - Raises PyMongoError if MongoDB does not answer.
         """
-        if moment is not None:
-            return await self._run(query, moment, is_thorough, seconds)
-        async with self._reader.at_one_snapshot() as snapshot:
-            own = await moment_of(snapshot, query.account_id)
-            return await self._run(query, own, is_thorough, seconds)
+        async with AsyncExitStack() as stack:
+            if turn is None:
+                turn = await stack.enter_async_context(self.turn(query.account_id))
+            stack.enter_context(turn.limited())
+            if moment is None:
+                snapshot = await stack.enter_async_context(self._reader.at_one_snapshot())
+                moment = await moment_of(snapshot, query.account_id)
+            held = stack.enter_context(self.memory.hold(query.account_id))
+            # Nothing of its tables is left when the memory is given back.
+            return await self._page(query, moment, turn, held)
 
     async def whole(
-        self,
-        query: Query,
-        moment: Moment,
-        is_thorough: bool = False,
-        seconds: float = math.inf,
+        self, query: Query, moment: Moment, turn: Turn, held: Reservation
     ) -> WholeReport:
-        """Return all rows of a query, whatever its page, read at `moment`. Raises as `run`."""
-        found, _ = await self._found(query, moment, is_thorough, seconds)
-        rows = await self._ordered(query, found, len(found.keys), moment.reader)
-        names = await stored_names(moment.reader, query.group_by, rows.keys)
+        """Return all rows of a query, whatever its page, read at `moment`.
+
+        Their memory is `held` as long as the caller needs them. Raises as `run`.
+        """
+        with turn.limited():
+            found, _ = await self._found(query, moment, turn, held)
+            rows = await self._ordered(query, found, len(found.keys), moment.reader)
+            names = await stored_names(moment.reader, query.group_by, rows.keys)
         return WholeReport(query.group_by, rows, names)
 
-    async def _run(self, query: Query, moment: Moment, is_thorough: bool, seconds: float) -> Report:
-        rows, totals = await self._found(query, moment, is_thorough, seconds)
+    async def _page(self, query: Query, moment: Moment, turn: Turn, held: Reservation) -> Report:
+        rows, totals = await self._found(query, moment, turn, held)
         first = (query.page - 1) * query.page_size
         ordered = await self._ordered(query, rows, first + query.page_size, moment.reader)
         page = ordered.page(first, query.page_size)
@@ -98,46 +112,35 @@ class Reports:
         )
 
     async def _found(
-        self, query: Query, moment: Moment, is_thorough: bool, seconds: float
+        self, query: Query, moment: Moment, turn: Turn, held: Reservation
     ) -> tuple[Rows, Measures]:
         """Return the rows that pass the filters and the search, in no order, and the totals."""
         reader, calendar = moment
-        table = await self._read(query, moment, is_thorough, seconds)
+        table = await self._read(query, moment, turn, held)
         tags = await self._tags(query, table, reader)
         rows = await in_thread_if_large(
             table.rows, rows_of, table, query.group_by, query.bots, calendar, self._host, tags
         )
         if query.search:
             keys = await found_by(reader, query.account_id, query.group_by, rows.keys, query.search)
-            rows = await asyncio.to_thread(rows.chosen, keys)
+            rows = await in_thread(rows.chosen, keys)
         return rows, totals_of(table, query.bots)
 
-    async def _read(
-        self, query: Query, moment: Moment, is_thorough: bool, seconds: float
-    ) -> Columns:
-        """Return what the query counts. A turn is taken once, if clicks have to be read."""
+    async def _read(self, query: Query, moment: Moment, turn: Turn, held: Reservation) -> Columns:
+        """Return what the query counts."""
         links = await self._links(query, moment.reader)
-        async with AsyncExitStack() as stack:
-            has_turn = False
-
-            async def take_turn() -> None:
-                nonlocal has_turn
-                if not has_turn:
-                    has_turn = True
-                    turn = self._queue.turn(query.account_id, min(seconds, REPORT_SECONDS))
-                    await stack.enter_async_context(turn)
-
-            snapshot = Snapshot(moment.reader, now(), take_turn, is_thorough)
-            scope = Scope(query.account_id, moment.calendar)
-            reading = Reading(self._database, query, scope, snapshot, links, self._wanted(query))
-            until = time.monotonic() + REPORT_SECONDS
-            try:
-                with pymongo.timeout(REPORT_SECONDS):
-                    return await reading.table()
-            except PyMongoError as error:
-                if error.timeout and time.monotonic() >= until:
-                    raise Unavailable(_TOO_LONG) from None
-                raise
+        snapshot = Snapshot(
+            moment.reader,
+            now(),
+            turn.begin_counting,
+            turn.is_thorough,
+            held.take,
+            turn.progress.note_share,
+            turn.marks,
+        )
+        scope = Scope(query.account_id, moment.calendar)
+        reading = Reading(self._database, query, scope, snapshot, links, self._wanted(query))
+        return await reading.table()
 
     def _wanted(self, query: Query) -> dict[str, Sequence[str]]:
         """Return the values of filters as documents have them: the default domain is empty."""
@@ -180,7 +183,7 @@ class Reports:
             {"$group": {"_id": "$tags", "links": {"$push": "$_id"}}},
         ]
         rows = await snapshot.aggregate("links", stages)
-        return await asyncio.to_thread(_by_link, rows)
+        return await in_thread(_by_link, rows)
 
     async def _ordered(self, query: Query, rows: Rows, at_most: int, snapshot: Reader) -> Rows:
         """Return the first rows in the order that the query asks for."""

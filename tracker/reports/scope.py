@@ -8,7 +8,15 @@ from uuid import UUID
 from tracker.access.time_zones import zone_of
 from tracker.calendar import Calendar
 from tracker.db.reader import Reader
-from tracker.reports.marks import rollups_of
+from tracker.reports.marks import Marks, rollups_of
+
+
+async def _unlimited(count: int) -> None:
+    """Take memory where reports have no budget: in drains."""
+
+
+def _unnoted(share: float) -> None:
+    pass
 
 
 class Scope(NamedTuple):
@@ -45,10 +53,20 @@ class Snapshot(NamedTuple):
 
     `before_counting` is called each time before clicks and events themselves are read, or the
     rollups of all links. With `is_thorough` these are counted by all dimensions at once, because
-    others of them are asked for next.
+    others of them are asked for next. `take_memory` is called with a number of bytes before rows
+    need them, `note_share` with the share of the report that is read.
+    `marks` has those of the account and of its links that were read already.
     """
 
     reader: Reader
     now: datetime
     before_counting: Callable[[], Awaitable[None]]
     is_thorough: bool = False
+    take_memory: Callable[[int], Awaitable[None]] = _unlimited
+    note_share: Callable[[float], None] = _unnoted
+    marks: dict[UUID | None, Marks] | None = None
+
+    def marks_of(self, scope: Scope) -> Marks:
+        """Return the marks of a scope, those that another part of the request has read."""
+        known = {} if self.marks is None else self.marks
+        return known.setdefault(scope.link_id, Marks(self.reader, scope.rollups()))

@@ -1,14 +1,18 @@
 """All rows of a report, in their order, for those who take them piece by piece."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from tracker.reports.names import name_of
 from tracker.reports.query import Measures, Row
 from tracker.reports.rows import Rows
 
+_ROW_BYTES: Final = 130
+"""Bytes of a row as a key, without its characters, and a number in each array."""
+
 
 class WholeReport:
-    """The rows of a report as arrays: a million take some 200 MB as rows, and a tenth as arrays.
+    """The rows of a report as arrays, because as objects they would take more.
 
     `stored_names` has the names of those keys that have records.
     """
@@ -18,6 +22,10 @@ class WholeReport:
         self._group_by = group_by
         self._rows = rows
         self._stored_names = stored_names
+
+    def bytes(self) -> int:
+        """Return about how many bytes the rows take."""
+        return _ROW_BYTES * len(self.keys) + sum(map(len, self.keys))
 
     def piece(self, first: int, size: int) -> Sequence[Row]:
         """Return `size` rows from number `first` on, fewer where they end."""

@@ -57,11 +57,13 @@ const TIMEOUT_MS = 15_000;
 
 /** An answer that is an error, or none at all (`status` 0). */
 export class ApiError extends Error {
-  constructor(status, code, message, retryAfter) {
+  constructor(status, code, message, retryAfter, progress = 0) {
     super(message);
     this.status = status;
     this.code = code;
     this.retryAfter = retryAfter;
+    /** The share of a report that is counted and kept, from 0 to 1. */
+    this.progress = progress;
   }
 
   /** Return the field that the message names ("slug: already taken"), or "". */
@@ -111,6 +113,7 @@ export async function send(method, path, { query, body, signal, timeout = TIMEOU
     answer.headers.get("X-Error-Code") ?? "",
     value?.error ?? `the service answered ${answer.status}`,
     Number(answer.headers.get("Retry-After") ?? 0),
+    Number(answer.headers.get("X-Report-Progress") ?? 0),
   );
   followSession(path, error);
   throw error;
@@ -287,13 +290,30 @@ export const format = {
 export function useLoad(load, keys) {
   const [state, setState] = useState({ loading: true });
   const [attempt, setAttempt] = useState(0);
+  const reached = useRef(0);
+  useEffect(() => void (reached.current = 0), keys);
   useEffect(() => {
     const aborting = new AbortController();
-    setState((old) => ({ data: old.data, loading: true }));
+    let timer;
+    setState((old) => ({ data: old.data, loading: true, progress: reached.current }));
+    const end = (state) => {
+      reached.current = 0;
+      setState((old) => ({ data: old.data, ...state, loading: false }));
+    };
+    const fail = (error) => {
+      if (!(error.progress > reached.current)) return end({ error });
+      // What is counted is kept: the next request goes on from there.
+      reached.current = error.progress;
+      setState((old) => ({ ...old, progress: error.progress }));
+      timer = setTimeout(() => setAttempt((number) => number + 1), error.retryAfter * 1000);
+    };
     load(aborting.signal)
-      .then((data) => !aborting.signal.aborted && setState({ data, loading: false }))
-      .catch((error) => !aborting.signal.aborted && setState((old) => ({ ...old, error, loading: false })));
-    return () => aborting.abort();
+      .then((data) => aborting.signal.aborted || end({ data }))
+      .catch((error) => aborting.signal.aborted || fail(error));
+    return () => {
+      clearTimeout(timer);
+      aborting.abort();
+    };
   }, [...keys, attempt]);
   const reload = useCallback(() => setAttempt((number) => number + 1), []);
   const set = useCallback((change) => setState((old) => ({ ...old, data: change(old.data) })), []);

@@ -1,0 +1,59 @@
+"""A report that takes longer than one request may: its page goes on by itself."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from playwright.async_api import expect
+
+from tests.console.conftest import OpenPage
+from tests.console.people import sign_in
+from tracker.access.accounts import Account
+from tracker.errors import TooSlow
+from tracker.reports.query import Query
+from tracker.reports.turn import PROGRESS_HEADER
+from tracker.service.services import Services
+
+
+async def test_a_long_report_shows_how_far_it_is_and_goes_on_by_itself(
+    open_page: OpenPage,
+    services: Services,
+    account: Account,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run, release, shares = services.reports.run, asyncio.Event(), iter(["0.30", "0.62"])
+
+    async def slow(query: Query, *given: Any) -> object:
+        if share := next(shares, None):
+            raise TooSlow("report: not done", 1, {PROGRESS_HEADER: share})
+        await release.wait()
+        return await run(query, *given)
+
+    monkeypatch.setattr(services.reports, "run", slow)
+    async with open_page() as (page, problems):
+        problems.expected.append("503")
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview")
+        await expect(page.get_by_text("62% is counted")).to_be_visible()
+        await expect(page.get_by_role("alert")).to_have_count(0)
+        release.set()
+        await expect(page.locator(".tile").first).to_be_visible()
+        await expect(page.get_by_text("is counted")).to_have_count(0)
+
+
+async def test_a_report_that_gets_no_further_is_an_error_with_a_way_to_try_again(
+    open_page: OpenPage,
+    services: Services,
+    account: Account,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def stuck(*_: object) -> object:
+        raise TooSlow("report: not done", 1, {PROGRESS_HEADER: "0.30"})
+
+    monkeypatch.setattr(services.reports, "run", stuck)
+    async with open_page() as (page, problems):
+        problems.expected.append("503")
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview")
+        await expect(page.get_by_role("alert")).to_contain_text("not done")
+        await expect(page.get_by_role("button", name="Try again")).to_be_visible()

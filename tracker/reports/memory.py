@@ -1,0 +1,123 @@
+"""The memory of reports: a budget of bytes that all reports of a process share.
+
+A report takes bytes before it reads rows, as many as the rows will need at most, and gives them
+back at its end. What does not fit waits a moment for others, and is then rejected.
+"""
+
+import asyncio
+import ctypes
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+from uuid import UUID
+
+from tracker.errors import BadRequest, Unavailable
+from tracker.reports import limits
+
+_MEGABYTE: Final = 1024 * 1024
+
+_RETRY_SECONDS: Final = 5
+
+_TRIMMED_FROM: Final = 16 * _MEGABYTE
+"""Bytes of a report from which on its memory is given back to the system."""
+
+
+class Reservation:
+    """The bytes that one request has taken of an account's share."""
+
+    def __init__(self, memory: "ReportMemory", account_id: UUID) -> None:
+        self._memory = memory
+        self._account_id = account_id
+        self.bytes = 0
+        self.highest = 0
+
+    async def take(self, count: int) -> None:
+        """Take so many more bytes.
+
+        - Raises BadRequest if an account may not have so many.
+        - Raises Unavailable if others do not give back enough in time.
+        """
+        if self.bytes + count > self._memory.share:
+            raise BadRequest(
+                f"report: these days have more values than {self._memory.share // _MEGABYTE} MB "
+                "hold; ask for fewer days, or filter them"
+            )
+        await self._memory.wait_for(self._account_id, count)
+        self.bytes += count
+        self.highest = max(self.highest, self.bytes)
+
+    def shrink_to(self, count: int) -> None:
+        """Give back all but `count` bytes, if there are more."""
+        if count < self.bytes:
+            self._memory.give_back(self._account_id, self.bytes - count)
+            self.bytes = count
+
+
+class ReportMemory:
+    """The budget: `total` bytes, of which one account has at most `share`."""
+
+    def __init__(
+        self, total: int = limits.MEMORY_BYTES, share: int = limits.MEMORY_BYTES_OF_ACCOUNT
+    ) -> None:
+        self.total = total
+        self.share = share
+        self._taken = Counter[UUID]()
+        self._given_back = asyncio.Event()
+        self._trim = _trimmer()
+
+    @property
+    def taken(self) -> int:
+        """Return the bytes that are taken now."""
+        return self._taken.total()
+
+    @contextmanager
+    def hold(self, account_id: UUID) -> Iterator[Reservation]:
+        """Yield an empty reservation, and give back what it has at the end."""
+        held = Reservation(self, account_id)
+        try:
+            yield held
+        finally:
+            held.shrink_to(0)
+            if held.highest >= _TRIMMED_FROM:
+                # In a thread: to find 500 MB of free pages takes a tenth of a second.
+                asyncio.get_running_loop().run_in_executor(None, self._trim)
+
+    async def wait_for(self, account_id: UUID, count: int) -> None:
+        """Take bytes once there are so many. Raises Unavailable if that takes too long."""
+        try:
+            async with asyncio.timeout(limits.MEMORY_SECONDS):
+                while not self._fits(account_id, count):
+                    await self._given_back.wait()
+        except TimeoutError:
+            raise Unavailable(
+                f"report: the {self.total // _MEGABYTE} MB for reports are in use; try again",
+                {"Retry-After": str(_RETRY_SECONDS)},
+            ) from None
+        self._taken[account_id] += count
+
+    def give_back(self, account_id: UUID, count: int) -> None:
+        """Give bytes back, and let those who wait look again."""
+        self._taken[account_id] -= count
+        self._taken += Counter()  # drops accounts at zero
+        self._given_back.set()
+        self._given_back = asyncio.Event()
+
+    def _fits(self, account_id: UUID, count: int) -> bool:
+        return (
+            self._taken[account_id] + count <= self.share
+            and self._taken.total() + count <= self.total
+        )
+
+
+def _trimmer() -> Callable[[], object]:
+    """Return the function that gives free memory back to the system, where glibc has one."""
+    if sys.platform != "linux":
+        return _nothing
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    return _nothing if trim is None else lambda: trim(0)
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,114 @@
+"""The turn of one request at the reports of a process: its place, its time limit, how far it is.
+
+A request reads what is counted already in a place for reading. Once it has to count clicks, it
+gives that up and goes on in a place for counting, until its end. It never holds two.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from typing import Final
+from uuid import UUID
+
+import pymongo
+from pymongo.errors import PyMongoError
+
+from tracker.db.time_limit import is_time_limit
+from tracker.errors import TooSlow
+from tracker.reports import limits
+from tracker.reports.marks import Marks
+from tracker.reports.places import Places
+
+PROGRESS_HEADER: Final = "X-Report-Progress"
+"""The header with the share of a report that is counted and kept, from 0 to 1."""
+
+_RETRY_SECONDS: Final = 1
+
+
+class Progress:
+    """How far a request is: the parts that are done, and the share of the one in progress."""
+
+    def __init__(self) -> None:
+        self._parts, self._done, self._within = 1, 0, 0.0
+
+    def expect(self, parts: int) -> None:
+        """Set how many parts the request has."""
+        self._parts = max(parts, 1)
+
+    def note_share(self, share: float) -> None:
+        """Note the share of the part in progress that is done."""
+        self._within = share
+
+    def finish_part(self) -> None:
+        """Note that a part is done."""
+        self._done += 1
+        self._within = 0.0
+
+    @property
+    def share(self) -> float:
+        """Return the share of the request that is done: below 1 while it is not."""
+        return min((self._done + self._within) / self._parts, 0.99)
+
+
+class Turn:
+    """The turn of a request. With `is_thorough` days are counted for many other reports too.
+
+    All its parts read one snapshot, so they share its `marks`.
+    """
+
+    def __init__(self, account_id: UUID, reading: Places, counting: Places) -> None:
+        self.account_id = account_id
+        self.is_thorough = False
+        self.progress = Progress()
+        self.marks: dict[UUID | None, Marks] = {}
+        self._reading, self._counting = reading, counting
+        self._is_counting = False
+        self._until = time.monotonic() + limits.REPORT_SECONDS
+        self._place = AsyncExitStack()
+
+    async def __aenter__(self) -> "Turn":
+        await self._place.enter_async_context(self._reading.place(self.account_id, self._left()))
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._place.aclose()
+
+    async def begin_counting(self) -> None:
+        """Go on in a place for counting.
+
+        Raises RateLimited or Unavailable if too many reports wait for one.
+        """
+        if not self._is_counting:
+            self._is_counting = True
+            await self._place.aclose()
+            left = self._left()
+            await self._place.enter_async_context(self._counting.place(self.account_id, left))
+
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """Limit the reads within the context to the time that is left.
+
+        Raises TooSlow, which says how far the request is, if that is not enough.
+        """
+        left = self._left()
+        if left <= 0:
+            raise self._too_slow()
+        try:
+            with pymongo.timeout(left):
+                yield
+        except PyMongoError as error:
+            if is_time_limit(error):
+                raise self._too_slow() from None
+            raise
+
+    def _left(self) -> float:
+        return self._until - time.monotonic()
+
+    def _too_slow(self) -> TooSlow:
+        share = self.progress.share
+        return TooSlow(
+            f"report: not done after {limits.REPORT_SECONDS:.0f} seconds; {share:.0%} is counted "
+            "and kept: try again, or ask for fewer days",
+            _RETRY_SECONDS,
+            {PROGRESS_HEADER: f"{share:.2f}"},
+        )
