@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 import uvloop
 
 from config.settings import Settings
+from lab.loopback.run import loopback_only
 from tracker.builtin.stores import StoresError, run_stores
 from tracker.loops import cancel_and_wait
 
@@ -58,14 +59,16 @@ def on_own_stores(name: str, measure: Callable[[Path, Settings], Coroutine[Any, 
 
 @contextmanager
 def failures_reported(name: str) -> Iterator[None]:
-    """Print why a run has no result, and exit.
+    """Guard a run; print why it has no result, and exit.
 
-    Raises SystemExit with code 1 if it cannot measure, with INTERRUPTED after a signal.
+    Raises SystemExit with code 1 if it cannot measure or tried to go beyond loopback, with
+    INTERRUPTED after a signal.
     """
     # This handler serves while the stores start and stop; the loop between has its own.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        yield
+        with loopback_only(name):
+            yield
     except (CannotMeasure, StoresError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         raise SystemExit(1) from None

@@ -84,7 +84,7 @@ async def _service(stores: Settings, sockets: list[socket.socket]) -> AsyncItera
 async def _browser(port: int) -> AsyncIterator[Browser]:
     """Yield a browser to which BASE_URL is the service at `port`."""
     program, environment = chromium.require()
-    arguments = [*chromium.QUIET, f"--host-resolver-rules=MAP localhost:80 127.0.0.1:{port}"]
+    arguments = chromium.options(f"MAP localhost:80 127.0.0.1:{port}")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=program, args=arguments, env={**os.environ, **environment}

@@ -29,6 +29,8 @@ from tracker.builtin.stores import run_stores
 from tracker.db import connect, indexes
 from tracker.service.services import Services
 
+pytest_plugins = ("tests.loopback_only",)
+
 # No test depends on the speed of the machine. The first to draw texts also builds tables.
 of_hypothesis.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 of_hypothesis.load_profile("suite")
@@ -106,7 +108,10 @@ def standalone(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def names(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
-    """Yield a DNS server that knows only the hosts of the documented examples."""
+    """Yield a DNS server that knows only the hosts of the documented examples.
+
+    Targets must be public, so the address is. Nothing connects to it: it would be refused.
+    """
     context = dns_server.running()
     server: DnsServer = io_loop.run_sync(context.__aenter__)
     server.has("example.com", "A", "93.184.216.34")

@@ -377,7 +377,7 @@ def test_a_process_whose_port_is_taken_exits_1_with_one_line(tmp_path: Path) -> 
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize("host", ["no such host", "192.0.2.1", "a" * 64, "a..b"])
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "192.0.2.1", "a" * 64, "a..b"])
 def test_a_process_with_an_impossible_host_exits_1_with_one_line(tmp_path: Path, host: str) -> None:
     ended = run(HOST=host, PORT="0", DATA_DIR=str(tmp_path / "data"))
     assert (ended.returncode, ended.stdout) == (1, "")

@@ -11,10 +11,6 @@ VIEWPORT: ViewportSize = {"width": 1280, "height": 800}
 PATIENCE_MS = 15_000
 """The longest wait for anything on a page; no test depends on it being short."""
 
-THIS_MACHINE_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost"
-"""The option by which the browser finds no other host. Intercepting every request does it too, but
-made the tests a sixth longer: each request came through this process, and none from the cache."""
-
 
 class Problems(list[str]):
     """What went wrong in a page without a test asking: errors of scripts, policy and network.

@@ -16,7 +16,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 from config.settings import Settings
 from lab import chromium
 from tests.api.client import Client
-from tests.console.browser import PATIENCE_MS, THIS_MACHINE_ONLY, Problems, opened
+from tests.console.browser import PATIENCE_MS, Problems, opened
 from tests.live.watching import guarded
 from tracker.access.accounts import Account
 from tracker.http.server import Server
@@ -85,7 +85,7 @@ def browser(io_loop: AsyncIOLoop) -> Iterator[Browser]:
         playwright = await async_playwright().start()
         return playwright, await playwright.chromium.launch(
             executable_path=program,
-            args=[*chromium.QUIET, THIS_MACHINE_ONLY],
+            args=chromium.options("EXCLUDE localhost"),
             env={**os.environ, **environment},
         )
 

@@ -204,6 +204,10 @@ async def test_an_unknown_page_says_so_and_leads_back(
         )
 
 
+NETWORK = {"latency": 1, "downloadThroughput": -1, "uploadThroughput": -1}
+"""A network of the browser's own, which is there also on a machine without one."""
+
+
 async def test_a_lost_network_is_named(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
@@ -212,7 +216,8 @@ async def test_a_lost_network_is_named(
         await sign_in(services, page, account.id)
         await page.goto("/console/tags")
         await expect(page.get_by_role("heading", name="Tags", level=1)).to_be_visible()
-        await page.context.set_offline(True)
+        network = await page.context.new_cdp_session(page)
+        await network.send("Network.emulateNetworkConditions", {"offline": True, **NETWORK})
         await expect(page.get_by_text("This device is offline")).to_be_visible()
-        await page.context.set_offline(False)
+        await network.send("Network.emulateNetworkConditions", {"offline": False, **NETWORK})
         await expect(page.get_by_text("This device is offline")).to_have_count(0)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import dns.resolver
 import msgspec
 import pytest
 from pymongo import MongoClient
@@ -16,6 +17,7 @@ from tests.conversions import scene
 from tests.db.own_mongodb import guarded_mongodb, uninitiated_mongodb
 from tests.db.relay import relay
 from tests.db.test_check import NO_HOST, port_of
+from tests.dns.dns_server import in_a_thread
 from tests.system.certificates import Authority
 from tracker.builtin.child import free_port
 from tracker.builtin.servers import mongodb_uri
@@ -108,7 +110,20 @@ async def test_an_unavailable_mongodb_does_not_end_the_start() -> None:
         False,
         f"MONGODB_URI: nothing listens at 127.0.0.1:{port}",
     )
-    ends, line = await mongodb_says(f"mongodb+srv://db.{NO_HOST}/")
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_name_of_servers_that_does_not_exist_does_not_end_the_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with in_a_thread() as server:
+        # PyMongo asks the name servers of the system.
+        resolver = dns.resolver.Resolver(configure=False)
+        address, port = server.address.split(":")
+        resolver.nameservers, resolver.port = [address], int(port)
+        monkeypatch.setattr("dns.resolver.default_resolver", resolver)
+        ends, line = await mongodb_says(f"mongodb+srv://db.{NO_HOST}/")
+        assert (f"_mongodb._tcp.db.{NO_HOST}", "SRV") in server.asked
     assert not ends
     assert "mongodb+srv://" in line
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from lab.loopback.run import loopback_only
 from tests.dns.dns_server import in_a_thread
 from tests.system.fuzz_hooks import REAL
 from tests.system.owner import new_event_config, new_owner
@@ -63,7 +64,7 @@ def fuzz(
     known = {
         REAL: json.dumps(real),
         "SCHEMATHESIS_HOOKS": "tests.system.fuzz_hooks",
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
     }
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "run"),
@@ -90,7 +91,7 @@ def example_names() -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    with TemporaryDirectory() as folder, example_names() as resolver:
+    with loopback_only("fuzz"), TemporaryDirectory() as folder, example_names() as resolver:
         variables = environment(None, DATA_DIR=folder, DNS_RESOLVER=resolver, **FUZZED)
         with running(variables) as service:
             return fuzz(service, variables, Path(folder), arguments or ["--max-time", "300"])

@@ -106,6 +106,7 @@ def environment(settings: Settings | None = None, **variables: str) -> dict[str,
             "MONGODB_URI": settings.mongodb_uri,
             "MONGODB_DATABASE": settings.mongodb_database,
             "DATA_DIR": settings.data_dir,
+            "DNS_RESOLVER": settings.dns_resolver,
         }
     return kept | variables
 

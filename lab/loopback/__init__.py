@@ -1,0 +1,1 @@
+"""The guard of a run: its processes reach nothing beyond loopback."""
