@@ -1,24 +1,30 @@
 """A fuzzer of connections: atheris (libFuzzer) looks for input that breaks invariants of `wild`.
 
-    python -m tests.http.fuzz -max_total_time=300 [folder of the corpus]
+    python -m tests.http.fuzz -max_total_time=300
+    python -m tests.http.fuzz <file>              run one input again
 
 `make fuzz` runs it for five minutes. It takes the options of libFuzzer and begins with the requests
 of the conformance table. Input that breaks an invariant is kept in a file, whose name is printed.
+A run fails too if it comes no further than its seeds: a fuzzer that is blind finds nothing.
 """
 
 import asyncio
+import os
 import sys
+from collections.abc import Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-with atheris.instrument_imports(include=["tracker.http"]):
-    pass
+from lab.loopback.run import loopback_only
+from tests.http.fuzz_progress import Progress, followed
 
-from tests.http.conformance import ROWS
-from tests.http.wild import check_plain, requests_seen
+# What is imported here is what the fuzzer sees. The fields of a head are read by httptools, in C.
+with atheris.instrument_imports(include=["tracker"]):
+    from tests.http.conformance import ROWS
+    from tests.http.wild import check_plain, requests_seen
 
 LOOP = asyncio.new_event_loop()
 
@@ -37,23 +43,48 @@ def one(data: bytes) -> None:
     LOOP.run_until_complete(requests_seen([raw[:at]], lost=True, with_fast_path=with_fast_path))
 
 
-def fuzz(folder: str) -> None:
-    """Fuzz until libFuzzer ends the process."""
+def fuzz(arguments: Sequence[str], errors: int) -> None:
+    """Fuzz until libFuzzer ends the process. It prints to the file descriptor `errors`."""
+    os.dup2(errors, sys.stderr.fileno())
     asyncio.set_event_loop(LOOP)
-    atheris.Setup([*sys.argv, folder], one)
+    atheris.Setup([sys.argv[0], *arguments], one)
     atheris.Fuzz()
 
 
-def main() -> int:
-    """Fuzz in a child process, which libFuzzer ends, and return its exit code."""
-    with TemporaryDirectory(prefix="fuzz-") as folder:
-        for number, row in enumerate(ROWS):
-            (Path(folder) / str(number)).write_bytes(bytes([number % 256]) + row.raw)
-        fuzzing = get_context("fork").Process(target=fuzz, args=(folder,))
-        fuzzing.start()
-        fuzzing.join()
-        return fuzzing.exitcode or 0
+def run(arguments: Sequence[str]) -> tuple[int, Progress]:
+    """Fuzz in a child process, which libFuzzer ends; return its exit code and its progress."""
+    reading, writing = os.pipe()
+    fuzzing = get_context("fork").Process(target=fuzz, args=(arguments, writing))
+    fuzzing.start()
+    os.close(writing)
+    with open(reading, errors="replace") as lines:  # noqa: PTH123
+        progress = followed(lines, sys.stderr)
+    fuzzing.join()
+    return fuzzing.exitcode or 0, progress
+
+
+def write_seeds(folder: Path) -> None:
+    """Write the requests of the conformance table, each with another first byte."""
+    folder.mkdir()
+    for number, row in enumerate(ROWS):
+        (folder / str(number)).write_bytes(bytes([number % 256]) + row.raw)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Return 0 if no invariant was broken, and the run came further than its seeds."""
+    if not all(argument.startswith("-") for argument in arguments):
+        return run(arguments)[0]
+    with loopback_only("fuzz"), TemporaryDirectory(prefix="fuzz-") as folder:
+        corpus, seeds = Path(folder, "corpus"), Path(folder, "seeds")
+        corpus.mkdir()
+        write_seeds(seeds)
+        code, progress = run([*arguments, str(corpus), str(seeds)])
+    print(f"beyond the seeds: {progress}", file=sys.stderr)
+    if code == 0 and progress.fault:
+        print(f"fuzz: {progress.fault}", file=sys.stderr)
+        return 1
+    return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
