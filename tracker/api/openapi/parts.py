@@ -64,6 +64,10 @@ _HEADERS = {
     "X-RateLimit-Reset": header("End of the window, in seconds since the Unix epoch.", _COUNT),
     "RateLimit-Policy": header("All limits, in the format of the IETF draft.", TEXT),
     "RateLimit": header("Requests left for each limit, in the format of the IETF draft.", TEXT),
+    "X-Report-Progress": header(
+        "The share of a report that is counted and kept, if it takes too long.",
+        {"type": "number", "minimum": 0, "maximum": 1},
+    ),
     "Retry-After": header("Seconds to wait.", {"type": "integer", "minimum": 1}),
     "WWW-Authenticate": header("The authentication scheme.", {"type": "string", "const": "Bearer"}),
 }
@@ -80,6 +84,7 @@ _ERROR_CODE = _refs(CODE_HEADER)
 _STATUS_HEADERS = {
     401: _refs("WWW-Authenticate"),
     429: RETRY_AFTER,
+    503: RETRY_AFTER | _refs("X-Report-Progress"),
 }
 
 ERRORS: dict[int, tuple[str, str, str]] = {
