@@ -1,6 +1,5 @@
 """Files that others remove or rename lose nothing that was answered."""
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from tests.journal.spooling import Logs, Sink, messages, opened, replayed, spooled
 from tracker.journal import locked_file
 from tracker.journal.locked_file import LockedFile
+from tracker.journal.spool_folder import SpoolFolder
 from tracker.metrics import REGISTRY
 
 WRITTEN_AGAIN = "spool file was removed or renamed; its entries are written again"
@@ -173,27 +173,47 @@ async def test_an_append_is_refused_while_files_are_removed_as_fast_as_they_are_
     assert await replayed(folder) == [b"1", b"2"]
 
 
-async def test_a_copy_that_fails_halfway_is_never_replayed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("call", ["write_into", "_flush_names"])
+async def test_a_copy_that_fails_is_never_replayed_and_takes_no_room(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    flush = os.fdatasync
+    """While it is filled, or once it has its name."""
+    owner: object = LockedFile if call == "write_into" else locked_file
+    made: list[Path] = []
+
+    def fail(*_: Any) -> None:
+        made.extend(folder.iterdir())
+        raise OSError("no")
+
     async with opened(folder) as spool:
         await spool.append(b"1")
         shutil.rmtree(folder)
-        calls = []
-
-        def fail_for_the_copy(descriptor: int) -> None:
-            calls.append(descriptor)
-            if len(calls) == 2:
-                raise OSError("no")
-            flush(descriptor)
-
-        monkeypatch.setattr(os, "fdatasync", fail_for_the_copy)
-        with pytest.raises(OSError, match="no"):
-            await spool.append(b"refused")
-        assert waiting(folder) == []
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, call, fail)
+            for _ in range(2):
+                with pytest.raises(OSError, match="no"):
+                    await spool.append(b"refused")
+            await spool.restore()
+        assert len(made) == 3
+        assert [*folder.iterdir()] == []
         await spool.append(b"2")
     assert await replayed(folder) == [b"1", b"2"]
+
+
+async def test_a_copy_stands_though_the_folder_cannot_be_measured(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError("no descriptors")
+
+    async with opened(folder) as spool:
+        await spool.append(b"1")
+        shutil.rmtree(folder)
+        with monkeypatch.context() as patched:
+            patched.setattr(SpoolFolder, "measure", fail)
+            await spool.append(b"2")
+        await spool.append(b"3")
+    assert await replayed(folder) == [b"1", b"2", b"3"]
 
 
 async def test_a_file_that_was_replayed_is_not_taken_for_removed(

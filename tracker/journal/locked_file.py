@@ -123,6 +123,9 @@ def _create(folder: Path, marker: bytes, contents: LockedFile | None) -> LockedF
         _flush_names(folder)
         _flush_names(folder.parent)  # it may have just been created
     except OSError:
+        for left in (unfinished, path):  # what failed is not replayed, and takes no room
+            with contextlib.suppress(OSError):
+                left.unlink()
         file.close()
         raise
     return LockedFile(path, file)

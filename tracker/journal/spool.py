@@ -13,6 +13,7 @@
 """
 
 import asyncio
+import contextlib
 import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -208,7 +209,8 @@ class Spool:
     def _copied(self, file: LockedFile) -> LockedFile:
         copy = file.copied()
         SPOOL_RESTORED.inc()
-        self._folder.measure()
+        with contextlib.suppress(OSError):  # only the sizes are unknown
+            self._folder.measure()
         log.error(
             "spool file was removed or renamed; its entries are written again",
             file=file.path.name,
