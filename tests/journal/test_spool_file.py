@@ -206,20 +206,22 @@ def test_a_batch_ends_at_a_number_of_entries_or_bytes_and_stays_until_it_is_sent
 
 
 class BadSector(io.FileIO):
-    """A file that cannot be read from byte `bad` on."""
+    """A file that cannot be read from byte `bad` on. A read across it is short, as in Linux."""
 
     bad = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
         if self.tell() >= self.bad:
             raise OSError("bad sector")
-        return super().read(size)
+        assert size is not None
+        return super().read(min(size, self.bad - self.tell()))
 
 
-def test_entries_before_a_bad_sector_are_a_batch_once(path: Path) -> None:
+@pytest.mark.parametrize("within", [0, 5, len(frame(b"")), len(frame(b"1")) - 1])
+def test_entries_before_a_bad_sector_are_a_batch_once(path: Path, within: int) -> None:
     path.write_bytes(b"".join(map(frame, (b"1", b"2", b"3"))))
     with BadSector(path) as file:
-        file.bad = 2 * len(frame(b"1"))
+        file.bad = 2 * len(frame(b"1")) + within
         reader = SpoolReader(file, MARKER)
         with pytest.raises(OSError, match="bad sector"):
             reader.batch()
@@ -228,5 +230,6 @@ def test_entries_before_a_bad_sector_are_a_batch_once(path: Path) -> None:
         for _ in range(2):
             with pytest.raises(OSError, match="bad sector"):
                 reader.batch()
-        file.bad *= 2
+        file.bad = path.stat().st_size + 1
         assert reader.batch() == [b"3"]
+        assert (reader.damaged_bytes, reader.torn_bytes) == (0, 0)

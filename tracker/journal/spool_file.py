@@ -172,4 +172,11 @@ class SpoolReader:
 
     def _bytes_at(self, position: int, length: int) -> bytes:
         self._file.seek(position)
-        return self._file.read(length)
+        data = self._file.read(length)
+        # Before a bad sector a read may be short; the next one raises.
+        while len(data) < min(length, self._size - position):
+            more = self._file.read(length - len(data))
+            if not more:
+                break
+            data += more
+        return data
