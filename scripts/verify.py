@@ -52,7 +52,10 @@ async def _tell_unseen(services: Services, parsed: argparse.Namespace) -> None:
         )
         unseen += [f"dead letters (scripts.dead_letters): {letters:,}"] if letters else []
     spool = SpoolFolder(services.settings.data_path / "spool", services.settings.spool_max_bytes)
-    spool.measure()
+    try:
+        spool.measure()
+    except OSError as error:
+        unseen.append(f"the spool of this DATA_DIR: {error.strerror}")
     if spool.bytes_waiting:
         unseen.append(f"bytes of the spool of this DATA_DIR: {spool.bytes_waiting:,}")
     kept = await first_kept(services.database)

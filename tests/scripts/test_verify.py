@@ -162,6 +162,17 @@ def test_verify_says_what_waits_to_be_stored(
     ]
 
 
+def test_a_spool_that_cannot_be_read_is_named_and_is_no_difference(
+    run: Run, account: Account, services: Services
+) -> None:
+    spool = services.settings.data_path / "spool"
+    spool.parent.mkdir(parents=True, exist_ok=True)
+    spool.symlink_to(spool)
+    ended = run("verify", "--account", str(account.id))
+    assert ended.returncode == 0
+    assert "not compared: the spool of this DATA_DIR: " in ended.stderr
+
+
 LARGE = "9999999999999999999.123456789"
 
 
