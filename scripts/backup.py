@@ -23,9 +23,10 @@ async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
     """Copy in the order in which clicks move, so that each is in one copy at least."""
     folder: Path = parsed.to
     begun = begins_now()
-    spools = parsed.spool or [services.settings.data_path / "spool"]
+    own = services.settings.data_path / "spool"
     line, parts = Line(), list[Part]()
     try:
+        spools = parsed.spool or [own] * own.exists()
         make_folder(folder)
         line.show("1 of 4: the spool")
         with PartWriter(folder, stores.SPOOL) as writer:
@@ -44,7 +45,7 @@ async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
             check_part(folder, part)
         write_list(folder, begun, parts)
     except OSError as error:
-        raise TrackerError(f"{folder}: {error.strerror or error}") from error
+        raise TrackerError(f"{error.filename or folder}: {error.strerror or error}") from error
     finally:
         line.end()
     return _rows(parts)
@@ -60,10 +61,11 @@ async def _check(services: Services, parsed: argparse.Namespace) -> list[Row]:
 async def _restore(services: Services, parsed: argparse.Namespace) -> list[Row]:
     folder: Path = parsed.folder
     spool = services.settings.data_path / "spool"
-    stores.check_spool_is_empty(spool)
-    await stores.check_empty(services.redis, services.database)
-    rows, line = await _check(services, parsed), Line()
+    line = Line()
     try:
+        stores.check_spool_is_empty(spool)
+        await stores.check_empty(services.redis, services.database)
+        rows = await _check(services, parsed)
         for part in read_list(folder).parts:
             line.show(f"{part.name}: {part.documents:,} documents")
             if part.name == stores.SPOOL:
@@ -76,7 +78,7 @@ async def _restore(services: Services, parsed: argparse.Namespace) -> list[Row]:
         line.show("indexes")
         await services.prepare()
     except OSError as error:
-        raise TrackerError(f"{folder}: {error.strerror or error}") from error
+        raise TrackerError(f"{error.filename or folder}: {error.strerror or error}") from error
     finally:
         line.end()
     return rows

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import bson
 import msgspec
@@ -55,7 +55,7 @@ class PartWriter:
         self._digest = hashlib.sha256()
         self._bytes = 0
         self.documents = 0
-        self._plain = _path(folder, name).open("xb")
+        self._plain = _new_file(_path(folder, name))
         self._file = gzip.GzipFile(fileobj=self._plain, mode="wb", compresslevel=_FAST)
 
     def __enter__(self) -> "PartWriter":
@@ -112,7 +112,7 @@ def make_folder(folder: Path) -> None:
 def write_list(folder: Path, begun: datetime, parts: list[Part]) -> None:
     """Write the list, which makes the folder a backup."""
     contents = Contents(release=__version__, begun=begun, parts=tuple(parts))
-    with (folder / _LIST).open("xb") as file:
+    with _new_file(folder / _LIST) as file:
         file.write(msgspec.json.format(msgspec.json.encode(contents)))
         file.flush()
         os.fsync(file.fileno())
@@ -140,6 +140,11 @@ def check_part(folder: Path, part: Part) -> None:
 
 def begins_now() -> datetime:
     return datetime.now(UTC)
+
+
+def _new_file(path: Path) -> BinaryIO:
+    """Return a new file for its owner alone, wherever it is moved. Raises OSError if it exists."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 def _path(folder: Path, name: str) -> Path:

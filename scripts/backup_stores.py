@@ -27,6 +27,9 @@ _LETTERS: Final = (keys.DEAD_LETTERS, *dict.fromkeys(map(keys.dead_letters, _STR
 _KEPT: Final = ("transaction:*", "conversions:*", "visitors:*")
 """Keys that hold what MongoDB does not. The rest are copies, leases and limits."""
 
+_EXPIRED: Final = -2
+"""What Redis answers for the time left of a key that is no longer there. -1 is one without end."""
+
 _ENTRIES_EACH: Final = 200
 _KEYS_EACH: Final = 500
 _DOCUMENTS_EACH: Final = 1000
@@ -35,9 +38,12 @@ _SNAPSHOT_GONE: Final = (239, 246)
 
 
 def copy_spool(folders: Iterable[Path], writer: PartWriter) -> None:
-    """Copy the files of spools. One that is replayed meanwhile is in Redis."""
+    """Copy the files of spools. One that is replayed meanwhile is in Redis.
+
+    Raises OSError if one cannot be read: what waits in it would be missing.
+    """
     for folder in folders:
-        for path in sorted(folder.glob("*.spool")):
+        for path in _spool_files(folder):
             try:
                 writer.add({"name": path.name, "contents": path.read_bytes()})
             except FileNotFoundError:
@@ -125,8 +131,11 @@ async def skip_event_ids(database: Database) -> None:
 
 
 def check_spool_is_empty(folder: Path) -> None:
-    """Check that no spool is there that a restore would mix with. Raises TrackerError."""
-    if any(folder.glob("*.spool")):
+    """Check that no spool is there that a restore would mix with.
+
+    Raises TrackerError, or OSError if that is unknown.
+    """
+    if folder.exists() and _spool_files(folder):
         raise TrackerError(f"{folder}: not empty")
 
 
@@ -135,9 +144,17 @@ async def check_empty(redis: Redis, database: Database) -> None:
     for stream in (*_STREAMS, *_LETTERS):
         if await redis.xlen(stream):
             raise TrackerError(f"Redis is not empty: {stream} has entries")
+    for pattern in _KEPT:
+        async for key in redis.scan_iter(match=pattern, count=_KEYS_EACH):
+            raise TrackerError(f"Redis is not empty: {key.decode(errors='replace')} is there")
     for name in await database.list_collection_names():
         if await database[name].find_one({}, ["_id"]):
             raise TrackerError(f"MongoDB is not empty: {database.name}.{name} has documents")
+
+
+def _spool_files(folder: Path) -> list[Path]:
+    # Path.glob passes over a folder that it may not read.
+    return sorted(path for path in folder.iterdir() if path.suffix == ".spool")
 
 
 async def _copy_keys(redis: Redis, pattern: str, writer: PartWriter) -> None:
@@ -158,8 +175,8 @@ async def _dump(redis: Redis, found: Sequence[bytes], writer: PartWriter) -> Non
     now = time.time_ns() // 1_000_000
     answers = await pipeline.execute() if found else []
     for key, dump, left in zip(found, answers[::2], answers[1::2], strict=True):
-        if dump is not None:
-            writer.add({"key": key, "dump": dump, "expires": now + left if left > 0 else 0})
+        if dump is not None and left != _EXPIRED:
+            writer.add({"key": key, "dump": dump, "expires": now + left if left >= 0 else 0})
 
 
 async def _copy_stream(redis: Redis, stream: str, after: str, writer: PartWriter) -> str:

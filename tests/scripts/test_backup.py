@@ -9,9 +9,11 @@ from uuid import UUID, uuid4
 import pytest
 import redis
 from pymongo import MongoClient
+from redis.asyncio.client import Pipeline
 from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
+from scripts.backup_files import documents
 from tests.ops.test_restore import GAP, convert, prepare, visitors
 from tests.scripts.conftest import Run
 from tests.system.owner import script
@@ -106,7 +108,7 @@ def backup(run: Run, account_id: str, tmp_path: Path) -> Path:
 
 
 def test_a_backup_is_for_its_owner_alone_and_never_written_over(run: Run, backup: Path) -> None:
-    assert backup.stat().st_mode & 0o077 == 0
+    assert not any(one.stat().st_mode & 0o077 for one in (backup, *backup.iterdir()))
     again = run("backup", "create", str(backup))
     assert again.returncode == 1
     assert "File exists" in again.stderr
@@ -130,6 +132,34 @@ def test_a_backup_that_did_not_end_is_none(run: Run, backup: Path) -> None:
     assert "no complete backup" in checked.stderr
 
 
+@pytest.mark.parametrize("spool", ["missing", "no-folder"])
+def test_a_backup_that_misses_a_spool_is_none(
+    run: Run, account_id: str, tmp_path: Path, spool: str
+) -> None:
+    (tmp_path / "no-folder").touch()
+    folder = tmp_path / "backup"
+    made = run("backup", "create", str(folder), "--spool", str(tmp_path / spool))
+    assert made.returncode == 1
+    assert f"{tmp_path / spool}: " in made.stderr
+    assert not (folder / "backup.json").exists()
+
+
+def test_a_key_that_ends_while_it_is_copied_does_not_come_back_for_good(
+    run: Run, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has a dump, and a moment later no time left."""
+    ask = Pipeline.pttl
+    monkeypatch.setattr(
+        Pipeline, "pttl", lambda self, key: ask(self, b"none" if key == b"visitors:ends" else key)
+    )
+    folder = tmp_path / "backup"
+    with redis.Redis.from_url(settings.redis_url) as client:
+        client.set("visitors:ends", "1", px=60_000)
+        client.set("visitors:stays", "1")
+        assert run("backup", "create", str(folder)).returncode == 0
+    assert [one["key"] for one in documents(folder, "redis") if "key" in one] == [b"visitors:stays"]
+
+
 def test_nothing_is_put_back_into_stores_that_have_something(run: Run, backup: Path) -> None:
     refused = run("backup", "restore", str(backup))
     assert refused.returncode == 1
@@ -145,6 +175,10 @@ def test_a_spool_or_a_journal_that_has_something_is_not_mixed_with_a_backup(
         refused = run("backup", "restore", str(backup), **elsewhere)
         assert "Redis is not empty: journal has entries" in refused.stderr
         client.delete("journal")
+        client.set("transaction:left", "1")
+        refused = run("backup", "restore", str(backup), **elsewhere)
+        assert "Redis is not empty: transaction:left is there" in refused.stderr
+        client.delete("transaction:left")
     spool = Path(settings.data_dir) / "spool"
     spool.mkdir(parents=True, exist_ok=True)
     (spool / "1.spool").touch()
