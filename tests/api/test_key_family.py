@@ -8,9 +8,12 @@ import pytest
 
 from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
+from tests.db.profiler import profiled
 from tracker.access.accounts import Account
+from tracker.access.key_family import descendants
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.clock import iso, now
+from tracker.ids import new_id
 from tracker.service.services import Services
 
 PATH = "/api/keys"
@@ -203,3 +206,22 @@ async def test_links_that_descendants_made_end_with_them(
     assert (await child.post("/api/invitations", **invitation)).status == 200
     await owner.delete(f"{PATH}/{family.ids['parent']}?descendants=true")
     assert await services.database["invitations"].count_documents({}) == 0
+
+
+async def test_many_generations_and_many_keys_are_read_as_their_sum_and_not_their_product(
+    services: Services, account: Account
+) -> None:
+    """A leaked key makes a thousand generations in an hour, which must not make the list slow."""
+    keys, generations, youngest = services.database["api_keys"], 50, 20
+    first, _ = await services.api_keys.create(account.id, "first")
+    rows = await keys.find({"_id": first.id}).to_list(None)
+    for n in range(generations + youngest):
+        by = {"kind": "api_key", "id": rows[min(n, generations)]["_id"], "name": "a key"}
+        new = {"_id": new_id(), "sha256": new_id().bytes, "created_by": by}
+        rows.append({**rows[0], **new, "revoked_at": now() if n < generations else None})
+    await keys.insert_many(rows[1:])
+    async with profiled(services.database) as answers:
+        found = await descendants(services.database, account.id)
+    last = [row["_id"] for row in rows[-youngest:]]
+    assert found == {row["_id"]: last for row in rows[: generations + 1]}
+    assert sum(one["responseLength"] for one in answers) < 200 * (generations + youngest)

@@ -4,7 +4,7 @@
 account, whose number is limited. So keys that were revoked long ago cost nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -47,23 +47,40 @@ async def descendants(
 
     A key that is revoked has descendants too. Keys without any are missing.
     """
-    of_account = {"account_id": account_id}
-    makers = {
+    made = {"account_id": account_id, **_MADE_BY_KEYS, **valid()}
+    rows = database["api_keys"].find(made, ["created_by.id"], session=session).sort("_id", 1)
+    maker_of = {row["_id"]: row["created_by"]["id"] async for row in rows}
+    known = await _makers(database, account_id, set(maker_of.values()), session)
+    found: dict[UUID, list[UUID]] = {}
+    for key_id, maker in maker_of.items():
+        while maker in known:
+            found.setdefault(maker, []).append(key_id)
+            maker = known[maker]
+    return found
+
+
+async def _makers(
+    database: Database, account_id: UUID, makers: Collection[UUID], session: Session | None
+) -> dict[UUID, UUID | None]:
+    """Return those of `makers` that are keys of the account, and their makers, and so on: the id
+    of who made each, by its own.
+
+    One search for all: keys with the same makers share it, however many generations there are.
+    """
+    upwards = {
         "from": "api_keys",
-        "startWith": "$created_by.id",
+        "startWith": list(makers),
         "connectFromField": "created_by.id",
         "connectToField": "_id",
-        "restrictSearchWithMatch": of_account,
-        "as": "makers",
+        "restrictSearchWithMatch": {"account_id": account_id},
+        "as": "key",
     }
-    pipeline = [
-        {"$match": {**of_account, **_MADE_BY_KEYS, **valid()}},
-        {"$sort": {"_id": 1}},
-        {"$graphLookup": makers},
-        {"$project": {"makers._id": 1}},
+    pipeline: list[dict[str, Any]] = [
+        {"$match": {"_id": account_id}},
+        {"$graphLookup": upwards},
+        # So that the keys never are in one document, which would be too large.
+        {"$unwind": "$key"},
+        {"$project": {"_id": "$key._id", "maker": "$key.created_by.id"}},
     ]
-    found: dict[UUID, list[UUID]] = {}
-    async for row in database["api_keys"].aggregate(pipeline, session=session):
-        for maker in row["makers"]:
-            found.setdefault(maker["_id"], []).append(row["_id"])
-    return found
+    rows = database["accounts"].aggregate(pipeline, session=session)
+    return {row["_id"]: row.get("maker") async for row in rows}
