@@ -130,16 +130,13 @@ class ApiKeys:
     ) -> tuple[ApiKey, str]:
         """Store a key that `maker` makes for its account, as `create` does.
 
-        Raises BadRequest if the account has MAX_VALID_KEYS, Unauthorized if the maker is a key
-        that is revoked or expired by now.
+        The transaction holds the authority of the maker. Raises BadRequest if the account has
+        MAX_VALID_KEYS.
         """
         of_account = (self._database, "api_keys", maker.account_id)
         if not await has_room(*of_account, MAX_VALID_KEYS, session, valid()):
             rule = f"at most {MAX_VALID_KEYS} keys that are valid; revoke one first"
             raise BadRequest(f"name: {rule}")
-        if maker.actor.kind == ActorKind.API_KEY:
-            maker_row = await self._keys.find_one({"_id": maker.actor.id}, session=session)
-            _check_expiry(_check(maker_row))
         return await self.create(maker.account_id, name, scopes, expires_at, maker.actor, session)
 
     async def principals_of(self, key_ids: Sequence[UUID]) -> dict[UUID, Principal]:

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from tracker.access.accounts import Account, Accounts
 from tracker.access.audit import Audit, Change
+from tracker.access.authority import Authority
 from tracker.access.invitations import Invitation, InvitationKind, Invitations, link_expired
-from tracker.access.link_makers import LinkMakers
 from tracker.access.members import Member, Members
 from tracker.access.membership import member_target
 from tracker.access.passwords import Passwords, check_new_password
@@ -63,7 +63,7 @@ class Joining:
         people: People,
         members: Members,
         invitations: Invitations,
-        link_makers: LinkMakers,
+        authority: Authority,
         passwords: Passwords,
         sessions: Sessions,
         sign_in: SignIn,
@@ -75,7 +75,7 @@ class Joining:
         self._people = people
         self._members = members
         self._invitations = invitations
-        self._link_makers = link_makers
+        self._authority = authority
         self._passwords = passwords
         self._sessions = sessions
         self._sign_in = sign_in
@@ -121,13 +121,13 @@ class Joining:
 
     async def _find_open(self, token: str) -> Invitation:
         invitation = await self._invitations.find_open(token)
-        if not await self._link_makers.may_still_make(invitation):
+        if not await self._authority.may_still_make(invitation):
             raise link_expired()
         return invitation
 
     async def _use(self, token: str, transaction: Transaction) -> Invitation:
         invitation = await self._invitations.use(token, transaction)
-        if not await self._link_makers.may_still_make(invitation, transaction):
+        if not await self._authority.may_still_make(invitation, transaction):
             raise link_expired()
         return invitation
 

@@ -1,8 +1,8 @@
 """Changes of who may act for an account: invitations, roles, removals and password resets.
 
-The API and the operator's script call this. Each change checks the author's scopes, and is stored
-together with its audit entry, in one transaction. What ends with it, such as sessions and links,
-has no entry of its own.
+The API and the operator's script call this. Each change checks what the author may do at that
+moment, and is stored together with its audit entry, in one transaction. What ends with it, such as
+sessions and links, has no entry of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from tracker.access.audit import Audit, Change, Target
+from tracker.access.authority import LINK_SCOPE, Authority
 from tracker.access.invitations import Invitation, InvitationKind, Invitations, NewInvitation
-from tracker.access.link_makers import LinkMakers
 from tracker.access.members import ALREADY_MEMBER, Member, Members
 from tracker.access.people import People, Person
 from tracker.access.principal import OPERATOR, Principal
@@ -50,14 +50,14 @@ class Membership:
         people: People,
         members: Members,
         invitations: Invitations,
-        link_makers: LinkMakers,
+        authority: Authority,
         audit: Audit,
     ) -> None:
         self._database = database
         self._people = people
         self._members = members
         self._invitations = invitations
-        self._link_makers = link_makers
+        self._authority = authority
         self._audit = audit
 
     async def invite(self, author: Author, email: str | None, role: Role) -> tuple[Invitation, str]:
@@ -67,7 +67,6 @@ class Membership:
         author. Raises Forbidden if the role has scopes that the author lacks, BadRequest if the
         person is a member already or too many invitations are open.
         """
-        require_authority(author.principal, role)
         new = NewInvitation(
             kind=InvitationKind.INVITATION,
             account_id=author.principal.account_id,
@@ -77,9 +76,9 @@ class Membership:
         )
 
         async def work(session: Session) -> tuple[Invitation, str]:
+            until = await self._require(author, session, role)
             if email is not None:
                 await self._check_no_member(author.principal.account_id, email, session)
-            until = await self._link_makers.require(author.principal, role, session)
             for earlier in await self._invitations.earlier(new, session):
                 await self._withdraw(author, earlier, session)
             made = await self._invitations.create(new, session, until)
@@ -108,7 +107,7 @@ class Membership:
 
         async def work(session: Session) -> Member:
             member = await self._find(member_id, session)
-            require_authority(author.principal, member.role, role)
+            await self._require(author, session, member.role, role)
             if member.role == role:
                 return member
             changed = await self._members.change_role(member, role, session)
@@ -117,7 +116,7 @@ class Membership:
             await self._record(author, "member.role_changed", target, session, changes)
             return changed
 
-        return await run_in_transaction(self._database, work)
+        return await run_in_turn(self._database, author.principal.turn, work)
 
     async def remove(self, author: Author, member_id: UUID) -> None:
         """Remove a member from the account, and end the member's sessions there.
@@ -128,12 +127,13 @@ class Membership:
 
         async def work(session: Session) -> None:
             member = await self._find(member_id, session)
-            require_authority(author.principal, member.role)
+            await self._require(author, session, member.role)
             await self._members.remove(member, session)
             taken = {"role": Change(before=member.role, after=None)}
             target = await self._member_target(member, session)
             await self._record(author, "member.removed", target, session, taken)
 
+        # Not in turn: a crowd of other requests must not delay it.
         await run_in_transaction(self._database, work)
 
     async def reset_password(self, author: Author, member_id: UUID) -> tuple[Invitation, str]:
@@ -146,10 +146,9 @@ class Membership:
 
         async def work(session: Session) -> tuple[Invitation, str]:
             member = await self._find(member_id, session)
-            require_authority(author.principal, member.role)
+            until = await self._require(author, session, member.role)
             if await self._members.of_person(member.person_id, session) != [member]:
                 raise Forbidden(_NOT_HERE_ALONE)
-            until = await self._link_makers.require(author.principal, member.role, session)
             person = await self._hold(member.person_id, session)
             new = NewInvitation(
                 kind=InvitationKind.PASSWORD_RESET,
@@ -187,6 +186,15 @@ class Membership:
             return await self._create_reset(None, new, members, session)
 
         return await run_in_transaction(self._database, work)
+
+    async def _require(self, author: Author, session: Session, *roles: Role) -> datetime | None:
+        """Check that the author may grant and take `roles` now; return when that ends, if it does.
+
+        Raises Forbidden if not.
+        """
+        present = await self._authority.hold(author.principal, LINK_SCOPE, session)
+        require_authority(present, *roles)
+        return present.expires_at
 
     async def _create_reset(
         self,

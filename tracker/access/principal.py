@@ -68,6 +68,11 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     scopes: Collection[str] | None
     expires_at: datetime | None = None
 
+    @property
+    def turn(self) -> UUID:
+        """Return whose transactions wait for each other if they hold the principal's authority."""
+        return self.actor.id or UUID(int=0)  # the operator's
+
     def require(self, scope: str, field: str = "") -> None:
         """Check that the principal has `scope`, such as `links:write`.
 

@@ -83,6 +83,14 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
             raise Forbidden(f"{name}: belongs to another account")
         return resource
 
+    async def hold(self, scope: str, session: Transaction) -> Principal:
+        """Return the principal as it is now; it stays so until the transaction of `session` ends.
+
+        For what may outlive the principal, after anything that takes long. Raises Forbidden if it
+        no longer has `scope`.
+        """
+        return await self.services.authority.hold(self.principal, scope, session)
+
     async def audit(
         self,
         action: str,

@@ -135,13 +135,13 @@ async def create(call: Call[Nothing, CreateApiKey]) -> CreatedApiKey:
     Raises Forbidden if it would have more scopes than the principal, BadRequest if it would expire
     later or the account has too many keys.
     """
-    body, principal = call.body, call.principal
+    body, keys = call.body, call.services.api_keys
     scopes = None if body.scopes is None else list(dict.fromkeys(body.scopes))
-    _check_covered(principal, scopes, "scopes: you lack")
-    expires_at = principal.end_of(body.expires_at)
 
     async def work(session: Session) -> tuple[ApiKey, str]:
-        keys = call.services.api_keys
+        principal = await call.hold("keys:write", session)
+        _check_covered(principal, scopes, "scopes: you lack")
+        expires_at = principal.end_of(body.expires_at)
         made = await keys.create_by(principal, body.name, scopes, expires_at, session)
         await call.audit("api_key.created", _target(made[0]), session=session)
         return made
@@ -160,9 +160,11 @@ async def revoke(call: Call[RevokeApiKey, Nothing]) -> ApiKeyRecord:
     key = await KEYS.own(call)
 
     async def approve(ended: Sequence[ApiKey], session: Session) -> None:
+        # Not for nothing: many calls for one key would delay what ends the caller's access.
+        principal = await call.hold("keys:write", session) if ended else call.principal
         for one in (key, *ended):
             _check_covered(
-                call.principal, one.scopes, f"API key: “{one.name}” has scopes that you lack:"
+                principal, one.scopes, f"API key: “{one.name}” has scopes that you lack:"
             )
         await call.audit_all(
             [Deed(action="api_key.revoked", target=_target(one)) for one in ended], session

@@ -9,6 +9,7 @@ from config.settings import Settings
 from tracker.access.accounts import Accounts
 from tracker.access.api_keys import ApiKeys
 from tracker.access.audit import Audit
+from tracker.access.authority import Authority
 from tracker.access.client_address import ClientAddress
 from tracker.access.invitations import Invitations
 from tracker.access.joining import Joining
@@ -79,6 +80,7 @@ class Services(Protocol):
     audit: Audit
     members: Members
     invitations: Invitations
+    authority: Authority
     membership: Membership
     joining: Joining
     people: People

@@ -9,7 +9,7 @@ from msgspec import Meta, field
 
 from tracker.access.audit import Change, Target, shown
 from tracker.access.passwords import check_new_password
-from tracker.access.principal import Actor
+from tracker.access.principal import Actor, Principal
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.limits import MAX_SHARE_NAME_CHARACTERS
 from tracker.api.reports import check_domains
@@ -115,14 +115,14 @@ async def create(call: Call[Nothing, CreateShare]) -> NewShare:
     Raises Forbidden if the principal may not read what it shows, BadRequest if it would end later
     than the principal, or the account has too many shares.
     """
-    body, services, principal = call.body, call.services, call.principal
-    principal.require("reports:read", "report")
-    if body.show_link_names:
-        principal.require("links:read", "show_link_names")
-    expires_at = principal.end_of(body.expires_at)
+    body, services = call.body, call.services
+    _check_may_read(call.principal, body)
+    expires_at = call.principal.end_of(body.expires_at)
     password = await services.passwords.hash(body.password) if body.password else None
 
     async def work(session: Session) -> tuple[Share, str]:
+        principal = await call.hold("shares:write", session)
+        _check_may_read(principal, body)
         made = await services.shares.create(
             call.account_id,
             body.name,
@@ -140,6 +140,13 @@ async def create(call: Call[Nothing, CreateShare]) -> NewShare:
     share, token = await run_in_turn(services.database, call.account_id, work)
     url = f"{services.public_url.url}/console/shared#{token}"
     return record_of(NewShare, share, url=url, **_shown(share))
+
+
+def _check_may_read(principal: Principal, body: CreateShare) -> None:
+    """Raise Forbidden if the principal may not read what the share shows."""
+    principal.require("reports:read", "report")
+    if body.show_link_names:
+        principal.require("links:read", "show_link_names")
 
 
 async def revoke(call: Call[Nothing, Nothing]) -> Done:

@@ -18,6 +18,8 @@ from tracker.api.webhook_schema import (
     RotatedWebhook,
     WebhookRecord,
 )
+from tracker.db.account_lock import run_in_turn
+from tracker.db.transaction import Session
 from tracker.errors import BadRequest
 from tracker.syntax.url import check_url
 from tracker.webhooks import target, template
@@ -94,6 +96,7 @@ async def create(call: Call[Nothing, CreateWebhook]) -> CreatedWebhook:
         if body.payload_template is None
         else body.payload_template,
         events=body.events,
+        approve=partial(call.hold, "webhooks:write"),
     )
     await call.audit("webhook.created", target_of(webhook))
     return _record_of(CreatedWebhook, webhook)
@@ -105,13 +108,18 @@ async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
     Raises NotFound or Forbidden if the account has no such webhook; BadRequest, RateLimited or
     Unavailable as `create` does.
     """
-    webhook = await WEBHOOKS.own(call)
+    webhook, webhooks = await WEBHOOKS.own(call), call.services.webhooks
     fields = sent_fields(call.body)
     if not fields:
         return await WEBHOOKS.show(call, webhook)
     if "target_url" in fields:
         await _check_host(call, fields["target_url"])
-    stored = await call.services.webhooks.change(webhook.id, fields)
+
+    async def work(session: Session) -> Webhook | None:
+        await call.hold("webhooks:write", session)
+        return await webhooks.change(webhook.id, fields, session)
+
+    stored = await run_in_turn(call.services.database, call.principal.turn, work)
     changed = WEBHOOKS.checked(call, stored)
     if changes := differences(webhook, changed, _NOT_AUDITED):
         await call.audit("webhook.changed", target_of(changed), changes)

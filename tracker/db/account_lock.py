@@ -22,18 +22,20 @@ Result = TypeVar("Result")
 _BUSY: Final = "account: too many changes at one moment; try again"
 
 _turns: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
-"""The queue of each account's transactions in this process, while it has any."""
+"""The queue of transactions of each account, member and key in this process, while it has any."""
 
 
 async def run_in_turn(
-    database: Database, account_id: UUID, work: Callable[[Session], Awaitable[Result]]
+    database: Database, owner: UUID, work: Callable[[Session], Awaitable[Result]]
 ) -> Result:
-    """Do `work`, which locks the account, in a transaction of its own, as `run_in_transaction`.
+    """Do `work` in a transaction of its own, as `run_in_transaction`, one at a time of an `owner`.
 
-    The transactions of one process wait for each other here: of a hundred that conflict instead,
-    eighty were not done after five seconds. Raises Unavailable if one has waited RETRY_SECONDS.
+    That is the account if the work locks it. If it only holds the authority of a member or a key
+    (`access/authority`), it is that one: nobody's crowd delays the changes of others. They wait for
+    each other in this process: of a hundred that conflict instead, eighty were not done after five
+    seconds. Raises Unavailable if one has waited RETRY_SECONDS.
     """
-    turn = _turns.setdefault(account_id, asyncio.Lock())
+    turn = _turns.setdefault(owner, asyncio.Lock())
     try:
         async with asyncio.timeout(RETRY_SECONDS):
             await turn.acquire()

@@ -11,10 +11,10 @@ from config.settings import Settings
 from tracker.access.accounts import Accounts
 from tracker.access.api_keys import ApiKeys
 from tracker.access.audit import Audit
+from tracker.access.authority import Authority
 from tracker.access.client_address import ClientAddress
 from tracker.access.invitations import Invitations
 from tracker.access.joining import Joining
-from tracker.access.link_makers import LinkMakers
 from tracker.access.members import Members
 from tracker.access.membership import Membership
 from tracker.access.open_answers import OpenAnswers
@@ -167,7 +167,7 @@ class Services:
         self.accounts = Accounts(self.database)
         self.time_zones = TimeZones(self.database, self.reader)
         self.invitations = Invitations(self.database, self.look_up_database)
-        self.link_makers = LinkMakers(self.database)
+        self.authority = Authority(self.database)
         self.api_keys = ApiKeys(self.database, self.look_up_database, self.redis, self.invitations)
         self.audit = Audit(self.database, self.look_up_database)
         self.people = People(self.database, self.invitations)
@@ -177,7 +177,7 @@ class Services:
             self.people,
             self.members,
             self.invitations,
-            self.link_makers,
+            self.authority,
             self.audit,
         )
         self.passwords = Passwords()
@@ -204,7 +204,7 @@ class Services:
             self.people,
             self.members,
             self.invitations,
-            self.link_makers,
+            self.authority,
             self.passwords,
             self.sessions,
             self.sign_in,

@@ -2,7 +2,7 @@
 
 import base64
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -29,6 +29,10 @@ from tracker.webhooks.template import template_text
 
 ROTATION: Final = timedelta(days=1)
 """How long the previous secret signs too, so that a receiver has time to adopt the new one."""
+
+
+Approve = Callable[[Session], Awaitable[object]]
+"""A function that is called before a webhook is stored, in the transaction, and may raise."""
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,10 +98,12 @@ class Webhooks:
         method: str,
         payload_template: Mapping[str, Any],
         events: Sequence[Kind] = (Kind.CONVERSION,),
+        approve: Approve | None = None,
     ) -> Webhook:
         """Store a new webhook, and return it with its secret decrypted.
 
-        Raises BadRequest if the account has MAX_WEBHOOKS_PER_ACCOUNT of them.
+        Raises BadRequest if the account has MAX_WEBHOOKS_PER_ACCOUNT of them, and what `approve`
+        raises.
         """
         webhook_id, secret = new_id(), _new_secret()
         webhook = Webhook(
@@ -114,6 +120,8 @@ class Webhooks:
         )
 
         async def work(session: Session) -> None:
+            if approve is not None:
+                await approve(session)
             limit = MAX_WEBHOOKS_PER_ACCOUNT
             if not await has_room(self._database, "webhooks", account_id, limit, session):
                 raise BadRequest(f"account_id: has {limit} webhooks, which is the limit")
@@ -170,13 +178,18 @@ class Webhooks:
         """Return one page of an account's webhooks, newest first, and how many it has."""
         return await self._pages.find({"account_id": account_id}, page, page_size)
 
-    async def change(self, webhook_id: UUID, fields: Mapping[str, Any]) -> Webhook | None:
+    async def change(
+        self, webhook_id: UUID, fields: Mapping[str, Any], session: Session | None = None
+    ) -> Webhook | None:
         """Set checked `fields` and return the webhook; None if it is gone.
 
         A template is passed as it was sent.
         """
         row = await self._webhooks.find_one_and_update(
-            {"_id": webhook_id}, {"$set": _update(fields)}, return_document=ReturnDocument.AFTER
+            {"_id": webhook_id},
+            {"$set": _update(fields)},
+            return_document=ReturnDocument.AFTER,
+            session=session,
         )
         return None if row is None else record(Webhook, row)
 

@@ -1,0 +1,90 @@
+"""The authority of members, API keys and the operator at this moment.
+
+A request is checked before its work begins. It may then wait: for its turn, for a hash, for a name
+in DNS. What it makes may outlive the authority to make it, such as a key, a link or a webhook.
+
+Guarantee: what is made or changed in a transaction that asks `hold` is made with the authority for
+it. `hold` also writes the document that has the authority, a member or an API key. So it conflicts
+with a removal, a change of role and a revocation at the same moment, each of which writes it too.
+Whoever can ask it many times does so in turn (`db/account_lock`): a removal and a revocation, which
+are not in turn, then find the document free.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from tracker.access.invitations import Invitation
+from tracker.access.principal import Actor, ActorKind, Principal
+from tracker.access.roles import SCOPES_OF, Role
+from tracker.clock import now
+from tracker.db.connect import Collection as MongoCollection
+from tracker.db.connect import Database
+from tracker.db.transaction import Session
+from tracker.errors import ErrorCode, Forbidden
+
+LINK_SCOPE: Final = "members:write"
+"""The scope that making a link takes, besides those of the role that it gives or resets."""
+
+_ENDED: Final = "account: your access has changed in the meantime"
+
+
+class Authority:
+    """The present authority of those who act for accounts."""
+
+    def __init__(self, database: Database) -> None:
+        self._members = database["members"]
+        self._api_keys = database["api_keys"]
+
+    async def hold(self, principal: Principal, scope: str, session: Session) -> Principal:
+        """Return `principal` as it is now; it stays so until the transaction ends.
+
+        Raises Forbidden if it has not, or no longer, `scope`.
+        """
+        found = await self._find(principal.account_id, principal.actor, session)
+        if found is None or not found.covers([scope]):
+            raise Forbidden(_ENDED, code=ErrorCode.MISSING_SCOPE)
+        return found
+
+    async def may_still_make(self, link: Invitation, session: Session | None = None) -> bool:
+        """Return whether the maker of a link may make it now.
+
+        Without a `session` nothing is written, so another transaction may decide otherwise.
+        """
+        if link.account_id is None:
+            return link.created_by.kind == ActorKind.OPERATOR
+        found = await self._find(link.account_id, link.created_by, session)
+        scopes = SCOPES_OF[link.role] if link.role else ()
+        return found is not None and found.covers([LINK_SCOPE]) and found.covers(scopes)
+
+    async def _find(
+        self, account_id: UUID, actor: Actor, session: Session | None
+    ) -> Principal | None:
+        """Return the authority of `actor` in an account, None without any; write its document."""
+        principal = Principal(account_id=account_id, actor=actor, scopes=None)
+        if actor.kind == ActorKind.OPERATOR:
+            return principal
+        if actor.kind == ActorKind.MEMBER:
+            member = {"account_id": account_id, "person_id": actor.id}
+            row = await _held(self._members, member, session)
+            return None if row is None else _limited(principal, SCOPES_OF[Role(row["role"])])
+        valid = {"_id": actor.id, "account_id": account_id, "revoked_at": None}
+        row = await _held(self._api_keys, valid, session)
+        if row is None or (row["expires_at"] is not None and row["expires_at"] <= now()):
+            return None
+        return _limited(principal, row["scopes"], expires_at=row["expires_at"])
+
+
+def _limited(principal: Principal, scopes: Collection[str] | None, **fields: Any) -> Principal:
+    return msgspec.structs.replace(principal, scopes=scopes, **fields)
+
+
+async def _held(
+    documents: MongoCollection, one: Mapping[str, Any], session: Session | None
+) -> Mapping[str, Any] | None:
+    """Return the document, written in the transaction of `session` if there is one."""
+    if session is None:
+        return await documents.find_one(one)
+    return await documents.find_one_and_update(one, {"$inc": {"held": 1}}, session=session)
