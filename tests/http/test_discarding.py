@@ -5,10 +5,12 @@ import contextlib
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 from tornado.web import HTTPError, RequestHandler, stream_request_body
 
 from tests.http.exchange_record import LIMITS, Transport, recording_application, render
 from tests.http.serving import application, post, serving, until
+from tracker.http import discarding
 from tracker.http.connection import Connection
 from tracker.http.discarding import TURN_SECONDS, Discarding
 from tracker.http.limits import each_address
@@ -164,6 +166,25 @@ async def send(port: int, host: str, size: int) -> bytes:
         return await reader.read()
     finally:
         writer.close()
+
+
+async def test_refused_clients_that_go_free_their_places_without_waiting_for_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def ask(port: int) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n")
+        answer = await reader.read()
+        writer.close()
+        return answer
+
+    monkeypatch.setattr(discarding, "TURN_SECONDS", 3600.0)
+    limits = replace(LIMITS, linger_seconds=3600.0)
+    async with serving(application(("/", Refusing)), limits) as (server, port):
+        async with asyncio.timeout(20):
+            answers = await asyncio.gather(*[ask(port) for _ in range(MANY)])
+            await until(lambda: not server._state.connections)
+    assert all(answer.startswith(b"HTTP/1.1 403 ") for answer in answers)
 
 
 @pytest.mark.parametrize("crowd", [0, MANY])

@@ -46,8 +46,18 @@ class Discarding:
         if self._timer is None:
             self._begin_turn()
 
+    def end(self, address: str, connection: Reading) -> None:
+        """Remove `connection`, because it has ended. What is left of its turn is the next one's."""
+        has_turn = self._reading is connection
+        self.remove(address, connection)
+        if has_turn and self._timer is not None:
+            # Whoever has got the answer and goes would else hold its place until all others had
+            # their turns.
+            self._timer.cancel()
+            self._timer = self._loop.call_later(0, self._end_turn)
+
     def remove(self, address: str, connection: Reading) -> None:
-        """Let `connection` have no more turns, because it has ended or has had enough."""
+        """Let `connection` have no more turns."""
         if not self._waiting:
             return
         name = self._counted_as(address) or address

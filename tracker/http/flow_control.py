@@ -121,7 +121,7 @@ class FlowControl:
 
     def lost(self, error: Exception | None) -> None:
         """Fail the futures that wait, because the connection has ended."""
-        self._state.discarding.remove(self.peer.remote_ip, self)
+        self._state.discarding.end(self.peer.remote_ip, self)
         writers, self._writers = self._writers, []
         for writer in writers:
             if not writer.done():
