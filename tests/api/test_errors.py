@@ -1,10 +1,12 @@
 """Every error has the same shape and a request id, and reveals nothing internal."""
 
 import asyncio
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
 import orjson
+import pymongo
 import pytest
 from pymongo.errors import (
     ExecutionTimeout,
@@ -18,6 +20,7 @@ from pymongo.errors import (
 from tests.api.client import Client
 from tests.api.conftest import Logged
 from tests.factories import create_link
+from tests.suspended import suspended
 from tracker.access.accounts import Account
 from tracker.access.rate_limit import RateLimiter
 from tracker.clicks.redirect import Answer, Visit
@@ -157,6 +160,35 @@ async def test_a_search_beyond_its_limit_of_time_is_answered_and_logged_as_that(
     reached, _ = logged()
     assert (reached["level"], reached["event"]) == ("warning", "a limit of time was reached")
     assert reached["route"] == "/api/short-links"
+
+
+async def test_a_search_while_mongodb_hangs_is_answered_and_logged_as_unavailable(
+    services: Services,
+    client: Client,
+    secret: str,
+    account: Account,
+    logged: Logged,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To the driver it is a limit of time, until it has noticed."""
+    pid = (await services.database.client.admin.command("serverStatus"))["pid"]
+    page = services.links.page
+    path = f"/api/short-links?accountId={account.id}&search=x"
+
+    async def hanging(*given: Any, **named: Any) -> Any:
+        stack.enter_context(suspended(pid))
+        with pymongo.timeout(0.2):
+            return await page(*given, **named)
+
+    # Afterwards the driver knows the server.
+    assert (await client.get(path, Authorization=f"Bearer {secret}")).status == 200
+    monkeypatch.setattr(services.links, "page", hanging)
+    with ExitStack() as stack:
+        response = await client.get(path, Authorization=f"Bearer {secret}")
+    assert (response.status, response.error) == (503, "storage is unavailable; try again")
+    assert response.headers["X-Error-Code"] == "unavailable"
+    _, told, _ = logged()
+    assert (told["level"], told["event"]) == ("warning", "MongoDB is unavailable")
 
 
 async def test_a_failing_endpoint_with_a_key_has_the_same_shape(

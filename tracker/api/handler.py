@@ -156,7 +156,7 @@ class Handler(RequestHandler):
         """Log an unexpected error; an unavailable MongoDB and a limit of time as warnings."""
         if is_time_limit(error) or isinstance(error, TooSlow):
             log.warning("a limit of time was reached", route=self.route)
-        elif _is_mongodb_unavailable(error):
+        elif isinstance(error, ConnectionFailure):
             log.warning("MongoDB is unavailable", error=type(error).__name__)
         elif not isinstance(error, TrackerError | HTTPError):
             log.error("request failed", exc_info=(kind, error, traceback))
@@ -206,7 +206,7 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
         return error
     if is_time_limit(error):
         return TooSlow(_TOO_SLOW, int(MONGODB_TIMEOUT_SECONDS))
-    if _is_mongodb_unavailable(error):
+    if isinstance(error, ConnectionFailure):
         return Unavailable("storage is unavailable; try again")
     if isinstance(error, HTTPError) and status != 500:
         message = error.reason or error.log_message or "bad request"
@@ -214,8 +214,3 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
         answer.status = status  # type: ignore[misc]
         return answer
     return _Internal("internal error")
-
-
-def _is_mongodb_unavailable(error: BaseException | None) -> bool:
-    """Return whether MongoDB could not be reached."""
-    return isinstance(error, ConnectionFailure) and not is_time_limit(error)

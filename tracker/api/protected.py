@@ -32,6 +32,7 @@ from tracker.api.limits import MAX_API_KEY_CHARACTERS
 from tracker.api.parameters import Parsed, parse_body, parse_query
 from tracker.api.services import Services
 from tracker.api.session_cookie import SessionCookie
+from tracker.db.time_limit import told_apart
 from tracker.errors import Forbidden, Unauthorized
 from tracker.http.exchange import Exchange
 from tracker.http.incoming_body import IncomingBody
@@ -160,6 +161,10 @@ class ProtectedHandler(Handler):
         await self._run(path)
 
     async def _run(self, path: Sequence[str]) -> None:
+        async with told_apart(self.services.database):
+            await self._run_endpoint(path)
+
+    async def _run_endpoint(self, path: Sequence[str]) -> None:
         endpoint = self.endpoints[self.request.method or ""]
         if self.body_comes_late:
             await self.read_principal()

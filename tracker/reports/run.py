@@ -57,7 +57,7 @@ class Reports:
         Entering it raises RateLimited if too many reports of the account wait, Unavailable if too
         many of all accounts do.
         """
-        return Turn(account_id, self._reading, self._counting)
+        return Turn(self._database, account_id, self._reading, self._counting)
 
     async def run(
         self, query: Query, moment: Moment | None = None, turn: Turn | None = None
@@ -75,7 +75,7 @@ class Reports:
         async with AsyncExitStack() as stack:
             if turn is None:
                 turn = await stack.enter_async_context(self.turn(query.account_id))
-            stack.enter_context(turn.limited())
+            await stack.enter_async_context(turn.limited())
             if moment is None:
                 snapshot = await stack.enter_async_context(self._reader.at_one_snapshot())
                 moment = await moment_of(snapshot, query.account_id)
@@ -90,7 +90,7 @@ class Reports:
 
         Their memory is `held` as long as the caller needs them. Raises as `run`.
         """
-        with turn.limited():
+        async with turn.limited():
             found, _ = await self._found(query, moment, turn, held)
             rows = await self._ordered(query, found, len(found.keys), moment.reader)
             names = await stored_names(moment.reader, query.group_by, rows.keys)

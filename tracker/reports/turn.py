@@ -5,15 +5,16 @@ gives that up and goes on in a place for counting, until its end. It never holds
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 from uuid import UUID
 
 import pymongo
 from pymongo.errors import PyMongoError
 
-from tracker.db.time_limit import is_time_limit
+from tracker.db.connect import Database
+from tracker.db.time_limit import is_time_limit, told_apart
 from tracker.errors import TooSlow
 from tracker.reports import limits
 from tracker.reports.marks import Marks
@@ -56,11 +57,14 @@ class Turn:
     All its parts read one snapshot, so they share its `marks`.
     """
 
-    def __init__(self, account_id: UUID, reading: Places, counting: Places) -> None:
+    def __init__(
+        self, database: Database, account_id: UUID, reading: Places, counting: Places
+    ) -> None:
         self.account_id = account_id
         self.is_thorough = False
         self.progress = Progress()
         self.marks: dict[UUID | None, Marks] = {}
+        self._database = database
         self._reading, self._counting = reading, counting
         self._is_counting = False
         self._until = time.monotonic() + limits.REPORT_SECONDS
@@ -84,18 +88,20 @@ class Turn:
             left = self._left()
             await self._place.enter_async_context(self._counting.place(self.account_id, left))
 
-    @contextmanager
-    def limited(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def limited(self) -> AsyncIterator[None]:
         """Limit the reads within the context to the time that is left.
 
-        Raises TooSlow, which says how far the request is, if that is not enough.
+        Raises TooSlow, which says how far the request is, if that is not enough, AutoReconnect if
+        MongoDB does not answer at all.
         """
         left = self._left()
         if left <= 0:
             raise self._too_slow()
         try:
-            with pymongo.timeout(left):
-                yield
+            async with told_apart(self._database):
+                with pymongo.timeout(left):
+                    yield
         except PyMongoError as error:
             if is_time_limit(error):
                 raise self._too_slow() from None
