@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import orjson
 import pytest
@@ -13,6 +14,7 @@ from tests.api.person import signed_in
 from tests.factories import create_member
 from tracker.access.accounts import Account
 from tracker.access.membership import Author
+from tracker.access.people import Person
 from tracker.access.roles import Role
 from tracker.service.services import Services
 
@@ -93,16 +95,22 @@ def fields(scene: Scene, attack: Attack) -> dict[str, Any] | None:
     return {name: str(scene.account.id), **(attack.body or {})}
 
 
-async def of_a_member(scene: Scene, role: Role | None) -> tuple[Send, End]:
-    """Return the requests of an owner, and what gives the owner `role`, or removes them."""
-    services, account_id = scene.services, scene.account.id
-    person = await signed_in(services, scene.client, account_id)
-    member = await services.members.find_person(account_id, person.person.id)
+async def of_an_owner(scene: Scene) -> tuple[Send, UUID, Person]:
+    """Return the requests of a new owner, with its ids as a member and as a person."""
+    signed = await signed_in(scene.services, scene.client, scene.account.id)
+    member = await scene.services.members.find_person(scene.account.id, signed.person.id)
     assert member is not None
-    operator, member_id = Author.operator(account_id), member.id
 
     async def send(attack: Attack) -> Response:
-        return await person.send(attack.method, address(scene, attack), fields(scene, attack))
+        return await signed.send(attack.method, address(scene, attack), fields(scene, attack))
+
+    return send, member.id, signed.person
+
+
+async def of_a_member(scene: Scene, role: Role | None) -> tuple[Send, End]:
+    """Return the requests of an owner, and what gives the owner `role`, or removes them."""
+    services, operator = scene.services, Author.operator(scene.account.id)
+    send, member_id, _ = await of_an_owner(scene)
 
     async def end() -> None:
         if role is None:
@@ -126,9 +134,16 @@ async def of_a_key(scene: Scene) -> tuple[Send, End]:
     return send, lambda: scene.services.api_keys.revoke(key.id)
 
 
+async def of_a_stolen_session(scene: Scene) -> tuple[Send, End]:
+    """Return the requests of a session, and what its person ends it with."""
+    send, _, person = await of_an_owner(scene)
+    return send, lambda: scene.services.sessions.end_all(person.id)
+
+
 WHO: dict[str, Callable[[Scene], Awaitable[tuple[Send, End]]]] = {
     "a removed owner": lambda scene: of_a_member(scene, None),
     "a demoted owner": lambda scene: of_a_member(scene, Role.VIEWER),
+    "a stolen session": of_a_stolen_session,
     "a revoked key": of_a_key,
 }
 

@@ -4,8 +4,9 @@ A request is checked before its work begins. It may then wait: for its turn, for
 in DNS. What it makes may outlive the authority to make it, such as a key, a link or a webhook.
 
 Guarantee: what is made or changed in a transaction that asks `hold` is made with the authority for
-it. `hold` also writes the document that has the authority, a member or an API key. So it conflicts
-with a removal, a change of role and a revocation at the same moment, each of which writes it too.
+it. `hold` also writes the documents that have the authority: a member and the session, or an API
+key. So it conflicts with a removal, a change of role, the end of a session and a revocation at the
+same moment, each of which writes one of them too.
 Whoever can ask it many times does so in turn (`db/account_lock`): a removal and a revocation, which
 are not in turn, then find the document free.
 """
@@ -37,12 +38,16 @@ class Authority:
     def __init__(self, database: Database) -> None:
         self._members = database["members"]
         self._api_keys = database["api_keys"]
+        self._sessions = database["sessions"]
 
     async def hold(self, principal: Principal, scope: str, session: Session) -> Principal:
         """Return `principal` as it is now; it stays so until the transaction ends.
 
-        Raises Forbidden if it has not, or no longer, `scope`.
+        Raises Forbidden if it has not, or no longer, `scope`, or its session has ended.
         """
+        signed_in = {"_id": principal.session_id, "expires_at": {"$gt": now()}}
+        if principal.session_id and not await _held(self._sessions, signed_in, session):
+            raise Forbidden(_ENDED, code=ErrorCode.MISSING_SCOPE)
         found = await self._find(principal.account_id, principal.actor, session)
         if found is None or not found.covers([scope]):
             raise Forbidden(_ENDED, code=ErrorCode.MISSING_SCOPE)

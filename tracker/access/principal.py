@@ -60,12 +60,14 @@ OPERATOR: Final = Actor(kind=ActorKind.OPERATOR, id=None, name="operator")
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
     """The account, actor and scopes of a request. `scopes` is None if it has every scope.
 
+    `session_id` is that of its member; None of others, and of members without a request.
     `expires_at` is the end of its API key; None if that has none.
     """
 
     account_id: UUID
     actor: Actor
     scopes: Collection[str] | None
+    session_id: UUID | None = None
     expires_at: datetime | None = None
 
     @property

@@ -79,7 +79,12 @@ class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
         """Return the principal of requests with this session."""
         actor = Actor(kind=ActorKind.MEMBER, id=self.session.person_id, name=self.label)
         scopes = roles.SCOPES_OF[self.role]
-        return Principal(account_id=self.session.account_id, actor=actor, scopes=scopes)
+        return Principal(
+            account_id=self.session.account_id,
+            actor=actor,
+            scopes=scopes,
+            session_id=self.session.id,
+        )
 
 
 class Sessions:
