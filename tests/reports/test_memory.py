@@ -1,24 +1,31 @@
 """The budget of bytes that all reports of a process share."""
 
 import asyncio
-from datetime import UTC, date, datetime
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
 from random import Random
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from lab.many_values import store_day
 from tests.factories import make_click_document
 from tests.reports.history import store
 from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
-from tracker.reports import limits
-from tracker.reports.memory import ReportMemory
+from tracker.reports import columns, limits
+from tracker.reports.columns import CLICK_MEASURES
+from tracker.reports.joint_counts import JointCounts, JointId, Kept
+from tracker.reports.memory import ReportMemory, bytes_of
+from tracker.reports.overview import read_overview
+from tracker.reports.parts import parts_at_one_snapshot
 from tracker.reports.query import Query
 from tracker.service.services import Services
 
 DAY = date(2026, 1, 1)
 VALUES = 400
+CROSSED = {"device": ["mobile"], "os": ["Android"]}
 
 
 async def test_what_does_not_fit_waits_until_others_give_back() -> None:
@@ -51,7 +58,7 @@ async def test_what_does_not_fit_in_time_is_told_when_to_try_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(limits, "MEMORY_SECONDS", 0)
-    memory = ReportMemory(100 * 1024**2, 60 * 1024**2)
+    memory = ReportMemory(100 * 1024**2, 60 * 1024**2, 0)
     with memory.hold(new_id()) as held, memory.hold(new_id()) as refused:
         await held.take(60 * 1024**2)
         with pytest.raises(Unavailable, match="the 100 MB for reports are in use") as raised:
@@ -68,19 +75,90 @@ async def test_a_report_beyond_the_share_of_an_account_is_told_to_ask_for_less()
             await held.take(21)
 
 
+async def test_small_reports_do_not_wait_for_what_large_ones_and_files_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A file has its memory as long as its client reads: fifteen minutes, if it wants to."""
+    monkeypatch.setattr(limits, "MEMORY_SECONDS", 0)
+    monkeypatch.setattr(limits, "SMALL_BYTES", 5)
+    memory, account_id = ReportMemory(100, 60, 10), new_id()
+    with memory.hold(account_id) as file, memory.hold(new_id()) as other:
+        await file.take(50)
+        await other.take(40)
+        for of in (account_id, new_id()):
+            with memory.hold(of) as small, memory.hold(of) as large:
+                await small.take(5)
+                with pytest.raises(Unavailable):
+                    await large.take(6)
+    with memory.hold(account_id) as large:
+        await large.take(4)
+        with pytest.raises(BadRequest, match="ask for fewer days"):
+            await large.take(47)
+
+
+async def test_what_days_were_counted_from_is_given_back_before_the_next(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise an overview of many days would be refused that has room for each of them."""
+    monkeypatch.setattr(limits, "ROWS_AT_ONCE", 0)  # each day is kept at once
+    account_id = new_id()
+    days = [DAY + timedelta(number) for number in range(10)]
+    await store_days(services, account_id, days, 40)
+    query = Query(account_id=account_id, first=DAY, last=days[-1], group_by="day", filters=CROSSED)
+    panels = [replace(query, group_by=one) for one in ("country", "browser", "bot")]
+    memory = services.reports.memory = ReportMemory(10**9, 150_000)
+    async with parts_at_one_snapshot(services.reader, services.reports, account_id) as parts:
+        found = await read_overview(parts, query, "day", None, panels)
+    assert found.series.totals.clicks == 400
+    assert memory.taken == 0
+
+
+async def test_what_months_were_counted_from_is_given_back_before_the_next(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "ROWS_AT_ONCE", 0)
+    account_id = new_id()
+    days = [DAY + timedelta(number) for number in range(6 * 30)]
+    await store_days(services, account_id, days, 2)
+    query = Query(
+        account_id=account_id, first=DAY, last=days[-1], group_by="device", filters=CROSSED
+    )
+    # The clicks as they are expected, those of a month in its days, and its days.
+    rows = len(days) * 2 + 31 * 2 + 31 * 2
+    services.reports.memory = ReportMemory(10**9, rows * (limits.ROW_BYTES + 50))
+    assert (await services.reports.run(query)).totals.clicks == len(days) * 2
+
+
+@pytest.mark.parametrize("text", ["spring", "spring ☂", "🔥" * 20])
+async def test_what_is_kept_takes_as_much_as_its_table(services: Services, text: str) -> None:
+    campaigns = [f"{text} {number}" for number in range(50)]
+    table = columns.of_columns(
+        {"utm_campaign": campaigns}, {name: [1] * 50 for name in CLICK_MEASURES}
+    )
+    joint = JointCounts(services.database)
+    one = JointId(new_id(), "UTC", None, "clicks", "utm_campaign", DAY.isoformat())
+    await joint.keep(one, Kept([50, 0, 0, 0], table))
+    size = await joint.size([one], ["utm_campaign"], services.reader)
+    width = 1 if text.isascii() else limits.WIDE_BYTES
+    lines = len("\n".join(campaigns))
+    assert size == 50 * limits.ROW_BYTES + limits.TEXT_COPIES * width * lines
+    # Without the line breaks.
+    assert size - bytes_of(table) == limits.TEXT_COPIES * width * 49
+
+
 async def test_reports_of_many_values_are_read_one_after_another_if_memory_has_room_for_one(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each takes its bytes before it reads a row, and gives them back."""
-    monkeypatch.setattr(limits, "FEW_ROW_BYTES", 0)
+    monkeypatch.setattr(limits, "SMALL_BYTES", 0)
     account_id = new_id()
     await store_day(services.database, account_id, DAY, VALUES)
-    memory = services.reports.memory = ReportMemory(600 * VALUES, 350 * VALUES)
+    memory = services.reports.memory = ReportMemory(600 * VALUES, 350 * VALUES, 0)
     highest, wait_for = 0, memory.wait_for
 
-    async def noting(of: UUID, count: int) -> None:
+    async def noting(of: UUID, count: int, is_small: bool) -> None:
         nonlocal highest
-        await wait_for(of, count)
+        await wait_for(of, count, is_small)
         highest = max(highest, memory.taken)
 
     monkeypatch.setattr(memory, "wait_for", noting)
@@ -107,6 +185,22 @@ async def test_clicks_take_memory_as_they_are_counted(
         await services.reports.run(by_campaign(account_id))
     services.reports.memory = ReportMemory()
     assert (await services.reports.run(by_campaign(account_id))).total_rows == 30
+
+
+async def store_days(
+    services: Services, account_id: UUID, days: Sequence[date], values: int
+) -> None:
+    """Store days with so many clicks each, all of other campaigns."""
+    clicks = [
+        make_click_document(
+            account_id=account_id,
+            at=datetime.combine(day, time(9), UTC),
+            utm_campaign=f"campaign-{day}-{number}",
+        )
+        for day in days
+        for number in range(values)
+    ]
+    await store(services, Random(0), clicks, [])
 
 
 def by_campaign(account_id: UUID) -> Query:

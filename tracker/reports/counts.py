@@ -33,6 +33,7 @@ from tracker.reports.dimensions import (
 from tracker.reports.document_counts import with_missing
 from tracker.reports.joint_counts import ALL, Found, JointId, Kept, name_of
 from tracker.reports.keeping import Keeping, Steps
+from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period, day_period, hours_of, is_over
 from tracker.reports.scope import Scope, Snapshot
 from tracker.reports.threads import in_thread, in_thread_if_large
@@ -153,6 +154,7 @@ class Counts:
             tables |= await self._from_all(of, names, over, keeps=steps is not None)
         if steps is not None:
             steps.advance(len(periods) - len(ids) + len(tables))
+        memory, needed = self._snapshot.memory, self._snapshot.memory.bytes
         async with aclosing(Keeping(self._joint)) as keeping:
             for period, one in ids.items():
                 _check_rows(names, sum(table.rows for table in tables.values()))
@@ -163,6 +165,9 @@ class Counts:
                     tables[period] = await self._completed(one, names, period, keeping, keeps)
                 else:
                     tables[period] = await self._so_far(one, kept.get(one), names, period)
+                # What it was made of is gone, but for what is not kept yet.
+                needed += await _size(tables[period])
+                await memory.settle(needed + keeping.rows * limits.ROW_BYTES)
                 if steps is not None:
                     steps.advance(1)
         return [(period, tables[period]) for period in ids]
@@ -174,10 +179,9 @@ class Counts:
         """Take the memory for the rows of periods, of which each has a click or an event."""
         rows = sum(self._marks.of(period).count(one.of) for period, one in ids.items())
         size = rows * limits.ROW_BYTES
-        if size > limits.FEW_ROW_BYTES:
-            rows, text = await self._joint.size(ids.values(), names, self._latest)
-            size = rows * limits.ROW_BYTES + text * limits.TEXT_BYTES
-        await self._snapshot.take_memory(size)
+        if size > limits.SMALL_BYTES:
+            size = await self._joint.size(ids.values(), names, self._latest)
+        await self._snapshot.memory.take(size)
 
     async def _valid(
         self,
@@ -208,7 +212,7 @@ class Counts:
         for some in self._few_at_once(of, periods):
             tables = await self._sources.from_all(of, names, some)
             for table in tables.values():
-                await self._snapshot.take_memory(table.rows * limits.ROW_BYTES)
+                await self._snapshot.memory.take(await _size(table))
             if keeps:
                 new = {
                     self._sources.id_of(of, names, one): Kept(self._marks.of(one).of(of), table)
@@ -340,6 +344,10 @@ class Counts:
         return await in_thread(
             lambda: columns.joined([table for _, table in tables], names).by(names)
         )
+
+
+async def _size(table: Columns) -> int:
+    return await in_thread_if_large(table.rows, bytes_of, table)
 
 
 def _check_rows(names: Sequence[str], rows: int) -> None:

@@ -4,15 +4,16 @@ This is the last resort of `reports/counts`: two to five microseconds for each d
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from tracker.clicks.country import UNKNOWN
-from tracker.reports import columns, limits
+from tracker.reports import columns
 from tracker.reports.columns import Columns
 from tracker.reports.counting import Span, links_of, read
 from tracker.reports.dimensions import HOUR, LINK, OfDocuments
+from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period
 from tracker.reports.scope import Scope, Snapshot
 from tracker.reports.threads import in_thread
@@ -50,20 +51,20 @@ class DocumentCounts:
         # A zone that skips a day has one without a moment.
         share = (part.end - part.start) / max(period.end - period.start, _MOMENT)
         found = [columns.empty(names)]
-        counting: asyncio.Task[Columns] | None = None
+        counting: asyncio.Task[tuple[Columns, int]] | None = None
         for span in part.divided(1 + int(share * expected) // _DOCUMENTS_AT_ONCE):
             await self._snapshot.before_counting()
             table = await read(self._snapshot.reader, of, span, names)
             if counting is not None:
                 found.append(await self._counted(counting))
-            counting = asyncio.create_task(in_thread(table))
+            counting = asyncio.create_task(in_thread(_sized, table))
         if counting is not None:
             found.append(await self._counted(counting))
         return await in_thread(lambda: columns.joined(found, names).by(names))
 
-    async def _counted(self, counting: Awaitable[Columns]) -> Columns:
-        table = await counting
-        await self._snapshot.take_memory(table.rows * limits.ROW_BYTES)
+    async def _counted(self, counting: Awaitable[tuple[Columns, int]]) -> Columns:
+        table, size = await counting
+        await self._snapshot.memory.take(size)
         return table
 
     async def _span(self, of: OfDocuments, names: Sequence[str], period: Period) -> Span:
@@ -77,6 +78,11 @@ class DocumentCounts:
         of_days = {"$gte": period.first.isoformat(), "$lte": period.last.isoformat()}
         rollups = {**self._scope.rollups("link"), "_id.day": of_days}
         return found._replace(links=await links_of(self._snapshot.reader, rollups))
+
+
+def _sized(make: Callable[[], Columns]) -> tuple[Columns, int]:
+    table = make()
+    return table, bytes_of(table)
 
 
 def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) -> Columns:

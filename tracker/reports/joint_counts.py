@@ -24,6 +24,7 @@ from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.reader import Reader
 from tracker.ids import new_id
+from tracker.reports import limits
 from tracker.reports.columns import Columns
 from tracker.reports.columns_document import documents_of, table_of
 from tracker.reports.dimensions import ALL_COUNTED, EVENT, HOUR, OfDocuments
@@ -168,22 +169,22 @@ class JointCounts:
         rows = await reader.find("joint_counts", wanted, ["mark"])
         return {_id(row["_id"]): list(row["mark"]) for row in rows}
 
-    async def size(
-        self, ids: Collection[JointId], names: Sequence[str], reader: Reader
-    ) -> tuple[int, int]:
-        """Return the rows of the counts that are stored among `ids`, and the bytes of the texts of
-        these dimensions."""
-        fields = {
-            "rows": 1,
-            "parts": 1,
-            "text": {"$sum": [{"$bsonSize": f"$columns.{name}"} for name in names]},
-        }
+    async def size(self, ids: Collection[JointId], names: Sequence[str], reader: Reader) -> int:
+        """Return how many bytes the counts that are stored among `ids` take at most while a report
+        is made of them, with the columns of these dimensions.
+
+        It is what `reports/memory` says of their tables.
+        """
+        texts = [_text_bytes(f"$columns.{name}.values") for name in names]
+        fields = {"rows": 1, "parts": 1, "text": {"$sum": texts}}
         heads = [_stored(one, 0) for one in ids]
         found = await reader.find("joint_counts", {"_id": {"$in": heads}}, fields)
         others = [{**row["_id"], "part": part} for row in found for part in range(1, row["parts"])]
         if others:
             found += await reader.find("joint_counts", {"_id": {"$in": others}}, fields)
-        return sum(row["rows"] for row in found), sum(row["text"] for row in found)
+        return sum(
+            limits.ROW_BYTES * row["rows"] + limits.TEXT_COPIES * row["text"] for row in found
+        )
 
     async def keep(self, one: JointId, kept: Kept) -> None:
         """Store counts in the place of those that were there. Raises PyMongoError if it fails."""
@@ -213,6 +214,13 @@ class JointCounts:
         if done.matched_count:
             # All of one write have as many parts.
             await self._remove_parts(parts.keys(), len(next(iter(parts.values()))))
+
+
+def _text_bytes(values: str) -> dict[str, Any]:
+    """Return the expression for the bytes that a text takes in memory."""
+    size, characters = {"$strLenBytes": values}, {"$strLenCP": values}
+    wide = {"$multiply": [limits.WIDE_BYTES, characters]}
+    return {"$cond": [{"$eq": [size, characters]}, size, wide]}
 
 
 def _parts(one: JointId, kept: Kept) -> Iterator[dict[str, Any]]:

@@ -12,24 +12,27 @@ _KEEP_SECONDS: Final = 1.0
 
 
 class Keeping:
-    """Counts that are kept together, about once a second: each write waits for the disk."""
+    """Counts that are kept together, about once a second: each write waits for the disk.
+
+    So many `rows` are not kept yet.
+    """
 
     def __init__(self, joint: JointCounts) -> None:
         self._joint = joint
         self._new: dict[JointId, Kept] = {}
-        self._rows = 0
+        self.rows = 0
         self._since = time.monotonic()
 
     async def add(self, one: JointId, kept: Kept) -> None:
         """Keep counts, at the end at the latest. Raises PyMongoError if that fails."""
         self._new[one] = kept
-        self._rows += kept.table.rows
-        if self._rows > limits.ROWS_AT_ONCE or time.monotonic() - self._since > _KEEP_SECONDS:
+        self.rows += kept.table.rows
+        if self.rows > limits.ROWS_AT_ONCE or time.monotonic() - self._since > _KEEP_SECONDS:
             await self.aclose()
 
     async def aclose(self) -> None:
         """Keep what is not kept yet. Raises PyMongoError if that fails."""
-        new, self._new, self._rows = self._new, {}, 0
+        new, self._new, self.rows = self._new, {}, 0
         if new:
             await self._joint.keep_all(new)
             # A day has all that its hours have.

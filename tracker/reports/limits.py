@@ -27,16 +27,23 @@ MEMORY_BYTES: Final = 768 * 1024 * 1024
 MEMORY_BYTES_OF_ACCOUNT: Final = 512 * 1024 * 1024
 """The memory of all reports of a process together, and of those of one account."""
 
+MEMORY_BYTES_OF_SMALL: Final = 64 * 1024 * 1024
+"""The part of both that only small reports take, so that they need not wait for large ones, nor for
+files whose clients read slowly."""
+
+SMALL_BYTES: Final = 8 * 1024 * 1024
+"""The memory of a small report. Of so few rows nobody asks how long their values are."""
+
 MEMORY_SECONDS: Final = 10.0
 """How long a report waits for memory that others have."""
 
 ROW_BYTES: Final = 250
-TEXT_BYTES: Final = 3
-"""The bytes that a row takes at most while a report is made, and each byte of the text of its
-values. Measured with a million values of 16 characters: 270 MB."""
+TEXT_COPIES: Final = 3
+"""The bytes that a row takes at most while a report is made, and how often the text of its values
+is there. Measured with a million values of 16 characters: 270 MB."""
 
-FEW_ROW_BYTES: Final = 8 * 1024 * 1024
-"""Bytes of rows below which nobody asks how long their values are."""
+WIDE_BYTES: Final = 4
+"""The bytes of each character of a text that is not ASCII: one emoji makes all of it so wide."""
 
 RECOUNT_SECONDS: Final = 240
 """The time limit for one day of one account. MongoDB keeps a snapshot for five minutes."""

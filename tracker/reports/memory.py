@@ -1,7 +1,8 @@
 """The memory of reports: a budget of bytes that all reports of a process share.
 
 A report takes bytes before it reads rows, as many as the rows will need at most, and gives them
-back at its end. What does not fit waits a moment for others, and is then rejected.
+back at its end. What does not fit waits a moment for others, and is then rejected. The last bytes
+are for small reports: others do not take them.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from uuid import UUID
 
 from tracker.errors import BadRequest, Unavailable
 from tracker.reports import limits
+from tracker.reports.columns import Columns
 
 _MEGABYTE: Final = 1024 * 1024
 
@@ -39,14 +41,22 @@ class Reservation:
         - Raises BadRequest if an account may not have so many.
         - Raises Unavailable if others do not give back enough in time.
         """
-        if self.bytes + count > self._memory.share:
+        is_small = self.bytes + count <= limits.SMALL_BYTES
+        share = self._memory.share - (0 if is_small else self._memory.of_small)
+        if self.bytes + count > share:
             raise BadRequest(
-                f"report: these days have more values than {self._memory.share // _MEGABYTE} MB "
-                "hold; ask for fewer days, or filter them"
+                f"report: these days have more values than {share // _MEGABYTE} MB hold; ask for "
+                "fewer days, or filter them"
             )
-        await self._memory.wait_for(self._account_id, count)
+        await self._memory.wait_for(self._account_id, count, is_small)
         self.bytes += count
         self.highest = max(self.highest, self.bytes)
+
+    async def settle(self, count: int) -> None:
+        """Have so many bytes from now on. Raises as `take`."""
+        self.shrink_to(count)
+        if count > self.bytes:
+            await self.take(count - self.bytes)
 
     def shrink_to(self, count: int) -> None:
         """Give back all but `count` bytes, if there are more."""
@@ -56,13 +66,20 @@ class Reservation:
 
 
 class ReportMemory:
-    """The budget: `total` bytes, of which one account has at most `share`."""
+    """The budget: `total` bytes, of which one account has at most `share`.
+
+    The last bytes of both, `of_small`, are for small reports.
+    """
 
     def __init__(
-        self, total: int = limits.MEMORY_BYTES, share: int = limits.MEMORY_BYTES_OF_ACCOUNT
+        self,
+        total: int = limits.MEMORY_BYTES,
+        share: int = limits.MEMORY_BYTES_OF_ACCOUNT,
+        of_small: int = limits.MEMORY_BYTES_OF_SMALL,
     ) -> None:
         self.total = total
         self.share = share
+        self.of_small = of_small
         self._taken = Counter[UUID]()
         self._given_back = asyncio.Event()
         self._trim = _trimmer()
@@ -84,11 +101,11 @@ class ReportMemory:
                 # In a thread: to find 500 MB of free pages takes a tenth of a second.
                 asyncio.get_running_loop().run_in_executor(None, self._trim)
 
-    async def wait_for(self, account_id: UUID, count: int) -> None:
+    async def wait_for(self, account_id: UUID, count: int, is_small: bool) -> None:
         """Take bytes once there are so many. Raises Unavailable if that takes too long."""
         try:
             async with asyncio.timeout(limits.MEMORY_SECONDS):
-                while not self._fits(account_id, count):
+                while not self._fits(account_id, count + (0 if is_small else self.of_small)):
                     await self._given_back.wait()
         except TimeoutError:
             raise Unavailable(
@@ -109,6 +126,19 @@ class ReportMemory:
             self._taken[account_id] + count <= self.share
             and self._taken.total() + count <= self.total
         )
+
+
+def bytes_of(table: Columns) -> int:
+    """Return how many bytes a table takes at most while a report is made of it.
+
+    Called in a thread, or for few rows: it looks at each value.
+    """
+    text = sum(sum(map(_text_bytes, one.values)) for one in table.dimensions.values())
+    return limits.ROW_BYTES * table.rows + limits.TEXT_COPIES * text
+
+
+def _text_bytes(text: str) -> int:
+    return len(text) if text.isascii() else limits.WIDE_BYTES * len(text)
 
 
 def _trimmer() -> Callable[[], object]:

@@ -134,7 +134,7 @@ class Reports:
             now(),
             turn.begin_counting,
             turn.is_thorough,
-            held.take,
+            held,
             turn.progress.note_share,
             turn.marks,
         )

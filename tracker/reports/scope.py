@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
 from tracker.access.time_zones import zone_of
@@ -11,8 +11,31 @@ from tracker.db.reader import Reader
 from tracker.reports.marks import Marks, rollups_of
 
 
-async def _unlimited(count: int) -> None:
-    """Take memory where reports have no budget: in drains."""
+class Memory(Protocol):
+    """The memory that a report has."""
+
+    bytes: int
+
+    async def take(self, count: int) -> None:
+        """Take so many more bytes, before rows need them."""
+
+    async def settle(self, count: int) -> None:
+        """Have so many bytes from now on."""
+
+
+class _Unlimited:
+    """The memory of reports that have no budget: in drains."""
+
+    bytes = 0
+
+    async def take(self, count: int) -> None:
+        pass
+
+    async def settle(self, count: int) -> None:
+        pass
+
+
+_UNLIMITED: Final = _Unlimited()
 
 
 def _unnoted(share: float) -> None:
@@ -53,8 +76,8 @@ class Snapshot(NamedTuple):
 
     `before_counting` is called each time before clicks and events themselves are read, or the
     rollups of all links. With `is_thorough` these are counted by all dimensions at once, because
-    others of them are asked for next. `take_memory` is called with a number of bytes before rows
-    need them, `note_share` with the share of the report that is read.
+    others of them are asked for next. `note_share` is called with the share of the report that is
+    read.
     `marks` has those of the account and of its links that were read already.
     """
 
@@ -62,7 +85,7 @@ class Snapshot(NamedTuple):
     now: datetime
     before_counting: Callable[[], Awaitable[None]]
     is_thorough: bool = False
-    take_memory: Callable[[int], Awaitable[None]] = _unlimited
+    memory: Memory = _UNLIMITED
     note_share: Callable[[float], None] = _unnoted
     marks: dict[UUID | None, Marks] | None = None
 
