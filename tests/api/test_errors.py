@@ -25,6 +25,7 @@ from tracker.access.accounts import Account
 from tracker.access.rate_limit import RateLimiter
 from tracker.clicks.redirect import Answer, Visit
 from tracker.clock import now
+from tracker.db import transaction
 from tracker.service.services import Services
 
 
@@ -207,6 +208,27 @@ async def test_a_failing_endpoint_with_a_key_has_the_same_shape(
     response = await client.post("/api/short-links", body, Authorization=f"Bearer {secret}")
     assert (response.status, response.error) == (500, "internal error")
     assert logged()[0]["level"] == "error"
+
+
+async def test_a_change_that_conflicts_for_too_long_may_be_tried_again(
+    services: Services,
+    client: Client,
+    secret: str,
+    logged: Logged,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transaction, "RETRY_SECONDS", 0.0)
+    key = await services.api_keys.authenticate(secret)
+    async with await services.database.client.start_session() as other, other.start_transaction():
+        held = {"$inc": {"held": 1}}
+        await services.database["api_keys"].update_one({"_id": key.id}, held, session=other)
+        response = await client.request(
+            "DELETE", f"/api/keys/{key.id}", {"Authorization": f"Bearer {secret}"}
+        )
+        await other.abort_transaction()
+    assert (response.status, response.headers["X-Error-Code"]) == (503, "unavailable")
+    assert response.error == "too many changes at one moment; try again"
+    assert [line["level"] for line in logged() if line["event"] != "request"] == ["warning"]
 
 
 async def test_a_failing_event_is_a_pixel_for_an_image(

@@ -6,13 +6,14 @@ from uuid import uuid4
 
 import orjson
 import structlog
-from pymongo.errors import ConnectionFailure
+from pymongo.errors import ConnectionFailure, OperationFailure
 from tornado.web import HTTPError, RequestHandler, stream_request_body
 
 from tracker.api.limits import MAX_IGNORED_BODY_BYTES, MAX_REQUEST_ID_CHARACTERS
 from tracker.api.services import Services
 from tracker.db.connect import MONGODB_TIMEOUT_SECONDS
 from tracker.db.time_limit import is_time_limit
+from tracker.db.transaction import is_conflict
 from tracker.errors import (
     ErrorCode,
     MethodNotAllowed,
@@ -158,6 +159,8 @@ class Handler(RequestHandler):
             log.warning("a limit of time was reached", route=self.route)
         elif isinstance(error, ConnectionFailure):
             log.warning("MongoDB is unavailable", error=type(error).__name__)
+        elif isinstance(error, OperationFailure) and is_conflict(error):
+            log.warning("too many changes at one moment", route=self.route)
         elif not isinstance(error, TrackerError | HTTPError):
             log.error("request failed", exc_info=(kind, error, traceback))
 
@@ -208,6 +211,8 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
         return TooSlow(_TOO_SLOW, int(MONGODB_TIMEOUT_SECONDS))
     if isinstance(error, ConnectionFailure):
         return Unavailable("storage is unavailable; try again")
+    if isinstance(error, OperationFailure) and is_conflict(error):
+        return Unavailable("too many changes at one moment; try again")
     if isinstance(error, HTTPError) and status != 500:
         message = error.reason or error.log_message or "bad request"
         answer = _Internal(message, code=_TORNADO_CODES.get(status, ErrorCode.BAD_REQUEST))

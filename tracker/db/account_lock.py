@@ -11,10 +11,8 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from pymongo.errors import OperationFailure
-
 from tracker.db.connect import Database
-from tracker.db.transaction import RETRY_SECONDS, Session, is_conflict, run_in_transaction
+from tracker.db.transaction import RETRY_SECONDS, Session, run_in_transaction
 from tracker.errors import Unavailable
 
 Result = TypeVar("Result")
@@ -43,10 +41,6 @@ async def run_in_turn(
         raise Unavailable(_BUSY) from None
     try:
         return await run_in_transaction(database, work)
-    except OperationFailure as error:
-        if is_conflict(error):
-            raise Unavailable(_BUSY) from None
-        raise
     finally:
         turn.release()
 
