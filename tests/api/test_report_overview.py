@@ -179,9 +179,9 @@ async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(
     monkeypatch.setattr(services.reports, "run", run_until_country)
     # Of three parts the series and the first panel are done.
     assert await asked() == (
-        "panels[1]: not done after 30 seconds; 67% is counted and kept: try again, or ask for "
+        "panels[1]: not done after 30 seconds; 66% is counted and kept: try again, or ask for "
         "fewer days, or leave it out",
-        {"X-Error-Code": "time_limit", "Retry-After": "1", "X-Report-Progress": "0.67"},
+        {"X-Error-Code": "time_limit", "Retry-After": "1", "X-Report-Progress": "0.6667"},
     )
 
 

@@ -21,6 +21,9 @@ from tests.reports.history import store
 from tracker.access.accounts import Account
 from tracker.api.report_filters import BotReason
 from tracker.clicks.bots import REASONS
+from tracker.reports.query import Query, Report
+from tracker.reports.scope import Moment
+from tracker.reports.turn import Turn
 from tracker.service.services import Services
 
 AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
@@ -270,6 +273,22 @@ async def test_a_report_that_takes_too_long_is_503_with_advice(
     assert response.error == (
         "report: not done after 0 seconds; 0% is counted and kept: try again, or ask for fewer days"
     )
+
+
+async def test_the_progress_of_a_report_counts_what_it_is_compared_with(
+    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = services.reports.run
+
+    async def run_until_compared(query: Query, moment: Moment, turn: Turn) -> Report:
+        if query.last.isoformat() < DAYS["from"]:
+            turn._until = 0.0
+        return await run(query, moment, turn)
+
+    monkeypatch.setattr(services.reports, "run", run_until_compared)
+    response = await report(api, account, compare="previous_period", interval="day")
+    assert (response.status, response.headers["X-Report-Progress"]) == (503, "0.4000")
+    assert response.error.startswith("compare: not done after 30 seconds; 40% is counted")
 
 
 async def test_a_report_needs_the_scope_reports_read(

@@ -23,6 +23,9 @@ _NOT_FILTERED: Final = ("event", "hour_of_day", "weekday", "hour_of_week")
 
 _ALL_ROWS: Final = 10**6
 
+MAX_PARTS_BEFORE: Final = 2
+"""Parts that `measures_before` reads at most."""
+
 
 async def measures_before(
     parts: Parts, query: Query, rows: Sequence[Row], days: DayRange

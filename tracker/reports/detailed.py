@@ -4,7 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tracker.reports.compared_rows import WholeBefore, measures_before, whole_before
+from tracker.reports.compared_rows import (
+    MAX_PARTS_BEFORE,
+    WholeBefore,
+    measures_before,
+    whole_before,
+)
 from tracker.reports.day_range import DayRange
 from tracker.reports.memory import Reservation
 from tracker.reports.parts import Parts
@@ -37,6 +42,8 @@ async def read_detailed(
     It has a series if there is an `interval`, and is compared with the `previous` days if there are
     any. Raises as `Parts.run` and `Parts.series`.
     """
+    before_parts = 0 if previous is None else MAX_PARTS_BEFORE + 1
+    parts.expect_parts(1 + (interval is not None) + before_parts)
     report = await parts.run("report", query)
     steps = None
     if interval is not None:
@@ -54,6 +61,7 @@ async def read_whole(
 
     Their memory is `held`. Raises as `Parts.run`.
     """
+    parts.expect_parts(1 + (previous is not None))
     report = await parts.whole("report", query, held)
     before = None if previous is None else await whole_before(parts, query, previous, held)
     held.shrink_to(report.bytes() + (0 if before is None else before.bytes()))

@@ -57,7 +57,11 @@ class Parts:
         crossed = [one for one in queries if not is_of_rollups(one)]
         needed = {needed_for(one.group_by, one.filters) for one in crossed}
         self._turn.is_thorough = len(needed) >= _MANY
-        self._turn.progress.expect(len(queries) + others)
+        self.expect_parts(len(queries) + others)
+
+    def expect_parts(self, count: int) -> None:
+        """Expect so many parts, or fewer: the progress of the request is told in them."""
+        self._turn.progress.expect(count)
 
     async def run(self, name: str, query: Query) -> Report:
         """Return the report of a part.

@@ -25,6 +25,9 @@ PROGRESS_HEADER: Final = "X-Report-Progress"
 
 _RETRY_SECONDS: Final = 1
 
+_MOST: Final = 0.9999
+"""The share of a request that is almost done."""
+
 
 class Progress:
     """How far a request is: the parts that are done, and the share of the one in progress."""
@@ -48,7 +51,12 @@ class Progress:
     @property
     def share(self) -> float:
         """Return the share of the request that is done: below 1 while it is not."""
-        return min((self._done + self._within) / self._parts, 0.99)
+        return min((self._done + self._within) / self._parts, _MOST)
+
+    @property
+    def text(self) -> str:
+        """Return the share as its header has it: some days of two years are seen in 24 parts."""
+        return f"{self.share:.4f}"
 
 
 class Turn:
@@ -111,10 +119,10 @@ class Turn:
         return self._until - time.monotonic()
 
     def _too_slow(self) -> TooSlow:
-        share = self.progress.share
+        percent = int(self.progress.share * 100)
         return TooSlow(
-            f"report: not done after {limits.REPORT_SECONDS:.0f} seconds; {share:.0%} is counted "
+            f"report: not done after {limits.REPORT_SECONDS:.0f} seconds; {percent}% is counted "
             "and kept: try again, or ask for fewer days",
             _RETRY_SECONDS,
-            {PROGRESS_HEADER: f"{share:.2f}"},
+            {PROGRESS_HEADER: self.progress.text},
         )

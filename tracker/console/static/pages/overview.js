@@ -79,7 +79,7 @@ export function Report({ title, fixed = {} }) {
       <${Menu} kind="plain" icon="download" label="Download as CSV" items=${downloads(exported, shown, report.measure, answer.data)}>CSV<//>
     <//>
     <${ErrorNote} error=${answer.error} retry=${answer.reload} />
-    ${answer.progress > 0 && html`<p class="hint" role="status">${format.percent(answer.progress)} is counted. The rest follows.</p>`}
+    ${answer.progress > 0 && html`<p class="hint" role="status">${format.percent(Math.floor(answer.progress * 100) / 100)} is counted. The rest follows.</p>`}
     ${!answer.data && !answer.error && html`<div class="card"><${Skeleton} lines=${8} /></div>`}
     ${answer.data && html`<div class="stack report" aria-busy=${answer.loading}>
       ${isEmpty(answer.data) && html`<${Nothing} narrowed=${Object.keys(report.filters).length > 0} />`}

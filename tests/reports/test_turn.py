@@ -1,0 +1,22 @@
+"""How far a request for reports says that it is."""
+
+from tracker.reports.turn import Progress
+
+
+def test_two_days_of_two_years_are_progress_in_a_request_of_many_parts() -> None:
+    """Whoever goes on by itself gives up if there was none."""
+    progress = Progress()
+    progress.expect(24)
+    told = set()
+    for days in range(0, 732, 2):
+        progress.note_share(days / 731)
+        told.add(progress.text)
+    assert len(told) == 366
+
+
+def test_a_request_that_is_almost_done_is_not_done() -> None:
+    progress = Progress()
+    progress.finish_part()
+    assert progress.text == "0.9999"
+    progress.note_share(0.5)
+    assert progress.share < 1
