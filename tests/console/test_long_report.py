@@ -8,6 +8,7 @@ from playwright.async_api import expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
+from tests.factories import create_share
 from tracker.access.accounts import Account
 from tracker.errors import TooSlow
 from tracker.reports.query import Query
@@ -39,6 +40,27 @@ async def test_a_long_report_shows_how_far_it_is_and_goes_on_by_itself(
         release.set()
         await expect(page.locator(".tile").first).to_be_visible()
         await expect(page.get_by_text("is counted")).to_have_count(0)
+
+
+async def test_a_long_report_that_is_shared_goes_on_by_itself(
+    open_page: OpenPage,
+    services: Services,
+    account: Account,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run, shares = services.reports.run, iter(["0.30", "0.62"])
+
+    async def slow(query: Query, *given: Any) -> object:
+        if share := next(shares, None):
+            raise TooSlow("report: not done", 1, {PROGRESS_HEADER: share})
+        return await run(query, *given)
+
+    monkeypatch.setattr(services.reports, "run", slow)
+    made = await create_share(services, account.id)
+    async with open_page() as (page, problems):
+        problems.expected.append("503")
+        await page.goto(f"/console/shared#{made[1]}")
+        await expect(page.locator(".tile").first).to_be_visible()
 
 
 async def test_a_report_that_gets_no_further_is_an_error_with_a_way_to_try_again(

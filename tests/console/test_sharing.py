@@ -122,7 +122,7 @@ async def test_enter_in_the_palette_follows_nothing_that_was_found_for_an_earlie
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
         await page.goto("/console/tags")
-        await expect(page.get_by_role("heading", name="Tags")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Tags", exact=True)).to_be_visible()
         await page.keyboard.press("Control+k")
         search = page.get_by_role("combobox", name="Page, link or tag")
         await search.fill("spri")

@@ -3,11 +3,29 @@
 import { Button, ErrorNote, Skeleton, Tag, TextField, api, format, html, useAction, useEffect, useState, useTitle } from "console/core";
 import { CARDS, DIMENSIONS, ReportView, groupOf, measureOf, stepText } from "console/parts/report";
 
+const REPORT_MS = 35_000;
+
+/** Ask for a report until it comes, as long as each try gets further: what is counted is kept. */
+async function untilDone(ask) {
+  for (let reached = 0; ; ) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error.progress > reached)) throw error;
+      reached = error.progress;
+      await new Promise((done) => setTimeout(done, error.retryAfter * 1000));
+    }
+  }
+}
+
 /** The page. `token` is the part of the link after the #. */
 export default function Shared({ token }) {
   const [password, setPassword] = useState("");
   const [data, setData] = useState(null);
-  const [open, busy, error] = useAction(async () => setData(await api.post("/api/shared", { token, password: password || null })));
+  const [open, busy, error] = useAction(async () => {
+    const body = { token, password: password || null };
+    setData(await untilDone(() => api.post("/api/shared", body, { timeout: REPORT_MS })));
+  });
   useEffect(() => void open(), []);
   useTitle(data?.name ?? "Shared report");
   if (data) return html`<main id="main"><${SharedReport} data=${data} /></main>`;
