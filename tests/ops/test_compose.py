@@ -60,7 +60,7 @@ def test_nothing_starts_without_its_secrets_which_the_guide_names() -> None:
 
 @pytest.mark.parametrize("service", ["web", "worker"])
 def test_a_process_of_the_service_has_a_limit_of_memory(service: str) -> None:
-    assert re.fullmatch(r"\$\{\w+_MEMORY:-\d+m\}", SERVICES[service]["mem_limit"])
+    assert re.fullmatch(r"\$\{\w+_MEMORY:-\d+[mg]\}", SERVICES[service]["mem_limit"])
 
 
 def test_every_variable_in_the_addresses_of_stores_is_the_password_of_that_store() -> None:

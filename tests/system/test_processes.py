@@ -76,9 +76,10 @@ def kill_and_await_replacement(service: Service, pid: int) -> int:
 
 
 def health_requests(service: Service) -> int:
-    """Return the requests for `/healthz` that `/metrics` shows."""
+    """Return the answered requests for `/healthz` that `/metrics` shows."""
     metrics = service.get("/metrics").body.decode()
-    [line] = re.findall(r'^tracker_requests_total\{.*"/healthz".*\} (\S+)$', metrics, re.MULTILINE)
+    answered = r'^tracker_requests_total\{.*"/healthz",status="200"\} (\S+)$'
+    [line] = re.findall(answered, metrics, re.MULTILINE)
     return int(float(line))
 
 
