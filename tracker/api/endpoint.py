@@ -149,6 +149,7 @@ class Endpoint(NamedTuple):
     - `answer` is a MediaType if the endpoint returns `Content` and not a value for JSON.
     - `export` has all rows of a list, for requests for CSV or NDJSON. The query, or the body if
       there is one, then has the field `format`.
+    - `ends_with_client` if it only reads, and takes long: it is cancelled if the client goes.
     """
 
     method: str
@@ -163,6 +164,7 @@ class Endpoint(NamedTuple):
     example: dict[str, Any] | None = None
     operation_id: str | None = None
     export: Export | None = None
+    ends_with_client: bool = False
 
     def scope_of(self, body: Any) -> str | None:
         """Return the scope that a request with this parsed body needs; None: only a session."""

@@ -1,7 +1,9 @@
 """The base of all handlers: JSON, one shape of errors, the request id, the log record."""
 
+import asyncio
 import re
-from typing import Any, ClassVar, Final, NamedTuple
+from collections.abc import Awaitable
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 from uuid import uuid4
 
 import orjson
@@ -29,6 +31,12 @@ log = structlog.get_logger(__name__)
 SANE_REQUEST_ID = re.compile(rf"[A-Za-z0-9._:-]{{1,{MAX_REQUEST_ID_CHARACTERS}}}")
 
 JSON = "application/json; charset=utf-8"
+
+
+_CLIENT_HAS_GONE: Final = 499
+"""The status of an answer that nobody receives, as it is counted and logged; nginx's."""
+
+Result = TypeVar("Result")
 
 
 class Content(NamedTuple):
@@ -68,6 +76,8 @@ class Handler(RequestHandler):
         self.incoming = incoming
         self.route = route
         self.methods = methods
+        self._work: asyncio.Future[Any] | None = None
+        self._has_gone = False
         # Set here, because Tornado may reject a request before `prepare`.
         sent = self.header("X-Request-Id")
         self.request_id = sent if SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
@@ -137,6 +147,26 @@ class Handler(RequestHandler):
         """Finish with a body and its Content-Type."""
         self.set_header("Content-Type", content.kind)
         self.finish(content.body)
+
+    async def while_connected(self, work: Awaitable[Result]) -> Result:
+        """Return what `work` returns, and cancel it if the client goes: it must only read.
+
+        Raises HTTPError if the client goes.
+        """
+        self._work = running = asyncio.ensure_future(work)
+        try:
+            return await running
+        except asyncio.CancelledError:
+            if self._has_gone:
+                raise HTTPError(_CLIENT_HAS_GONE, reason="the client has gone") from None
+            raise
+
+    def on_connection_close(self) -> None:
+        """End what is only for the client, who has gone."""
+        super().on_connection_close()
+        self._has_gone = True
+        if self._work is not None:
+            self._work.cancel()
 
     def set_default_headers(self) -> None:
         """Set the headers of every answer, errors included."""

@@ -188,7 +188,8 @@ class ProtectedHandler(Handler):
         if endpoint.export is not None and form is not None:
             await self._send(ExportStream(self, endpoint.export, form, call), scope)
             return
-        result = await endpoint.run(call)
+        run = endpoint.run(call)
+        result = await (self.while_connected(run) if endpoint.ends_with_client else run)
         if isinstance(result, EventStream):
             await self._send(EventStreamAnswer(self, result), scope)
         else:
@@ -220,7 +221,7 @@ class ProtectedHandler(Handler):
         return Access(opener, self.principal.account_id, scope, is_key)
 
     def on_connection_close(self) -> None:
-        """End a stream, or the wait for the body: the client has gone."""
+        """End a report or a stream, or the wait for the body: the client has gone."""
         super().on_connection_close()
         if self.stream is not None:
             self.stream.leave()

@@ -155,5 +155,6 @@ ENDPOINTS = (
             "panels": [{"groupBy": "link", "limit": 5}, {"groupBy": "country"}],
         },
         operation_id="createReportOverview",
+        ends_with_client=True,
     ),
 )

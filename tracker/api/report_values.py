@@ -118,5 +118,6 @@ ENDPOINTS = (
         ReportValues,
         query=ListReportValues,
         operation_id="listReportValues",
+        ends_with_client=True,
     ),
 )

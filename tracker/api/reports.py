@@ -144,5 +144,6 @@ ENDPOINTS = (
         export=Export(
             "report", ReportRow, all_rows, _columns, without=("page", "pageSize", "interval")
         ),
+        ends_with_client=True,
     ),
 )

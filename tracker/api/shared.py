@@ -68,7 +68,7 @@ class SharedHandler(SignedOutHandler):
         with services.shared_limiter.acquire(share.account_id):
             zone = await services.time_zones.find(share.account_id)
             wanted = report.overview(share.account_id, zone.calendar.day_of(now()))
-            found = await overview(services, share.account_id, wanted)
+            found = await self.while_connected(overview(services, share.account_id, wanted))
             filters = wanted.filters.values()
             names = await filter_names(services.reader, share.account_id, filters)
         answer = _answer(share, wanted, found, names)
