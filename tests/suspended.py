@@ -2,8 +2,10 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 
 @contextmanager
@@ -11,6 +13,22 @@ def suspended(pid: int) -> Iterator[None]:
     """Suspend the process `pid` while the block runs."""
     os.kill(pid, signal.SIGSTOP)
     try:
+        _wait_until_stopped(pid)
         yield
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+def _wait_until_stopped(pid: int) -> None:
+    """Wait until every thread has stopped, as Linux tells: until then some may answer."""
+    end = time.monotonic() + 10
+    while any(state != "T" for state in _states(pid)):
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def _states(pid: int) -> Iterator[str]:
+    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with suppress(OSError):  # a thread that has just ended
+            # The name before it is in parentheses, and may have any character.
+            yield stat.read_text().rpartition(")")[2].split()[0]
