@@ -123,6 +123,7 @@ class Abuse:
                 memory=await memory.settled(),
                 drained=await self._seconds_until_drained(),
                 report=report,
+                may_keep=row.may_keep,
             )
 
     async def _seconds_until_drained(self) -> float | None:

@@ -1,23 +1,42 @@
-"""Much work is done in a thread, little at once."""
+"""Work on large tables does not hold up the event loop for long."""
 
-import threading
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
-from tracker.reports.threads import FEW_ROWS, in_thread_if_large
+from tracker.reports import threads
 
 
-async def test_only_work_on_many_rows_leaves_the_thread_of_the_loop() -> None:
-    here = threading.get_ident()
-    assert await in_thread_if_large(FEW_ROWS, threading.get_ident) == here
-    assert await in_thread_if_large(FEW_ROWS + 1, threading.get_ident) != here
+class Recorder(ThreadPoolExecutor):
+    """A thread that records how long it is told to rest, and does not rest."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.rests: list[float] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if fn is time.sleep:
+            self.rests.append(args[0])
+            return Future()
+        return super().submit(fn, *args, **kwargs)
 
 
-@pytest.mark.parametrize("rows", [0, FEW_ROWS + 1])
-async def test_errors_of_the_work_are_raised(rows: int) -> None:
-    with pytest.raises(ValueError, match="not a number"):
-        await in_thread_if_large(rows, _fail, "not a number")
+@pytest.mark.parametrize(("held_up_from", "rests"), [(-1.0, 1), (math.inf, 0)])
+async def test_the_thread_rests_if_it_has_held_up_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch, held_up_from: float, rests: int
+) -> None:
+    with Recorder() as thread:
+        monkeypatch.setattr(threads, "_THREAD", thread)
+        monkeypatch.setattr(threads, "_HELD_UP_SECONDS", held_up_from)
+        assert await threads.in_thread(sum, [1, 2]) == 3
+    assert len(thread.rests) == rests
+    assert all(0 <= seconds <= 0.1 for seconds in thread.rests)
 
 
-def _fail(message: str) -> None:
-    raise ValueError(message)
+async def test_an_error_of_the_work_is_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await threads.in_thread(divmod, 1, 0)

@@ -7,9 +7,10 @@ are for small reports: others do not take them.
 
 import asyncio
 import ctypes
+import functools
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 from uuid import UUID
@@ -22,8 +23,11 @@ _MEGABYTE: Final = 1024 * 1024
 
 _RETRY_SECONDS: Final = 5
 
-_TRIMMED_FROM: Final = 16 * _MEGABYTE
-"""Bytes of a report from which on its memory is given back to the system."""
+_LARGE: Final = 16 * _MEGABYTE
+"""Bytes of a report from which on its memory has to go back to the system."""
+
+_APART_BYTES: Final = 256 * 1024
+_M_MMAP_THRESHOLD: Final = -3  # in malloc.h of glibc
 
 
 class Reservation:
@@ -33,7 +37,7 @@ class Reservation:
         self._memory = memory
         self._account_id = account_id
         self.bytes = 0
-        self.highest = 0
+        self.was_large = False
 
     async def take(self, count: int) -> None:
         """Take so many more bytes.
@@ -50,7 +54,9 @@ class Reservation:
             )
         await self._memory.wait_for(self._account_id, count, is_small)
         self.bytes += count
-        self.highest = max(self.highest, self.bytes)
+        if self.bytes >= _LARGE:
+            self.was_large = True
+            _keep_large_blocks_apart()
 
     async def settle(self, count: int) -> None:
         """Have so many bytes from now on. Raises as `take`."""
@@ -82,7 +88,6 @@ class ReportMemory:
         self.of_small = of_small
         self._taken = Counter[UUID]()
         self._given_back = asyncio.Event()
-        self._trim = _trimmer()
 
     @property
     def taken(self) -> int:
@@ -97,9 +102,9 @@ class ReportMemory:
             yield held
         finally:
             held.shrink_to(0)
-            if held.highest >= _TRIMMED_FROM:
-                # In a thread: to find 500 MB of free pages takes a tenth of a second.
-                asyncio.get_running_loop().run_in_executor(None, self._trim)
+            if held.was_large:
+                # In a thread: to look for free pages takes some milliseconds.
+                asyncio.get_running_loop().run_in_executor(None, _give_free_pages_back)
 
     async def wait_for(self, account_id: UUID, count: int, is_small: bool) -> None:
         """Take bytes once there are so many. Raises Unavailable if that takes too long."""
@@ -141,13 +146,22 @@ def _text_bytes(text: str) -> int:
     return len(text) if text.isascii() else limits.WIDE_BYTES * len(text)
 
 
-def _trimmer() -> Callable[[], object]:
-    """Return the function that gives free memory back to the system, where glibc has one."""
-    if sys.platform != "linux":
-        return _nothing
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    return _nothing if trim is None else lambda: trim(0)
+@functools.cache
+def _keep_large_blocks_apart() -> None:
+    """Have large blocks of memory go back to the system when they are freed, where glibc can.
+
+    It learns from large blocks otherwise to keep them, and visitors' small ones then lie between
+    them: 60 MB stayed beside visitors, and 30 do.
+    """
+    _glibc("mallopt", _M_MMAP_THRESHOLD, _APART_BYTES)
 
 
-def _nothing() -> None:
-    pass
+def _give_free_pages_back() -> None:
+    """Return the free pages of small blocks to the system, where glibc can."""
+    _glibc("malloc_trim", 0)
+
+
+def _glibc(function: str, *arguments: int) -> None:
+    found = getattr(ctypes.CDLL(None), function, None) if sys.platform == "linux" else None
+    if found is not None:
+        found(*arguments)

@@ -1,9 +1,9 @@
 """Work on tables, which a thread does if it is much: the event loop serves other requests then."""
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
 Given = ParamSpec("Given")
@@ -16,6 +16,9 @@ thread takes 0.05 to 0.2 ms to begin and to hand over, and most reports have few
 _THREAD: Final = ThreadPoolExecutor(1, "reports")
 """One thread: two would not be done sooner, because they share the interpreter, and visitors would
 wait for both."""
+
+_HELD_UP_SECONDS: Final = 0.005
+_MAX_REST_SECONDS: Final = 0.1
 
 
 async def in_thread_if_large(
@@ -30,6 +33,23 @@ async def in_thread_if_large(
 async def in_thread(
     work: Callable[Given, Result], *args: Given.args, **named: Given.kwargs
 ) -> Result:
-    """Return what `work` returns, from the thread of reports. Raises what it raises."""
+    """Return what `work` returns, from the thread of reports. Raises what it raises.
+
+    If the event loop was held up by it, the thread rests afterwards for as long as it worked, so
+    that visitors who have waited meanwhile are answered before it goes on.
+    """
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_THREAD, partial(work, *args, **named))
+    result, seconds, ended = await loop.run_in_executor(_THREAD, _timed, work, args, named)
+    if time.monotonic() - ended > _HELD_UP_SECONDS:
+        _THREAD.submit(time.sleep, min(seconds, _MAX_REST_SECONDS))
+    return result
+
+
+def _timed(
+    work: Callable[..., Result], args: tuple[object, ...], named: Mapping[str, object]
+) -> tuple[Result, float, float]:
+    """Return the result of `work`, how long it took, and when it ended."""
+    began = time.monotonic()
+    result = work(*args, **named)
+    ended = time.monotonic()
+    return result, ended - began, ended
