@@ -18,7 +18,8 @@ _THREAD: Final = ThreadPoolExecutor(1, "reports")
 wait for both."""
 
 _HELD_UP_SECONDS: Final = 0.005
-_MAX_REST_SECONDS: Final = 0.1
+_RESTS_PER_WORK: Final = 3
+_MAX_REST_SECONDS: Final = 0.3
 
 
 async def in_thread_if_large(
@@ -35,13 +36,13 @@ async def in_thread(
 ) -> Result:
     """Return what `work` returns, from the thread of reports. Raises what it raises.
 
-    If the event loop was held up by it, the thread rests afterwards for as long as it worked, so
-    that visitors who have waited meanwhile are answered before it goes on.
+    If the event loop was held up by it, the thread rests afterwards, longer than it worked, so that
+    visitors who have waited meanwhile are answered before it goes on.
     """
     loop = asyncio.get_running_loop()
     result, seconds, ended = await loop.run_in_executor(_THREAD, _timed, work, args, named)
     if time.monotonic() - ended > _HELD_UP_SECONDS:
-        _THREAD.submit(time.sleep, min(seconds, _MAX_REST_SECONDS))
+        _THREAD.submit(time.sleep, min(_RESTS_PER_WORK * seconds, _MAX_REST_SECONDS))
     return result
 
 
