@@ -16,7 +16,7 @@ from tracker.api.resource import Resource, record_of
 from tracker.api.schema import (
     AccountId,
     AccountPage,
-    Expiry,
+    MakerExpiry,
     Page,
     Text,
     Timestamp,
@@ -82,16 +82,7 @@ class CreateApiKey(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         Annotated[list[Scope], Meta(min_length=1, description="at most one's own; null: all")]
         | None
     ) = None
-    expires_at: (
-        Annotated[
-            Expiry,
-            Meta(
-                description="null: never; made with an API key that expires: when that does, which "
-                "is the latest"
-            ),
-        ]
-        | None
-    ) = None
+    expires_at: MakerExpiry | None = None
 
     def __post_init__(self) -> None:
         self.name = trimmed("name", self.name)

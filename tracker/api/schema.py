@@ -33,6 +33,14 @@ Timestamp = Annotated[
 Expiry = Annotated[
     datetime, Meta(tz=True, description="null: never", examples=["2099-01-31T09:30:00.000Z"])
 ]
+MakerExpiry = Annotated[
+    Expiry,
+    Meta(
+        description="null: never; made with an API key that expires: when that does, which is the "
+        "latest"
+    ),
+]
+"""The end of something that ends no later than the key that makes it."""
 Day = Annotated[str, Meta(extra_json_schema={"format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]
 TimeZone = Annotated[
     str,

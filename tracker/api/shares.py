@@ -18,7 +18,7 @@ from tracker.api.schema import (
     AccountId,
     AccountPage,
     Done,
-    Expiry,
+    MakerExpiry,
     Page,
     Timestamp,
     in_the_future,
@@ -48,16 +48,7 @@ class CreateShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         bool, Meta(description="false: links are Link 1, Link 2 and so on")
     ] = False
     password: Annotated[str | None, Meta(description="asked of everybody who opens it")] = None
-    expires_at: (
-        Annotated[
-            Expiry,
-            Meta(
-                description="null: never; made with an API key that expires: when that does, which "
-                "is the latest"
-            ),
-        ]
-        | None
-    ) = None
+    expires_at: MakerExpiry | None = None
 
     def __post_init__(self) -> None:
         self.name = trimmed("name", self.name, MAX_SHARE_NAME_CHARACTERS)

