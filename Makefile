@@ -5,16 +5,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Seconds for each of the two parts of `make fuzz`.
 FUZZ_SECONDS ?= 300
-# Tests that `make test` runs a second time, on the oldest supported Redis, and files of these folders that
-# send no command to Redis: a new file is run until it stands here.
-REDIS_TESTS := tests/access tests/clicks tests/db tests/ingest tests/journal tests/conversions/test_record.py
-NO_REDIS := $(addprefix tests/access/test_,audit client_address invitations members membership passwords principal \
-	roles sessions totp) \
-	$(addprefix tests/clicks/test_,bots country country_file enrich sources store user_agent) \
-	$(addprefix tests/db/test_,all_of batch breaker check_mongodb diagnosis documents indexes mongo_reader paging \
-	retention secret_box transaction trusted_memory) \
-	$(addprefix tests/ingest/test_,faults parts plan) \
-	$(addprefix tests/journal/test_,replay spool spool_damage spool_file spool_folder spool_removed)
 .DEFAULT_GOAL := help
 .PHONY: run demo test fuzz lint bench bench-reports capacity chaos abuse soak screenshots lock check help
 
@@ -28,12 +18,16 @@ $(VENV)/trial: requirements.txt requirements-trial.txt
 	@touch $@
 
 $(VENV)/ready: $(VENV)/trial requirements-dev.txt
-	@echo "adding the packages of tests and checks to $(VENV) (once, about 30 seconds)"
+	@echo "adding the packages of tests and checks to $(VENV) (once, about 40 seconds)"
 	@$(PIP) -r requirements-dev.txt
 	@touch $@
 
 $(VENV)/browser: $(VENV)/ready lab/chromium.py
 	@$(BIN)/python -m lab.chromium
+	@touch $@
+
+$(VENV)/npm-packages: $(VENV)/ready lab/npm.py tests/clients/typescript/package-lock.json
+	@$(BIN)/python -m lab.npm
 	@touch $@
 
 run: $(VENV)/trial  ## start the service on its built-in stores and print how to try it
@@ -42,9 +36,9 @@ run: $(VENV)/trial  ## start the service on its built-in stores and print how to
 demo: $(VENV)/trial  ## start the service with two months of traffic in an account, to look at (keeps nothing)
 	@exec $(BIN)/python -m lab.demo $(ARGS)
 
-test: $(VENV)/browser  ## run the whole suite on real stores that it starts itself, the parts that use Redis also on 6.2
+test: $(VENV)/browser $(VENV)/npm-packages  ## run the whole suite on real stores that it starts itself, the parts that use Redis also on 6.2
 	@$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
-	@$(if $(ARGS),,$(BIN)/python -m pytest -n 2 --dist worksteal --redis lowest $(REDIS_TESTS) $(NO_REDIS:%=--ignore=%.py))
+	@$(if $(ARGS),,$(BIN)/python -m pytest -n 2 --dist worksteal --redis lowest -m redis)
 
 fuzz: $(VENV)/ready  ## send generated requests to the service, then random bytes to its parser (ten minutes)
 	@$(BIN)/python -m tests.system.fuzz --max-time $(FUZZ_SECONDS)
@@ -62,7 +56,7 @@ bench-reports: $(VENV)/ready  ## measure the cost of a report with up to ten mil
 	@$(BIN)/python -m lab.bench_reports $(ARGS)
 
 capacity: $(VENV)/ready  ## measure what a click costs each part, in processor time and bytes (two minutes)
-	@$(BIN)/python -m lab.capacity $(ARGS)
+	@$(BIN)/python -m lab.bench.capacity $(ARGS)
 
 chaos: $(VENV)/ready  ## kill and suspend the service and its stores under load; is anything lost? (three minutes)
 	@$(BIN)/python -m lab.chaos $(ARGS)

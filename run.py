@@ -15,14 +15,13 @@ from contextlib import contextmanager
 from config import logging
 from config.settings import Settings, SettingsError, describe, read
 from tracker import __version__
-from tracker.handover import Handover, received
 from tracker.multiprocess_metrics import multiprocess_metrics
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the service and return the exit code: 0 after a clean stop, 1 if it could not start, 2 if
     a setting is wrong, 130 after Ctrl-C."""
-    parsed, given = _parse(arguments), received()
+    parsed = _parse(arguments)
     try:
         settings = read(os.environ)
     except SettingsError as error:
@@ -31,10 +30,10 @@ def main(arguments: Sequence[str]) -> int:
     logging.configure(settings)
     # A process with a certificate reloads it at SIGHUP; no process ends.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    # A supervisor of several processes replaces them at SIGUSR2; no other process ends.
+    # Means nothing here; a script that sends it to have a release loaded must not end the service.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
     try:
-        return _check(settings) if parsed.check else _run(parsed.role, settings, given)
+        return _check(settings) if parsed.check else _run(parsed.role, settings)
     except KeyboardInterrupt:
         return 130
     finally:
@@ -48,15 +47,15 @@ def _check(settings: Settings) -> int:
     return roles.check(settings)
 
 
-def _run(role: str, settings: Settings, given: Handover | None) -> int:
+def _run(role: str, settings: Settings) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     processes = 1 if role == "drain" else settings.web_concurrency
-    with multiprocess_metrics(processes, given.generation if given else 0) as set_worker:
+    with multiprocess_metrics(processes) as set_worker:
         with _interrupt_blocked():
             # Imported here, because metrics made on import take the storage that is set by now.
             from tracker.service import roles
 
-        return roles.run(role, settings, set_worker, given)
+        return roles.run(role, settings, set_worker)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from lab.processes import running, service_process
 from lab.sample_account import CLICKS, SampleAccount
 from lab.scene import open_services
 from tracker.access.invitations import join_url
-from tracker.access.membership import Author
+from tracker.access.principal import Author
 from tracker.access.roles import Role
 
 DEFAULT_PORT: Final = 8080
@@ -32,7 +32,7 @@ async def run(folder: Path, stores: Settings, port: int) -> None:
         account = SampleAccount(services)
         await account.make()
         author = Author.operator(account.account.id)
-        _, token = await services.membership.invite(author, None, Role.OWNER)
+        _, token = await services.accounts.membership.invite(author, None, Role.OWNER)
     service = service_process(folder, "service", "all", settings)
     async with running([service]):
         url = settings.base_url

@@ -19,8 +19,8 @@ import uvloop
 
 from config.settings import Settings
 from lab.loopback.run import loopback_only
-from tracker.builtin.stores import StoresError, run_stores
 from tracker.loops import cancel_and_wait
+from tracker.stores.builtin.stores import StoresError, run_stores
 
 T = TypeVar("T")
 

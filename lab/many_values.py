@@ -4,12 +4,12 @@ from datetime import UTC, date, datetime, time
 from typing import Any, Final
 from uuid import UUID
 
-from tracker.db.connect import Database
 from tracker.ids import new_id
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES
-from tracker.reports.joint_counts import JointCounts, JointId, Kept
-from tracker.reports.rollup import Rollup
+from tracker.reports.joint_counts.store import JointCounts, JointId, Kept
+from tracker.reports.rollups.rollup import Rollup
+from tracker.stores.mongodb.drivers import Database
 
 VALUES: Final = 200_000
 """Values of a day, unless a run asks for more. Twelve requests a second make a million."""

@@ -20,7 +20,7 @@ import msgspec
 
 from config.settings import Settings
 from lab.harness import CannotMeasure, wait_until
-from tracker.builtin.child import Program, reason, spawn
+from tracker.stores.builtin.child import Program, reason, spawn
 
 ROOT: Final = Path(__file__).parent.parent
 START_SECONDS: Final = 60.0

@@ -9,7 +9,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ResponseError
 from redis.retry import Retry
 
-from tracker.db.redis_slots import SLOTS
+from tracker.stores.redis.hash_slots import SLOTS
 
 NODE_TIMEOUT_MS: Final = 1000
 """Milliseconds without an answer after which servers take another for dead."""

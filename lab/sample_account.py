@@ -24,17 +24,17 @@ from lab.sample_data import (
     TAGS,
     TARGET,
 )
-from tracker.access.accounts import Account
 from tracker.access.audit import Change, Target
-from tracker.access.members import Member
-from tracker.access.principal import Actor, ActorKind
+from tracker.access.principal import Actor, ActorKind, Author
 from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
+from tracker.accounts.members import Member
 from tracker.clicks.click import Click
 from tracker.clock import now
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.ids import new_click_id
-from tracker.ingest.slot import Slot
+from tracker.ingest.drain_number import DrainNumber
 from tracker.links.link import Link
 from tracker.links.store import NewLink
 from tracker.service.services import Services
@@ -58,7 +58,7 @@ class SampleAccount:
 
     async def make(self) -> None:
         """Store the whole account."""
-        self.account: Account = await self._services.accounts.create("Acme Outdoor")
+        self.account: Account = await self._services.accounts.accounts.create("Acme Outdoor")
         self.members: list[Member] = [await self._member(*one) for one in PEOPLE]
         links = await self._links()
         self.link = links[0]
@@ -70,14 +70,14 @@ class SampleAccount:
         await self._settings()
 
     async def _member(self, name: str, email: str, role: Role) -> Member:
-        person = await self._services.people.create(email, name, "no password")
-        member = await self._services.members.add(self.account.id, person.id, role)
+        person = await self._services.accounts.people.create(email, name, "no password")
+        member = await self._services.accounts.members.add(self.account.id, person.id, role)
         seen = self._ago(days=role == Role.VIEWER, minutes=12)
         await self._set("members", member.id, created_at=self._ago(days=60), last_seen_at=seen)
         return member
 
     async def _links(self) -> list[Link]:
-        tags = [await self._services.tags.create(self.account.id, name) for name in TAGS]
+        tags = [await self._services.links.tags.create(self.account.id, name) for name in TAGS]
         links = []
         for number, (name, slug, url, tag, _) in enumerate(reversed(LINKS)):
             new = NewLink(
@@ -90,14 +90,14 @@ class SampleAccount:
                 tags=[tags[tag].id],
                 active=slug != "pod11",
             )
-            link = await self._services.links.create(new)
+            link = await self._services.links.links.create(new)
             made = self._ago(days=DAYS + len(LINKS) - number)
             await self._set("links", link.id, created_at=made)
             links.append(link)
         return links[::-1]
 
     async def _event_configs(self) -> list[EventConfig]:
-        create = self._services.event_configs.create
+        create = self._services.conversions.event_configs.create
         return [
             await create(self.account.id, "Sign-up", PayoutType.CPL, Decimal("1.50")),
             await create(self.account.id, "Purchase", PayoutType.REV_SHARE, Decimal(8)),
@@ -105,7 +105,7 @@ class SampleAccount:
 
     async def _webhooks(self) -> UUID:
         template = {"id": "{event_id}", "click": "{click_id}", "amount": "{value}"}
-        create = self._services.webhooks.create
+        create = self._services.webhooks.webhooks.create
         made = [
             await create(self.account.id, name, TARGET, "POST", template)
             for name in ("Warehouse", "Partner network")
@@ -191,33 +191,32 @@ class SampleAccount:
         return events
 
     async def _apply(self, records: Sequence[Any]) -> None:
-        slot = Slot(self._services.redis, self._services.mongodb)
+        slot = DrainNumber(self._services.stores.redis, self._services.stores.mongodb)
         for start in range(0, len(records), BATCH):
-            await self._services.drain(slot).apply(records[start : start + BATCH])
+            await self._services.ingest.drain(slot).apply(records[start : start + BATCH])
 
     async def _settings(self) -> None:
         await self._deliveries()
-        keys = self._services.api_keys
+        keys = self._services.access.api_keys
         for name, scopes in (("shop server", ["links:*", "conversions:read"]), ("ci", None)):
             key, _ = await keys.create(self.account.id, name, scopes)
             await self._set("api_keys", key.id, last_used_at=self._ago(hours=2))
-        await self._services.domains.create(self.account.id, "go.acme.example")
+        await self._services.links.domains.create(self.account.id, "go.acme.example")
         for name in ("tags", "event_configs", "api_keys", "domains"):
             made = {"$set": {"created_at": self._ago(days=DAYS + 5)}}
-            await self._services.database[name].update_many({}, made)
+            await self._services.stores.mongodb[name].update_many({}, made)
         ada = Actor(kind=ActorKind.MEMBER, id=self.members[0].person_id, name=PEOPLE[0][0])
+        author = Author(self.account.id, ada, "198.51.100.0/24")
         target = Target(kind="short_link", id=self.link.id, name=self.link.internal_name)
         for action, changes in (
             ("short_link.created", {}),
             ("short_link.changed", {"tags": Change(before=None, after=TAGS[0])}),
         ):
-            await self._services.audit.record(
-                self.account.id, ada, action, target, changes, "198.51.100.0/24"
-            )
+            await self._services.access.audit.record(author, action, target, changes)
 
     async def _deliveries(self) -> None:
         """Finish the deliveries: nearly all were taken, one in nine failed."""
-        deliveries = self._services.database["deliveries"]
+        deliveries = self._services.stores.mongodb["deliveries"]
         rows = [row async for row in deliveries.find({}, ["created_at"]).sort("_id", 1)]
         for number, row in enumerate(rows):
             code = 503 if number % 9 == 0 else 200
@@ -235,7 +234,9 @@ class SampleAccount:
         return self._now - timedelta(**length)
 
     async def _set(self, collection: str, document_id: UUID, **fields: object) -> None:
-        await self._services.database[collection].update_one({"_id": document_id}, {"$set": fields})
+        await self._services.stores.mongodb[collection].update_one(
+            {"_id": document_id}, {"$set": fields}
+        )
 
 
 def _time(pair: tuple[bytes | None, int]) -> int:

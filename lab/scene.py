@@ -13,10 +13,10 @@ from msgspec import structs
 
 from config.settings import Settings
 from tracker.conversions.event_config import PayoutType
-from tracker.db import indexes
 from tracker.links.domain import Domain
 from tracker.links.store import NewLink
 from tracker.service.services import Services
+from tracker.stores.mongodb import indexes
 
 FAULT_LINKS: Final = 3
 """Links on the default domain; one more is on the custom domain."""
@@ -55,7 +55,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     base_url = settings.base_url or "http://localhost"
     services = Services(structs.replace(settings, base_url=base_url))
     try:
-        await indexes.ensure(services.database)
+        await indexes.ensure(services.stores.mongodb.database)
         yield services
     finally:
         await services.close()
@@ -63,8 +63,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
 
 async def add_account(services: Services, name: str) -> tuple[UUID, str]:
     """Create an account with an API key; return its id and the key."""
-    account = await services.accounts.create(name)
-    _, key = await services.api_keys.create(account.id, name)
+    account = await services.accounts.accounts.create(name)
+    _, key = await services.access.api_keys.create(account.id, name)
     return account.id, key
 
 
@@ -99,11 +99,13 @@ async def prepare_load(settings: Settings, links: int) -> Scene:
     """
     async with open_services(settings) as services:
         account_id, key = await add_account(services, "Load")
-        config = await services.event_configs.create(account_id, "Sale", PayoutType.CPA, Decimal(5))
+        config = await services.conversions.event_configs.create(
+            account_id, "Sale", PayoutType.CPA, Decimal(5)
+        )
         slugs = [f"load{links}-{number}" for number in range(links)]
         new = [new_link(account_id, slug, destination_of(slug)) for slug in slugs]
         for first in range(0, links, _LINKS_PER_INSERT):
-            await services.links.create_all(new[first : first + _LINKS_PER_INSERT])
+            await services.links.links.create_all(new[first : first + _LINKS_PER_INSERT])
         return Scene(account_id, key, [Place(slug) for slug in slugs], [config.pbk], {})
 
 
@@ -113,10 +115,10 @@ async def prepare_faults(settings: Settings, receiver_url: str) -> Scene:
         account_id, key = await add_account(services, "Chaos")
         places = await _add_links(services, account_id)
         configs = [
-            await services.event_configs.create(
+            await services.conversions.event_configs.create(
                 account_id, "Order", PayoutType.CPA, Decimal("7.5")
             ),
-            await services.event_configs.create(
+            await services.conversions.event_configs.create(
                 account_id, "Sale", PayoutType.REV_SHARE, Decimal(12)
             ),
         ]
@@ -129,13 +131,13 @@ async def prepare_faults(settings: Settings, receiver_url: str) -> Scene:
 
 async def _add_links(services: Services, account_id: UUID) -> list[Place]:
     destination_url = "https://shop.test/landing?c={country}"
-    domain = await services.domains.create(account_id, _DOMAIN)
+    domain = await services.links.domains.create(account_id, _DOMAIN)
     places = [Place(f"chaos{number}") for number in range(FAULT_LINKS)]
     for place in places:
-        await services.links.create(new_link(account_id, place.slug, destination_url))
-    await services.links.create(new_link(account_id, "chaos", destination_url, domain))
+        await services.links.links.create(new_link(account_id, place.slug, destination_url))
+    await services.links.links.create(new_link(account_id, "chaos", destination_url, domain))
     return [*places, Place("chaos", _DOMAIN)]
 
 
 async def _add_webhook(services: Services, account_id: UUID, url: str) -> UUID:
-    return (await services.webhooks.create(account_id, "Chaos", url, "POST", _TEMPLATE)).id
+    return (await services.webhooks.webhooks.create(account_id, "Chaos", url, "POST", _TEMPLATE)).id

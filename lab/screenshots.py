@@ -28,17 +28,17 @@ WIDTH, HEIGHT = 1280, 800
 
 
 class Picture(NamedTuple):
-    """A picture: its name, the path below /console, and the theme; with `is_whole`, to its end."""
+    """A picture: its name, the path below /console, the theme, and the size of the window."""
 
     name: str
     path: str
     theme: Literal["light", "dark"] = "light"
     width: int = WIDTH
-    is_whole: bool = False
+    height: int = HEIGHT
 
 
 PICTURES: Final = (
-    Picture("overview", "overview", is_whole=True),
+    Picture("overview", "overview", height=1520),
     Picture(
         "overview-dark", "overview?country=DE&measure=conversions&panels=map,utm_campaign", "dark"
     ),
@@ -98,7 +98,7 @@ async def _take_one(
 ) -> None:
     context = await browser.new_context(
         base_url=BASE_URL,
-        viewport={"width": picture.width, "height": HEIGHT},
+        viewport={"width": picture.width, "height": picture.height},
         color_scheme=picture.theme,
         locale="en-GB",
         timezone_id="UTC",
@@ -107,7 +107,7 @@ async def _take_one(
     agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
     client = Client(address="198.51.100.0/24", user_agent=agent, counted_as="198.51.100.7")
     owner = account.members[0]
-    session = await services.sessions.start(owner.person_id, owner.account_id, client)
+    session = await services.access.sessions.start(owner.person_id, owner.account_id, client)
     await context.add_cookies([{"name": "session", "value": session[1], "url": BASE_URL}])
     page = await context.new_page()
     path = picture.path.format(
@@ -120,7 +120,7 @@ async def _take_one(
     await page.wait_for_timeout(600)
     for image in await page.locator("img").all():
         await expect(image).to_have_js_property("complete", value=True)
-    await page.screenshot(path=FOLDER / f"{picture.name}.png", full_page=picture.is_whole)
+    await page.screenshot(path=FOLDER / f"{picture.name}.png")
     await context.close()
 
 

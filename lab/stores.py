@@ -18,11 +18,12 @@ from lab.harness import CannotMeasure, wait_until
 from lab.processes import ROOT, Process, ended_by_themselves, variables_of
 from lab.result import LoadAudit
 from lab.traffic import Mixed
-from tracker.db.connect import mongodb, redis_for_requests
-from tracker.db.keys import DRAIN_GROUP
 from tracker.journal.backlog import Backlog
 from tracker.journal.dead_letters import count_letters
 from tracker.journal.partitions import MAX_PARTITIONS
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.redis.clients import redis_for_requests
+from tracker.stores.redis.keys import DRAIN_GROUP
 from tracker.webhooks.delivery import Status
 
 _RECORDED: Final = ("clicks", "events", "rollups")
@@ -56,14 +57,13 @@ class Stores:
 
     def __init__(self, settings: Settings) -> None:
         self._redis = redis_for_requests(settings.redis_url)
-        self._mongodb = mongodb(settings.mongodb_uri)
-        self._database = self._mongodb[settings.mongodb_database]
+        self._mongodb = MongoDB(settings.mongodb_uri, settings.mongodb_database)
         self._backlog = Backlog(self._redis, MAX_PARTITIONS)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._redis.aclose()
-        self._mongodb.close()
+        await self._mongodb.close()
 
     async def empty(self) -> None:
         """Drop clicks, events and counters, and everything in Redis.
@@ -71,7 +71,7 @@ class Stores:
         Call it while no service runs: the service makes the indexes again when it starts.
         """
         for name in _RECORDED:
-            await self._database[name].drop()
+            await self._mongodb[name].drop()
         await self._redis.flushall()
 
     async def flush(self, appendfsync: str) -> None:
@@ -81,11 +81,11 @@ class Stores:
     async def stored(self, collection: Collection) -> int:
         """Return the exact number of documents."""
         with pymongo.timeout(_COUNT_SECONDS):
-            return await self._database[collection].count_documents({})
+            return await self._mongodb[collection].count_documents({})
 
     async def stored_about(self, collection: Collection) -> int:
         """Return the number of documents without counting; exact unless MongoDB crashed."""
-        return await self._database[collection].estimated_document_count()
+        return await self._mongodb[collection].estimated_document_count()
 
     async def journal_bytes(self) -> int:
         """Return the bytes of Redis that the streams of the journal take."""
@@ -96,10 +96,10 @@ class Stores:
 
     async def bytes_of_clicks(self, since: datetime) -> Bytes:
         """Return what the clicks that are stored, all `since` then, take for each of them."""
-        await self._mongodb.admin.command("fsync")  # so that sizes are those on the disk
+        await self._mongodb.client.admin.command("fsync")  # so that sizes are those on the disk
         clicks, rollups = [await self._sizes(name) for name in ("clicks", "rollups")]
         number = max(1, clicks["count"])
-        oplog = self._mongodb["local"]["oplog.rs"].aggregate(
+        oplog = self._mongodb.client["local"]["oplog.rs"].aggregate(
             [
                 {"$match": {"wall": {"$gte": since}, "o.applyOps": {"$exists": True}}},
                 {"$group": {"_id": None, "bytes": {"$sum": {"$bsonSize": "$$ROOT"}}}},
@@ -115,7 +115,7 @@ class Stores:
         )
 
     async def _sizes(self, name: str) -> dict[str, Any]:
-        return await self._database.command("collStats", name)
+        return await self._mongodb.database.command("collStats", name)
 
     async def _bytes_of_visitors(self) -> float:
         """Return the bytes of Redis that a visitor takes."""
@@ -127,12 +127,12 @@ class Stores:
 
     async def are_deliveries_sent(self) -> bool:
         """Return whether no delivery is still to be sent."""
-        return await self._database["deliveries"].find_one({"status": Status.DUE}, ["_id"]) is None
+        return await self._mongodb["deliveries"].find_one({"status": Status.DUE}, ["_id"]) is None
 
     async def documents(self, collection: str) -> AsyncIterator[dict[str, Any]]:
         """Yield every document of a collection."""
         with pymongo.timeout(_COUNT_SECONDS):
-            async for document in self._database[collection].find():
+            async for document in self._mongodb[collection].find():
                 yield document
 
     async def lost(self, traffic: Mixed) -> int:
@@ -149,7 +149,7 @@ class Stores:
     async def pids(self) -> dict[str, int]:
         """Return the process ids of the stores themselves, which run on this machine."""
         redis: Any = await self._redis.info("server")
-        mongod = await self._mongodb.admin.command("serverStatus")
+        mongod = await self._mongodb.client.admin.command("serverStatus")
         return {"redis": int(redis["process_id"]), "mongod": int(mongod["pid"])}
 
     async def journal_entries(self) -> int:
@@ -183,7 +183,7 @@ class Stores:
     async def _count_missing(self, collection: Collection, ids: Sequence[UUID | int]) -> int:
         """Return how many of these different ids are not stored."""
         with pymongo.timeout(_COUNT_SECONDS):
-            found = await self._database[collection].count_documents({"_id": {"$in": list(ids)}})
+            found = await self._mongodb[collection].count_documents({"_id": {"$in": list(ids)}})
         return len(ids) - found
 
 

@@ -7,10 +7,10 @@ from typing import Final
 import msgspec
 
 from scripts.command import Command, Row, add_account, label
-from tracker.access.accounts import Account
 from tracker.access.audit import Change, Target, differences
-from tracker.access.principal import OPERATOR
-from tracker.access.time_zones import ZoneChange, checked_zone
+from tracker.access.principal import Author
+from tracker.accounts.accounts import Account
+from tracker.accounts.time_zones import ZoneChange, checked_zone
 from tracker.clock import iso
 from tracker.conversions.rules import checked_max_per_click, checked_max_value
 from tracker.errors import BadRequest, NotFound
@@ -69,33 +69,34 @@ _RULES: Final = {
 
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    return [_row(await services.accounts.create(parsed.name))]
+    return [_row(await services.accounts.accounts.create(parsed.name))]
 
 
 async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    return [_row(account) for account in await services.accounts.list()]
+    return [_row(account) for account in await services.accounts.accounts.list()]
 
 
 async def _set(services: Services, parsed: argparse.Namespace) -> list[Row]:
     account, changes = await _account(services, parsed), dict[str, Change]()
     fields = {name: value for name in _RULES if (value := getattr(parsed, name)) is not _KEEP}
     if fields:
-        before = await services.account_rules.find(account.id)
-        after = await services.account_rules.change(account.id, fields)
+        before = await services.conversions.account_rules.find(account.id)
+        after = await services.conversions.account_rules.change(account.id, fields)
         changes |= differences(before, after)
     if parsed.time_zone is not None:
-        zone, _ = await services.time_zones.request(account.id, parsed.time_zone)
+        zone, _ = await services.accounts.time_zones.request(account.id, parsed.time_zone)
         if zone != parsed.time_zone:
             changes["time_zone"] = Change(before=zone, after=parsed.time_zone)
     if changes:
         target = Target(kind="account", id=account.id, name=account.name)
-        await services.audit.record(account.id, OPERATOR, "account.changed", target, changes)
+        author = Author.operator(account.id)
+        await services.access.audit.record(author, "account.changed", target, changes)
     return await _show(services, parsed)
 
 
 async def _account(services: Services, parsed: argparse.Namespace) -> Account:
     """Return the account that the option names. Raises NotFound if there is none."""
-    account = await services.accounts.find(parsed.account)
+    account = await services.accounts.accounts.find(parsed.account)
     if account is None:
         raise NotFound(f"account {parsed.account}: not found")
     return account
@@ -103,8 +104,8 @@ async def _account(services: Services, parsed: argparse.Namespace) -> Account:
 
 async def _show(services: Services, parsed: argparse.Namespace) -> list[Row]:
     account = await _account(services, parsed)
-    rules = await services.account_rules.find(parsed.account)
-    zone = await services.time_zones.find(parsed.account)
+    rules = await services.conversions.account_rules.find(parsed.account)
+    zone = await services.accounts.time_zones.find(parsed.account)
     zones = {"time_zone": zone.zone}
     if zone.change is not None:
         zones["time_zone_change"] = _progress(zone.change)

@@ -8,16 +8,16 @@ from datetime import timedelta
 from scripts.command import Command, Row, add_account, label, require_account, uuid
 from tracker.access.api_keys import ApiKey
 from tracker.access.audit import Target
-from tracker.access.principal import EVERY_SCOPE, OPERATOR
+from tracker.access.principal import EVERY_SCOPE, Author
 from tracker.clock import iso, now
-from tracker.db.transaction import Session
 from tracker.service.services import Services
+from tracker.stores.mongodb.transaction import Session
 
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
     await require_account(services, parsed.account)
     expires_at = now() + timedelta(days=parsed.expires_days) if parsed.expires_days else None
-    key, secret = await services.api_keys.create(
+    key, secret = await services.access.api_keys.create(
         parsed.account, parsed.name, parsed.scopes, expires_at
     )
     await _record(services, key, "api_key.created")
@@ -26,7 +26,7 @@ async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
     await require_account(services, parsed.account)
-    return [_row(key) for key in await services.api_keys.list(parsed.account)]
+    return [_row(key) for key in await services.access.api_keys.list(parsed.account)]
 
 
 async def _revoke(services: Services, parsed: argparse.Namespace) -> list[Row]:
@@ -34,7 +34,7 @@ async def _revoke(services: Services, parsed: argparse.Namespace) -> list[Row]:
         for key in ended:
             await _record(services, key, "api_key.revoked", session)
 
-    key, ended = await services.api_keys.revoke(
+    key, ended = await services.access.api_keys.revoke(
         parsed.id, approve, with_descendants=parsed.descendants
     )
     return [_row(key), *(_row(one) for one in ended if one.id != key.id)]
@@ -44,7 +44,8 @@ async def _record(
     services: Services, key: ApiKey, action: str, session: Session | None = None
 ) -> None:
     target = Target(kind="api_key", id=key.id, name=key.name)
-    await services.audit.record(key.account_id, OPERATOR, action, target, session=session)
+    author = Author.operator(key.account_id)
+    await services.access.audit.record(author, action, target, session=session)
 
 
 def _row(key: ApiKey) -> Row:

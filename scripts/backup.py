@@ -34,10 +34,10 @@ async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
         parts.append(writer.part)
         line.show("2 of 4: Redis")
         with PartWriter(folder, stores.REDIS) as writer:
-            await stores.copy_redis(services.redis, writer)
+            await stores.copy_redis(services.stores.redis, writer)
         parts.append(writer.part)
         line.show("3 of 4: MongoDB")
-        async for copied in stores.copy_mongodb(services.database, folder):
+        async for copied in stores.copy_mongodb(services.stores.mongodb.database, folder):
             line.show(f"3 of 4: MongoDB, {copied.part.name}: {copied.documents:,} documents")
             parts.append(copied.part)
         line.show("4 of 4: the check")
@@ -64,17 +64,17 @@ async def _restore(services: Services, parsed: argparse.Namespace) -> list[Row]:
     line = Line()
     try:
         stores.check_spool_is_empty(spool)
-        await stores.check_empty(services.redis, services.database)
+        await stores.check_empty(services.stores.redis, services.stores.mongodb.database)
         rows = await _check(services, parsed)
         for part in read_list(folder).parts:
             line.show(f"{part.name}: {part.documents:,} documents")
             if part.name == stores.SPOOL:
                 stores.restore_spool(folder, part.name, spool)
             elif part.name == stores.REDIS:
-                await stores.restore_redis(services.redis, folder, part.name)
+                await stores.restore_redis(services.stores.redis, folder, part.name)
             else:
-                await stores.restore_collection(services.database, part.name, folder)
-        await stores.skip_event_ids(services.database)
+                await stores.restore_collection(services.stores.mongodb.database, part.name, folder)
+        await stores.skip_event_ids(services.stores.mongodb.database)
         line.show("indexes")
         await services.prepare()
     except OSError as error:

@@ -12,11 +12,11 @@ from redis.asyncio import Redis
 
 from scripts.backup_files import PartWriter, documents, raw_documents
 from tracker.conversions.event_ids import GAP_IDS
-from tracker.db import keys
-from tracker.db.connect import Database
-from tracker.db.redis_cluster import is_cluster
 from tracker.errors import TrackerError
 from tracker.journal.partitions import MAX_PARTITIONS
+from tracker.stores.mongodb.drivers import Database
+from tracker.stores.redis import keys
+from tracker.stores.redis.cluster import is_cluster
 
 SPOOL: Final = "spool"
 REDIS: Final = "redis"

@@ -17,13 +17,13 @@ import orjson
 
 from config import logging
 from config.settings import Settings, SettingsError, read
-from tracker.builtin.stores import StoresError, attach_stores
 from tracker.clock import day_of, start_of
-from tracker.db.check import mongodb_diagnosed, redis_diagnosed
-from tracker.db.connect import StoreUnavailable, UnusableStore
 from tracker.errors import TrackerError
 from tracker.ids import parse_id
 from tracker.service.services import Services
+from tracker.stores.builtin.stores import StoresError, attach_stores
+from tracker.stores.errors import StoreUnavailable, UnusableStore
+from tracker.stores.startup.checks import mongodb_diagnosed, redis_diagnosed
 
 _MAX_NAME_CHARACTERS = 255
 # Control characters, and bytes from the shell that are not text.
@@ -173,14 +173,14 @@ def add_account(parser: argparse.ArgumentParser) -> None:
 
 async def require_account(services: Services, account: UUID) -> None:
     """Check that an account exists. Raises TrackerError if it does not."""
-    if await services.accounts.find(account) is None:
+    if await services.accounts.accounts.find(account) is None:
         raise TrackerError(f"account {account}: not found")
 
 
 async def _act(settings: Settings, parsed: argparse.Namespace) -> Sequence[Row]:
     services = Services(settings)
     try:
-        async with redis_diagnosed(settings.redis_url), mongodb_diagnosed(settings.mongodb_uri):
+        async with redis_diagnosed(), mongodb_diagnosed():
             rows: Sequence[Row] = await parsed.run(services, parsed)
         return rows
     finally:

@@ -25,7 +25,7 @@ _EXAMPLES = (
 
 async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
     statuses = (Status(parsed.status),) if parsed.status else tuple(Status)
-    search = DeliverySearch(services.database, services.deliveries)
+    search = DeliverySearch(services.stores.mongodb, services.webhooks.deliveries)
     shown, total = await search.find(_filter(parsed, statuses), parsed.limit)
     if len(shown) < total:
         print(f"{total:,} in total; the newest {len(shown)} are shown", file=sys.stderr)
@@ -40,7 +40,7 @@ async def _retry(services: Services, parsed: argparse.Namespace) -> list[Row]:
     narrowed = parsed.ids or parsed.account or parsed.webhook or parsed.since
     if not narrowed and not parsed.all:
         raise TrackerError("name ids, --account, --webhook or --since, or pass --all")
-    search = DeliverySearch(services.database, services.deliveries)
+    search = DeliverySearch(services.stores.mongodb, services.webhooks.deliveries)
     if missing := await search.missing(parsed.ids):
         raise TrackerError(f"not found: {', '.join(map(str, missing))}")
     by_default = tuple(Status) if parsed.ids else RETRIED

@@ -5,8 +5,9 @@ from decimal import Decimal, InvalidOperation
 
 from scripts.command import Command, Row, add_account, label, require_account
 from tracker.access.audit import Target
-from tracker.access.principal import OPERATOR
+from tracker.access.principal import Author
 from tracker.clock import iso
+from tracker.conversions.aliases import AliasedParameter, check_aliases
 from tracker.conversions.event_config import EventConfig, PayoutType, checked_payout
 from tracker.errors import BadRequest
 from tracker.service.services import Services
@@ -17,17 +18,20 @@ _TYPES = ", ".join(PayoutType)
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
     await require_account(services, parsed.account)
-    config = await services.event_configs.create(
-        parsed.account, parsed.name, parsed.payout_type, parsed.payout
+    config = await services.conversions.event_configs.create(
+        parsed.account, parsed.name, parsed.payout_type, parsed.payout, parsed.parameter_aliases
     )
     target = Target(kind="event_config", id=config.id, name=config.name)
-    await services.audit.record(config.account_id, OPERATOR, "event_config.created", target)
+    author = Author.operator(config.account_id)
+    await services.access.audit.record(author, "event_config.created", target)
     return [_row(config)]
 
 
 async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
     await require_account(services, parsed.account)
-    return [_row(config) for config in await services.event_configs.list(parsed.account)]
+    return [
+        _row(config) for config in await services.conversions.event_configs.list(parsed.account)
+    ]
 
 
 def _row(config: EventConfig) -> Row:
@@ -39,6 +43,7 @@ def _row(config: EventConfig) -> Row:
         "payout_type": config.payout_type,
         "payout": config.payout,
         "active": config.active,
+        "parameter_aliases": ",".join(f"{a}={b}" for a, b in config.parameter_aliases.items()),
         "created_at": iso(config.created_at),
     }
 
@@ -57,6 +62,22 @@ def _payout(text: str) -> Decimal:
         raise argparse.ArgumentTypeError("must be a number") from None
     except BadRequest as error:
         raise argparse.ArgumentTypeError(error.message.removeprefix("payout: ")) from None
+
+
+def _aliases(text: str) -> dict[str, AliasedParameter]:
+    pairs = [one.split("=", 1) for one in text.split(",")]
+    try:
+        aliases = {name: AliasedParameter(parameter) for name, parameter in pairs}
+        check_aliases(aliases)
+    except BadRequest as error:
+        raise argparse.ArgumentTypeError(error.message.partition(": ")[2]) from None
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be such as cid=click_id; parameters are {', '.join(AliasedParameter)}"
+        ) from None
+    if len(aliases) < len(pairs):
+        raise argparse.ArgumentTypeError("a name is given twice")
+    return aliases
 
 
 def main() -> None:
@@ -79,6 +100,12 @@ def main() -> None:
     )
     create.add_argument(
         "--payout", type=_payout, default=Decimal(0), help="percentage or amount [0]"
+    )
+    create.add_argument(
+        "--parameter-aliases",
+        type=_aliases,
+        metavar="NAME=PARAMETER,...",
+        help="names that senders use for click_id, value or transaction_id",
     )
     add_account(command.action("list", "list an account's configurations, newest first", _list))
     command.main()

@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Sequence
 
 from scripts.command import Command, Row
-from tracker.db.indexes import INDEXES
 from tracker.service.services import Services
+from tracker.stores.mongodb.indexes import INDEXES
 
 
 async def _ensure(services: Services, _: argparse.Namespace) -> Sequence[Row]:

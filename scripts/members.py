@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from scripts.command import Command, Row, add_account, require_account
 from tracker.access.invitations import Invitation, join_url
-from tracker.access.members import Member
-from tracker.access.membership import Author
-from tracker.access.people import Person
+from tracker.access.principal import Author
 from tracker.access.roles import Role
+from tracker.accounts.members import Member
+from tracker.accounts.people import Person
 from tracker.clock import iso
 from tracker.errors import BadRequest, NotFound
 from tracker.service.services import Services
@@ -21,37 +21,39 @@ async def _invite(services: Services, parsed: argparse.Namespace) -> list[Row]:
     await require_account(services, parsed.account)
     [(role, email)] = [(role, given) for role in Role if (given := getattr(parsed, role))]
     author = Author.operator(parsed.account)
-    invitation, token = await services.membership.invite(author, email, role)
+    invitation, token = await services.accounts.membership.invite(author, email, role)
     _tell_guess(services)
     return [_link(services, invitation, token)]
 
 
 async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
     await require_account(services, parsed.account)
-    members = await services.members.list(parsed.account)
-    people = await services.people.find_all([member.person_id for member in members])
+    members = await services.accounts.members.list(parsed.account)
+    people = await services.accounts.people.find_all([member.person_id for member in members])
     return [_row(member, people[member.person_id]) for member in members]
 
 
 async def _remove(services: Services, parsed: argparse.Namespace) -> list[Row]:
     await require_account(services, parsed.account)
     person = await _person(services, parsed.email)
-    member = await services.members.find_person(parsed.account, person.id)
+    member = await services.accounts.members.find_person(parsed.account, person.id)
     if member is None:
         raise NotFound(f"{parsed.email}: is not a member of the account")
-    await services.membership.remove(Author.operator(parsed.account), member.id)
+    await services.accounts.membership.remove(Author.operator(parsed.account), member.id)
     return [_row(member, person)]
 
 
 async def _reset(services: Services, parsed: argparse.Namespace) -> list[Row]:
     person = await _person(services, parsed.email)
-    made = await services.membership.reset_password_as_operator(person, parsed.without_totp)
+    made = await services.accounts.membership.reset_password_as_operator(
+        person, parsed.without_totp
+    )
     _tell_guess(services)
     return [_link(services, *made)]
 
 
 async def _person(services: Services, email: str) -> Person:
-    person = await services.people.find_by_email(email)
+    person = await services.accounts.people.find_by_email(email)
     if person is None:
         raise NotFound(f"{email}: nobody has this e-mail address")
     return person

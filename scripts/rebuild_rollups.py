@@ -1,42 +1,37 @@
-"""Recount rollups from stored clicks and events, and correct them and the sources of both."""
+"""Recount rollups from stored clicks and events, and correct them."""
 
 import argparse
 from collections import Counter
-from datetime import date
 from typing import Final
 from uuid import UUID
 
 from scripts.command import Command, Row, add_days, require_account, uuid
 from scripts.progress import Progress
 from tracker.calendar import Calendar
-from tracker.db import indexes
-from tracker.db.retention import first_kept
 from tracker.errors import TrackerError
-from tracker.reports.joint_check import JointCheck
-from tracker.reports.recount import Recount, first_whole_day
-from tracker.reports.source_backfill import Range, SourceBackfill
+from tracker.reports.repair.joint_check import JointCheck
+from tracker.reports.repair.recount import Recount, first_whole_day
 from tracker.service.services import Services
+from tracker.stores.mongodb import indexes
+from tracker.stores.mongodb.retention import first_kept
 
 _LAST_DAY: Final = "9999-12-31"
 
 
 async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
     await _check(services, parsed)
-    await indexes.ensure(services.database)
+    await indexes.ensure(services.stores.mongodb.database)
     if parsed.account is not None:
         await require_account(services, parsed.account)
-    recount = Recount(services.database, services.reader)
+    recount = Recount(services.stores.mongodb)
     accounts = [parsed.account] if parsed.account else await recount.accounts()
     work = [one for account in accounts for one in await _days(services, recount, account, parsed)]
-    backfill = SourceBackfill(services.database)
-    derived: Counter[UUID] = Counter()
     corrected: Counter[UUID] = Counter()
     with Progress("days of accounts", len(work)) as progress:
         for account, one, calendar in work:
-            derived[account] += await backfill.run(_range(account, one, calendar))
             corrected[account] += await recount.correct(account, one, calendar)
-            async with services.reader.at_one_snapshot() as snapshot:
-                check = JointCheck(services.database, account, calendar)
+            async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
+                check = JointCheck(services.stores.mongodb.database, account, calendar)
                 corrected[account] += await check.remove_wrong(one, snapshot)
             progress.advance()
     days = Counter(account for account, _ in {(account, one) for account, one, _ in work})
@@ -45,22 +40,19 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
             "account_id": str(account),
             "days": days[account],
             "figures_corrected": corrected[account],
-            "sources_derived": derived[account],
         }
         for account in corrected
     ]
-
-
-def _range(account: UUID, day_of_account: str, calendar: Calendar) -> Range:
-    one = date.fromisoformat(day_of_account)
-    return Range(account, calendar.start_of(one), calendar.end_of(one))
 
 
 async def _days(
     services: Services, recount: Recount, account: UUID, parsed: argparse.Namespace
 ) -> list[tuple[UUID, str, Calendar]]:
     """Return the days of an account in its calendar, and those done in that which it changes to."""
-    kept, zone = await first_kept(services.database), await services.time_zones.find(account)
+    kept, zone = (
+        await first_kept(services.stores.mongodb.database),
+        await services.accounts.time_zones.find(account),
+    )
     work = []
     for calendar in zone.calendars:
         is_new = calendar is not zone.calendar
@@ -73,7 +65,7 @@ async def _days(
 
 async def _check(services: Services, parsed: argparse.Namespace) -> None:
     """Check the chosen days. Raises TrackerError if clicks of these may be deleted."""
-    kept = await first_kept(services.database)
+    kept = await first_kept(services.stores.mongodb.database)
     if parsed.first < kept:
         raise TrackerError(
             f"--from: clicks before {kept} may be deleted already (CLICK_RETENTION_DAYS) and "
@@ -87,8 +79,7 @@ def main() -> None:
         "rebuild_rollups",
         "Recount the rollups of these days from the stored clicks and events, while the service "
         "runs. Missing indexes are made first. Wrong figures are corrected, one day at a time; "
-        "right ones stay. Clicks that an earlier release has stored, and their conversions, get "
-        "their referrer's host and utm parameters.",
+        "right ones stay.",
         "python -m scripts.rebuild_rollups --from 2026-01-01 --to 2026-01-31",
     )
     parser = command.always(_rebuild)

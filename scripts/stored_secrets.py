@@ -1,6 +1,6 @@
 """Count the secrets in MongoDB by how they are stored, and encrypt or decrypt them.
 
-They are the signing secrets of webhooks, and the secrets of people's second factors.
+They are signing secrets and own headers of webhooks, and the secrets of people's second factors.
 """
 
 import argparse
@@ -9,10 +9,10 @@ from collections.abc import Callable
 from uuid import UUID
 
 from scripts.command import Command, Row
-from tracker.db.reseal import SealedFields, count_secrets, rewrite_secrets
-from tracker.db.secret_box import SecretBox
 from tracker.errors import TrackerError
 from tracker.service.services import Services
+from tracker.stores.mongodb.reseal import SealedFields, count_secrets, rewrite_secrets
+from tracker.stores.secret_box import SecretBox
 
 _EXAMPLES = (
     "python -m scripts.stored_secrets status",
@@ -22,13 +22,13 @@ _EXAMPLES = (
 
 
 def _sealed(services: Services) -> tuple[SealedFields, ...]:
-    return (services.webhooks.sealed_fields, services.second_factor.sealed_fields)
+    return (services.webhooks.webhooks.sealed_fields, services.accounts.second_factor.sealed_fields)
 
 
 async def _status(services: Services, parsed: argparse.Namespace) -> list[Row]:
     found = Counter[str]()
     for one in _sealed(services):
-        found += await count_secrets(services.database, one)
+        found += await count_secrets(services.stores.mongodb.database, one)
     return [{name: found[name] for name in ("plain", "key", "older_key", "unreadable")}]
 
 
@@ -47,7 +47,7 @@ async def _rewrite(
 ) -> Row:
     found = Counter[str]()
     for one in _sealed(services):
-        found += await rewrite_secrets(services.database, one, conversion(one.box))
+        found += await rewrite_secrets(services.stores.mongodb.database, one, conversion(one.box))
     return {name: found[name] for name in ("rewritten", "changed", "unreadable")}
 
 
@@ -55,7 +55,7 @@ def main() -> None:
     """Run the command."""
     command = Command(
         "stored_secrets",
-        "Count the signing secrets of webhooks and the secrets of second factors by how they are "
+        "Count the secrets of webhooks (signing, headers) and of second factors by how they are "
         "stored: plain, with the first key of SECRET_KEY, with an older key, or unreadable with "
         "the keys that are set. Encrypt them with the first key, or store them plain again. "
         "The service can read every form meanwhile.",

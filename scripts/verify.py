@@ -11,26 +11,27 @@ from redis.exceptions import RedisError
 
 from scripts.command import Command, Row, add_days, require_account, uuid
 from scripts.progress import Progress
-from tracker.access.time_zones import AccountZone, zone_of
-from tracker.db.retention import first_kept
+from tracker.accounts.time_zones import AccountZone, zone_of
+from tracker.clock import now
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.backlog import Backlog
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.spool_folder import SpoolFolder
-from tracker.reports.day_count import DayCount, DayCounts
-from tracker.reports.joint_check import JointCheck
-from tracker.reports.money import differ, sum_in_billionths
+from tracker.reports.joint_counts.scope import Moment
 from tracker.reports.query import Measures, Query
-from tracker.reports.recount import Recount, first_whole_day
-from tracker.reports.rollup import RollupId, Sums, of_zone
-from tracker.reports.scope import Moment
+from tracker.reports.repair.day_count import DayCount, DayCounts
+from tracker.reports.repair.joint_check import JointCheck
+from tracker.reports.repair.recount import Recount, first_whole_day
+from tracker.reports.rollups.layout import RollupId, Sums, of_zone
+from tracker.reports.rollups.money import differ, sum_in_billionths
 from tracker.service.services import Services
+from tracker.stores.mongodb.retention import first_kept
 
 _SHOWN_DIFFERENCES = 20
 
 
 async def _verify(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    recount = Recount(services.database, services.reader)
+    recount = Recount(services.stores.mongodb)
     if parsed.account is not None:
         await require_account(services, parsed.account)
     accounts = [parsed.account] if parsed.account else await recount.accounts()
@@ -42,8 +43,8 @@ async def _tell_unseen(services: Services, parsed: argparse.Namespace) -> None:
     """Print what cannot be compared: records that are not stored yet, and deleted clicks."""
     unseen = []
     try:
-        waiting = (await Backlog(services.redis_waiting).measure()).entries
-        letters = await DeadLetters(services.redis_waiting, ENTRY_DECODER).count()
+        waiting = (await Backlog(services.stores.redis_waiting).measure()).entries
+        letters = await DeadLetters(services.stores.redis_waiting, ENTRY_DECODER).count()
     except RedisError:
         unseen.append("the journal: Redis does not answer")
     else:
@@ -58,7 +59,7 @@ async def _tell_unseen(services: Services, parsed: argparse.Namespace) -> None:
         unseen.append(f"the spool of this DATA_DIR: {error.strerror}")
     if spool.bytes_waiting:
         unseen.append(f"bytes of the spool of this DATA_DIR: {spool.bytes_waiting:,}")
-    kept = await first_kept(services.database)
+    kept = await first_kept(services.stores.mongodb.database)
     if parsed.first < kept:
         unseen.append(f"days before {kept}, whose clicks may be deleted (CLICK_RETENTION_DAYS)")
     for one in unseen:
@@ -69,7 +70,7 @@ async def _verify_account(
     services: Services, recount: Recount, account: UUID, parsed: argparse.Namespace
 ) -> Row:
     while True:
-        zone = await services.time_zones.find(account)
+        zone = await services.accounts.time_zones.find(account)
         days = await _days(services, recount, account, zone, parsed)
         sums: Counter[str] = Counter()
         with Progress(f"account {account}, days", len(days)) as progress:
@@ -90,7 +91,7 @@ async def _days(
     zone: AccountZone,
     parsed: argparse.Namespace,
 ) -> list[str]:
-    kept = first_whole_day(zone.calendar, await first_kept(services.database))
+    kept = first_whole_day(zone.calendar, await first_kept(services.stores.mongodb.database))
     return await recount.days(account, max(parsed.first, kept), parsed.last, zone.calendar)
 
 
@@ -101,17 +102,19 @@ async def _verify_day(
 
     While it does, the rollups of the new zone are compared too, of the days that are done.
     """
-    async with services.reader.at_one_snapshot() as snapshot:
+    async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
         found, days = await zone_of(snapshot, account), DayCounts(snapshot)
         if (found.zone, found.earlier) != (zone.zone, zone.earlier):
             return None
         counted = await days.recounted(account, one, zone.calendar)
-        reported_day = await services.reports.run(
-            _query(account, one), Moment(snapshot, zone.calendar)
+        reported_day = await services.reports.reports.run(
+            _query(account, one), Moment(snapshot, zone.calendar, now())
         )
         figures = _figures(counted, reported_day.totals)
         _explain(counted)
-        wrong = await JointCheck(services.database, account, zone.calendar).wrong(one, snapshot)
+        wrong = await JointCheck(services.stores.mongodb.database, account, zone.calendar).wrong(
+            one, snapshot
+        )
         figures["differences"] += len(wrong)
         for counts in wrong:
             print(

@@ -20,16 +20,17 @@ from tornado.platform.asyncio import AsyncIOLoop
 from config import logging
 from config.settings import Settings
 from tests.clock import Clock
-from tests.db.lowest_redis import LOWEST, first_on_path, lowest_redis
-from tests.db.own_cluster import forget_everything, own_cluster
-from tests.db.own_mongodb import standalone_mongodb
 from tests.dns import dns_server
 from tests.dns.dns_server import DnsServer
-from tracker.builtin.stores import run_stores
-from tracker.db import connect, indexes
+from tests.stores.mongodb.own_mongodb import standalone_mongodb
+from tests.stores.redis.lowest_redis import LOWEST, first_on_path, lowest_redis
+from tests.stores.redis.own_cluster import forget_everything, own_cluster
 from tracker.service.services import Services
+from tracker.stores.builtin.stores import run_stores
+from tracker.stores.mongodb import drivers, indexes
+from tracker.webhooks.sending.client import Client
 
-pytest_plugins = ("tests.loopback_only",)
+pytest_plugins = ("tests.loopback_only", "tests.web.fixtures")
 
 # No test depends on the speed of the machine. The first to draw texts also builds tables.
 of_hypothesis.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -173,7 +174,7 @@ def indexed(stores: Settings, io_loop: AsyncIOLoop) -> None:
     """Make every index of the database."""
 
     async def ensure() -> None:
-        with contextlib.closing(connect.mongodb(stores.mongodb_uri)) as client:
+        with contextlib.closing(drivers.mongodb(stores.mongodb_uri)) as client:
             await indexes.ensure(client[stores.mongodb_database])
 
     io_loop.run_sync(ensure)
@@ -196,10 +197,12 @@ def services(settings: Settings, indexed: None, io_loop: AsyncIOLoop) -> Iterato
 @pytest.fixture
 def private_allowed(services: Services) -> Iterator[None]:
     """Allow webhooks to private networks during the test."""
-    before = services.settings
-    services.settings = msgspec.structs.replace(before, webhook_allow_private=True)
+    before = services.webhooks
+    client = Client(True, services.settings.dns_address, services.links.served_hosts)
+    services.webhooks = before._replace(allows_private=True, client=client)
     yield
-    services.settings = before
+    client.close()
+    services.webhooks = before
 
 
 async def _close(services: Services) -> None:

@@ -3,23 +3,24 @@
 `make_…` returns a value and stores nothing. `create_…` stores one, and returns it as it is stored.
 """
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from tracker.access.members import Member
-from tracker.access.people import Person
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
+from tracker.accounts.members import Member
+from tracker.accounts.people import Person
 from tracker.clicks.click import Click
 from tracker.clicks.redirect import ClientHeaders, Visit
 from tracker.clock import moment
+from tracker.conversions.aliases import AliasedParameter
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import Conversion
-from tracker.db.transaction import Session, run_in_transaction
 from tracker.ids import new_click_id, new_id
 from tracker.links.domain import Domain
 from tracker.links.link import Link
@@ -27,8 +28,9 @@ from tracker.links.store import NewLink
 from tracker.service.services import Services
 from tracker.sharing.shares import Share
 from tracker.sharing.views import View
+from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.webhooks.payloads.template import DEFAULT
 from tracker.webhooks.store import Webhook
-from tracker.webhooks.template import DEFAULT
 
 Document = dict[str, Any]
 
@@ -65,7 +67,8 @@ def make_click(
 def make_event(number: int, click_id: bytes | None = None, **fields: Any) -> Event:
     """Return the journal's record of event `number`, of `click_id` and no event configuration."""
     given: dict[str, Any] = dict.fromkeys(Event.__struct_fields__)
-    given |= {"id": number, "at": AT_MS + number % 1000, "click_id": click_id, "checked": False}
+    given |= {"id": number, "at": AT_MS + number % 1000, "click_id": click_id}
+    given |= {"checked": False, "test": False}
     return Event(**(given | fields))
 
 
@@ -137,7 +140,7 @@ async def create_link(
 ) -> Link:
     """Store a link: on the default domain, unless `fields` have a `domain`."""
     fields |= {"slug": slug, "destination_url": destination_url}
-    return await services.links.create(make_new_link(account_id, **fields))
+    return await services.links.links.create(make_new_link(account_id, **fields))
 
 
 async def create_event_config(
@@ -146,17 +149,22 @@ async def create_event_config(
     payout_type: PayoutType = PayoutType.CPA,
     payout: str = "2.50",
     name: str = "Purchase",
+    parameter_aliases: Mapping[str, str] | None = None,
 ) -> EventConfig:
     """Store an event configuration."""
     account_id = account_id or new_id()
-    return await services.event_configs.create(account_id, name, payout_type, Decimal(payout))
+    aliases = {one: AliasedParameter(other) for one, other in (parameter_aliases or {}).items()}
+    of = (account_id, name, payout_type, Decimal(payout), aliases)
+    return await services.conversions.event_configs.create(*of)
 
 
 async def create_webhook(services: Services, account_id: UUID, target_url: str = TARGET) -> Webhook:
     """Store an active webhook that is older than every event of the tests."""
-    made = await services.webhooks.create(account_id, "A webhook", target_url, "POST", DEFAULT)
+    made = await services.webhooks.webhooks.create(
+        account_id, "A webhook", target_url, "POST", DEFAULT
+    )
     long_ago = {"$set": {"created_at": moment(AT_MS - 1)}}
-    await services.database["webhooks"].update_one({"_id": made.id}, long_ago)
+    await services.stores.mongodb["webhooks"].update_one({"_id": made.id}, long_ago)
     return made
 
 
@@ -171,23 +179,23 @@ async def create_share(
 
     async def work(session: Session) -> tuple[Share, str]:
         of = (account_id, name, report, show_link_names, None, None, OPERATOR)
-        return await services.shares.create(*of, session)
+        return await services.sharing.shares.create(*of, session)
 
-    return await run_in_transaction(services.database, work)
+    return await run_in_transaction(services.stores.mongodb.database, work)
 
 
 async def create_view(services: Services, account_id: UUID, name: str = "A view") -> View:
     """Store a view."""
     return await run_in_transaction(
-        services.database,
-        lambda session: services.views.create(account_id, name, "country=DE", session),
+        services.stores.mongodb.database,
+        lambda session: services.sharing.views.create(account_id, name, "country=DE", session),
     )
 
 
 async def create_person(services: Services, email: str = "", **fields: Any) -> Person:
     """Store a person, whose password no test needs. The e-mail is new unless it is given."""
     email = email or f"{new_id().hex}@example.com"
-    return await services.people.create(email, **{"name": "Ada", "password": ""} | fields)
+    return await services.accounts.people.create(email, **{"name": "Ada", "password": ""} | fields)
 
 
 async def create_member(
@@ -195,7 +203,7 @@ async def create_member(
 ) -> Member:
     """Store a member: a new person unless one is given."""
     person = person or await create_person(services)
-    return await services.members.add(account_id, person.id, role)
+    return await services.accounts.members.add(account_id, person.id, role)
 
 
 async def create_click(services: Services, account_id: UUID) -> UUID:
@@ -205,5 +213,7 @@ async def create_click(services: Services, account_id: UUID) -> UUID:
 
 async def store_click(services: Services, click: Click) -> UUID:
     """Store `click` in MongoDB, without what it counts, and return its id."""
-    await services.database["clicks"].insert_one(dict(services.enrichment.document(click)))
+    await services.stores.mongodb["clicks"].insert_one(
+        dict(services.clicks.enrichment.document(click))
+    )
     return UUID(bytes=click.id)

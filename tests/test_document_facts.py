@@ -11,19 +11,19 @@ from config.settings import Settings
 from lab.abuse.attacker import ROWS
 from tests.documents import API, CONSOLE, GUIDES, REPORTS, SECURITY, WEBHOOKS, named, table, text
 from tests.test_import_order import ROOT
+from tests.web.table import KEYED_ENDPOINTS
 from tracker import metrics
 from tracker.access.principal import OPERATOR, SCOPES, Principal
 from tracker.access.roles import SCOPES_OF, Role
-from tracker.api.report_answer import ReportMeasures
-from tracker.api.report_filters import ReportFilters
-from tracker.api.routes import KEYED_ENDPOINTS
-from tracker.api.short_link_schema import CreateShortLink, ShortLink
-from tracker.api.webhook_schema import CreateWebhook
-from tracker.clicks.macros import MACROS
-from tracker.conversions.parameters import Conversion
+from tracker.conversions.parameters import NAMES
 from tracker.conversions.rules import Rule
 from tracker.errors import ErrorCode, TrackerError
+from tracker.links.api.short_link_schema import CreateShortLink, ShortLink
+from tracker.links.macros import MACROS
+from tracker.reports.api.answer import ReportMeasures
+from tracker.reports.api.filters import ReportFilters
 from tracker.reports.query import GroupBy
+from tracker.webhooks.api.schema import CreateWebhook
 
 OTHERS = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 NO_SETTINGS = {"ACCOUNT_ID", "API_KEY", "POSTBACK_KEY", "FUZZ_SECONDS"} | {
@@ -32,8 +32,10 @@ NO_SETTINGS = {"ACCOUNT_ID", "API_KEY", "POSTBACK_KEY", "FUZZ_SECONDS"} | {
     "TRACKER_INTERNAL",
     "WEB_MEMORY",
     "WORKER_MEMORY",
+    "ORDER_ID",
+    "TRANSACTION_ID",
 }
-"""The variables of the banner, of the Makefile, of ops/Caddyfile and of compose.yaml."""
+"""Variables of the banner, the Makefile, ops/Caddyfile and compose.yaml; and placeholders."""
 
 
 def fields(struct: type[msgspec.Struct]) -> set[str]:
@@ -47,7 +49,7 @@ def fields(struct: type[msgspec.Struct]) -> set[str]:
         (API, "field | required", fields(CreateShortLink) | {"account_id"}),
         (API, "field | meaning", fields(ShortLink)),
         (API, "macro", {f"{{{name}}}" for name, _ in MACROS}),
-        (API, "parameter", fields(Conversion) | {"txid"}),
+        (API, "parameter", set(NAMES)),
         (API, "rule", set(Rule)),
         (REPORTS, "`groupBy`", set(get_args(GroupBy))),
         (REPORTS, "field", fields(ReportMeasures)),
@@ -63,7 +65,7 @@ def test_a_table_has_exactly_the_names_of_the_code(
 
 
 def test_the_table_of_roles_has_the_scopes_of_each_role() -> None:
-    writable = {one.scope for one in KEYED_ENDPOINTS if isinstance(one.scope, str)}
+    writable = {one.access for one in KEYED_ENDPOINTS if isinstance(one.access, str)}
     shown: set[str] = set()
     for names, *cells in table(CONSOLE, "of the account"):
         for name in re.findall(r"`(\w+)`", names):

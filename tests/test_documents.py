@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -20,20 +22,21 @@ import pytest
 from config.settings import Settings
 from tests.documents import API, GUIDES, OPERATIONS, README, REPORTS, WEBHOOKS, blocks, text
 from tests.system.owner import new_event_config, new_owner
-from tests.system.service import Service, environment, running, until
+from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
+from tests.web.table import KEYED_ENDPOINTS
 from tests.webhooks.receiver import SECRET
-from tracker.api.routes import KEYED_ENDPOINTS
-from tracker.builtin.child import free_port
 from tracker.service.demo import COMMANDS
-from tracker.webhooks.client import Client
+from tracker.stores.builtin.child import free_port
 from tracker.webhooks.delivery import Attempt, Delivery, Status
-from tracker.webhooks.operational import delivery_failed, webhook_disabled
-from tracker.webhooks.payload import render
+from tracker.webhooks.operational_messages import delivery_failed, webhook_disabled
+from tracker.webhooks.payloads.payload import render
+from tracker.webhooks.payloads.template import check_template
+from tracker.webhooks.payloads.values import Values
 from tracker.webhooks.schedule import DELAYS_SECONDS, Disabled
-from tracker.webhooks.signing import signed_request
-from tracker.webhooks.template import check_template, template_text
-from tracker.webhooks.values import Values
+from tracker.webhooks.sending.client import Client
+from tracker.webhooks.sending.signing import signed_request
+from tracker.webhooks.store import template_text
 
 NEW_SECRET = "whsec_" + "bmV3" * 8
 
@@ -77,7 +80,7 @@ def test_the_pasted_commands_end_in_the_report_that_is_shown(tmp_path: Path) -> 
 
         def paste(command: str) -> str:
             return subprocess.run(
-                ["bash", "-ec", f"{exports}\n{command}"],
+                ["timeout", "30", "bash", "-ec", f"{exports}\n{command}"],
                 capture_output=True,
                 text=True,
                 timeout=30,
@@ -91,9 +94,8 @@ def test_the_pasted_commands_end_in_the_report_that_is_shown(tmp_path: Path) -> 
         location = re.search(r"Location: (\S+)", opened)
         assert location is not None
         assert "click_id" in parse_qs(urlsplit(location[1]).query)
-        assert '"success":true' in paste(convert)
-        until(lambda: json.loads(paste(report))["totals"]["conversions"] == 1)
-        printed = json.loads(paste(report))
+        answer, printed = map(json.loads, paste(f"{convert}\necho\n{report}").splitlines())
+        assert answer["success"]
         [shown] = [json.loads(one) for one in blocks(README, "json")]
         assert [without_key(row) for row in printed["rows"]] == [
             without_key(row) for row in shown["rows"]
@@ -161,6 +163,33 @@ async def test_the_receiver_accepts_each_delivery_once_and_rejects_forged_ones()
         printed = receiver.stdout.read()
     assert codes == [401, 204, 401, 204]
     assert printed == "{'order': 'T-1', 'amount': 12.5}\n"
+
+
+def test_the_receiver_works_as_pasted_against_a_trial(tmp_path: Path) -> None:
+    [code] = blocks(WEBHOOKS, "python")
+    (tmp_path / "receiver.py").write_text(code)
+    start, paste = blocks(WEBHOOKS, "sh")
+    assert start.endswith(" make run\n")
+    name, _, value = start.split()[0].partition("=")
+    with running({**environment(DATA_DIR=str(tmp_path / "data")), name: value}) as service:
+        [exports] = re.findall(r"^ +(export BASE=.*)$", service.banner, re.MULTILINE)
+        commands = paste.replace("9000", str(free_port())).replace("python ", f"{sys.executable} ")
+        with subprocess.Popen(
+            ["timeout", "30", "bash", "-ec", f"{exports}\n{commands}\nwait"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as shell:
+            assert shell.stdout is not None
+            printed = ""
+            try:
+                while not all(one in printed for one in ('"success":true', "'value': 12.5,")):
+                    piece = shell.stdout.read(1)
+                    assert piece, printed
+                    printed += piece
+            finally:
+                os.killpg(shell.pid, signal.SIGTERM)
 
 
 def test_the_retry_delays_shown_are_those_of_the_schedule() -> None:

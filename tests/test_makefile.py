@@ -58,10 +58,3 @@ def test_the_pre_commit_hooks_run_the_commands_of_lint(tmp_path: Path) -> None:
     shown = commands("lint", tmp_path).replace(f"{tmp_path}/bin/", "")
     linters = [line for line in shown.splitlines() if line.startswith(("ruff", "mypy"))]
     assert re.findall(r"entry: \.venv/bin/(.*)", hooks) == linters
-
-
-def test_the_files_that_need_no_second_redis_are_there(tmp_path: Path) -> None:
-    (tmp_path / "browser").touch()
-    named = re.findall(r"--ignore=(\S+)", commands("test", tmp_path))
-    assert named
-    assert [one for one in named if not (ROOT / one).is_file()] == []

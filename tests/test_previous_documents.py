@@ -3,26 +3,28 @@
 from datetime import date, timedelta
 from typing import Any, Final
 
+import msgspec
 from bson import Decimal128
 
 from tests.conversions import scene
-from tests.factories import AT_MS, make_click, make_event
+from tests.factories import AT_MS, create_event_config, make_click, make_event
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
-from tracker.access.time_zones import AccountZone
+from tracker.accounts.time_zones import AccountZone
 from tracker.clicks.sources import FIELDS
 from tracker.clock import moment, now
 from tracker.conversions.event_config import PayoutType
 from tracker.conversions.rules import NO_RULES
-from tracker.db import keys
 from tracker.ids import new_id
 from tracker.reports.query import Query
-from tracker.reports.rollup import stored_sums
+from tracker.reports.rollups.layout import stored_sums
 from tracker.service.services import Services
+from tracker.stores.redis import keys
 from tracker.webhooks.deliveries import LEASE
 from tracker.webhooks.delivery import Kind
-from tracker.webhooks.payload_sources import PayloadLoader
-from tracker.webhooks.template import DEFAULT, template_text
+from tracker.webhooks.payloads.sources import PayloadLoader
+from tracker.webhooks.payloads.template import DEFAULT
+from tracker.webhooks.store import template_text
 
 AT: Final = moment(AT_MS)
 ACCOUNT, ONE = new_id(), new_id()
@@ -57,18 +59,18 @@ EVENT: Final = {
 
 async def test_an_account_without_rules_has_none_switched_on(services: Services) -> None:
     row = {"_id": ACCOUNT, "name": "A", "created_at": AT, **UNKNOWN}
-    await services.database["accounts"].insert_one(row)
-    found = await services.accounts.find(ACCOUNT)
+    await services.stores.mongodb["accounts"].insert_one(row)
+    found = await services.accounts.accounts.find(ACCOUNT)
     assert found is not None
     assert found.name == "A"
-    assert await services.account_rules.get(ACCOUNT) == NO_RULES
-    assert await services.account_rules.find(ACCOUNT) == NO_RULES
+    assert await services.conversions.account_rules.get(ACCOUNT) == NO_RULES
+    assert await services.conversions.account_rules.find(ACCOUNT) == NO_RULES
 
 
 async def test_a_link_is_shown_and_redirects(services: Services) -> None:
-    await services.database["links"].insert_one(LINK)
-    found = await services.links.find(ONE)
-    cached = await services.link_cache.get(keys.link("", "abc"))
+    await services.stores.mongodb["links"].insert_one(LINK)
+    found = await services.links.links.find(ONE)
+    cached = await services.links.link_cache.get(keys.link("", "abc"))
     assert found is not None
     assert cached is not None
     assert found.destination_url == cached.destination_url == "https://example.com/"
@@ -76,22 +78,24 @@ async def test_a_link_is_shown_and_redirects(services: Services) -> None:
 
 async def test_a_domain_without_a_quarantine_is_in_use(services: Services) -> None:
     claim = {"domain_name": "go.example.com", "verified": True, "token": "t", "version": 1}
-    await services.database["domains"].insert_one({**OWNED, **claim})
-    found = await services.domains.find(ONE)
-    served = await services.domains.by_name("go.example.com")
+    await services.stores.mongodb["domains"].insert_one({**OWNED, **claim})
+    found = await services.links.domains.find(ONE)
+    served = await services.links.domains.by_name("go.example.com")
     assert found is not None
     assert served is not None
     assert (found.is_deleted, served.is_proven, found.last_check) == (False, True, None)
 
 
 async def test_a_tag_is_found(services: Services) -> None:
-    await services.database["tags"].insert_one({**OWNED, "name": "A tag", "key": "a tag"})
-    assert (await services.tags.find([ONE]))[ONE].name == "A tag"
+    await services.stores.mongodb["tags"].insert_one({**OWNED, "name": "A tag", "key": "a tag"})
+    assert (await services.links.tags.find([ONE]))[ONE].name == "A tag"
 
 
 async def test_a_member_who_was_never_seen_is_found(services: Services) -> None:
-    await services.database["members"].insert_one({**OWNED, "person_id": ONE, "role": "viewer"})
-    [member] = await services.members.of_person(ONE)
+    await services.stores.mongodb["members"].insert_one(
+        {**OWNED, "person_id": ONE, "role": "viewer"}
+    )
+    [member] = await services.accounts.members.of_person(ONE)
     assert (member.role, member.last_seen_at) == (Role.VIEWER, None)
 
 
@@ -99,8 +103,8 @@ async def test_an_invitation_without_a_person_is_open(services: Services) -> Non
     actor = {"kind": "operator", "id": None, "name": "operator", **UNKNOWN}
     row = {**OWNED, "kind": "invitation", "email": None, "role": "owner", "created_by": actor}
     row |= {"expires_at": now() + timedelta(days=1), "sha256": b"1"}
-    await services.database["invitations"].insert_one(row)
-    found = await services.invitations.find(ONE)
+    await services.stores.mongodb["invitations"].insert_one(row)
+    found = await services.access.invitations.find(ONE)
     assert found is not None
     assert (found.created_by, found.without_totp) == (OPERATOR, False)
 
@@ -108,10 +112,24 @@ async def test_an_invitation_without_a_person_is_open(services: Services) -> Non
 async def test_an_event_configuration_without_a_mark_is_not_archived(services: Services) -> None:
     money = {"payout_type": "CPA", "payout": Decimal128("2.5")}
     row = {**OWNED, "name": "A", "pbk": "p", **money, "active": True, "version": 1}
-    await services.database["event_configs"].insert_one(row)
-    found = await services.event_configs.by_postback_key("p")
+    await services.stores.mongodb["event_configs"].insert_one(row)
+    found = await services.conversions.event_configs.by_postback_key("p")
     assert found is not None
     assert (found.payout_type, found.archived) == (PayoutType.CPA, False)
+    assert found.parameter_aliases == {}
+
+
+async def test_a_copy_of_an_event_configuration_without_aliases_has_none(
+    services: Services,
+) -> None:
+    config = await create_event_config(services)
+    name = keys.event_config(config.pbk)
+    copy: Any = await services.stores.redis.hget(name, "value")
+    fields = msgspec.msgpack.decode(copy)
+    assert fields.pop("parameter_aliases") == {}
+    await services.stores.redis.hset(name, "value", msgspec.msgpack.encode(fields))
+    services.conversions.event_config_cache.forget_all()
+    assert await services.conversions.event_configs.by_postback_key(config.pbk) == config
 
 
 async def test_a_webhook_of_no_kind_asks_for_conversions_and_its_delivery_is_one(
@@ -121,12 +139,12 @@ async def test_a_webhook_of_no_kind_asks_for_conversions_and_its_delivery_is_one
     row = {**OWNED, "name": "A", "target_url": "https://8.8.8.8/", "method": "POST"}
     row |= {"payload_template": text, "active": True, "secret": "s"}
     due = {**OWNED, "webhook_id": ONE, "status": "due", "due_at": AT}
-    await services.database["webhooks"].insert_one(row)
-    await services.database["deliveries"].insert_one(due)
-    webhook = await services.webhooks.find(ONE)
+    await services.stores.mongodb["webhooks"].insert_one(row)
+    await services.stores.mongodb["deliveries"].insert_one(due)
+    webhook = await services.webhooks.webhooks.find(ONE)
     assert webhook is not None
     assert (webhook.events, webhook.failing_since) == ((Kind.CONVERSION,), None)
-    [claimed] = await services.deliveries.claim({ONE: 5}, AT)
+    [claimed] = await services.webhooks.deliveries.claim({ONE: 5}, AT)
     assert (claimed.kind, claimed.attempts, claimed.due_at) == (Kind.CONVERSION, [], AT + LEASE)
 
 
@@ -134,8 +152,8 @@ async def test_a_pending_event_is_settled_when_its_click_arrives_and_keeps_unkno
     services: Services,
 ) -> None:
     click = make_click(ACCOUNT)
-    made: Any = services.enrichment.document(click)
-    await services.database["events"].insert_one({**EVENT, "click_id": made["_id"]})
+    made: Any = services.clicks.enrichment.document(click)
+    await services.stores.mongodb["events"].insert_one({**EVENT, "click_id": made["_id"]})
     await scene.applied(services, [click])
     [event] = await scene.stored_events(services)
     assert (event["status"], event["country"]) == ("attributed", made["country"])
@@ -145,10 +163,10 @@ async def test_a_pending_event_is_settled_when_its_click_arrives_and_keeps_unkno
 async def test_an_event_of_a_stored_click_without_source_fields_has_none(
     services: Services,
 ) -> None:
-    made: Any = services.enrichment.document(make_click(ACCOUNT, query="utm_source=news"))
+    made: Any = services.clicks.enrichment.document(make_click(ACCOUNT, query="utm_source=news"))
     before = {name: made[name] for name in made if name not in FIELDS}
     assert len(before) == len(made) - 2
-    await services.database["clicks"].insert_one(before)
+    await services.stores.mongodb["clicks"].insert_one(before)
     await scene.applied(services, [make_event(1, made["_id"])])
     [event] = await scene.stored_events(services)
     assert event["status"] == "attributed"
@@ -156,31 +174,31 @@ async def test_an_event_of_a_stored_click_without_source_fields_has_none(
 
 
 async def test_a_stored_click_and_its_event_make_a_payload(services: Services) -> None:
-    made: Any = {**services.enrichment.document(make_click(ACCOUNT)), **UNKNOWN}
-    await services.database["clicks"].insert_one(made)
-    assert await services.clicks.find([made["_id"]]) == {made["_id"]: made}
-    await services.database["events"].insert_one({**EVENT, "click_id": made["_id"]})
-    sources = await PayloadLoader(services.database, "go.example").load([7])
-    assert sources.payload('{"country":"{country}"}', 7) == '{"country":"US"}'
+    made: Any = {**services.clicks.enrichment.document(make_click(ACCOUNT)), **UNKNOWN}
+    await services.stores.mongodb["clicks"].insert_one(made)
+    assert await services.clicks.clicks.find([made["_id"]]) == {made["_id"]: made}
+    await services.stores.mongodb["events"].insert_one({**EVENT, "click_id": made["_id"]})
+    sources = await PayloadLoader(services.stores.mongodb, "go.example").load([7])
+    assert sources.values(7).get("country") == "US"
 
 
 async def test_a_rollup_is_reported_without_the_fields_it_lacks(services: Services) -> None:
     day = AT.date().isoformat()
     rollup_id = {"account_id": ACCOUNT, "of": "account", "day": day, "link_id": None, "slot": 0}
     row = {"_id": rollup_id, "total": {"clicks": 3}, **UNKNOWN, "note": "x"}
-    await services.database["rollups"].insert_one(row)
+    await services.stores.mongodb["rollups"].insert_one(row)
     assert stored_sums(row) == {"total.clicks": 3}
     one_day = date.fromisoformat(day)
     query = Query(account_id=ACCOUNT, first=one_day, last=one_day, group_by="day")
-    totals = (await services.reports.run(query)).totals
+    totals = (await services.reports.reports.run(query)).totals
     assert (totals.clicks, totals.unique_clicks) == (3, 0)
 
 
 async def test_an_account_without_a_time_zone_counts_in_utc(services: Services) -> None:
     row = {"_id": ACCOUNT, "name": "A", "created_at": AT, **UNKNOWN}
-    await services.database["accounts"].insert_one(row)
-    assert await services.time_zones.find(ACCOUNT) == AccountZone()
-    await services.time_zones.request(ACCOUNT, "Europe/Berlin")
-    found = await services.database["accounts"].find_one({"_id": ACCOUNT})
+    await services.stores.mongodb["accounts"].insert_one(row)
+    assert await services.accounts.time_zones.find(ACCOUNT) == AccountZone()
+    await services.accounts.time_zones.request(ACCOUNT, "Europe/Berlin")
+    found = await services.stores.mongodb["accounts"].find_one({"_id": ACCOUNT})
     assert found is not None
     assert found["added_later"] == UNKNOWN["added_later"]

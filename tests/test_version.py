@@ -11,14 +11,14 @@ from config.settings import Settings
 from tests.system.service import environment, running
 from tests.test_import_order import ROOT
 from tracker import __version__
-from tracker.api.openapi.document import document
+from tracker.web.openapi.document import document
 
 
 def test_the_project_and_openapi_read_the_version_from_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "version" in project["project"]["dynamic"]
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "tracker.__version__"}
-    assert document([], "https://go.example")["info"]["version"] == __version__
+    assert document([], "https://go.example", {}, {})["info"]["version"] == __version__
 
 
 def test_the_changelog_has_a_heading_for_the_version() -> None:

@@ -69,6 +69,14 @@ class Calendar:
         """Return the first moment after the hour with that number, in UTC."""
         return min(self.start_of_hour(day, hour + 1), self.end_of(day))
 
+    def at_clock(self, day: date, clock: time) -> datetime:
+        """Return the first moment of a day at which clocks show a time, in UTC.
+
+        Where clocks skip that time, it is as long after the skip began as the time is.
+        """
+        at = self._moment(day, clock.replace(fold=0))
+        return min(max(at, self.start_of(day)), self.end_of(day))
+
     def local(self, at: datetime) -> datetime:
         """Return an aware datetime as clocks of the zone show it."""
         return at.astimezone(self._zone)
@@ -95,8 +103,15 @@ class Calendar:
             day += _DAY
         self._day, self._start, self._end = day, self.start_of(day), self.end_of(day)
 
+    def moment_text(self, at: datetime) -> str:
+        """Return a moment as clocks show it, such as `2026-01-31T09:30:05.250+01:00`."""
+        return self.local(at).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
     def _first_moment(self, day: date) -> datetime:
-        return datetime.combine(day, time(), self._zone).astimezone(UTC)
+        return self._moment(day, time())
+
+    def _moment(self, day: date, clock: time) -> datetime:
+        return datetime.combine(day, clock, self._zone).astimezone(UTC)
 
 
 class ChangedCalendar(Calendar):
@@ -121,6 +136,11 @@ class ChangedCalendar(Calendar):
         if day <= self._first:
             return self._before.start_of(day)
         return max(self._from, super()._first_moment(day))
+
+    def _moment(self, day: date, clock: time) -> datetime:
+        if day < self._first:
+            return self._before.at_clock(day, clock)
+        return super()._moment(day, clock)
 
 
 @lru_cache(CACHED_CALENDARS)

@@ -12,7 +12,7 @@ TrackerError
     └── TooSlow           503  the answer takes longer than its limit of time
 
 A message is for people: it names the field and the rule, reveals nothing internal, and may change.
-Programs read the code in the header `X-Error-Code`. Only `tracker/api` turns these errors into
+Programs read the code in the header `X-Error-Code`. Only `tracker/web` turns these errors into
 answers.
 """
 

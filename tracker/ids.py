@@ -7,6 +7,7 @@ Secrets come from the operating system's generator.
 
 import re
 import secrets
+from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
@@ -23,6 +24,10 @@ MAX_EVENT_ID: Final = 2**53 - 1
 """The highest event id: the highest whole number that every reader of JSON keeps exact."""
 
 _WHOLE_NUMBER: Final = re.compile(r"[1-9][0-9]{0,15}")
+
+_MAX_SLUG_CHARACTERS: Final = 64
+SLUG: Final = re.compile(rf"[A-Za-z0-9_-]{{1,{_MAX_SLUG_CHARACTERS}}}")
+SLUG_RULE: Final = f"1 to {_MAX_SLUG_CHARACTERS} of A-Z a-z 0-9 _ -"
 
 SLUG_CHARACTERS: Final = 7
 
@@ -48,6 +53,12 @@ def new_slug() -> str:
 def new_secret(prefix: str, size: int) -> str:
     """Return `prefix` and `size` random bytes as URL-safe text."""
     return prefix + secrets.token_urlsafe(size)
+
+
+def secret_digest(secret: str) -> bytes:
+    """Return the form in which a secret is stored, also of text that cannot be one."""
+    # Half of a surrogate pair has no UTF-8.
+    return sha256(secret.encode(errors="replace")).digest()
 
 
 def parse_id(field: str, text: object) -> UUID:

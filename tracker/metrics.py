@@ -98,6 +98,18 @@ CONVERSIONS_REFUSED = Counter(
     ["rule"],
     registry=REGISTRY,
 )
+POSTBACKS_REFUSED = Counter(
+    "tracker_postbacks_refused",
+    "Requests to report a conversion that were refused (4xx), by the part at fault.",
+    ["reason"],
+    registry=REGISTRY,
+)
+POSTBACKS_NOT_KEPT = Counter(
+    "tracker_postbacks_not_kept",
+    "Refused requests that their accounts cannot see, because there were too many at once or "
+    "MongoDB did not answer.",
+    registry=REGISTRY,
+)
 JOURNAL_DEPTH = Gauge(
     "tracker_journal_entries",
     "Journal entries not yet in MongoDB; NaN while Redis is unavailable.",
@@ -193,7 +205,7 @@ DRAIN_COUNTERS = (
     REDIS_SKIPPED,
     LOOP_FAILURES,
 )
-"""Counters that drains publish in Redis, for every process to show (`ingest/fleet`)."""
+"""Counters that drains publish in Redis, for every process to show (`ingest/drain_counters`)."""
 
 _OUTCOMES = (
     *("delivered", "3xx", "4xx", "5xx", "timeout", "dns", "private", "own", "tls", "connection"),

@@ -2,8 +2,7 @@
 
 `run.py` enters `multiprocess_metrics` before it imports `tracker.metrics`, because metrics made on
 import take the storage that is set by then. A file belongs to the number of a worker. So a
-replacement, which has the same number, continues where its predecessor stopped. After a handover
-(`tracker/handover`) old and new workers with one number count at the same time, each in its own.
+replacement, which has the same number, continues where its predecessor stopped.
 
 Guarantee: no counter ever falls.
 """
@@ -13,7 +12,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Final
 
 from prometheus_client import CollectorRegistry, values
@@ -27,11 +25,10 @@ SetWorker = Callable[[int], None]
 
 
 @contextlib.contextmanager
-def multiprocess_metrics(processes: int, generation: int = 0) -> Iterator[SetWorker]:
+def multiprocess_metrics(processes: int) -> Iterator[SetWorker]:
     """Share metrics between `processes`; yield the function that sets a worker's number.
 
-    A single process keeps its metrics in memory. A later `generation` continues in the folder of
-    the ones before.
+    A single process keeps its metrics in memory.
     """
     if processes == 1:
         yield lambda number: None
@@ -40,32 +37,15 @@ def multiprocess_metrics(processes: int, generation: int = 0) -> Iterator[SetWor
 
     def set_worker(number: int) -> None:
         nonlocal worker
-        worker = f"{number}.{generation}" if generation else str(number)
+        worker = str(number)
 
-    with _folder(generation) as folder:
+    folder = tempfile.mkdtemp(prefix="tracker-metrics-")
+    try:
         os.environ[_FOLDER_VARIABLE] = folder
         values.ValueClass = values.MultiProcessValue(lambda: worker)  # type: ignore[no-untyped-call]
         yield set_worker
-
-
-@contextlib.contextmanager
-def _folder(generation: int) -> Iterator[str]:
-    """Yield the folder of the files, which the last generation deletes."""
-    given = os.environ.get(_FOLDER_VARIABLE) if generation else None
-    folder = given or tempfile.mkdtemp(prefix="tracker-metrics-")
-    try:
-        yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def forget_gauges(generations: int) -> None:
-    """Forget the gauges of workers of earlier `generations`, which have ended. Counters stay."""
-    folder = Path(os.environ.get(_FOLDER_VARIABLE, os.devnull))
-    for file in folder.glob("gauge_*.db"):
-        worker = file.stem.rpartition("_")[2]
-        if int(worker.partition(".")[2] or 0) < generations and worker != "parent":
-            file.unlink(missing_ok=True)
 
 
 def aggregated(own: CollectorRegistry) -> CollectorRegistry:

@@ -100,7 +100,7 @@ class World(NamedTuple):
         body = {"domain_name": DOMAIN}
         domain = await self._create(port, "neighbour", "POST", "/api/domains", body)
         async with open_services(settings) as services:
-            await services.domains.verify(UUID(domain["id"]))
+            await services.links.domains.verify(UUID(domain["id"]))
         link = {
             "destination_url": "https://shop.test/neighbour",
             "slug": owner.slug,
@@ -134,10 +134,10 @@ async def build(settings: Settings, values: int) -> World:
     visitors = await prepare_load(settings, HOT_LINKS + COLD_LINKS)
     async with open_services(settings) as services:
         keys = {name: await add_account(services, name) for name in _NAMES}
-        hashed = await services.passwords.hash(PASSWORD)
-        person = await services.people.create(EMAIL, "Ada", hashed)
-        await services.members.add(keys["neighbour"][0], person.id, Role.OWNER)
-        await store_day(services.database, keys["attacker"][0], VALUES_DAY, values)
+        hashed = await services.accounts.passwords.hash(PASSWORD)
+        person = await services.accounts.people.create(EMAIL, "Ada", hashed)
+        await services.accounts.members.add(keys["neighbour"][0], person.id, Role.OWNER)
+        await store_day(services.stores.mongodb.database, keys["attacker"][0], VALUES_DAY, values)
         return World(visitors, keys)
 
 

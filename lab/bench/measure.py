@@ -28,11 +28,11 @@ from lab.traffic import Closed, Paced, Prepared
 from tracker.clock import now_ms
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.ingest.slot import kept_slot
+from tracker.ingest.drain_number import kept_drain_number
 from tracker.service.roles import SWITCH_INTERVAL_SECONDS
 from tracker.service.services import Services
-from tracker.webhooks import template
 from tracker.webhooks.delivery import Status
+from tracker.webhooks.payloads import template
 
 PREPARED_REQUESTS: Final = 5_000
 WARM_UP_REQUESTS: Final = 2_000
@@ -253,11 +253,15 @@ async def measure_deliveries(settings: Settings, target_url: str, number: int) -
 
 
 async def _convert(services: Services, target_url: str, number: int) -> None:
-    account = await services.accounts.create("Bench")
-    config = await services.event_configs.create(account.id, "Sale", PayoutType.CPA, Decimal(1))
-    await services.webhooks.create(account.id, "Bench", target_url, "POST", template.DEFAULT)
-    async with kept_slot(services.redis, services.mongodb) as slot:
-        drain, first = services.drain(slot), now_ms()
+    account = await services.accounts.accounts.create("Bench")
+    config = await services.conversions.event_configs.create(
+        account.id, "Sale", PayoutType.CPA, Decimal(1)
+    )
+    await services.webhooks.webhooks.create(
+        account.id, "Bench", target_url, "POST", template.DEFAULT
+    )
+    async with kept_drain_number(services.stores.redis, services.stores.mongodb) as slot:
+        drain, first = services.ingest.drain(slot), now_ms()
         for start in range(first, first + number, _BATCH_EVENTS):
             numbers = range(start, min(start + _BATCH_EVENTS, first + number))
             await drain.apply([_event(one, config) for one in numbers])
@@ -267,10 +271,10 @@ async def _send_all(services: Services, number: int) -> float:
     stop = asyncio.Event()
 
     async def is_sent() -> bool:
-        return await services.database["deliveries"].find_one(_DUE, ["_id"]) is None
+        return await services.stores.mongodb["deliveries"].find_one(_DUE, ["_id"]) is None
 
     began = time.perf_counter()
-    sending = asyncio.create_task(services.sender().run(stop))
+    sending = asyncio.create_task(services.ingest.sender().run(stop))
     try:
         if not await wait_until(is_sent, DELIVERY_SECONDS, _LOOK_SECONDS):
             raise Faulty(f"deliveries are still due after {DELIVERY_SECONDS:.0f} s")

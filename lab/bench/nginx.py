@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from lab.bench.bare import DESTINATION
 from lab.processes import accepts
 from lab.scene import Scene, destination_of
-from tracker.builtin.child import Program
+from tracker.stores.builtin.child import Program
 
 CLICKS: Final = "nginx:clicks"
 """The stream that Lua appends to."""

@@ -18,7 +18,7 @@ from lab.processes import (
     unlimited_process,
 )
 from lab.scene import Scene
-from tracker.builtin.child import Program
+from tracker.stores.builtin.child import Program
 
 Serving = Literal[
     "tornado",

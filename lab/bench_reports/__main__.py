@@ -10,7 +10,7 @@ from lab.bench_reports import month, strangers, year
 from lab.harness import on_own_stores, option_parser
 from lab.scene import open_services
 from scripts.command import positive
-from tracker.ingest.slot import kept_slot
+from tracker.ingest.drain_number import kept_drain_number
 from tracker.service.roles import SWITCH_INTERVAL_SECONDS
 
 _LINKS: Final = 200
@@ -24,8 +24,8 @@ async def measure(settings: Settings, parsed: argparse.Namespace) -> None:
     links = parsed.links or (_LINKS_OF_YEAR if parsed.year else _LINKS)
     async with open_services(settings) as services:
         try:
-            async with kept_slot(services.redis, services.mongodb) as slot:
-                drain = services.drain(slot)
+            async with kept_drain_number(services.stores.redis, services.stores.mongodb) as slot:
+                drain = services.ingest.drain(slot)
                 if parsed.year:
                     await year.measure(services, drain, parsed.clicks, links, parsed.rounds)
                     return

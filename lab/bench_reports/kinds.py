@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from lab.bench_reports.traffic import Account
-from tracker.reports.day_range import DayRange
+from tracker.reports.periods import DayRange
 from tracker.reports.query import GroupBy, Query, Value
 
 PANELS: Final[tuple[GroupBy, ...]] = (

@@ -15,16 +15,15 @@ from scripts.progress import Progress
 from tracker.clock import now
 from tracker.errors import Unavailable
 from tracker.ingest.joint_counting import DAYS
-from tracker.reports.comparison import other_range
-from tracker.reports.counts import Counts
-from tracker.reports.day_range import DayRange
-from tracker.reports.dimensions import ALL_COUNTED
-from tracker.reports.joint_counts import ALL
-from tracker.reports.overview import read_overview
-from tracker.reports.parts import parts_at_one_snapshot
-from tracker.reports.periods import day_period
+from tracker.reports.answers.overview import read_overview
+from tracker.reports.answers.request_parts import parts_at_one_snapshot
+from tracker.reports.comparison import Comparison, other_range
+from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.joint_counts.counts import Counts
+from tracker.reports.joint_counts.scope import Scope, Snapshot, moment_of
+from tracker.reports.joint_counts.store import ALL
+from tracker.reports.periods import DayRange, day_period
 from tracker.reports.query import Query
-from tracker.reports.scope import Scope, Snapshot, moment_of
 from tracker.service.services import Services
 
 _RAW_SECONDS: Final = 600
@@ -61,12 +60,12 @@ async def looks(
     prepared: dict[str, float] = {}
     with Progress(what, len(unprepared) + len(kept) + len(kinds) * (rounds + 1)) as progress:
         for kind in unprepared:
-            await services.database["joint_counts"].delete_many({})
+            await services.stores.mongodb["joint_counts"].delete_many({})
             first[kind.name] = await _first(services, kind)
             progress.advance()
         await _count_days(services, kinds[0].query)
         for kind in kept:
-            await services.database["joint_counts"].delete_many({"_id.by": {"$ne": ALL}})
+            await services.stores.mongodb["joint_counts"].delete_many({"_id.by": {"$ne": ALL}})
             prepared[kind.name], _ = await _first(services, kind)
             progress.advance()
         later = await _later(services, kinds, rounds, progress)
@@ -81,10 +80,10 @@ async def _count_days(services: Services, query: Query) -> None:
     """Count the days of a query by all dimensions, as idle drains do, without their rests."""
     days = DayRange(query.first, query.last).dates()
     for day in list(days)[-DAYS:]:
-        async with services.reader.at_one_snapshot() as snapshot:
+        async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
             calendar = (await moment_of(snapshot, query.account_id)).calendar
             counts = Counts(
-                services.database,
+                services.stores.mongodb.database,
                 Scope(query.account_id, calendar),
                 Snapshot(snapshot, now(), _no_wait),
             )
@@ -129,14 +128,17 @@ async def _later(
 
 async def _read(services: Services, kind: Kind) -> None:
     if not kind.is_overview:
-        await services.reports.run(kind.query)
+        await services.reports.reports.run(kind.query)
         return
     query = kind.query
-    days = other_range(DayRange(query.first, query.last), "previous_period")
+    days = DayRange(query.first, query.last)
+    compared = Comparison(days, other_range(days, "previous_period"), "previous_period")
     panels = [replace(query, group_by=one, page_size=_PANEL_ROWS) for one in PANELS]
-    snapshot = parts_at_one_snapshot(services.reader, services.reports, query.account_id)
+    snapshot = parts_at_one_snapshot(
+        services.stores.mongodb.reads, services.reports.reports, query.account_id
+    )
     async with snapshot as parts:
-        await read_overview(parts, query, "day", days, panels)
+        await read_overview(parts, query, "day", compared, panels)
 
 
 async def raw(services: Services, kinds: Sequence[Kind]) -> dict[str, float]:
@@ -164,7 +166,7 @@ async def _aggregate(services: Services, kind: Kind) -> float:
     ]
     began = time.perf_counter()
     with pymongo.timeout(_RAW_SECONDS):
-        await services.database["clicks"].aggregate(stages, allowDiskUse=True).to_list(None)
+        await services.stores.mongodb["clicks"].aggregate(stages, allowDiskUse=True).to_list(None)
     return _milliseconds(began)
 
 

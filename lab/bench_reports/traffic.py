@@ -23,7 +23,7 @@ from tracker.ids import new_click_id
 from tracker.ingest.consumer import BATCH_RECORDS
 from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record
-from tracker.reports.day_range import DayRange
+from tracker.reports.periods import DayRange
 from tracker.service.services import Services
 
 CONVERSION_SHARE: Final = 0.02
@@ -66,8 +66,8 @@ def days_until_yesterday(days: int, now: datetime | None = None) -> DayRange:
 
 async def new_account(services: Services, number: int, links: int, days: DayRange) -> Account:
     """Create an account with links that have a tag each, and an event configuration."""
-    account = await services.accounts.create(f"Bench {number}")
-    tags = [(await services.tags.create(account.id, f"tag {one}")).id for one in range(TAGS)]
+    account = await services.accounts.accounts.create(f"Bench {number}")
+    tags = [(await services.links.tags.create(account.id, f"tag {one}")).id for one in range(TAGS)]
     ids: list[UUID] = []
     new = [
         new_link(
@@ -76,9 +76,11 @@ async def new_account(services: Services, number: int, links: int, days: DayRang
         for one in range(links)
     ]
     for first in range(0, links, _LINKS_PER_INSERT):
-        made = await services.links.create_all(new[first : first + _LINKS_PER_INSERT])
+        made = await services.links.links.create_all(new[first : first + _LINKS_PER_INSERT])
         ids += [link.id for link in made]
-    config = await services.event_configs.create(account.id, "Sale", PayoutType.CPA, Decimal(5))
+    config = await services.conversions.event_configs.create(
+        account.id, "Sale", PayoutType.CPA, Decimal(5)
+    )
     return Account(number, account.id, ids, tags, config, days)
 
 

@@ -15,7 +15,8 @@ import orjson
 from lab.chaos.traffic import EventAnswer, Ledger
 from tracker.clock import day_of
 from tracker.conversions.document import COUNTED, Status
-from tracker.reports.rollup import Rollup, RollupId, stored_sums
+from tracker.reports.rollups.layout import RollupId, stored_sums
+from tracker.reports.rollups.rollup import Rollup
 from tracker.webhooks.delivery import Status as DeliveryStatus
 
 _NUMBER: Final = re.compile(r"(?:^|&)n=(\d+)(?:&|$)")

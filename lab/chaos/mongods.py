@@ -10,8 +10,8 @@ from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
 from lab.processes import Process, free_ports
-from tracker.builtin.child import Program
-from tracker.builtin.servers import REPLICA_SET, mongod_program, mongodb_uri
+from tracker.stores.builtin.child import Program
+from tracker.stores.builtin.servers import REPLICA_SET, mongod_program, mongodb_uri
 
 MEMBERS: Final = 3
 _TIMEOUT_SECONDS: Final = 2.0

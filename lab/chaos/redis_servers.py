@@ -13,8 +13,8 @@ from redis import RedisError
 
 from lab.processes import Process, free_ports
 from lab.redis_cluster import add_replica, client_of, give_slots, is_formed, options
-from tracker.builtin.child import Program
-from tracker.builtin.servers import redis_program, redis_url
+from tracker.stores.builtin.child import Program
+from tracker.stores.builtin.servers import redis_program, redis_url
 
 _NAME: Final = "primary"
 SERVERS: Final = 3

@@ -11,16 +11,19 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from tests.clock import Clock
-from tests.db.listening import listening
 from tests.http.serving import until
+from tests.stores.cache.listening import listening
 from tracker.access import api_keys
 from tracker.access.api_keys import ApiKey, ApiKeys
 from tracker.clock import now
-from tracker.db import keys, trusted_memory
-from tracker.db.trusted_memory import REFRESH_SECONDS, TRUST_SECONDS
 from tracker.errors import Forbidden, NotFound, Unauthorized
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.stores.cache import trusted_memory
+from tracker.stores.cache.trusted_memory import REFRESH_SECONDS, TRUST_SECONDS
+from tracker.stores.redis import keys
+
+pytestmark = pytest.mark.redis
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -30,13 +33,13 @@ def at(monkeypatch: pytest.MonkeyPatch, moment: datetime) -> None:
 
 
 async def row_of(services: Services, key: ApiKey) -> dict[str, Any]:
-    row = await services.database["api_keys"].find_one({"_id": key.id})
+    row = await services.stores.mongodb["api_keys"].find_one({"_id": key.id})
     assert row is not None
     return row
 
 
 async def test_only_the_hash_of_a_key_is_stored(services: Services) -> None:
-    key, secret = await services.api_keys.create(new_id(), "reporting")
+    key, secret = await services.access.api_keys.create(new_id(), "reporting")
     row = await row_of(services, key)
     assert row["sha256"] == hashlib.sha256(secret.encode()).digest()
     assert row["prefix"] == key.prefix == secret[:12]
@@ -46,54 +49,54 @@ async def test_only_the_hash_of_a_key_is_stored(services: Services) -> None:
 
 
 async def test_keys_are_long_readable_and_differ(services: Services) -> None:
-    secrets = {(await services.api_keys.create(new_id(), "k"))[1] for _ in range(5)}
+    secrets = {(await services.access.api_keys.create(new_id(), "k"))[1] for _ in range(5)}
     assert len(secrets) == 5
     assert all(one.startswith("trk_") and len(one) == 4 + 43 for one in secrets)
 
 
 async def test_a_key_opens_its_account(services: Services) -> None:
     account_id = new_id()
-    key, secret = await services.api_keys.create(account_id, "k", ["links:read"])
-    found = await services.api_keys.authenticate(secret)
+    key, secret = await services.access.api_keys.create(account_id, "k", ["links:read"])
+    found = await services.access.api_keys.authenticate(secret)
     assert (found.id, found.account_id, found.scopes) == (key.id, account_id, ["links:read"])
 
 
 @pytest.mark.parametrize("change", [str.upper, lambda s: s[:-1], lambda s: s + "a", lambda s: ""])
 async def test_anything_but_the_key_is_rejected_as_unknown(services: Services, change: Any) -> None:
-    _, secret = await services.api_keys.create(new_id(), "k")
+    _, secret = await services.access.api_keys.create(new_id(), "k")
     with pytest.raises(Unauthorized, match="unknown"):
-        await services.api_keys.authenticate(change(secret))
+        await services.access.api_keys.authenticate(change(secret))
 
 
 async def test_a_key_ends_at_the_moment_it_expires(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, secret = await services.api_keys.create(new_id(), "k", expires_at=NOON)
+    _, secret = await services.access.api_keys.create(new_id(), "k", expires_at=NOON)
     at(monkeypatch, NOON - timedelta(milliseconds=1))
-    await services.api_keys.authenticate(secret)
+    await services.access.api_keys.authenticate(secret)
     at(monkeypatch, NOON)
     with pytest.raises(Unauthorized, match="expired"):
-        await services.api_keys.authenticate(secret)
+        await services.access.api_keys.authenticate(secret)
 
 
 async def test_a_revoked_key_is_rejected_at_once_in_every_process(services: Services) -> None:
-    key, secret = await services.api_keys.create(new_id(), "k")
-    await services.api_keys.authenticate(secret)
+    key, secret = await services.access.api_keys.create(new_id(), "k")
+    await services.access.api_keys.authenticate(secret)
     other = Services(services.settings)
-    await other.api_keys.authenticate(secret)
-    revoked, ended = await services.api_keys.revoke(key.id)
+    await other.access.api_keys.authenticate(secret)
+    revoked, ended = await services.access.api_keys.revoke(key.id)
     assert ended == [revoked]
     for process in (services, other):
         with pytest.raises(Unauthorized, match="revoked"):
-            await process.api_keys.authenticate(secret)
-    assert await services.api_keys.revoke(key.id) == (revoked, [])
+            await process.access.api_keys.authenticate(secret)
+    assert await services.access.api_keys.revoke(key.id) == (revoked, [])
     await other.close()
 
 
 async def test_a_key_is_known_to_a_process_that_hears_of_changes_until_it_is_revoked(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key, secret = await services.api_keys.create(new_id(), "k")
+    key, secret = await services.access.api_keys.create(new_id(), "k")
     other = Services(services.settings)
     asked = []
     find = ApiKeys._find
@@ -105,15 +108,15 @@ async def test_a_key_is_known_to_a_process_that_hears_of_changes_until_it_is_rev
     monkeypatch.setattr(ApiKeys, "_find", counted)
     async with listening(other.changes):
         for _ in range(5):  # the first stores that the key is in use
-            await other.api_keys.authenticate(secret)
+            await other.access.api_keys.authenticate(secret)
         assert len(asked) == 2
-        await services.api_keys.revoke(key.id)
-        await until(lambda: keys.api_key(asked[0]) not in other.api_keys.valid._entries)
+        await services.access.api_keys.revoke(key.id)
+        await until(lambda: keys.api_key(asked[0]) not in other.access.api_keys.valid._entries)
         with pytest.raises(Unauthorized, match="revoked"):
-            await other.api_keys.authenticate(secret)
+            await other.access.api_keys.authenticate(secret)
     for _ in range(2):
         with pytest.raises(Unauthorized, match="revoked"):
-            await other.api_keys.authenticate(secret)
+            await other.access.api_keys.authenticate(secret)
     await other.close()
 
 
@@ -121,20 +124,19 @@ async def test_a_key_is_known_to_a_process_that_hears_of_changes_until_it_is_rev
 async def test_a_revocation_that_cannot_be_published_holds_everywhere_within_two_seconds(
     services: Services, seconds: float
 ) -> None:
-    key, secret = await services.api_keys.create(new_id(), "k")
+    key, secret = await services.access.api_keys.create(new_id(), "k")
     other = Services(services.settings)
     nowhere: Redis = Redis(host="127.0.0.1", port=1, retry=Retry(NoBackoff(), 0))
-    stores = services.database, services.look_up_database, nowhere
-    mute = ApiKeys(*stores, services.invitations)
+    mute = ApiKeys(services.stores.mongodb, nowhere, services.access.invitations)
     async with listening(other.changes):
         for _ in range(2):  # the first stores that the key is in use
-            await other.api_keys.authenticate(secret)
+            await other.access.api_keys.authenticate(secret)
         await mute.revoke(key.id)
-        assert (await other.api_keys.authenticate(secret)).id == key.id
+        assert (await other.access.api_keys.authenticate(secret)).id == key.id
         with pytest.raises(Unauthorized, match="revoked"):
             async with asyncio.timeout(5):
                 while True:
-                    await other.api_keys.authenticate(secret)
+                    await other.access.api_keys.authenticate(secret)
                     await asyncio.sleep(seconds)
     await nowhere.aclose()
     await other.close()
@@ -143,7 +145,7 @@ async def test_a_revocation_that_cannot_be_published_holds_everywhere_within_two
 async def test_a_key_in_steady_use_waits_for_no_look_up(
     services: Services, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, secret = await services.api_keys.create(new_id(), "k")
+    _, secret = await services.access.api_keys.create(new_id(), "k")
     looking, look = asyncio.Event(), asyncio.Event()
     find = ApiKeys._find
 
@@ -155,35 +157,35 @@ async def test_a_key_in_steady_use_waits_for_no_look_up(
     monkeypatch.setattr(trusted_memory, "monotonic", clock)
     async with listening(services.changes):
         for _ in range(2):
-            await services.api_keys.authenticate(secret)
+            await services.access.api_keys.authenticate(secret)
         monkeypatch.setattr(ApiKeys, "_find", slow)
         clock.seconds = REFRESH_SECONDS
-        await services.api_keys.authenticate(secret)
+        await services.access.api_keys.authenticate(secret)
         await asyncio.wait_for(looking.wait(), 10)
         clock.seconds = TRUST_SECONDS - 0.001
-        await services.api_keys.authenticate(secret)
+        await services.access.api_keys.authenticate(secret)
         look.set()
-        await until(lambda: not services.api_keys.valid._refreshing)
+        await until(lambda: not services.access.api_keys.valid._refreshing)
         look.clear()
         clock.seconds += 1.0
-        await services.api_keys.authenticate(secret)
+        await services.access.api_keys.authenticate(secret)
         look.set()
-        await until(lambda: not services.api_keys.valid._refreshing)
+        await until(lambda: not services.access.api_keys.valid._refreshing)
 
 
 async def test_an_unknown_key_cannot_be_revoked(services: Services) -> None:
     with pytest.raises(NotFound):
-        await services.api_keys.revoke(new_id())
+        await services.access.api_keys.revoke(new_id())
 
 
 async def test_last_used_is_written_at_most_once_a_minute(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key, secret = await services.api_keys.create(new_id(), "k")
+    key, secret = await services.access.api_keys.create(new_id(), "k")
     written = []
     for seconds in (0, 1, 59.999, 60, 61, 120):
         at(monkeypatch, NOON + timedelta(seconds=seconds))
-        await services.api_keys.authenticate(secret)
+        await services.access.api_keys.authenticate(secret)
         written.append((await row_of(services, key))["last_used_at"])
     assert [(one - NOON).total_seconds() for one in written] == [0, 0, 0, 60, 60, 120]
 
@@ -191,12 +193,12 @@ async def test_last_used_is_written_at_most_once_a_minute(
 async def test_requests_at_the_same_time_write_last_used_once(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, secret = await services.api_keys.create(new_id(), "k")
+    _, secret = await services.access.api_keys.create(new_id(), "k")
     ticks = iter(range(1000))
     monkeypatch.setattr(api_keys, "now", lambda: NOON + timedelta(milliseconds=next(ticks)))
-    database = services.database
+    database = services.stores.mongodb.database
     await database.command("profile", 2, filter={"command.update": "api_keys"})
-    await asyncio.gather(*(services.api_keys.authenticate(secret) for _ in range(10)))
+    await asyncio.gather(*(services.access.api_keys.authenticate(secret) for _ in range(10)))
     await database.command("profile", 0)
     changed = await database["system.profile"].count_documents(
         {"op": "update", "ns": f"{database.name}.api_keys", "nModified": 1}
@@ -206,9 +208,9 @@ async def test_requests_at_the_same_time_write_last_used_once(
 
 async def test_keys_are_listed_newest_first_and_only_the_accounts_own(services: Services) -> None:
     account_id = new_id()
-    keys = [(await services.api_keys.create(account_id, name))[0] for name in "abc"]
-    await services.api_keys.create(new_id(), "foreign")
-    assert await services.api_keys.list(account_id) == keys[::-1]
+    keys = [(await services.access.api_keys.create(account_id, name))[0] for name in "abc"]
+    await services.access.api_keys.create(new_id(), "foreign")
+    assert await services.access.api_keys.list(account_id) == keys[::-1]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from decimal import Decimal
 import msgspec
 
 from tracker.access.audit import RETENTION_DAYS, AuditFilter, Change, Target, differences
-from tracker.access.principal import OPERATOR, Actor, ActorKind
+from tracker.access.principal import Actor, ActorKind, Author
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -19,10 +19,11 @@ class Thing(msgspec.Struct):
 async def test_an_entry_is_read_as_it_was_recorded(services: Services) -> None:
     account_id = new_id()
     actor = Actor(kind=ActorKind.API_KEY, id=new_id(), name="ci")
+    author = Author(account_id, actor, "8.8.8.0/24")
     target = Target(kind="tag", id=new_id(), name="Spring")
     changes = {"name": Change(before="Spring", after="Summer")}
-    await services.audit.record(account_id, actor, "tag.renamed", target, changes, "8.8.8.0/24")
-    [entry], total = await services.audit.page(account_id, AuditFilter(), 1, 25)
+    await services.access.audit.record(author, "tag.renamed", target, changes)
+    [entry], total = await services.access.audit.page(account_id, AuditFilter(), 1, 25)
     assert total == 1
     assert (entry.actor, entry.action, entry.target) == (actor, "tag.renamed", target)
     assert (entry.changes, entry.address) == (changes, "8.8.8.0/24")
@@ -31,14 +32,15 @@ async def test_an_entry_is_read_as_it_was_recorded(services: Services) -> None:
 async def test_entries_are_found_by_action_target_and_actor(services: Services) -> None:
     account_id, member = new_id(), Actor(kind=ActorKind.MEMBER, id=new_id(), name="Ada")
     links = [Target(kind="short_link", id=new_id(), name=name) for name in "ab"]
-    await services.audit.record(account_id, member, "short_link.created", links[0])
-    await services.audit.record(account_id, OPERATOR, "short_link.created", links[1])
-    await services.audit.record(account_id, OPERATOR, "short_link.archived", links[1])
-    await services.audit.record(new_id(), member, "short_link.created", links[0])
+    operator = Author.operator(account_id)
+    await services.access.audit.record(Author(account_id, member), "short_link.created", links[0])
+    await services.access.audit.record(operator, "short_link.created", links[1])
+    await services.access.audit.record(operator, "short_link.archived", links[1])
+    await services.access.audit.record(Author(new_id(), member), "short_link.created", links[0])
 
     async def found(**wanted: object) -> list[tuple[str, str]]:
         matching = msgspec.convert(wanted, AuditFilter)
-        entries, _ = await services.audit.page(account_id, matching, 1, 25)
+        entries, _ = await services.access.audit.page(account_id, matching, 1, 25)
         return [(one.action.partition(".")[2], one.target.name) for one in entries]
 
     assert await found() == [("archived", "b"), ("created", "b"), ("created", "a")]
@@ -60,6 +62,6 @@ def test_the_differences_of_two_structs_are_values_of_json() -> None:
 async def test_mongodb_deletes_entries_after_the_days_that_documents_name(
     services: Services,
 ) -> None:
-    indexes = await services.database["audit"].index_information()
+    indexes = await services.stores.mongodb["audit"].index_information()
     kept = [one["expireAfterSeconds"] for one in indexes.values() if "expireAfterSeconds" in one]
     assert kept == [RETENTION_DAYS * 86_400]

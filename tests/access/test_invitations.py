@@ -19,10 +19,10 @@ from tracker.access.invitations import (
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
 from tracker.clock import now
-from tracker.db.transaction import Session, run_in_transaction
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.stores.mongodb.transaction import Session, run_in_transaction
 
 
 def a_new_one(account_id: UUID | None = None, **fields: Any) -> NewInvitation:
@@ -38,25 +38,25 @@ def a_new_one(account_id: UUID | None = None, **fields: Any) -> NewInvitation:
 
 async def used(services: Services, token: str) -> Invitation:
     async def work(session: Session) -> Invitation:
-        return await services.invitations.use(token, session)
+        return await services.access.invitations.use(token, session)
 
-    return await run_in_transaction(services.database, work)
+    return await run_in_transaction(services.stores.mongodb.database, work)
 
 
 async def withdrawn(services: Services, invitation: Invitation) -> None:
     async def work(session: Session) -> None:
-        await services.invitations.withdraw(invitation, session)
+        await services.access.invitations.withdraw(invitation, session)
 
-    await run_in_transaction(services.database, work)
+    await run_in_transaction(services.stores.mongodb.database, work)
 
 
 async def expire(services: Services, invitation: Invitation) -> None:
     past = {"$set": {"expires_at": now() - timedelta(milliseconds=1)}}
-    await services.database["invitations"].update_one({"_id": invitation.id}, past)
+    await services.stores.mongodb["invitations"].update_one({"_id": invitation.id}, past)
 
 
 async def assert_expired(services: Services, token: str) -> None:
-    for refused in (services.invitations.find_open(token), used(services, token)):
+    for refused in (services.access.invitations.find_open(token), used(services, token)):
         with pytest.raises(NotFound, match="link: expired, used or withdrawn") as caught:
             await refused
         assert caught.value.code == ErrorCode.LINK_EXPIRED
@@ -64,16 +64,17 @@ async def assert_expired(services: Services, token: str) -> None:
 
 async def created(services: Services, new: NewInvitation) -> tuple[Invitation, str]:
     return await run_in_transaction(
-        services.database, lambda session: services.invitations.create(new, session)
+        services.stores.mongodb.database,
+        lambda session: services.access.invitations.create(new, session),
     )
 
 
 async def test_an_invitation_is_read_by_its_token_and_stored_without_it(services: Services) -> None:
     invitation, token = await created(services, a_new_one())
-    assert await services.invitations.find_open(token) == invitation
-    assert await services.invitations.find(invitation.id) == invitation
+    assert await services.access.invitations.find_open(token) == invitation
+    assert await services.access.invitations.find(invitation.id) == invitation
     assert invitation.expires_at - invitation.created_at == VALID_FOR
-    row = await services.database["invitations"].find_one({})
+    row = await services.stores.mongodb["invitations"].find_one({})
     assert row is not None
     assert row["sha256"] == hashlib.sha256(token.encode()).digest()
     assert token not in str(row)
@@ -84,7 +85,7 @@ async def test_a_token_is_used_once(services: Services) -> None:
     invitation, token = await created(services, a_new_one())
     assert (await used(services, token)).id == invitation.id
     await assert_expired(services, token)
-    assert await services.invitations.find(invitation.id) is None
+    assert await services.access.invitations.find(invitation.id) is None
 
 
 async def test_of_those_who_use_a_token_at_one_moment_one_succeeds(services: Services) -> None:
@@ -103,11 +104,11 @@ async def test_a_use_that_fails_later_in_its_transaction_leaves_the_token_usable
     _, token = await created(services, a_new_one())
 
     async def work(session: Session) -> None:
-        await services.invitations.use(token, session)
+        await services.access.invitations.use(token, session)
         raise BadRequest("name: required")
 
     with pytest.raises(BadRequest):
-        await run_in_transaction(services.database, work)
+        await run_in_transaction(services.stores.mongodb.database, work)
     await used(services, token)
 
 
@@ -134,8 +135,8 @@ async def test_an_account_lists_its_open_invitations_newest_first_without_resets
     stored, _ = await created(services, reset)
     old, _ = await created(services, a_new_one(account))
     await expire(services, old)
-    assert await services.invitations.page(account, 1, 2) == ([made[2], made[1]], 3)
-    assert await services.invitations.find(stored.id) is None
+    assert await services.access.invitations.page(account, 1, 2) == ([made[2], made[1]], 3)
+    assert await services.access.invitations.find(stored.id) is None
 
 
 async def test_an_account_has_a_limited_number_of_open_invitations(services: Services) -> None:

@@ -10,16 +10,18 @@ from uuid import UUID
 import pytest
 from redis.asyncio import Redis
 
-from tests.db.own_redis import hanging_redis, own_redis, unavailable_redis
+from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
 from tracker.access.rate_limit import RateLimiter, Scope, Usage
 from tracker.clock import now_ms
-from tracker.db import keys
-from tracker.db.breaker import Breaker
-from tracker.db.budget import SKIPPED_FROM, Budget, OptionalWrite
-from tracker.db.connect import redis_for_requests
 from tracker.ids import new_id
 from tracker.metrics import RATE_LIMIT_UNENFORCED
 from tracker.service.services import Services
+from tracker.stores.breaker import Breaker
+from tracker.stores.redis import keys
+from tracker.stores.redis.clients import redis_for_requests
+from tracker.stores.redis.memory_budget import SKIPPED_FROM, Budget, OptionalWrite
+
+pytestmark = pytest.mark.redis
 
 ADDRESS = "203.0.113.7"
 ACCOUNT = new_id()
@@ -27,7 +29,7 @@ IP, OWNER = keys.rate_limit("ip", ADDRESS), keys.rate_limit("account", str(ACCOU
 
 
 def limiter(services: Services, per_minute: int = 3, per_hour: int = 5) -> RateLimiter:
-    return RateLimiter(services.redis, Breaker(), per_minute, per_hour)
+    return RateLimiter(services.stores.redis, Breaker(), per_minute, per_hour)
 
 
 @asynccontextmanager
@@ -88,7 +90,7 @@ async def test_the_addresses_of_one_ipv6_network_share_a_counter(services: Servi
     assert await numbers(limits, "2001:db8:1:2::1", None) == [1]
     assert await numbers(limits, "2001:db8:1:2:ffff::1", None) == [2]
     assert await numbers(limits, "2001:db8:1:3::1", None) == [1]
-    whole = RateLimiter(services.redis, Breaker(), 3, 5, ipv6_prefix=128)
+    whole = RateLimiter(services.stores.redis, Breaker(), 3, 5, ipv6_prefix=128)
     assert await numbers(whole, "2001:db8:1:2::1", None) == [1]
 
 
@@ -109,7 +111,7 @@ async def test_a_limit_of_zero_is_no_limit(
     for _ in range(8):
         usages = await limits.count(ADDRESS, ACCOUNT)
     assert [usage.scope.name for usage in usages] == scopes
-    assert await services.redis.exists(IP, OWNER) == len(scopes)
+    assert await services.stores.redis.exists(IP, OWNER) == len(scopes)
 
 
 async def test_a_window_begins_with_its_first_request_and_again_after_its_end(
@@ -119,11 +121,11 @@ async def test_a_window_begins_with_its_first_request_and_again_after_its_end(
     for _ in range(4):
         [first] = await limits.count(ADDRESS, None)
     assert first.exceeded
-    await services.redis.pexpire(IP, 20)
+    await services.stores.redis.pexpire(IP, 20)
     [shortened] = await limits.count(ADDRESS, None)
     assert shortened.reset_ms <= now_ms() + 20
     async with asyncio.timeout(2):
-        while await services.redis.exists(IP):
+        while await services.stores.redis.exists(IP):
             await asyncio.sleep(0.005)
     [second] = await limits.count(ADDRESS, None)
     assert second.requests == 1
@@ -133,22 +135,22 @@ async def test_a_window_begins_with_its_first_request_and_again_after_its_end(
 async def test_a_later_request_does_not_extend_a_window(services: Services) -> None:
     limits = limiter(services)
     await limits.count(ADDRESS, None)
-    await services.redis.pexpire(IP, 30_000)
+    await services.stores.redis.pexpire(IP, 30_000)
     await limits.count(ADDRESS, None)
-    assert 29_000 < await services.redis.pttl(IP) <= 30_000
+    assert 29_000 < await services.stores.redis.pttl(IP) <= 30_000
 
 
 async def test_a_counter_without_an_expiry_gets_one_again(services: Services) -> None:
-    await services.redis.set(IP, 2)
+    await services.stores.redis.set(IP, 2)
     assert await numbers(limiter(services), ADDRESS, None) == [3]
-    assert 59_000 < await services.redis.pttl(IP) <= 60_000
+    assert 59_000 < await services.stores.redis.pttl(IP) <= 60_000
 
 
 async def test_exactly_the_allowed_number_of_simultaneous_requests_pass(
     services: Services,
 ) -> None:
     async with limiter_at(services.settings.redis_url, Breaker()) as other:
-        both = RateLimiter(services.redis, Breaker(), 3, 5), other
+        both = RateLimiter(services.stores.redis, Breaker(), 3, 5), other
         outcomes = await asyncio.gather(
             *(both[number % 2].count(ADDRESS, None) for number in range(60)),
         )
@@ -156,27 +158,12 @@ async def test_exactly_the_allowed_number_of_simultaneous_requests_pass(
     assert sorted(usage.requests for [usage] in outcomes) == list(range(1, 61))
 
 
-async def test_an_uncounted_request_may_be_made_again(services: Services) -> None:
-    limits = limiter(services)
-    for _ in range(10):
-        assert await numbers(limits, None, ACCOUNT) == [1]
-        await limits.uncount(ACCOUNT)
-    assert 3_599_000 < await services.redis.pttl(OWNER) <= 3_600_000
-
-
-async def test_a_window_that_has_ended_is_not_uncounted(services: Services) -> None:
-    limits = limiter(services)
-    await limits.uncount(ACCOUNT)
-    assert not await services.redis.exists(OWNER)
-    assert await numbers(limits, None, ACCOUNT) == [1]
-
-
 async def test_both_scopes_are_counted_in_one_call(services: Services) -> None:
     limits = limiter(services)
     await limits.count(ADDRESS, ACCOUNT)
-    await services.redis.config_resetstat()
+    await services.stores.redis.config_resetstat()
     await limits.count(ADDRESS, ACCOUNT)
-    stats = await services.redis.info("commandstats")
+    stats = await services.stores.redis.info("commandstats")
     assert stats["cmdstat_evalsha"]["calls"] == 1
     assert set(stats) <= {
         *("cmdstat_evalsha", "cmdstat_incr", "cmdstat_pttl"),
@@ -189,12 +176,12 @@ async def test_simultaneous_requests_are_counted_together_each_in_its_own_scopes
 ) -> None:
     limits, others = limiter(services), [new_id() for _ in range(4)]
     await limits.count(ADDRESS, None)
-    await services.redis.config_resetstat()
+    await services.stores.redis.config_resetstat()
     outcomes = await asyncio.gather(*(limits.count(ADDRESS, other) for other in others))
     found = [[usage.requests for usage in usages] for usages in outcomes]
     # The address is over its limit with the third of them, which counts for no account any more.
     assert found == [[2, 1], [3, 1], [4], [5]]
-    assert (await services.redis.info("commandstats"))["cmdstat_evalsha"]["calls"] == 1
+    assert (await services.stores.redis.info("commandstats"))["cmdstat_evalsha"]["calls"] == 1
 
 
 @pytest.mark.parametrize("kind", ["dead", "hanging"])
@@ -210,7 +197,6 @@ async def test_without_redis_nothing_is_enforced_and_the_metric_says_so(kind: st
                 assert [usage.remaining for usage in usages] == [3, 5]
                 assert not any(usage.exceeded for usage in usages)
                 assert 59_000 < usages[0].reset_ms - now_ms() <= 60_000
-            await limits.uncount(ACCOUNT)
             assert unenforced() == before + 10
             assert breaker.is_open
             assert time.monotonic() - began < 4
@@ -218,24 +204,24 @@ async def test_without_redis_nothing_is_enforced_and_the_metric_says_so(kind: st
 
 async def test_redis_is_not_asked_while_the_breaker_is_open(services: Services) -> None:
     breaker = Breaker()
-    limits = RateLimiter(services.redis, breaker, 3, 5)
+    limits = RateLimiter(services.stores.redis, breaker, 3, 5)
     breaker.record_failure()
     before = unenforced()
     assert await numbers(limits, ADDRESS, ACCOUNT) == [0, 0]
     assert unenforced() == before + 1
-    assert not await services.redis.exists(IP)
+    assert not await services.stores.redis.exists(IP)
     breaker.record_success()
     assert await numbers(limits, ADDRESS, ACCOUNT) == [1, 1]
 
 
 async def test_nothing_is_counted_while_redis_is_full(services: Services) -> None:
     budget = Budget()
-    limits = RateLimiter(services.redis, Breaker(), 3, 5, budget=budget)
+    limits = RateLimiter(services.stores.redis, Breaker(), 3, 5, budget=budget)
     budget.used = SKIPPED_FROM[OptionalWrite.RATE_LIMIT]
     before = unenforced()
     assert await numbers(limits, ADDRESS, ACCOUNT) == [0, 0]
     assert unenforced() == before + 1
-    assert not await services.redis.exists(IP)
+    assert not await services.stores.redis.exists(IP)
     budget.used = 0.0
     assert await numbers(limits, ADDRESS, ACCOUNT) == [1, 1]
 

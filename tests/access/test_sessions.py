@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.api.person import BROWSER, create_person
+from tests.web.person import BROWSER, create_person
 from tracker.access import sessions
 from tracker.access.principal import ActorKind
 from tracker.access.roles import SCOPES_OF, Role
@@ -14,12 +14,12 @@ from tracker.service.services import Services
 
 async def test_a_session_acts_with_the_current_role_of_its_person(services: Services) -> None:
     person, account_id = await create_person(services), new_id()
-    member = await services.members.add(account_id, person.id, Role.OWNER)
-    _, secret = await services.sessions.start(person.id, account_id, BROWSER)
-    assert (await services.sessions.authenticate(secret)).principal.scopes is None
+    member = await services.accounts.members.add(account_id, person.id, Role.OWNER)
+    _, secret = await services.access.sessions.start(person.id, account_id, BROWSER)
+    assert (await services.access.sessions.authenticate(secret)).principal.scopes is None
     change = {"$set": {"role": Role.VIEWER}}
-    await services.database["members"].update_one({"_id": member.id}, change)
-    principal = (await services.sessions.authenticate(secret)).principal
+    await services.stores.mongodb["members"].update_one({"_id": member.id}, change)
+    principal = (await services.access.sessions.authenticate(secret)).principal
     assert principal.scopes == SCOPES_OF[Role.VIEWER]
     assert (principal.account_id, principal.actor.kind) == (account_id, ActorKind.MEMBER)
     assert (principal.actor.id, principal.actor.name) == (person.id, "Ada")
@@ -28,56 +28,56 @@ async def test_a_session_acts_with_the_current_role_of_its_person(services: Serv
 @pytest.mark.parametrize("gone", ["members", "people", "sessions"])
 async def test_a_session_ends_with_its_person_and_membership(services: Services, gone: str) -> None:
     person, account_id = await create_person(services), new_id()
-    await services.members.add(account_id, person.id, Role.OWNER)
-    _, secret = await services.sessions.start(person.id, account_id, BROWSER)
-    assert not services.sessions.peek(secret)
-    await services.sessions.authenticate(secret)
-    assert services.sessions.peek(secret)
-    await services.database[gone].delete_many({})
+    await services.accounts.members.add(account_id, person.id, Role.OWNER)
+    _, secret = await services.access.sessions.start(person.id, account_id, BROWSER)
+    assert not services.access.sessions.peek(secret)
+    await services.access.sessions.authenticate(secret)
+    assert services.access.sessions.peek(secret)
+    await services.stores.mongodb[gone].delete_many({})
     with pytest.raises(Unauthorized):
-        await services.sessions.authenticate(secret)
-    assert not services.sessions.peek(secret)
+        await services.access.sessions.authenticate(secret)
+    assert not services.access.sessions.peek(secret)
 
 
 async def test_the_secret_is_not_stored(services: Services) -> None:
     person = await create_person(services)
-    _, secret = await services.sessions.start(person.id, new_id(), BROWSER)
-    [row] = await services.database["sessions"].find().to_list(None)
+    _, secret = await services.access.sessions.start(person.id, new_id(), BROWSER)
+    [row] = await services.stores.mongodb["sessions"].find().to_list(None)
     assert len(secret) == 43
     assert secret not in str(row)
 
 
 async def test_a_member_is_seen_when_a_session_begins(services: Services) -> None:
     person, account_id = await create_person(services), new_id()
-    await services.members.add(account_id, person.id, Role.OWNER)
-    session, _ = await services.sessions.start(person.id, account_id, BROWSER)
-    [member] = await services.members.of_person(person.id)
+    await services.accounts.members.add(account_id, person.id, Role.OWNER)
+    session, _ = await services.access.sessions.start(person.id, account_id, BROWSER)
+    [member] = await services.accounts.members.of_person(person.id)
     assert member.last_seen_at == session.last_seen_at
 
 
 async def test_use_prolongs_a_session_up_to_its_lifetime(services: Services) -> None:
     person, account_id = await create_person(services), new_id()
-    await services.members.add(account_id, person.id, Role.OWNER)
-    session, secret = await services.sessions.start(person.id, account_id, BROWSER)
+    await services.accounts.members.add(account_id, person.id, Role.OWNER)
+    session, secret = await services.access.sessions.start(person.id, account_id, BROWSER)
     long_ago = now() - sessions.LIFETIME + timedelta(days=3)
     earlier = {"created_at": long_ago, "last_seen_at": now() - timedelta(minutes=2)}
-    await services.database["sessions"].update_one({"_id": session.id}, {"$set": earlier})
-    await services.sessions.authenticate(secret)
-    [changed] = await services.sessions.of_person(person.id)
+    await services.stores.mongodb["sessions"].update_one({"_id": session.id}, {"$set": earlier})
+    await services.access.sessions.authenticate(secret)
+    [changed] = await services.access.sessions.of_person(person.id)
     assert changed.expires_at - long_ago == sessions.LIFETIME
-    [member] = await services.members.of_person(person.id)
+    [member] = await services.accounts.members.of_person(person.id)
     assert member.last_seen_at == changed.last_seen_at > earlier["last_seen_at"]
 
 
 async def test_an_expired_session_is_refused_before_it_is_deleted(services: Services) -> None:
     person, account_id = await create_person(services), new_id()
-    await services.members.add(account_id, person.id, Role.OWNER)
-    session, secret = await services.sessions.start(person.id, account_id, BROWSER)
+    await services.accounts.members.add(account_id, person.id, Role.OWNER)
+    session, secret = await services.access.sessions.start(person.id, account_id, BROWSER)
     expired = {"$set": {"expires_at": now() - timedelta(milliseconds=1)}}
-    await services.database["sessions"].update_one({"_id": session.id}, expired)
+    await services.stores.mongodb["sessions"].update_one({"_id": session.id}, expired)
     with pytest.raises(Unauthorized):
-        await services.sessions.authenticate(secret)
-    assert await services.sessions.of_person(person.id) == []
+        await services.access.sessions.authenticate(secret)
+    assert await services.access.sessions.of_person(person.id) == []
 
 
 async def test_the_oldest_of_too_many_sessions_end(
@@ -85,13 +85,17 @@ async def test_the_oldest_of_too_many_sessions_end(
 ) -> None:
     monkeypatch.setattr(sessions, "MAX_OF_PERSON", 3)
     person = await create_person(services)
-    made = [(await services.sessions.start(person.id, new_id(), BROWSER))[0].id for _ in range(5)]
-    left = {one.id for one in await services.sessions.of_person(person.id)}
+    made = [
+        (await services.access.sessions.start(person.id, new_id(), BROWSER))[0].id for _ in range(5)
+    ]
+    left = {one.id for one in await services.access.sessions.of_person(person.id)}
     assert left == set(made[2:])
 
 
 async def test_all_sessions_but_one_can_be_ended(services: Services) -> None:
     person = await create_person(services)
-    made = [(await services.sessions.start(person.id, new_id(), BROWSER))[0].id for _ in range(3)]
-    assert await services.sessions.end_all(person.id, but=made[1]) == 2
-    assert [one.id for one in await services.sessions.of_person(person.id)] == [made[1]]
+    made = [
+        (await services.access.sessions.start(person.id, new_id(), BROWSER))[0].id for _ in range(3)
+    ]
+    assert await services.access.sessions.end_all(person.id, but=made[1]) == 2
+    assert [one.id for one in await services.access.sessions.of_person(person.id)] == [made[1]]

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.clicks.country import COUNTRIES, UNKNOWN, Countries
+from tracker.clicks.country import COUNTRIES, Countries
+from tracker.visitor_dimensions import UNKNOWN
 
 AMERICAN = "8.8.8.8"
 IRISH = "2a00:1450:4001::1"

@@ -12,7 +12,8 @@ from mmdb_writer import MMDBWriter
 from netaddr import IPSet  # type: ignore[import-untyped]
 
 from tracker.clicks import country_file as module
-from tracker.clicks.country import UNKNOWN, Countries
+from tracker.clicks.country import Countries
+from tracker.visitor_dimensions import UNKNOWN
 
 AMERICAN = "8.8.8.8"
 IRISH = "2a00:1450:4001::1"

@@ -15,13 +15,12 @@ from tracker.clicks.enrich import Enrichment
 from tracker.clicks.sources import (
     FIELD_OF,
     FIELDS,
-    MAX_SOURCE_CHARACTERS,
     SOURCES,
     referrer_host,
     sources_of,
-    utm_values,
 )
 from tracker.links.hostnames import MAX_HOSTNAME_CHARACTERS
+from tracker.links.utm import MAX_UTM_CHARACTERS, utm_values
 
 BYTES = st.text(st.characters(max_codepoint=255), max_size=400)
 
@@ -175,7 +174,7 @@ def test_whatever_is_sent_values_are_bounded_text_without_control_characters(
     assert len(host or "") <= MAX_HOSTNAME_CHARACTERS
     assert found.keys() <= set(FIELDS)
     for text in found.values():
-        assert 1 <= len(text) <= MAX_SOURCE_CHARACTERS
+        assert 1 <= len(text) <= MAX_UTM_CHARACTERS
         assert text == text.strip()
         assert not {category(one) for one in text} & {"Cc", "Cs", "Zl", "Zp"}
         assert text.encode().decode() == text

@@ -8,12 +8,14 @@ import msgspec
 import pytest
 
 from config.settings import Settings
-from tests.db.profiler import profiled
 from tests.factories import create_event_config, create_link, make_conversion, make_visit
+from tests.stores.mongodb.profiler import profiled
 from tracker.clicks.redirect import Visit
 from tracker.errors import NotFound
 from tracker.ids import new_id, new_secret, new_slug
 from tracker.service.services import Services
+
+pytestmark = pytest.mark.redis
 
 CROWD, VISITORS = 1000, 20
 STRANGER = "203.0.113.7"
@@ -31,7 +33,7 @@ def visit(slug: str, **fields: Any) -> Visit:
 async def statuses(services: Services, visits: Sequence[Visit]) -> list[int]:
     async def status(one: Visit) -> int:
         try:
-            return (await services.redirect.answer(one)).status
+            return (await services.clicks.redirect.answer(one)).status
         except NotFound as error:
             return error.status
 
@@ -43,8 +45,8 @@ async def linked(services: Services) -> list[str]:
     slugs = [new_slug() for _ in range(VISITORS)]
     for slug in slugs:
         await create_link(services, new_id(), slug)
-    await services.redis.flushdb()
-    services.link_cache.forget_all()
+    await services.stores.redis.flushdb()
+    services.links.link_cache.forget_all()
     return slugs
 
 
@@ -57,13 +59,13 @@ async def test_visitors_of_uncached_links_are_redirected_beside_a_thousand_rando
         crowd = [visit(new_slug()) for _ in range(CROWD)]
         found = await statuses(services, [*crowd[::2], *visits, *crowd[1::2]])
         assert found == [404] * (CROWD // 2) + [302] * VISITORS + [404] * (CROWD // 2)
-    assert services.link_cache._misses.is_spent(STRANGER)
-    assert not services.breaker.is_open
+    assert services.links.link_cache._misses.is_spent(STRANGER)
+    assert not services.stores.breaker.is_open
 
 
 async def test_a_thousand_random_slugs_at_once_cost_a_few_queries(services: Services) -> None:
     await statuses(services, [visit(new_slug())])
-    async with profiled(services.database) as rows:
+    async with profiled(services.stores.mongodb.database) as rows:
         await statuses(services, [visit(new_slug()) for _ in range(CROWD)])
     assert {row["ns"].partition(".")[2] for row in rows} == {"links"}
     assert len(rows) <= 4
@@ -72,7 +74,7 @@ async def test_a_thousand_random_slugs_at_once_cost_a_few_queries(services: Serv
 async def test_a_thousand_random_hosts_at_once_cost_a_few_queries(services: Services) -> None:
     (slug, *_) = await linked(services)
     hosts = [f"{new_slug().lower().strip('-_')}.example" for _ in range(CROWD)]
-    async with profiled(services.database) as rows:
+    async with profiled(services.stores.mongodb.database) as rows:
         by_host = await statuses(services, [visit(slug, host=host) for host in hosts[::2]])
         by_d = await statuses(services, [visit(slug, query=f"d={host}") for host in hosts[1::2]])
     # What is no custom domain serves the links of the default one.
@@ -84,18 +86,18 @@ async def test_a_thousand_random_postback_keys_at_once_cost_a_few_queries(
     services: Services,
 ) -> None:
     config = await create_event_config(services)
-    await services.redis.flushdb()
-    services.pbk_cache.forget_all()
+    await services.stores.redis.flushdb()
+    services.conversions.event_config_cache.forget_all()
 
     async def status(pbk: str) -> int:
         try:
-            await services.recorder.record(make_conversion(pbk=pbk), STRANGER)
+            await services.conversions.recorder.record(make_conversion(pbk=pbk), STRANGER)
         except NotFound as error:
             return error.status
         return 200
 
     made_up = [new_secret("", 16) for _ in range(CROWD)]
-    async with profiled(services.database) as rows:
+    async with profiled(services.stores.mongodb.database) as rows:
         found = await asyncio.gather(*map(status, [*made_up, config.pbk]))
     assert found == [404] * CROWD + [200]
     assert len([row for row in rows if row["ns"].endswith("event_configs")]) <= 4

@@ -12,19 +12,21 @@ import pytest
 from redis.exceptions import RedisError
 
 from tests.conversions import scene
-from tests.db.own_redis import unavailable_redis
-from tests.db.test_budget import skipped_writes
 from tests.factories import CHROME, make_click
 from tests.ingest import ledger
+from tests.stores.redis.own_redis import unavailable_redis
+from tests.stores.redis.test_memory_budget import skipped_writes
 from tracker.calendar import calendar_of
 from tracker.clicks import visitors
 from tracker.clicks.click import Click
 from tracker.clicks.visitors import TTL_SECONDS, Visitors
 from tracker.clock import moment
-from tracker.db import connect
-from tracker.db.budget import SKIPPED_FROM, Budget, OptionalWrite
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.stores.redis import clients
+from tracker.stores.redis.memory_budget import SKIPPED_FROM, Budget, OptionalWrite
+
+pytestmark = pytest.mark.redis
 
 DAY = 24 * 3600 * 1000
 LINK = new_id().bytes
@@ -38,7 +40,7 @@ def again(**changed: Any) -> Click:
 
 
 async def first(services: Services, *clicks: Click) -> list[bool]:
-    found = await services.visitors.first_clicks(clicks)
+    found = await services.clicks.visitors.first_clicks(clicks)
     return [one.id in found for one in clicks]
 
 
@@ -100,25 +102,25 @@ async def test_the_day_of_an_account_ends_at_its_own_midnight(services: Services
     berlin = {FIRST.account_id: calendar_of("Europe/Berlin")}
     midnight = FIRST.at - FIRST.at % DAY + DAY - 3_600_000
     clicks = [again(at=midnight - 1), again(at=midnight), again(at=midnight + DAY - 1)]
-    found = await services.visitors.first_clicks(clicks, berlin)
+    found = await services.clicks.visitors.first_clicks(clicks, berlin)
     assert [one.id in found for one in clicks] == [True, True, False]
-    salts: Any = await services.redis.keys("visitors:salt:*")
+    salts: Any = await services.stores.redis.keys("visitors:salt:*")
     day = moment(midnight - 1).date().isoformat()
     assert f"visitors:salt:Europe/Berlin:{day}".encode() in salts
-    for name in await services.redis.keys("visitors:*"):
-        assert TTL_SECONDS - 60 < await services.redis.ttl(name) <= TTL_SECONDS
+    for name in await services.stores.redis.keys("visitors:*"):
+        assert TTL_SECONDS - 60 < await services.stores.redis.ttl(name) <= TTL_SECONDS
 
 
 async def test_accounts_of_other_zones_keep_their_visitors_in_one_call(services: Services) -> None:
     zones = [calendar_of(name) for name in ("Europe/Berlin", "Asia/Tokyo", "UTC")]
     clicks = [make_click() for _ in range(4)]
     calendars = {one.account_id: zone for one, zone in zip(clicks, zones, strict=False)}
-    assert len(await services.visitors.first_clicks(clicks, calendars)) == 4
+    assert len(await services.clicks.visitors.first_clicks(clicks, calendars)) == 4
     later = [msgspec.structs.replace(one, id=make_click().id) for one in clicks]
-    assert await services.visitors.first_clicks(later, calendars) == set()
-    replayed = await services.visitors.first_clicks([*later, *clicks], calendars)
+    assert await services.clicks.visitors.first_clicks(later, calendars) == set()
+    replayed = await services.clicks.visitors.first_clicks([*later, *clicks], calendars)
     assert replayed == {one.id for one in clicks}
-    assert len(await services.redis.keys("visitors:salt:*")) == 3
+    assert len(await services.stores.redis.keys("visitors:salt:*")) == 3
 
 
 async def test_a_replayed_first_click_is_first_again_and_the_others_are_not(
@@ -140,7 +142,7 @@ async def test_two_processes_at_once_share_the_salt_and_find_one_first_click(
     same = [msgspec.structs.replace(one, id=make_click().id) for one in many]
     async with scene.process(services.settings) as other:
         mine, others = await asyncio.gather(
-            services.visitors.first_clicks(many), other.visitors.first_clicks(same)
+            services.clicks.visitors.first_clicks(many), other.clicks.visitors.first_clicks(same)
         )
     assert len(mine) + len(others) == 100
     for one, copy in zip(many, same, strict=True):
@@ -156,10 +158,10 @@ async def test_a_visitor_is_unique_once_in_any_division_into_batches(services: S
     found: set[bytes] = set()
     replayed: list[bytes] = []
     for start in range(0, 200, 17):
-        found |= await services.visitors.first_clicks(clicks[start : start + 17])
+        found |= await services.clicks.visitors.first_clicks(clicks[start : start + 17])
     random.shuffle(clicks)
     for start in range(0, 200, 23):
-        replayed += await services.visitors.first_clicks(clicks[start : start + 23])
+        replayed += await services.clicks.visitors.first_clicks(clicks[start : start + 23])
     assert sorted(replayed) == sorted(found)
     people = {(one.address, one.at) for one in clicks}
     assert len(found) == len(people)
@@ -168,18 +170,18 @@ async def test_a_visitor_is_unique_once_in_any_division_into_batches(services: S
 
 async def test_salts_and_buckets_expire_within_two_days(services: Services) -> None:
     await first(services, FIRST, again(at=FIRST.at + DAY), again(at=FIRST.at - 30 * DAY))
-    names: Any = await services.redis.keys("visitors:*")
+    names: Any = await services.stores.redis.keys("visitors:*")
     assert len(names) == 6
     for name in names:
-        assert TTL_SECONDS - 60 < await services.redis.ttl(name) <= TTL_SECONDS == 48 * 3600
+        assert TTL_SECONDS - 60 < await services.stores.redis.ttl(name) <= TTL_SECONDS == 48 * 3600
 
 
 async def test_later_clicks_do_not_delay_the_expiry_of_a_bucket(services: Services) -> None:
     await first(services, FIRST)
-    [bucket] = await services.redis.keys("visitors:2*")
-    await services.redis.expire(bucket, 100)
+    [bucket] = await services.stores.redis.keys("visitors:2*")
+    await services.stores.redis.expire(bucket, 100)
     await first(services, again(), again())
-    assert await services.redis.ttl(bucket) <= 100
+    assert await services.stores.redis.ttl(bucket) <= 100
 
 
 async def test_redis_holds_neither_address_nor_agent_nor_link(services: Services) -> None:
@@ -193,7 +195,7 @@ async def test_redis_holds_neither_address_nor_agent_nor_link(services: Services
 
 async def everything(services: Services) -> AsyncIterator[bytes]:
     """Yield every key and value in Redis."""
-    redis: Any = services.redis
+    redis: Any = services.stores.redis
     for name in await redis.keys("*"):
         yield name
         if await redis.type(name) == b"string":
@@ -205,7 +207,7 @@ async def everything(services: Services) -> AsyncIterator[bytes]:
 
 async def names(services: Services) -> set[bytes]:
     """Return the hashes of the visitors in Redis."""
-    redis: Any = services.redis
+    redis: Any = services.stores.redis
     found = set()
     for bucket in await redis.keys("visitors:2*"):
         found |= {bucket[-4:] + one for one in await redis.hkeys(bucket)}
@@ -217,20 +219,20 @@ async def test_a_visitor_has_another_hash_every_day_and_with_another_salt(
 ) -> None:
     await first(services, again(), again(at=FIRST.at + DAY))
     before = await names(services)
-    await services.redis.flushall()
-    await Visitors(services.redis, Budget()).first_clicks([again()])
+    await services.stores.redis.flushall()
+    await Visitors(services.stores.redis, Budget()).first_clicks([again()])
     assert len(before | await names(services)) == 3
 
 
 async def commands(services: Services) -> dict[str, int]:
-    known: Any = await services.redis.info("commandstats")
+    known: Any = await services.stores.redis.info("commandstats")
     return {name.removeprefix("cmdstat_"): int(one["calls"]) for name, one in known.items()}
 
 
 async def test_two_hundred_clicks_cost_one_call(services: Services) -> None:
     await first(services, FIRST)
-    await services.redis.config_resetstat()
-    await services.visitors.first_clicks(
+    await services.stores.redis.config_resetstat()
+    await services.clicks.visitors.first_clicks(
         [again(address=f"2001:db8::{number}") for number in range(1000)]
     )
     called = await commands(services)
@@ -242,7 +244,7 @@ async def test_two_hundred_clicks_cost_one_call(services: Services) -> None:
 async def test_a_known_visitor_costs_one_command(services: Services) -> None:
     visits = [again(address=f"2001:db8::{number}") for number in range(100)]
     assert all(await first(services, *visits))
-    await services.redis.config_resetstat()
+    await services.stores.redis.config_resetstat()
     later = [again(address=visit.address) for visit in visits]
     assert await first(services, *visits, *later) == [True] * 100 + [False] * 100
     called = await commands(services)
@@ -253,8 +255,8 @@ async def test_a_known_visitor_costs_one_command(services: Services) -> None:
 
 async def test_a_visitor_in_several_calls_has_one_first_click(services: Services) -> None:
     clicks = [again() for _ in range(1001)]
-    assert await services.visitors.first_clicks(clicks) == {clicks[0].id}
-    assert await services.visitors.first_clicks(clicks) == {clicks[0].id}
+    assert await services.clicks.visitors.first_clicks(clicks) == {clicks[0].id}
+    assert await services.clicks.visitors.first_clicks(clicks) == {clicks[0].id}
 
 
 async def test_only_clicks_of_people_are_looked_up(services: Services) -> None:
@@ -264,12 +266,12 @@ async def test_only_clicks_of_people_are_looked_up(services: Services) -> None:
         again(purpose="prefetch"),
     ]
     await scene.applied(services, bots)
-    rows = [row async for row in services.database["clicks"].find()]
+    rows = [row async for row in services.stores.mongodb["clicks"].find()]
     assert len(rows) == 3
     assert all(row["bot"] and row["unique"] is False for row in rows)
-    assert await services.redis.keys("visitors:*") == []
+    assert await services.stores.redis.keys("visitors:*") == []
     await scene.applied(services, [*bots, FIRST])
-    found = [row["unique"] async for row in services.database["clicks"].find({"bot": None})]
+    found = [row["unique"] async for row in services.stores.mongodb["clicks"].find({"bot": None})]
     assert found == [True]
 
 
@@ -279,11 +281,11 @@ async def test_a_new_visitor_is_neither_stored_nor_unique_while_redis_is_full(
     """Known visitors stay known, and new ones are unique again once there is room."""
     other = again(address="203.0.113.78")
     await first(services, FIRST)
-    services.budget.used = SKIPPED_FROM[OptionalWrite.VISITOR]
+    services.stores.budget.used = SKIPPED_FROM[OptionalWrite.VISITOR]
     before = skipped_writes("visitor")
     assert await first(services, FIRST, again(), other) == [True, False, False]
     assert skipped_writes("visitor") == before + 1
-    services.budget.used = 0.0
+    services.stores.budget.used = 0.0
     assert await first(services, other, again()) == [True, False]
 
 
@@ -294,14 +296,14 @@ async def test_a_click_drained_again_with_more_or_less_room_counts_as_it_is_stor
     account_id = new_id()
     clicks = [make_click(account_id) for _ in range(3)]
     for used in room:
-        services.budget.used = used
+        services.stores.budget.used = used
         await scene.applied(services, clicks)
         await scene.applied(services, [*clicks, make_click(account_id)])
     await ledger.check(services)
 
 
 async def test_no_clicks_ask_redis_nothing(services: Services) -> None:
-    redis = connect.redis_for_requests(unavailable_redis())
+    redis = clients.redis_for_requests(unavailable_redis())
     assert await Visitors(redis, Budget()).first_clicks([]) == set()
     with pytest.raises(RedisError):
         await Visitors(redis, Budget()).first_clicks([FIRST])
@@ -310,7 +312,7 @@ async def test_no_clicks_ask_redis_nothing(services: Services) -> None:
 
 async def test_a_restarted_redis_receives_the_script_again(services: Services) -> None:
     await first(services, FIRST)
-    await services.redis.script_flush()
+    await services.stores.redis.script_flush()
     assert await first(services, FIRST, again()) == [True, False]
 
 
@@ -320,7 +322,7 @@ async def test_a_salt_is_read_again_after_an_hour(
     """All processes share one salt again after Redis has lost it."""
     monkeypatch.setattr(visitors, "_SALT_CACHE_SECONDS", -1.0)
     async with scene.process(services.settings) as other:
-        await services.visitors.first_clicks([FIRST])
-        await services.redis.flushall()
-        assert await other.visitors.first_clicks([again()])
-        assert await services.visitors.first_clicks([again()]) == set()
+        await services.clicks.visitors.first_clicks([FIRST])
+        await services.stores.redis.flushall()
+        assert await other.clicks.visitors.first_clicks([again()])
+        assert await services.clicks.visitors.first_clicks([again()]) == set()

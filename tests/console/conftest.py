@@ -15,10 +15,10 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
 from lab import chromium
-from tests.api.client import Client
 from tests.console.browser import PATIENCE_MS, Problems, opened
 from tests.live.watching import guarded
-from tracker.access.accounts import Account
+from tests.web.client import Client
+from tracker.accounts.accounts import Account
 from tracker.http.server import Server
 from tracker.service.front import make_server
 from tracker.service.services import Services
@@ -127,7 +127,7 @@ def client(settings: Settings, indexed: None, io_loop: AsyncIOLoop) -> Iterator[
 
 @pytest.fixture
 def account(services: Services, io_loop: AsyncIOLoop) -> Account:
-    made: Account = io_loop.run_sync(lambda: services.accounts.create("Acme"))
+    made: Account = io_loop.run_sync(lambda: services.accounts.accounts.create("Acme"))
     return made
 
 

@@ -17,7 +17,7 @@ async def sign_in(
     member = await create_member(services, account_id, role)
     agent = "Mozilla/5.0 (X11; Linux) Chrome/150.0"
     client = Client(address="127.0.0.0/24", user_agent=agent, counted_as="127.0.0.1")
-    _, secret = await services.sessions.start(member.person_id, member.account_id, client)
+    _, secret = await services.access.sessions.start(member.person_id, member.account_id, client)
     await page.context.add_cookies(
         [
             {

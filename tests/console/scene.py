@@ -13,7 +13,7 @@ from tests.factories import (
     make_click,
     make_event,
 )
-from tracker.access.membership import Author
+from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.clock import now, now_ms
 from tracker.service.services import Services
@@ -34,16 +34,16 @@ class Scene(NamedTuple):
 
 async def create_scene(services: Services, account_id: UUID) -> Scene:
     """Store one of everything, each with a hostile name."""
-    tag = await services.tags.create(account_id, HOSTILE)
+    tag = await services.links.tags.create(account_id, HOSTILE)
     link = await create_link(
         services,
         account_id,
         "spring",
-        f"https://shop.example/offer?a={HOSTILE}",
+        f"https://shop.example/offer?a={HOSTILE}&utm_source={HOSTILE}",
         internal_name=HOSTILE,
         tags=[tag.id],
     )
-    await services.domains.create(account_id, "go.example.com")
+    await services.links.domains.create(account_id, "go.example.com")
     config = await create_event_config(services, account_id, name=HOSTILE)
     webhook = await create_webhook(services, account_id)
     click = make_click(
@@ -69,9 +69,9 @@ async def create_scene(services: Services, account_id: UUID) -> Scene:
     await applied(services, [click, event])
     attempt = {"at": now(), "milliseconds": 12, "code": 500, "answer": HOSTILE, "error": HOSTILE}
     change = {"$set": {"status": "failed", "attempts": [attempt], "payload": HOSTILE}}
-    await services.database["deliveries"].update_many({}, change)
-    await services.membership.invite(
+    await services.stores.mongodb["deliveries"].update_many({}, change)
+    await services.accounts.membership.invite(
         Author.operator(account_id), "invited@example.com", Role.VIEWER
     )
-    await services.api_keys.create(account_id, HOSTILE)
+    await services.access.api_keys.create(account_id, HOSTILE)
     return Scene(link.id, webhook.id, EVENT_ID)

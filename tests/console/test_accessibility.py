@@ -12,7 +12,7 @@ from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import HOSTILE, Scene, create_scene
 from tests.factories import create_share
-from tracker.access.accounts import Account
+from tracker.accounts.accounts import Account
 from tracker.console.assets import STATIC
 from tracker.service.services import Services
 

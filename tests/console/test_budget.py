@@ -2,16 +2,16 @@
 
 from playwright.async_api import expect
 
-from tests.api.person import PASSWORD
 from tests.console.conftest import OpenPage
 from tests.conversions.scene import applied
 from tests.factories import create_link, create_person, make_click
-from tracker.access.accounts import Account
+from tests.web.person import PASSWORD
 from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
 from tracker.service.services import Services
 
-MAX_REQUESTS = 14
+MAX_REQUESTS = 15
 MAX_BYTES = 90_000
 
 NOTE_FIRST_FIGURES = """
@@ -31,9 +31,9 @@ LOADED = """
 async def test_the_first_page_after_signing_in_is_painted_within_its_budget(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
-    password = await services.passwords.hash(PASSWORD)
+    password = await services.accounts.passwords.hash(PASSWORD)
     person = await create_person(services, email="ada@example.com", password=password)
-    await services.members.add(account.id, person.id, Role.OWNER)
+    await services.accounts.members.add(account.id, person.id, Role.OWNER)
     link = await create_link(services, account.id, internal_name="Spring")
     await applied(services, [make_click(account.id, link_id=link.id.bytes, at=now_ms())])
     async with open_page() as (page, _):

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import orjson
 import pytest
@@ -18,7 +19,8 @@ from tests.factories import (
     make_click,
     make_event,
 )
-from tracker.access.accounts import Account
+from tracker.accounts.accounts import Account
+from tracker.clicks.bots import REASONS
 from tracker.clock import now_ms
 from tracker.service.services import Services
 
@@ -50,14 +52,14 @@ async def test_the_log_is_filtered_by_its_address(
         await page.get_by_label("State").select_option("Every state")
         await page.get_by_label("Event configuration").select_option("Purchase")
         await expect(rows.get_by_role("link", name="Spring")).to_be_visible()
-        await expect(page).to_have_url(f"/console/conversions?event_config_id={config.id}")
+        await expect(page).to_have_url(f"/console/conversions?event={config.id}")
         await page.reload()
         await expect(rows).to_have_count(1)
         await page.get_by_label("Event configuration").select_option("Every event")
         until = (datetime.now(UTC) - timedelta(days=3)).date().isoformat()
         await page.get_by_label("to", exact=True).fill(until)
         await expect(rows).to_contain_text(["12.50"])
-        await page.goto(f"/console/conversions?link_id={link.id}")
+        await page.goto(f"/console/conversions?link={link.id}")
         await expect(rows).to_have_count(1)
         await page.get_by_role("button", name="Remove the filter by link").click()
         await expect(rows).to_have_count(2)
@@ -101,7 +103,7 @@ async def test_a_conversion_shows_its_click_metadata_and_deliveries(
         await page.goto("/console/conversions")
         await page.locator("tbody a").first.click()
         await expect(page.get_by_role("heading", name="Conversion 7")).to_be_visible()
-        await expect(page.get_by_text("found", exact=True)).to_be_visible()
+        await expect(page.get_by_text("attributed", exact=True)).to_be_visible()
         await expect(page.get_by_role("link", name="Spring")).to_be_visible()
         await expect(page.get_by_text("utm_source=news")).to_be_visible()
         await expect(page.locator(".json")).to_contain_text('"gold"')
@@ -113,7 +115,7 @@ async def test_a_conversion_shows_its_click_metadata_and_deliveries(
         await delivery.get_by_role("link", name=webhook.name).click()
         await expect(page.locator("summary", has_text="Conversion 7")).to_be_visible()
         failed = {"$set": {"status": "failed", "due_at": None}}
-        await services.database["deliveries"].update_many({}, failed)
+        await services.stores.mongodb["deliveries"].update_many({}, failed)
         await page.clock.fast_forward(6_000)  # after which the page looks again
         await expect(page.get_by_text("failed", exact=True)).to_be_visible()
 
@@ -127,3 +129,123 @@ async def test_a_conversion_that_is_none_is_said_to_be_none(
         await sign_in(services, page, account.id)
         await page.goto(f"/console/conversions/{event_id}")
         await expect(page.get_by_role("alert")).to_be_visible()
+
+
+async def test_a_conversion_is_found_by_its_transaction_or_its_click(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    click = make_click(account.id, at=now_ms())
+    common: dict[str, Any] = {"account_id": account.id.bytes, "at": now_ms()}
+    scoped = {**common, "transaction_id": "T-1", "transaction_scope": account.id.bytes}
+    order = "D9B1D7DB-3C4A-4A6B-8E0F-2F5D1C7A9E55"  # shops have such numbers too
+    guid = make_event(3, **{**scoped, "transaction_id": order})
+    await applied(services, [make_event(1, click.id, **common), make_event(2, **scoped), guid])
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/conversions")
+        rows = page.locator("tbody tr")
+        await expect(rows).to_have_count(3)
+        search = page.get_by_label("Find by id")
+        await search.fill(" T-1 ")
+        await search.press("Enter")
+        await expect(rows).to_have_count(1)
+        await expect(rows).to_contain_text("T-1")
+        await search.fill(str(UUID(bytes=click.id)).upper())
+        await search.press("Enter")
+        await expect(rows.locator('a[href="/console/conversions/1"]')).to_be_visible()
+        await expect(rows).to_have_count(1)
+        await search.fill(order)
+        await search.press("Enter")
+        await expect(rows).to_contain_text(order)
+        await expect(rows).to_have_count(1)
+        csv = await page.get_by_role("link", name="CSV").get_attribute("href")
+        assert f"transaction_id={order}" in (csv or "")
+        await search.fill("T-9")
+        await search.press("Enter")
+        await expect(page.get_by_text("A conversion that was never accepted")).to_be_visible()
+
+
+async def test_refused_postbacks_are_listed_with_their_reason(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    config = await create_event_config(services, account.id, name="Purchase")
+    async with open_page() as (page, problems):
+        problems.expected.append("400 (Bad Request)")
+        await sign_in(services, page, account.id)
+        await page.goto("/console/conversions/refused")
+        await expect(page.get_by_role("heading", name="Nothing was refused")).to_be_visible()
+        for sent in ("click_id={click_id}", "value=a", "value=b"):
+            await page.evaluate("(url) => fetch(url)", f"/api/event?pbk={config.pbk}&{sent}")
+        await services.conversions.refusals.store()
+        await page.goto("/console/conversions")
+        await page.get_by_role("link", name="Refused postbacks").click()
+        rows = page.locator("tbody tr")
+        await expect(rows).to_have_count(3)
+        await expect(rows.last).to_contain_text("click id")
+        await expect(rows.last).to_contain_text("must be a UUID")
+        await expect(rows.last).to_contain_text("Purchase")
+        await page.get_by_label("Reason").select_option("value (2)")
+        await expect(rows).to_have_count(2)
+        await expect(page).to_have_url("/console/conversions/refused?reason=value")
+
+
+async def test_charts_obey_the_filters_beside_them(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    config = await create_event_config(services, account.id, name="Purchase")
+    click = make_click(account.id, at=now_ms() - 90_000)
+    common: dict[str, Any] = {"account_id": account.id.bytes, "checked": True}
+    await applied(
+        services,
+        [
+            click,
+            make_event(1, click.id, at=now_ms(), event_config_id=config.id.bytes, **common),
+            make_event(2, at=now_ms(), **common),
+            make_event(3, at=now_ms() - 40 * DAY_MS, **common),
+        ],
+    )
+
+    def day(days: int) -> str:
+        return (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
+
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/conversions")
+        charted = page.locator(".panel-tabs button", has_text="Conversions")
+        await expect(charted).to_have_text("Conversions 2")
+        await expect(
+            page.get_by_text("One conversion, within 2 minutes of its click.")
+        ).to_be_visible()
+        await page.get_by_label("From").fill(day(45))
+        await expect(charted).to_have_text("Conversions 3")
+        await expect(page.get_by_text("From click to conversion")).to_have_count(0)
+        await page.get_by_label("to", exact=True).fill(day(35))
+        await expect(charted).to_have_text("Conversions 1")
+        await page.goto("/console/conversions?status=attributed")
+        await expect(charted).to_have_text("Conversions 1")
+        await expect(page.locator(".panel-tabs button", has_text="Rate")).to_have_text("Rate 100%")
+        await page.get_by_label("Event configuration").select_option("Purchase")
+        await expect(page.locator(".panel-tabs button", has_text="Rate")).to_have_count(0)
+        await page.goto("/console/conversions?status=no_click")
+        await expect(page.get_by_text("of attributed conversions")).to_be_visible()
+        await expect(charted).to_have_count(0)
+
+
+async def test_a_delay_below_a_second_is_no_delay_below_none(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    at = now_ms()
+    click = make_click(account.id, at=at)
+    events = [make_event(n, click.id, at=at, account_id=account.id.bytes) for n in (1, 2)]
+    await applied(services, [click, *events])
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/conversions")
+        words = "Half of 2 conversions came within a second of their click."
+        await expect(page.get_by_text(words)).to_be_visible()
+
+
+def test_the_chart_of_attributed_conversions_names_every_reason_to_be_a_bot() -> None:
+    text = Path("tracker/console/static/parts/conversion-charts.js").read_text()
+    [line] = [one for one in text.splitlines() if one.startswith("const WITH_CLICK")]
+    assert set(orjson.loads(line.partition("= ")[2].rstrip(";"))) == {"none", *REASONS}

@@ -9,7 +9,7 @@ from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.dns.dns_server import DnsServer
 from tests.factories import create_link
-from tracker.access.accounts import Account
+from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
 NAME = "go.shop.example"
@@ -29,10 +29,10 @@ async def test_a_domain_is_added_proven_and_deleted_by_its_name(
         await sign_in(services, page, account.id)
         await page.goto("/console/domains")
         await page.get_by_role("button", name="Add your first domain").click()
-        await page.get_by_label("Hostname").fill("https://go.shop.example")
+        await page.get_by_label("Hostname").fill("go_shop")
         await page.get_by_role("button", name="Add", exact=True).click()
         await expect(page.get_by_label("Hostname")).to_have_attribute("aria-invalid", "true")
-        await page.get_by_label("Hostname").fill(NAME)
+        await page.get_by_label("Hostname").fill(f"https://{NAME}/")
         await page.get_by_role("button", name="Add", exact=True).click()
         await expect(page.get_by_text("not verified", exact=True)).to_be_visible()
         for part, begin in (("name", TXT), ("value", "tracker-verification=")):
@@ -62,7 +62,7 @@ async def test_a_domain_is_added_proven_and_deleted_by_its_name(
 async def test_a_failed_look_up_is_said_and_a_domain_in_use_stays(
     open_page: OpenPage, services: Services, account: Account, dns: DnsServer
 ) -> None:
-    domain = await services.domains.create(account.id, NAME)
+    domain = await services.links.domains.create(account.id, NAME)
     await create_link(services, account.id, domain=domain)
     dns.fails(TXT, "SERVFAIL")
     async with open_page() as (page, problems):
@@ -75,5 +75,5 @@ async def test_a_failed_look_up_is_said_and_a_domain_in_use_stays(
         await page.get_by_role("button", name=f"Delete {NAME}").click()
         await page.get_by_role("button", name="Delete the domain").click()
         await expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text(
-            "archive them first"
+            "Archive them first"
         )

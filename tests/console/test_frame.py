@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.api.person import PASSWORD, create_person
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
-from tracker.access.accounts import Account
+from tests.web.person import PASSWORD, create_person
 from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
 HOME = "/console/overview"
@@ -47,14 +47,16 @@ async def test_signing_in_leads_to_where_a_person_wanted_to_go(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     person = await create_person(services, "ada@example.com", PASSWORD)
-    await services.members.add(account.id, person.id, Role.OWNER)
+    await services.accounts.members.add(account.id, person.id, Role.OWNER)
     async with open_page() as (page, problems):
         problems.expected.append("401")
         await page.goto("/console/tags?page=1")
         await page.get_by_label("E-mail").fill("ada@example.com")
         await page.get_by_label("Password").fill("something else entirely")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_role("alert")).to_contain_text("e-mail or password: wrong")
+        await expect(page.get_by_role("alert")).to_contain_text(
+            "That e-mail or password is not right"
+        )
         await page.get_by_label("Password").fill(PASSWORD)
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("heading", name="Tags", level=1)).to_be_visible()
@@ -64,7 +66,7 @@ async def test_signing_in_leads_to_where_a_person_wanted_to_go(
 async def test_signing_out_leaves_nothing_that_back_shows(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
-    await services.tags.create(account.id, "Confidential")
+    await services.links.tags.create(account.id, "Confidential")
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
         await page.goto("/console/tags")

@@ -2,12 +2,12 @@
 
 from playwright.async_api import Page, expect
 
-from tests.api.person import PASSWORD, create_person, have_totp
 from tests.console.conftest import OpenPage
-from tracker.access.accounts import Account
+from tests.web.person import PASSWORD, create_person, have_totp
 from tracker.access.invitations import join_url
-from tracker.access.membership import Author
+from tracker.access.principal import Author
 from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
 GRACE = "grace@example.com"
@@ -17,7 +17,7 @@ CODE = "abcd-efgh-ijkl-mnop"
 async def invited(services: Services, account: Account, email: str | None) -> str:
     """Return the link of a new invitation."""
     author = Author.operator(account.id)
-    _, token = await services.membership.invite(author, email, Role.OWNER)
+    _, token = await services.accounts.membership.invite(author, email, Role.OWNER)
     return join_url(services.settings.base_url, token)
 
 
@@ -38,10 +38,10 @@ async def test_the_first_owner_chooses_e_mail_name_and_password(
         await page.get_by_label("New password").fill(PASSWORD)
         await page.get_by_role("button", name="Join").click()
         await is_signed_in(page)
-    person = await services.people.find_by_email(GRACE)
+    person = await services.accounts.people.find_by_email(GRACE)
     assert person is not None
     assert person.name == "Grace"
-    assert await services.members.has_owner(account.id)
+    assert await services.accounts.members.has_owner(account.id)
 
 
 async def test_a_known_person_joins_with_their_password_and_a_used_link_says_so(
@@ -55,7 +55,7 @@ async def test_a_known_person_joins_with_their_password_and_a_used_link_says_so(
         await expect(page.get_by_label("Your name")).to_have_count(0)
         await page.get_by_label("Your password").fill("a wrong password")
         await page.get_by_role("button", name="Join").click()
-        await expect(page.get_by_text("e-mail or password: wrong")).to_be_visible()
+        await expect(page.get_by_text("That e-mail or password is not right")).to_be_visible()
         await page.get_by_label("Your password").fill(PASSWORD)
         await page.get_by_role("button", name="Join").click()
         await is_signed_in(page)
@@ -80,25 +80,25 @@ async def test_a_person_with_a_second_factor_is_asked_for_a_code_after_the_passw
         await expect(page.get_by_role("alert")).to_have_count(0)
         await page.get_by_label("Code").fill("000000")
         await page.get_by_role("button", name="Join").click()
-        await expect(page.get_by_text("wrong, or used already")).to_be_visible()
+        await expect(page.get_by_text("not right, or was used already")).to_be_visible()
         await page.get_by_label("Code").fill(CODE)
         await page.get_by_role("button", name="Join").click()
         await is_signed_in(page)
-    assert await services.members.find_person(account.id, person.id)
+    assert await services.accounts.members.find_person(account.id, person.id)
 
 
 async def test_a_reset_sets_a_new_password(
     services: Services, account: Account, open_page: OpenPage
 ) -> None:
     person = await create_person(services, GRACE, "the old password")
-    await services.members.add(account.id, person.id, Role.VIEWER)
-    _, token = await services.membership.reset_password_as_operator(person)
+    await services.accounts.members.add(account.id, person.id, Role.VIEWER)
+    _, token = await services.accounts.membership.reset_password_as_operator(person)
     async with open_page() as (page, _):
         await page.goto(join_url(services.settings.base_url, token))
         await expect(page.get_by_role("heading", name="Set a new password")).to_be_visible()
         await page.get_by_label("New password").fill(PASSWORD)
         await page.get_by_role("button", name="Set and sign in").click()
         await is_signed_in(page)
-    changed = await services.people.find(person.id)
+    changed = await services.accounts.people.find(person.id)
     assert changed is not None
-    assert await services.passwords.verify(changed.password, PASSWORD)
+    assert await services.accounts.passwords.verify(changed.password, PASSWORD)

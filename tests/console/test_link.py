@@ -3,6 +3,8 @@
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
 
 from playwright.async_api import expect
 
@@ -10,7 +12,7 @@ from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.conversions.scene import drained
 from tests.factories import CHROME, create_link
-from tracker.access.accounts import Account
+from tracker.accounts.accounts import Account
 from tracker.calendar import calendar_of
 from tracker.clock import now
 from tracker.service.services import Services
@@ -34,14 +36,14 @@ async def test_a_link_is_edited_paused_archived_and_its_history_names_who_did_it
         await page.get_by_role("button", name="Pause").click()
         await expect(page.get_by_text("paused", exact=True)).to_be_visible()
         await expect(history).to_have_count(2)
-        await expect(page.get_by_role("link", name="Test click")).to_have_count(0)
+        await expect(page.get_by_role("button", name="Test click")).to_have_count(0)
         await page.get_by_role("button", name="Archive").click()
         await expect(page.get_by_text("archived", exact=True).first).to_be_visible()
         await expect(history.first).to_contain_text("Ada archived just now")
         await page.get_by_role("button", name="Undo").click()
         await expect(history.first).to_contain_text("Ada restored just now")
         await expect(page.get_by_role("button", name="Edit")).to_be_visible()
-    found = await services.links.find(link.id)
+    found = await services.links.links.find(link.id)
     assert found is not None
     assert (found.internal_name, found.active, found.archived) == ("Summer", False, False)
 
@@ -65,7 +67,7 @@ async def test_the_qr_code_is_seen_and_downloaded(
             assert (tmp_path / kind).read_bytes().startswith(begin)
 
 
-async def test_a_test_click_is_seen_in_the_report_of_its_link(
+async def test_a_test_click_is_shown_as_a_test_and_counts_nowhere(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     link = await create_link(services, account.id, "a", f"{services.settings.base_url}/healthz")
@@ -75,17 +77,23 @@ async def test_a_test_click_is_seen_in_the_report_of_its_link(
         clicks = page.locator(".tile", has_text="Clicks").locator("strong")
         await expect(clicks).to_have_text("0")
         async with page.expect_popup() as opening:
-            await page.get_by_role("link", name="Test click").click()
+            await page.get_by_role("button", name="Test click").click()
         landing = await opening.value
         await landing.wait_for_url(f"{services.settings.base_url}/healthz?*")
-        assert "utm_source=test&click_id=" in landing.url
+        assert await landing.evaluate("window.opener") is None
+        assert await landing.evaluate("document.referrer") in ("", f"{page.url}")
+        [click_id] = parse_qs(urlsplit(landing.url).query)["click_id"]
         await landing.close()
         assert await drained(services) == 1
-        await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-        await expect(clicks).to_have_text("1")
-        await page.get_by_text("As a table").first.click()
-        last = page.get_by_role("table", name="Clicks by day").get_by_role("row").last
-        await expect(last.get_by_role("cell").first).to_have_text("1")
+        row = page.get_by_role("table", name="Last clicks").locator("tbody tr")
+        await expect(row).to_have_count(1)
+        await expect(row.get_by_text("test", exact=True)).to_be_visible()
+        async with page.expect_response("**/api/reports/overview"):
+            await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        await expect(clicks).to_have_text("0")
+    stored = await services.stores.mongodb["clicks"].find_one({"_id": UUID(click_id)})
+    assert stored is not None
+    assert stored["test"] is True
 
 
 async def test_the_days_of_a_link_are_those_of_the_account_s_time_zone(
@@ -94,7 +102,7 @@ async def test_the_days_of_a_link_are_those_of_the_account_s_time_zone(
     # One of the two has another date than UTC at any time.
     zone = "Pacific/Kiritimati" if now().hour >= 10 else "Etc/GMT+12"
     chosen = {"$set": {"time_zone": zone}}
-    await services.database["accounts"].update_one({"_id": account.id}, chosen)
+    await services.stores.mongodb["accounts"].update_one({"_id": account.id}, chosen)
     today = calendar_of(zone).day_of(now())
     assert today != now().date()
     link = await create_link(services, account.id, "spring")

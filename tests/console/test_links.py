@@ -9,9 +9,9 @@ from playwright.async_api import Page, expect
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.factories import create_link
-from tracker.access.accounts import Account
 from tracker.access.roles import Role
-from tracker.links.store import LinkFilter
+from tracker.accounts.accounts import Account
+from tracker.links.filter import LinkFilter
 from tracker.service.services import Services
 
 
@@ -41,7 +41,7 @@ async def test_a_link_is_created_with_a_checked_slug_and_utm_parameters(
         await expect(
             page.get_by_text(f"{services.settings.base_url}/c/free is ready")
         ).to_be_visible()
-    [made, _], _ = await services.links.page(account.id, LinkFilter(), 1, 25)
+    [made, _], _ = await services.links.links.page(account.id, LinkFilter(), 1, 25)
     assert made.slug == "free"
     assert made.destination_url == "https://shop.example/?x={country}&utm_source=a%20b%26c#top"
     assert len(made.tags) == 1
@@ -50,11 +50,11 @@ async def test_a_link_is_created_with_a_checked_slug_and_utm_parameters(
 async def test_filters_are_in_the_url_and_survive_a_reload(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
-    tag = await services.tags.create(account.id, "Spring")
+    tag = await services.links.tags.create(account.id, "Spring")
     await create_link(services, account.id, "one", internal_name="First", tags=[tag.id])
     await create_link(services, account.id, "two", internal_name="Second")
     gone = await create_link(services, account.id, "gone", internal_name="Gone")
-    await services.links.change(gone.id, {"archived": True})
+    await services.links.links.change(gone.id, {"archived": True})
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
         await page.goto("/console/links?sort=name")
@@ -86,7 +86,7 @@ async def test_filters_are_in_the_url_and_survive_a_reload(
 async def test_selected_links_are_tagged_archived_and_brought_back(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
-    tag = await services.tags.create(account.id, "Spring")
+    tag = await services.links.tags.create(account.id, "Spring")
     for number in range(3):
         await create_link(services, account.id, f"s{number}", internal_name=f"Link {number}")
     async with open_page() as (page, _):
@@ -103,7 +103,7 @@ async def test_selected_links_are_tagged_archived_and_brought_back(
         await expect(page.get_by_role("dialog").get_by_label("Spring")).to_be_checked()
         await page.get_by_role("dialog").get_by_role("button", name="Save").click()
         await expect(page.get_by_text("Tags of 2 links changed")).to_be_visible()
-        found, _ = await services.links.page(account.id, LinkFilter(tags=[tag.id]), 1, 25)
+        found, _ = await services.links.links.page(account.id, LinkFilter(tags=[tag.id]), 1, 25)
         assert [one.slug for one in found] == ["s2", "s0"]
         await page.get_by_label("Select all rows").check()
         await bar.get_by_role("button", name="Archive").click()
@@ -161,14 +161,16 @@ async def test_many_links_are_paused_archived_and_one_is_restored(
         await page.get_by_role("menuitem", name="Restore").click()
         await expect(page.get_by_text("“One” is restored")).to_be_visible()
         await expect(page.locator("tbody tr")).to_have_count(1)
-    kept, _ = await services.links.page(account.id, LinkFilter(), 1, 25, "name")
+    kept, _ = await services.links.links.page(account.id, LinkFilter(), 1, 25, "name")
     assert [(one.internal_name, one.active) for one in kept] == [("One", False), ("Three", True)]
 
 
 async def test_every_tag_can_be_found_among_many(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
-    tags = [await services.tags.create(account.id, f"Campaign {number}") for number in range(130)]
+    tags = [
+        await services.links.tags.create(account.id, f"Campaign {number}") for number in range(130)
+    ]
     link = await create_link(services, account.id, "abc", tags=[tags[0].id])
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)

@@ -9,10 +9,10 @@ from playwright.async_api import expect
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.factories import create_share
-from tracker.access.accounts import Account
+from tracker.accounts.accounts import Account
 from tracker.errors import TooSlow
+from tracker.reports.answers.turn import PROGRESS_HEADER
 from tracker.reports.query import Query
-from tracker.reports.turn import PROGRESS_HEADER
 from tracker.service.services import Services
 
 
@@ -22,7 +22,7 @@ async def test_a_long_report_shows_how_far_it_is_and_goes_on_by_itself(
     account: Account,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run, release, shares = services.reports.run, asyncio.Event(), iter(["0.30", "0.62"])
+    run, release, shares = services.reports.reports.run, asyncio.Event(), iter(["0.30", "0.62"])
 
     async def slow(query: Query, *given: Any) -> object:
         if share := next(shares, None):
@@ -30,7 +30,7 @@ async def test_a_long_report_shows_how_far_it_is_and_goes_on_by_itself(
         await release.wait()
         return await run(query, *given)
 
-    monkeypatch.setattr(services.reports, "run", slow)
+    monkeypatch.setattr(services.reports.reports, "run", slow)
     async with open_page() as (page, problems):
         problems.expected.append("503")
         await sign_in(services, page, account.id)
@@ -48,14 +48,14 @@ async def test_a_long_report_that_is_shared_goes_on_by_itself(
     account: Account,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run, shares = services.reports.run, iter(["0.30", "0.62"])
+    run, shares = services.reports.reports.run, iter(["0.30", "0.62"])
 
     async def slow(query: Query, *given: Any) -> object:
         if share := next(shares, None):
             raise TooSlow("report: not done", 1, {PROGRESS_HEADER: share})
         return await run(query, *given)
 
-    monkeypatch.setattr(services.reports, "run", slow)
+    monkeypatch.setattr(services.reports.reports, "run", slow)
     made = await create_share(services, account.id)
     async with open_page() as (page, problems):
         problems.expected.append("503")
@@ -72,7 +72,7 @@ async def test_a_report_that_gets_no_further_is_an_error_with_a_way_to_try_again
     async def stuck(*_: object) -> object:
         raise TooSlow("report: not done", 1, {PROGRESS_HEADER: "0.30"})
 
-    monkeypatch.setattr(services.reports, "run", stuck)
+    monkeypatch.setattr(services.reports.reports, "run", stuck)
     async with open_page() as (page, problems):
         problems.expected.append("503")
         await sign_in(services, page, account.id)

@@ -1,16 +1,48 @@
-from playwright.async_api import expect
+"""Creating many links at once: lines, CSV of any separator, and the console's own download."""
+
+import json
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.factories import create_link
-from tracker.access.accounts import Account
-from tracker.links.store import LinkFilter
+from tracker.accounts.accounts import Account
+from tracker.links.filter import LinkFilter
+from tracker.links.link import Link
 from tracker.service.services import Services
 
-LINES = """https://shop.example/offer spring Spring offer
+LINES = """https://shop.example/offer spring Spring offer, the first
 
 https://shop.example/news - Newsletter of May
 https://shop.example/sale?a=1,2"""
+
+
+async def opened_dialog(services: Services, page: Page, account: Account) -> None:
+    await sign_in(services, page, account.id)
+    await page.goto("/console/links")
+    await page.get_by_role("button", name="Create many").click()
+
+
+async def enter(page: Page, text: str) -> None:
+    await page.get_by_label("One link a line").fill(text)
+
+
+async def preview(page: Page) -> list[list[str]]:
+    """Return the texts of the preview's cells."""
+    region = page.get_by_role("region", name="Preview")
+    await expect(region).to_be_visible()
+    rows = region.locator("tbody tr")
+    return [
+        [text.strip() for text in await row.locator("td").all_inner_texts()]
+        for row in await rows.all()
+    ]
+
+
+async def links_of(services: Services, account: Account) -> list[Link]:
+    return (await services.links.links.page(account.id, LinkFilter(), 1, 100))[0]
 
 
 async def test_many_links_are_created_together_or_none(
@@ -19,20 +51,269 @@ async def test_many_links_are_created_together_or_none(
     taken = await create_link(services, account.id, "spring", internal_name="The first")
     async with open_page() as (page, problems):
         problems.expected.append("400 (Bad Request)")
-        await sign_in(services, page, account.id)
-        await page.goto("/console/links")
-        await page.get_by_role("button", name="Create many").click()
-        await page.get_by_label("One link a line").fill(LINES)
+        await opened_dialog(services, page, account)
+        await enter(page, LINES)
         await page.get_by_role("button", name="Create 3 links").click()
-        await expect(page.get_by_role("alert")).to_contain_text("line 1: slug: already taken")
-        assert (await services.links.page(account.id, LinkFilter(), 1, 25))[0] == [taken]
-        await page.get_by_label("One link a line").fill(LINES.replace(" spring ", " may "))
+        await expect(page.get_by_role("alert")).to_have_text(
+            "Line 1, slug: already taken on this domain"
+        )
+        await expect(page.locator("tr.bad td").first).to_have_text("1")
+        assert await links_of(services, account) == [taken]
+        await enter(page, LINES.replace(" spring ", " may "))
+        await expect(page.locator("tr.bad")).to_have_count(0)
         await page.get_by_role("button", name="Create 3 links").click()
-        await expect(page.get_by_role("row")).to_have_count(5)
-    made, _ = await services.links.page(account.id, LinkFilter(), 1, 25)
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+    made = await links_of(services, account)
     assert {(one.internal_name, one.destination_url) for one in made} == {
         ("The first", taken.destination_url),
-        ("Spring offer", "https://shop.example/offer"),
+        ("Spring offer, the first", "https://shop.example/offer"),
         ("Newsletter of May", "https://shop.example/news"),
         ("shop.example/sale", "https://shop.example/sale?a=1,2"),
     }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://shop.example/a,bf-a,Name A\nhttps://shop.example/b,,",
+        "https://shop.example/a;bf-a;Name A\nhttps://shop.example/b",
+        "https://shop.example/a\tbf-a\tName A\nhttps://shop.example/b\t-\t",
+        '"https://shop.example/a", "bf-a", "Name A"\r\n"https://shop.example/b"\r\n',
+        "shop.example/a bf-a Name A\nshop.example/b",
+    ],
+    ids=["comma", "semicolon", "tab", "quotes", "space"],
+)
+async def test_the_separator_is_found_and_the_links_are_shown_before_they_exist(
+    open_page: OpenPage, services: Services, account: Account, text: str
+) -> None:
+    async with open_page() as (page, _):
+        await opened_dialog(services, page, account)
+        await enter(page, text)
+        host = await page.evaluate("location.host")
+        assert await preview(page) == [
+            ["1", "https://shop.example/a", f"{host}/c/bf-a", "Name A"],
+            ["2", "https://shop.example/b", f"{host}/c/random", "from the destination"],
+        ]
+        assert await links_of(services, account) == []
+        await page.get_by_role("button", name="Create 2 links").click()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+    made = {(one.slug, one.internal_name) for one in await links_of(services, account)}
+    assert ("bf-a", "Name A") in made
+    assert "shop.example/b" in {name for _, name in made}
+
+
+async def test_lines_are_numbered_as_they_are_seen_and_bad_ones_hold_all_back(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    text = (
+        "\nhttps://shop.example/a,one\n\n"
+        '"https://shop.example/b",two,"Two\nlines"\n'
+        "nothing,three\nhttps://shop.example/d,one\nhttps://shop.example/e,a b\n"
+        "https://shop.example/f?ids=1,2,3,4\n"
+    )
+    async with open_page() as (page, _):
+        await opened_dialog(services, page, account)
+        await enter(page, text)
+        shown = {cells[0]: cells[1].partition("\n")[2].strip() for cells in await preview(page)}
+        assert shown == {
+            "2": "",
+            "4": "",
+            "6": "the destination is no web address",
+            "7": "the slug is that of line 2",
+            "8": "the slug: 1 to 64 of A-Z a-z 0-9 _ -",
+            "9": "more than destination, slug and name: put what holds a separator in quotes",
+        }
+        await expect(page.get_by_role("status").filter(has_text="to correct")).to_have_text(
+            "4 lines to correct"
+        )
+        await expect(page.get_by_role("button", name="Create 6 links")).to_be_disabled()
+        await page.get_by_label("Separator").select_option("Space")
+        assert (await preview(page))[0][1] == "https://shop.example/a,one"
+
+
+async def test_a_download_of_links_is_read_back(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    summer = await services.links.tags.create(account.id, "Summer")
+    await create_link(
+        services,
+        account.id,
+        "sum",
+        internal_name="=1+1; -2",
+        destination_url="https://shop.example/a?b=1,2",
+        tags=[summer.id],
+    )
+    async with open_page() as (page, _):
+        await opened_dialog(services, page, account)
+        download = await page.evaluate(
+            """async () => {
+                const { account } = await (await fetch("/api/session")).json();
+                return (await fetch(`/api/short-links?format=csv&accountId=${account.id}`)).text();
+            }"""
+        )
+        header, row = download.splitlines()
+        assert "'=1+1;' -2" in row
+        other = row.replace("sum", "two").replace("Summer", "Winter")
+        await page.locator("input[type=file]").set_input_files(
+            {
+                "name": "links.csv",
+                "mimeType": "text/csv",
+                "buffer": f"\ufeff{header}\r\n{other}\r\n".encode(),
+            }
+        )
+        [[line, destination, short, name, tags]] = await preview(page)
+        assert (line, destination) == ("2", "https://shop.example/a?b=1,2")
+        assert (short.partition("/")[2], name, tags) == ("c/two", "=1+1; -2", "Winter")
+        note = page.get_by_role("status").filter(has_text="to create")
+        await expect(note).to_contain_text("with new tags: Winter")
+        await expect(note).to_contain_text("Not used: id, created_at")
+        await page.get_by_role("button", name="Create 1 link").click()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+    made = next(one for one in await links_of(services, account) if one.slug == "two")
+    winter = next(tag for tag in await all_tags(services, account) if tag.name == "Winter")
+    assert (made.internal_name, made.tags) == ("=1+1; -2", [winter.id])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "destination_url,slug\nhttps://shop.example/a,one,two",
+            "more cells than the header: put what holds a separator in quotes",
+        ),
+        ("destination_url;archived\nhttps://shop.example/a;WAHR", "archived is neither true nor"),
+        ("utm_source,destination_url\nmail,", "no destination"),
+        (
+            "destination_url,domain_name\nhttps://shop.example/a,https://go.other.example/",
+            "the domain go.other.example is none of yours",
+        ),
+        (
+            f"destination_url,tags\nhttps://shop.example/a,{'t' * 191}",
+            "a tag has more than 190 characters",
+        ),
+    ],
+    ids=["cells", "archived", "destination", "domain", "tag"],
+)
+async def test_a_row_of_csv_that_would_become_another_link_is_held_back(
+    open_page: OpenPage, services: Services, account: Account, text: str, problem: str
+) -> None:
+    async with open_page() as (page, _):
+        await opened_dialog(services, page, account)
+        await enter(page, text)
+        [[line, destination, *_]] = await preview(page)
+        assert (line, problem in destination) == ("2", True), destination
+        await expect(page.get_by_role("button", name="Create 1 link")).to_be_disabled()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+async def test_a_file_is_read_in_the_encodings_of_excel(
+    open_page: OpenPage, services: Services, account: Account, encoding: str
+) -> None:
+    text = "destination_url;internal_name\r\nshop.example/a;Frühling, 5 €\r\n"
+    file: Any = {"name": "a.csv", "mimeType": "text/csv", "buffer": text.encode(encoding)}
+    async with open_page() as (page, _):
+        await opened_dialog(services, page, account)
+        await page.locator("input[type=file]").set_input_files(file)
+        [[_, destination, _, name]] = await preview(page)
+        assert (destination, name) == ("https://shop.example/a", "Frühling, 5 €")
+
+
+async def test_what_is_too_many_is_said_and_its_first_lines_are_shown(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await opened_dialog(services, page, account)
+        await enter(page, "\n".join(f"https://shop.example/{one},s{one}" for one in range(101)))
+        await expect(page.get_by_text("At most 100 links at once; these are 101.")).to_be_visible()
+        await expect(page.get_by_role("button", name="Create 101 links")).to_be_disabled()
+        await expect(page.locator(".link-preview tbody tr")).to_have_count(100)
+
+
+@pytest.mark.parametrize("path", ["domains", "tags"])
+async def test_a_list_that_did_not_load_is_said_and_loaded_again(
+    open_page: OpenPage, services: Services, account: Account, path: str
+) -> None:
+    async with open_page() as (page, problems):
+        problems.expected.append("status of 503")
+        await sign_in(services, page, account.id)
+        await page.goto("/console/links")
+        await page.route(f"**/api/{path}*", lambda route: route.fulfill(status=503, json={}))
+        await page.get_by_role("button", name="Create many").click()
+        await enter(page, "https://shop.example/a")
+        await expect(page.get_by_role("button", name="Create 1 link")).to_be_disabled()
+        await page.unroute(f"**/api/{path}*")
+        await page.get_by_role("button", name="Try again").click()
+        await page.get_by_role("button", name="Create 1 link").click()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+async def test_a_tag_that_a_failed_attempt_created_is_no_longer_new(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    await create_link(services, account.id, "one")
+    async with open_page() as (page, problems):
+        problems.expected.append("400 (Bad Request)")
+        await opened_dialog(services, page, account)
+        await enter(page, "destination_url,slug,tags\nshop.example/a,one,Winter")
+        note = page.get_by_role("status").filter(has_text="to create")
+        await expect(note).to_contain_text("with new tags: Winter")
+        await page.get_by_role("button", name="Create 1 link").click()
+        await expect(page.get_by_role("alert")).to_contain_text("Line 2, slug: already taken")
+        await expect(note).not_to_contain_text("with new tags")
+        await enter(page, "destination_url,slug,tags\nshop.example/a,two,Winter")
+        await page.get_by_role("button", name="Create 1 link").click()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+    [winter] = await all_tags(services, account)
+    assert {one.slug: one.tags for one in await links_of(services, account)} == {
+        "one": [],
+        "two": [winter.id],
+    }
+
+
+async def all_tags(services: Services, account: Account) -> list[Any]:
+    return (await services.links.tags.page(account.id, 1, 100))[0]
+
+
+async def test_a_destination_without_a_scheme_becomes_https(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/links")
+        await page.get_by_role("button", name="New link").click()
+        destination = page.get_by_role("textbox", name="Destination")
+        await destination.fill("shop.example/offer?a={click_id}")
+        await destination.press("Enter")
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+    [link] = await links_of(services, account)
+    assert link.destination_url == "https://shop.example/offer?a={click_id}"
+
+
+@pytest.mark.parametrize(
+    ("typed", "url", "hostname"),
+    [
+        ("shop.example/offer", "https://shop.example/offer", "shop.example"),
+        ("//shop.example", "https://shop.example", "shop.example"),
+        (" shop.example:8080/x ", "https://shop.example:8080/x", "shop.example"),
+        ("HTTP://Shop.example/", "HTTP://Shop.example/", "Shop.example"),
+        ("https://go.acme.example/", "https://go.acme.example/", "go.acme.example"),
+        ("http://me@a.example.:443/a@b?c#d", "http://me@a.example.:443/a@b?c#d", "a.example"),
+        ("mailto:ada@shop.example", "mailto:ada@shop.example", "shop.example"),
+        ("javascript:alert(1)", "javascript:alert(1)", "javascript:alert(1)"),
+        ("localhost/x", "localhost/x", "localhost"),
+        ("bücher.example?x", "https://bücher.example?x", "bücher.example"),
+    ],
+)
+async def test_what_is_typed_is_completed_or_stripped(
+    open_page: OpenPage, typed: str, url: str, hostname: str
+) -> None:
+    async with open_page() as (page, _):
+        await page.goto("/console/style")
+        made = await page.evaluate(
+            """async (typed) => {
+                const { completedUrl, hostnameOf } = await import("console/parts/typed-url");
+                return [completedUrl(typed), hostnameOf(typed)];
+            }""",
+            typed,
+        )
+    assert made == [url, hostname], json.dumps(made)

@@ -12,7 +12,7 @@ from tests.console.people import sign_in
 from tests.console.test_overview import phones_and_desktops, query_of
 from tests.conversions.scene import applied
 from tests.factories import create_event_config, create_link, make_click, make_event
-from tracker.access.accounts import Account
+from tracker.accounts.accounts import Account
 from tracker.clock import now, now_ms
 from tracker.service.services import Services
 
@@ -47,7 +47,7 @@ async def test_a_filter_that_is_refused_can_be_removed(
         problems.expected.append("400 (Bad Request)")
         await sign_in(services, page, account.id)
         await page.goto("/console/overview?link=unknown&utm_campaign=spring%252C sale%2525")
-        await expect(page.get_by_role("alert")).to_contain_text("link")
+        await expect(page.get_by_role("alert")).to_contain_text("filter")
         await page.get_by_role("button", name="Remove Link is").click()
         await expect(page.get_by_text("UTM campaign is spring, sale%")).to_be_visible()
         await expect(page.get_by_text("Nothing passes these filters")).to_be_visible()

@@ -24,7 +24,7 @@ from tests.factories import (
     make_event,
 )
 from tests.reports.history import store
-from tracker.access.accounts import Account
+from tracker.accounts.accounts import Account
 from tracker.calendar import calendar_of
 from tracker.clock import now
 from tracker.links.link import Link
@@ -68,7 +68,7 @@ async def table(page: Page) -> list[list[str]]:
 async def test_the_figures_on_the_page_are_those_of_the_api_over_a_change_of_clocks(
     open_page: OpenPage, services: Services, account: Account, zone: str, interval: str
 ) -> None:
-    await services.database["accounts"].update_one(
+    await services.stores.mongodb["accounts"].update_one(
         {"_id": account.id}, {"$set": {"time_zone": zone}}
     )
     link = await create_link(services, account.id)
@@ -170,6 +170,29 @@ async def test_clicking_rows_filters_and_the_address_keeps_it(
         await expect(page.locator(".tile").first.locator("strong")).to_have_text("2")
 
 
+async def test_filters_have_their_names_whatever_panels_are_open(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    """There are no clicks, so no panel has a row either."""
+    link = await create_link(services, account.id, internal_name="Spring")
+    sale = await create_event_config(services, account.id, name="Sale")
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto(
+            f"/console/overview?country=DE&device=tv&referrer=direct&bot=none"
+            f"&link={link.id}&event={sale.id}&panels=map,domain"
+        )
+        for text in (
+            "Country is Germany",
+            "Device is TV",
+            "Referrer is Direct",
+            "Bot is People",
+            "Link is Spring",
+            "Event is Sale",
+        ):
+            await expect(page.get_by_text(text)).to_be_visible()
+
+
 async def test_a_filter_is_found_by_search_and_the_long_tail_in_details(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
@@ -265,7 +288,7 @@ async def test_the_charts_of_conversions_and_of_a_webhook_are_shown(
     await phones_and_desktops(services, account)
     done = {"at": now(), "milliseconds": 42, "code": 200, "answer": "", "error": None}
     change = {"$set": {"status": "delivered", "attempts": [done]}}
-    await services.database["deliveries"].update_many({}, change)
+    await services.stores.mongodb["deliveries"].update_many({}, change)
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
         await page.goto("/console/conversions")

@@ -121,11 +121,11 @@ async def test_the_map_and_the_heat_map_say_what_is_under_the_pointer(open_page:
         await shown(page)
         world, heat = page.locator(".world-map").first, page.locator(".heat-map").first
         await expect(world).to_contain_text("Without a country: 12")
-        await world.locator(".shade-6").hover()
+        await world.locator("path.shade-6").hover()
         await expect(world).to_contain_text("Germany: 812")
         await world.locator("circle.shade-1").click()
         await expect(page.get_by_text("Chosen: Malta")).to_be_visible()
-        await heat.locator("rect").nth(25).hover()
+        await heat.locator(":scope > svg rect").nth(25).hover()
         await expect(heat).to_contain_text("Tuesday, 01:00: 25")
         await heat.get_by_text("As a table").click()
         await expect(

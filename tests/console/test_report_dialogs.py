@@ -8,8 +8,8 @@ from tests.console.people import sign_in
 from tests.console.scene import HOSTILE, create_scene
 from tests.console.test_accessibility import NARROW, violations
 from tests.factories import create_share, create_view
-from tracker.access.accounts import Account
 from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
 LONG = HOSTILE + "W" * 20

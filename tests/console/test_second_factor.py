@@ -3,11 +3,11 @@
 import pyotp
 from playwright.async_api import Page, expect
 
-from tests.api.person import BROWSER, PASSWORD, create_person
 from tests.console.conftest import OpenPage
-from tracker.access.accounts import Account
-from tracker.access.people import Person
+from tests.web.person import BROWSER, PASSWORD, create_person
 from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
+from tracker.accounts.people import Person
 from tracker.service.services import Services
 
 
@@ -35,13 +35,13 @@ async def test_a_second_factor_is_set_up_asked_for_and_switched_off(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     person = await create_person(services, password=PASSWORD)
-    await services.members.add(account.id, person.id, Role.VIEWER)
+    await services.accounts.members.add(account.id, person.id, Role.VIEWER)
     async with open_page() as (page, problems):
         # Without the code and after the session has ended; with a code that was used.
         problems.expected += ["401", "400"]
         await sign_in(page, person)
         await is_signed_in(page)
-        await services.sessions.start(person.id, account.id, BROWSER)
+        await services.access.sessions.start(person.id, account.id, BROWSER)
         await page.goto("/console/settings/security")
         end_another = page.get_by_role("button", name="End the session of")
         await expect(end_another).to_be_visible()
@@ -71,12 +71,12 @@ async def test_a_second_factor_is_set_up_asked_for_and_switched_off(
         await page.get_by_role("button", name="Switch off").click()
         await confirm_password(page, "Switch off", codes[0])
         dialog = page.get_by_role("dialog")
-        await expect(dialog.get_by_text("wrong, or used already")).to_be_visible()
+        await expect(dialog.get_by_text("not right, or was used already")).to_be_visible()
         await confirm_password(page, "Switch off", codes[1])
         await expect(page.get_by_role("button", name="Set up")).to_be_visible()
         await page.get_by_label("Your name").fill("Ada Lovelace")
         await page.get_by_role("button", name="Save").click()
         await expect(page.get_by_text("Saved")).to_be_visible()
-    found = await services.people.find(person.id)
+    found = await services.accounts.people.find(person.id)
     assert found is not None
     assert (found.name, found.has_totp, found.recovery_codes) == ("Ada Lovelace", False, [])

@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 from tornado.netutil import bind_sockets
 
-from tests.api.client import Client
+from tests.web.client import Client
 from tracker.console.assets import STATIC, VENDORED, assets
 from tracker.http.server import Server
 from tracker.service.app import make_internal_app, make_monitoring_app

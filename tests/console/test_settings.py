@@ -7,9 +7,9 @@ from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.conversions import scene
 from tests.factories import create_member, create_person, make_click
-from tracker.access.accounts import Account
-from tracker.access.membership import Author
+from tracker.access.principal import Author
 from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
 
@@ -27,10 +27,10 @@ async def test_a_key_is_generated_shown_once_and_revoked(
         await dialog.get_by_label("read Tags").check()
         await dialog.get_by_role("button", name="Generate").click()
         await expect(dialog.get_by_role("heading", name="Your new key")).to_be_visible()
-        [key] = await services.api_keys.list(account.id)
+        [key] = await services.access.api_keys.list(account.id)
         assert key.scopes == ["links:read", "links:write", "tags:read"]
         secret = await dialog.locator("code").first.inner_text()
-        assert (await services.api_keys.authenticate(secret)).id == key.id
+        assert (await services.access.api_keys.authenticate(secret)).id == key.id
         await expect(dialog.get_by_text(f'-H "Authorization: Bearer {secret}"')).to_be_visible()
         await dialog.get_by_role("button", name="I have copied it").click()
         await page.reload()
@@ -39,16 +39,16 @@ async def test_a_key_is_generated_shown_once_and_revoked(
         await page.get_by_role("button", name="Revoke shop server").click()
         await page.get_by_role("button", name="Revoke the key").click()
         await expect(page.get_by_text("revoked", exact=True)).to_be_visible()
-        assert (await services.api_keys.list(account.id))[0].revoked_at is not None
+        assert (await services.access.api_keys.list(account.id))[0].revoked_at is not None
 
 
 async def three_generations(services: Services, account: Account) -> list[str]:
     """Make keys that made one another; return their secrets, the oldest first."""
-    made = [await services.api_keys.create(account.id, "parent")]
+    made = [await services.access.api_keys.create(account.id, "parent")]
     for name in ("child", "grandchild"):
         by = made[-1][0].principal.actor
-        made.append(await services.api_keys.create(account.id, name, created_by=by))
-    await services.api_keys.create(account.id, "shop server")
+        made.append(await services.access.api_keys.create(account.id, name, created_by=by))
+    await services.access.api_keys.create(account.id, "shop server")
     return [secret for _, secret in made]
 
 
@@ -74,7 +74,9 @@ async def test_a_key_is_listed_below_its_maker_and_revoked_with_it_unless_untick
         )
         below = page.get_by_text("made with “parent”, which is revoked")
         await expect(below).to_have_count(1)
-    valid = {key.name for key in await services.api_keys.list(account.id) if not key.revoked_at}
+    valid = {
+        key.name for key in await services.access.api_keys.list(account.id) if not key.revoked_at
+    }
     younger = set() if with_descendants else {"child", "grandchild"}
     assert valid == {"shop server"} | younger
 
@@ -106,7 +108,7 @@ async def test_the_account_is_renamed_and_its_rules_are_switched(
         await page.get_by_label("Highest value").fill("250.5")
         await page.get_by_label("Highest value").press("Enter")
         await expect(page.get_by_text("Saved")).to_have_count(3)
-    rules = await services.account_rules.find(account.id)
+    rules = await services.conversions.account_rules.find(account.id)
     assert (rules.require_pbk, str(rules.max_value)) == (True, "250.5")
 
 
@@ -134,7 +136,7 @@ async def test_the_time_zone_is_changed_while_its_progress_is_shown(
         await zone.fill("Europe/Berlin")
         await card.get_by_role("button", name="Save").click()
         await expect(card.get_by_text("It begins in a moment")).to_be_visible()
-        changer = services.time_zone_changer()
+        changer = services.ingest.time_zone_changer()
         for _ in range(3):
             await changer.step()
         await expect(card.get_by_text("1 of 1 day done")).to_be_visible()
@@ -142,7 +144,7 @@ async def test_the_time_zone_is_changed_while_its_progress_is_shown(
             pass
         await expect(page.get_by_text("Reports are in Europe/Berlin now")).to_be_visible()
         await expect(card.get_by_role("status")).to_have_count(0)
-    assert (await services.time_zones.find(account.id)).zone == "Europe/Berlin"
+    assert (await services.accounts.time_zones.find(account.id)).zone == "Europe/Berlin"
 
 
 async def test_a_member_is_invited_promoted_and_removed(
@@ -160,7 +162,7 @@ async def test_a_member_is_invited_promoted_and_removed(
         await page.get_by_role("button", name="I have copied it").click()
         await expect(page.get_by_role("cell", name="eve@example.com", exact=True)).to_be_visible()
         await _join(page, link)
-        eve = await services.people.find_by_email("eve@example.com")
+        eve = await services.accounts.people.find_by_email("eve@example.com")
         assert eve is not None
         await sign_in(services, page, account.id)
         await page.goto("/console/settings/members")
@@ -173,7 +175,7 @@ async def test_a_member_is_invited_promoted_and_removed(
         await page.get_by_role("menuitem", name="Remove").click()
         await page.get_by_role("button", name="Remove", exact=True).click()
         await expect(page.get_by_text("Eve is removed")).to_be_visible()
-        assert await services.members.of_person(eve.id) == []
+        assert await services.accounts.members.of_person(eve.id) == []
 
 
 async def test_open_links_are_seen_and_withdrawn(
@@ -181,7 +183,9 @@ async def test_open_links_are_seen_and_withdrawn(
 ) -> None:
     person = await create_person(services, "eve@example.com", name="Eve")
     await create_member(services, account.id, Role.VIEWER, person)
-    await services.membership.invite(Author.operator(account.id), "mia@example.com", Role.OWNER)
+    await services.accounts.membership.invite(
+        Author.operator(account.id), "mia@example.com", Role.OWNER
+    )
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
         await page.goto("/console/settings/members")
@@ -197,7 +201,7 @@ async def test_open_links_are_seen_and_withdrawn(
             await page.get_by_role("button", name="Withdraw", exact=True).click()
             await expect(page.get_by_text(f"The {noun} is withdrawn")).to_be_visible()
             await expect(page.get_by_role("table", name=f"Open {noun}s")).to_have_count(0)
-    assert await services.database["invitations"].count_documents({}) == 0
+    assert await services.stores.mongodb["invitations"].count_documents({}) == 0
 
 
 async def _join(page: Page, link: str) -> None:

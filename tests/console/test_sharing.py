@@ -9,8 +9,8 @@ from tests.console.people import sign_in
 from tests.console.scene import HOSTILE
 from tests.conversions.scene import applied
 from tests.factories import create_link, create_share, make_click
-from tracker.access.accounts import Account
 from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
 from tracker.service.services import Services
 
@@ -49,7 +49,7 @@ async def test_a_stranger_sees_what_is_shared_until_it_is_revoked(
         await stranger.goto(link)
         await stranger.get_by_label("Password").fill("another one of words")
         await stranger.get_by_role("button", name="Show it").click()
-        await expect(stranger.get_by_text("wrong")).to_be_visible()
+        await expect(stranger.get_by_text("That password is not right")).to_be_visible()
         await stranger.get_by_label("Password").fill(PASSWORD)
         await stranger.get_by_role("button", name="Show it").click()
         await expect(stranger.get_by_role("heading", name=HOSTILE)).to_be_visible()
@@ -59,15 +59,15 @@ async def test_a_stranger_sees_what_is_shared_until_it_is_revoked(
         assert "Secret offer" not in await stranger.content()
         await expect(stranger.get_by_role("button", name="Filter")).to_have_count(0)
         await expect(stranger.get_by_role("button", name="Germany")).to_have_count(0)
-        await services.share_opens.store()
+        await services.sharing.share_opens.store()
         await page.goto("/console/settings/shares")
         await expect(page.get_by_role("cell", name="1 time")).to_be_visible()
         await expect(page.get_by_text("by Ada")).to_be_visible()
         await page.get_by_role("button", name="Revoke").click()
         await page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
-        await expect(page.get_by_text("No report is shared")).to_be_visible()
+        await expect(page.get_by_role("row", name=HOSTILE)).to_contain_text("Revoked")
         await stranger.reload()
-        await expect(stranger.get_by_text("expired, revoked or unknown")).to_be_visible()
+        await expect(stranger.get_by_text("This link opens no report")).to_be_visible()
         assert {path for path in asked if path.startswith("/api/")} == {"/api/shared"}
 
 
@@ -96,7 +96,7 @@ async def test_a_view_is_saved_opened_and_deleted(
 async def test_the_palette_finds_pages_links_and_tags(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
-    tag = await services.tags.create(account.id, HOSTILE)
+    tag = await services.links.tags.create(account.id, HOSTILE)
     link = await create_link(services, account.id, "spring", internal_name="Spring offer")
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
@@ -153,3 +153,16 @@ async def test_a_stranger_sees_rows_in_the_order_of_the_measure(
         await expect(rows).to_have_text(["Germany3", "France2"])
         await page.locator(".tile", has_text="Visitors").click()
         await expect(rows).to_have_text(["France2", "Germany1"])
+
+
+async def test_a_share_that_was_only_read_for_a_measure_is_not_called_never_opened(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    share, _ = await create_share(services, account.id)
+    services.sharing.share_opens.note(share.id)
+    await services.sharing.share_opens.store()
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/settings/shares")
+        cell = page.get_by_role("cell").filter(has_text="0 times")
+        await expect(cell.locator("time")).to_have_count(1)

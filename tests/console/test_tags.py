@@ -5,8 +5,8 @@ from playwright.async_api import expect
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.factories import create_link
-from tracker.access.accounts import Account
 from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
 
@@ -44,7 +44,7 @@ async def test_a_tag_is_created_renamed_undone_and_deleted(
 async def test_the_number_of_links_leads_to_them(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
-    tag = await services.tags.create(account.id, "<img src=x onerror=alert(1)>")
+    tag = await services.links.tags.create(account.id, "<img src=x onerror=alert(1)>")
     await create_link(services, account.id, tags=[tag.id])
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
@@ -56,7 +56,7 @@ async def test_the_number_of_links_leads_to_them(
 async def test_a_viewer_sees_tags_and_changes_none(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
-    await services.tags.create(account.id, "Spring")
+    await services.links.tags.create(account.id, "Spring")
     async with open_page() as (page, _):
         await sign_in(services, page, account.id, Role.VIEWER)
         await page.goto("/console/tags")

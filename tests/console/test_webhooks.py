@@ -6,8 +6,8 @@ from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.factories import create_webhook
 from tests.webhooks.receiver import receiving
-from tests.webhooks.sending import converted, sending
-from tracker.access.accounts import Account
+from tests.webhooks.sending.scene import converted, sending
+from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
 
@@ -30,7 +30,7 @@ async def test_a_webhook_is_made_with_a_preview_and_its_secret_is_shown_once(
         await dialog.get_by_role("button", name="Create").click()
         await expect(dialog.locator(".field .error")).to_contain_text("nobody")
         await dialog.get_by_label("Payload").fill('{"amount": "{value}"}')
-        await expect(dialog.locator("pre")).to_contain_text('"amount": ')
+        await expect(dialog.locator("pre").first).to_contain_text('"amount": ')
         await dialog.get_by_role("button", name="Create").click()
         await expect(dialog.get_by_role("heading", name="The signing secret")).to_be_visible()
         secret = receiver.secret = await dialog.locator("code").first.inner_text()
@@ -43,6 +43,58 @@ async def test_a_webhook_is_made_with_a_preview_and_its_secret_is_shown_once(
         await expect(page.get_by_role("dialog").get_by_text("200")).to_be_visible()
 
 
+async def test_a_postback_is_shown_filled_while_it_is_typed_and_its_headers_stay_secret(
+    open_page: OpenPage, services: Services, account: Account, private_allowed: None
+) -> None:
+    async with receiving() as receiver, open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/webhooks")
+        await page.get_by_role("button", name="New webhook").click()
+        dialog = page.get_by_role("dialog")
+        sent = dialog.locator("figure").filter(has_text="What was sent").locator("pre")
+        await dialog.get_by_label("Target").fill(f"{receiver.url}/pb?geo={{country|lower}}")
+        await dialog.get_by_label("Method").select_option("GET")
+        await dialog.get_by_label("Payload").fill('{"amount": "{value}"}')
+        await dialog.get_by_role("button", name="Add a header").click()
+        await dialog.get_by_label("Name of header 1").fill("X-Key")
+        await dialog.get_by_label("Value of header 1").fill("s3cret {value}")
+        await expect(dialog.locator("pre").nth(1)).to_have_text(
+            f"GET {receiver.url}/pb?geo=de&amount=19.99\nX-Key: s3cret 19.99"
+        )
+        await dialog.get_by_role("button", name="Create").click()
+        await expect(dialog.get_by_role("heading", name="The signing secret")).to_be_visible()
+        receiver.secret = await dialog.locator("code").first.inner_text()
+        await dialog.get_by_role("button", name="I have copied it").click()
+        await expect(page.get_by_role("definition").filter(has_text="X-Key")).to_be_visible()
+        await page.get_by_role("button", name="Send a test").click()
+        await expect(sent).to_have_text(f"GET {receiver.url}/pb?geo=de&amount=19.99\nX-Key: …19.99")
+        await dialog.get_by_role("button", name="Close").last.click()
+        await page.get_by_role("button", name="Edit", exact=True).click()
+        await dialog.get_by_label("Name", exact=True).fill("Renamed")
+        await expect(dialog.get_by_label("Value of header 1")).to_have_value("")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(page.get_by_role("heading", name="Renamed")).to_be_visible()
+        assert "s3cret" not in await page.content()
+        assert "s3cret" not in await page.evaluate("JSON.stringify(sessionStorage)")
+        await page.get_by_role("button", name="Send a test").click()
+        await expect(sent).to_contain_text("X-Key: …19.99")
+    assert [one.headers["x-key"] for one in receiver.received] == ["s3cret 19.99"] * 2
+
+
+async def test_the_filled_url_of_a_delivery_is_shown(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with receiving() as receiver, sending(services) as one, open_page() as (page, _):
+        webhook = await create_webhook(services, account.id, f"{receiver.url}/pb/{{event_id}}")
+        receiver.secret = webhook.secret
+        [event_id] = await converted(services, account.id)
+        await one.burst()
+        await sign_in(services, page, account.id)
+        await page.goto(f"/console/webhooks/{webhook.id}")
+        await page.locator("summary").filter(has_text="answered 200").click()
+        await expect(page.get_by_text(f"{receiver.url}/pb/{event_id}")).to_be_visible()
+
+
 async def test_a_failed_delivery_is_sent_again_and_the_secret_is_rotated(
     open_page: OpenPage, services: Services, account: Account, private_allowed: None
 ) -> None:
@@ -50,7 +102,7 @@ async def test_a_failed_delivery_is_sent_again_and_the_secret_is_rotated(
         webhook = await create_webhook(services, account.id, f"{receiver.url}/hook")
         await converted(services, account.id)
         failed = {"$set": {"status": "failed", "attempts": [_attempt(webhook.created_at)]}}
-        await services.database["deliveries"].update_many({}, failed)
+        await services.stores.mongodb["deliveries"].update_many({}, failed)
         await sign_in(services, page, account.id)
         await page.goto(f"/console/webhooks/{webhook.id}?status=failed")
         await page.locator("summary").filter(has_text="answered 500").click()
@@ -80,7 +132,7 @@ async def test_a_disabled_webhook_says_why(
 ) -> None:
     webhook = await create_webhook(services, account.id)
     disabled = {"active": False, "disabled_reason": "gone", "disabled_at": webhook.created_at}
-    await services.database["webhooks"].update_one({"_id": webhook.id}, {"$set": disabled})
+    await services.stores.mongodb["webhooks"].update_one({"_id": webhook.id}, {"$set": disabled})
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
         await page.goto("/console/webhooks")

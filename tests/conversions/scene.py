@@ -5,19 +5,25 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from config.settings import Settings
+from tracker.conversions.recorder import Recorded
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.drain import Drain
+from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.record import Record
-from tracker.ingest.slot import Slot
 from tracker.service.services import Services
 
 
+def repeated(first: Recorded) -> Recorded:
+    """Return the answer to a conversion with the transaction id of `first`."""
+    return first._replace(is_duplicate=True)
+
+
 async def stored_events(services: Services) -> list[dict[str, Any]]:
-    return [row async for row in services.database["events"].find().sort("_id", 1)]
+    return [row async for row in services.stores.mongodb["events"].find().sort("_id", 1)]
 
 
 def drain_of(services: Services) -> Drain:
-    return services.drain(Slot(services.redis, services.mongodb))
+    return services.ingest.drain(DrainNumber(services.stores.redis, services.stores.mongodb))
 
 
 async def applied(services: Services, records: Sequence[Record]) -> None:
@@ -27,14 +33,16 @@ async def applied(services: Services, records: Sequence[Record]) -> None:
 
 async def drained(services: Services) -> int:
     """Drain the journal into MongoDB and return the number of entries."""
-    return await Consumer(services.redis, services.redis_waiting, drain_of(services).apply).burst()
+    return await Consumer(
+        services.stores.redis, services.stores.redis_waiting, drain_of(services).apply
+    ).burst()
 
 
 async def dump(services: Services) -> dict[str, list[dict[str, Any]]]:
     """Return every document of the database."""
-    names = await services.database.list_collection_names()
+    names = await services.stores.mongodb.database.list_collection_names()
     return {
-        name: [row async for row in services.database[name].find().sort("_id", 1)]
+        name: [row async for row in services.stores.mongodb[name].find().sort("_id", 1)]
         for name in sorted(names)
     }
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from tracker.clicks.sources import FIELDS
-from tracker.conversions.attribution import CLICK_FIELDS, DIMENSIONS, attribute
-from tracker.conversions.document import Status
+from tracker.conversions.document import CLICK_FIELDS, DIMENSIONS, Status, attribute
 
 # The same in every process that collects these tests: they are part of the tests' names.
 ACCOUNT, OTHER, CLICK, CONFIG = (letter * 16 for letter in (b"A", b"O", b"C", b"E"))
@@ -18,8 +17,15 @@ STORED: Any = {
 }
 
 
-def event(account_id: bytes | None, scope: bytes | None = None) -> Any:
-    return {"account_id": account_id, "click_id": CLICK, "transaction_scope": scope}
+def event(
+    account_id: bytes | None, scope: bytes | None = None, status: Status = Status.PENDING
+) -> Any:
+    return {
+        "account_id": account_id,
+        "click_id": CLICK,
+        "transaction_scope": scope,
+        "status": status,
+    }
 
 
 @pytest.mark.parametrize("account_id", [None, ACCOUNT])
@@ -41,13 +47,23 @@ def test_an_event_takes_over_the_sources_that_its_click_has() -> None:
 
 
 def test_the_fields_of_a_click_that_are_read_suffice() -> None:
-    click: Any = STORED | dict.fromkeys(FIELDS, "a source") | {"referrer": "r", "query": "q"}
+    others = {"referrer": "r", "query": "q", "test": True}
+    click: Any = STORED | dict.fromkeys(FIELDS, "a source") | others
     read: Any = {name: click[name] for name in CLICK_FIELDS}
     assert attribute(event(None, CLICK), read) == attribute(event(None, CLICK), click)
 
 
 def test_a_click_of_another_account_gives_nothing_but_the_status() -> None:
     assert attribute(event(OTHER, CONFIG), STORED) == {"status": Status.FOREIGN_CLICK}
+
+
+@pytest.mark.parametrize("test", [{}, {"test": True}])
+def test_a_test_stays_one_and_that_of_a_test_click_becomes_one(test: dict[str, bool]) -> None:
+    click: Any = STORED | test
+    expected = Status.TEST if test else Status.ATTRIBUTED
+    assert attribute(event(ACCOUNT), click)["status"] == expected
+    assert attribute(event(ACCOUNT, status=Status.TEST), click)["status"] == Status.TEST
+    assert attribute(event(OTHER), click) == {"status": Status.FOREIGN_CLICK}
 
 
 def test_a_transaction_scoped_to_the_click_moves_to_the_account() -> None:

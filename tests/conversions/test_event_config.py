@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conversions import scene
-from tests.db.own_redis import unavailable_redis
 from tests.factories import create_event_config
+from tests.stores.redis.own_redis import unavailable_redis
 from tracker.conversions.event_config import (
     MAX_PAYOUT,
     PAYOUT_DECIMALS,
     PayoutType,
     checked_payout,
 )
-from tracker.db import keys
-from tracker.db.cache import UPDATE_SECONDS
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.stores.cache.cache import UPDATE_SECONDS
+from tracker.stores.redis import keys
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ async def test_a_new_configuration_has_a_key_that_nobody_guesses(services: Servi
 
 async def test_money_is_stored_as_decimal128(services: Services) -> None:
     config = await create_event_config(services, payout="12.3400")
-    row: Any = await services.database["event_configs"].find_one({"_id": config.id})
+    row: Any = await services.stores.mongodb["event_configs"].find_one({"_id": config.id})
     assert row["payout"] == Decimal128("12.3400")
     assert "id" not in row
 
@@ -72,35 +72,35 @@ async def test_money_is_stored_as_decimal128(services: Services) -> None:
 async def test_a_configuration_is_found_by_its_key_on_every_process(services: Services) -> None:
     config = await create_event_config(services, payout="12.3400")
     async with scene.process(services.settings) as other:
-        assert await other.event_configs.by_postback_key(config.pbk) == config
-        await services.redis.flushall()
-        other.pbk_cache.forget_all()
-        assert await other.event_configs.by_postback_key(config.pbk) == config
-        other.pbk_cache.forget_all()
-        assert await other.event_configs.by_postback_key(config.pbk) == config
+        assert await other.conversions.event_configs.by_postback_key(config.pbk) == config
+        await services.stores.redis.flushall()
+        other.conversions.event_config_cache.forget_all()
+        assert await other.conversions.event_configs.by_postback_key(config.pbk) == config
+        other.conversions.event_config_cache.forget_all()
+        assert await other.conversions.event_configs.by_postback_key(config.pbk) == config
 
 
 async def test_a_key_that_was_missed_before_is_found_once_it_exists(
     services: Services,
 ) -> None:
-    assert await services.event_configs.by_postback_key("early") is None
+    assert await services.conversions.event_configs.by_postback_key("early") is None
     config = await create_event_config(services)
-    assert await services.event_configs.by_postback_key(config.pbk) == config
+    assert await services.conversions.event_configs.by_postback_key(config.pbk) == config
 
 
 @pytest.mark.parametrize("pbk", ["unknown", "", "event_config:x", "ü", "$ne", "a" * 128])
 async def test_an_unknown_key_finds_no_configuration(services: Services, pbk: str) -> None:
     await create_event_config(services)
-    assert await services.event_configs.by_postback_key(pbk) is None
+    assert await services.conversions.event_configs.by_postback_key(pbk) is None
 
 
 async def test_an_inactive_configuration_is_not_found_by_its_key(services: Services) -> None:
     config = await create_event_config(services)
-    await services.database["event_configs"].update_one({}, {"$set": {"active": False}})
-    await services.redis.flushall()
-    services.pbk_cache.forget_all()
-    assert await services.event_configs.by_postback_key(config.pbk) is None
-    (listed,) = await services.event_configs.list(config.account_id)
+    await services.stores.mongodb["event_configs"].update_one({}, {"$set": {"active": False}})
+    await services.stores.redis.flushall()
+    services.conversions.event_config_cache.forget_all()
+    assert await services.conversions.event_configs.by_postback_key(config.pbk) is None
+    (listed,) = await services.conversions.event_configs.list(config.account_id)
     assert not listed.active
 
 
@@ -109,55 +109,58 @@ async def test_an_account_lists_its_own_configurations_newest_first(services: Se
     first = await create_event_config(services, account_id)
     await create_event_config(services)
     second = await create_event_config(services, account_id, PayoutType.REV_SHARE, "7.5")
-    assert await services.event_configs.list(account_id) == [second, first]
+    assert await services.conversions.event_configs.list(account_id) == [second, first]
 
 
 async def test_a_page_has_only_the_accounts_own_newest_first(services: Services) -> None:
     account_id = new_id()
     made = [await create_event_config(services, account_id) for _ in range(3)]
     await create_event_config(services)
-    assert await services.event_configs.page(account_id, 1, 2) == ([made[2], made[1]], 3)
-    assert await services.event_configs.page(account_id, 2, 2) == ([made[0]], 3)
-    assert await services.event_configs.page(account_id, 3, 2) == ([], 3)
+    assert await services.conversions.event_configs.page(account_id, 1, 2) == (
+        [made[2], made[1]],
+        3,
+    )
+    assert await services.conversions.event_configs.page(account_id, 2, 2) == ([made[0]], 3)
+    assert await services.conversions.event_configs.page(account_id, 3, 2) == ([], 3)
 
 
 async def test_an_archived_configuration_is_not_listed_but_kept_with_its_key(
     services: Services,
 ) -> None:
     config = await create_event_config(services)
-    archived = await services.event_configs.change(config.id, {"archived": True})
-    assert await services.event_configs.by_postback_key(config.pbk) is None
-    assert await services.event_configs.list(config.account_id) == []
-    assert await services.event_configs.page(config.account_id, 1, 25) == ([], 0)
-    assert await services.event_configs.find(config.id) == archived
+    archived = await services.conversions.event_configs.change(config.id, {"archived": True})
+    assert await services.conversions.event_configs.by_postback_key(config.pbk) is None
+    assert await services.conversions.event_configs.list(config.account_id) == []
+    assert await services.conversions.event_configs.page(config.account_id, 1, 25) == ([], 0)
+    assert await services.conversions.event_configs.find(config.id) == archived
     assert archived.archived
     assert (archived.pbk, archived.active) == (config.pbk, True)
-    await services.redis.flushall()
-    services.pbk_cache.forget_all()
-    assert await services.event_configs.by_postback_key(config.pbk) is None
+    await services.stores.redis.flushall()
+    services.conversions.event_config_cache.forget_all()
+    assert await services.conversions.event_configs.by_postback_key(config.pbk) is None
 
 
 async def test_a_configuration_of_an_earlier_release_is_not_archived(services: Services) -> None:
     config = await create_event_config(services)
-    await services.database["event_configs"].update_one({}, {"$unset": {"archived": 1}})
-    assert await services.event_configs.list(config.account_id) == [config]
-    assert await services.event_configs.find(config.id) == config
+    await services.stores.mongodb["event_configs"].update_one({}, {"$unset": {"archived": 1}})
+    assert await services.conversions.event_configs.list(config.account_id) == [config]
+    assert await services.conversions.event_configs.find(config.id) == config
 
 
 async def test_a_change_sets_what_is_given_and_counts_the_version_up(services: Services) -> None:
     config = await create_event_config(services)
     fields = {"payout": Decimal("7.25"), "payout_type": PayoutType.REV_SHARE, "name": "lead"}
-    changed = await services.event_configs.change(config.id, fields)
+    changed = await services.conversions.event_configs.change(config.id, fields)
     assert changed == msgspec.structs.replace(config, version=config.version + 1, **fields)
-    assert await services.event_configs.by_postback_key(config.pbk) == changed
-    row: Any = await services.database["event_configs"].find_one({"_id": config.id})
+    assert await services.conversions.event_configs.by_postback_key(config.pbk) == changed
+    row: Any = await services.stores.mongodb["event_configs"].find_one({"_id": config.id})
     assert row["payout"] == Decimal128("7.25")
 
 
 async def test_changing_an_unknown_configuration_is_not_found(services: Services) -> None:
     with pytest.raises(NotFound, match="event config: not found"):
-        await services.event_configs.change(new_id(), {"active": False})
-    assert await services.event_configs.find(new_id()) is None
+        await services.conversions.event_configs.change(new_id(), {"active": False})
+    assert await services.conversions.event_configs.find(new_id()) is None
 
 
 async def test_without_redis_a_configuration_cannot_be_changed(services: Services) -> None:
@@ -166,20 +169,20 @@ async def test_without_redis_a_configuration_cannot_be_changed(services: Service
         msgspec.structs.replace(services.settings, redis_url=unavailable_redis())
     ) as cut_off:
         with pytest.raises(Unavailable):
-            await cut_off.event_configs.change(config.id, {"archived": True})
-    assert await services.event_configs.find(config.id) == config
+            await cut_off.conversions.event_configs.change(config.id, {"archived": True})
+    assert await services.conversions.event_configs.find(config.id) == config
 
 
 async def test_a_crash_between_mongodb_and_redis_heals(services: Services) -> None:
     config = await create_event_config(services)
     name = keys.event_config(config.pbk)
-    await services.pbk_cache.begin_update(name)
+    await services.conversions.event_config_cache.begin_update(name)
     crashed = {"$set": {"archived": True}, "$inc": {"version": 1}}
-    await services.database["event_configs"].update_one({"_id": config.id}, crashed)
-    assert 0 < await services.redis.pttl(name) <= UPDATE_SECONDS * 1000
-    await services.redis.delete(name)  # as if that time had passed
-    services.pbk_cache.forget(name)
-    assert await services.event_configs.by_postback_key(config.pbk) is None
+    await services.stores.mongodb["event_configs"].update_one({"_id": config.id}, crashed)
+    assert 0 < await services.stores.redis.pttl(name) <= UPDATE_SECONDS * 1000
+    await services.stores.redis.delete(name)  # as if that time had passed
+    services.conversions.event_config_cache.forget(name)
+    assert await services.conversions.event_configs.by_postback_key(config.pbk) is None
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,12 @@ import pytest
 from config.settings import Settings
 from tests.conversions import scene
 from tests.factories import make_event
-from tracker.builtin.child import free_port
 from tracker.conversions import event_ids
 from tracker.conversions.event_ids import EventIds, SpareBlock
-from tracker.db import connect
 from tracker.errors import Unavailable
 from tracker.service.services import Services
+from tracker.stores.builtin.child import free_port
+from tracker.stores.mongodb import drivers
 
 
 def without_mongodb(settings: Settings) -> Settings:
@@ -34,7 +34,7 @@ async def given(ids: EventIds, number: int) -> list[int]:
 
 
 async def counter(services: Services) -> int:
-    row: Any = await services.database["counters"].find_one({"_id": "event_id"})
+    row: Any = await services.stores.mongodb["counters"].find_one({"_id": "event_id"})
     return int(row["last"])
 
 
@@ -46,7 +46,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_ids_are_positive_and_unique_across_processes(services: Services) -> None:
     async with scene.process(services.settings) as other:
         parts = await asyncio.gather(
-            *(given(each.event_ids, 12_000) for each in (services, other, services))
+            *(given(each.conversions.event_ids, 12_000) for each in (services, other, services))
         )
     ids = [number for part in parts for number in part]
     assert len(set(ids)) == len(ids) == 36_000
@@ -55,86 +55,86 @@ async def test_ids_are_positive_and_unique_across_processes(services: Services) 
 
 
 async def test_ids_of_one_process_grow(services: Services) -> None:
-    ids = await given(services.event_ids, 25_000)
+    ids = await given(services.conversions.event_ids, 25_000)
     assert ids == sorted(set(ids))
 
 
 async def test_a_first_crowd_larger_than_a_block_is_served(services: Services) -> None:
-    assert len(set(await given(services.event_ids, 35_000))) == 35_000
+    assert len(set(await given(services.conversions.event_ids, 35_000))) == 35_000
 
 
 async def test_the_next_block_is_fetched_before_the_last_is_used_up(services: Services) -> None:
-    await services.event_ids.start()
+    await services.conversions.event_ids.start()
     granted = await counter(services)
-    await given(services.event_ids, 5_000)
-    await services.event_ids.close()
+    await given(services.conversions.event_ids, 5_000)
+    await services.conversions.event_ids.close()
     assert await counter(services) == granted
-    await given(services.event_ids, 2)
-    await services.event_ids.close()
+    await given(services.conversions.event_ids, 2)
+    await services.conversions.event_ids.close()
     assert await counter(services) == granted + 10_000
-    waits = asyncio.get_running_loop().create_task(given(services.event_ids, 4_000))
-    await services.event_ids.close()
+    waits = asyncio.get_running_loop().create_task(given(services.conversions.event_ids, 4_000))
+    await services.conversions.event_ids.close()
     assert len(await waits) == 4_000
     assert await counter(services) == granted + 10_000
 
 
 async def test_a_lost_counter_starts_above_the_highest_stored_event(services: Services) -> None:
     await scene.applied(services, [make_event(7_000_000_000), make_event(5)])
-    await services.database["counters"].delete_many({})
-    assert await services.event_ids.next() > 7_000_000_000
+    await services.stores.mongodb["counters"].delete_many({})
+    assert await services.conversions.event_ids.next() > 7_000_000_000
 
 
 async def test_a_counter_deleted_while_in_use_is_made_again(services: Services) -> None:
-    used = await given(services.event_ids, 100)
+    used = await given(services.conversions.event_ids, 100)
     await scene.applied(services, [make_event(number) for number in used])
-    await services.database["counters"].delete_many({})
+    await services.stores.mongodb["counters"].delete_many({})
     async with scene.process(services.settings) as other:
-        assert min(await given(other.event_ids, 100)) > max(used)
+        assert min(await given(other.conversions.event_ids, 100)) > max(used)
 
 
 async def test_ids_stay_unique_when_redis_loses_everything(services: Services) -> None:
-    before = await given(services.event_ids, 100)
-    await services.redis.flushall()
+    before = await given(services.conversions.event_ids, 100)
+    await services.stores.redis.flushall()
     async with scene.process(services.settings) as other:
-        after = await given(other.event_ids, 100)
-    again = await given(services.event_ids, 12_000)
+        after = await given(other.conversions.event_ids, 100)
+    again = await given(services.conversions.event_ids, 12_000)
     assert len({*before, *after, *again}) == 12_200
 
 
 async def test_a_database_from_the_past_never_gives_an_id_that_was_stored(
     services: Services,
 ) -> None:
-    used = await given(services.event_ids, 100)
+    used = await given(services.conversions.event_ids, 100)
     await scene.applied(services, [make_event(max(used))])
-    await services.database["counters"].update_one({"_id": "event_id"}, {"$set": {"last": 1}})
+    await services.stores.mongodb["counters"].update_one({"_id": "event_id"}, {"$set": {"last": 1}})
     async with scene.process(services.settings) as other:
-        assert min(await given(other.event_ids, 100)) > max(used)
+        assert min(await given(other.conversions.event_ids, 100)) > max(used)
 
 
 async def test_a_lost_counter_starts_beyond_all_granted_ids(services: Services) -> None:
-    used = await given(services.event_ids, 100)
-    await services.event_ids.close()
+    used = await given(services.conversions.event_ids, 100)
+    await services.conversions.event_ids.close()
     await scene.applied(services, [make_event(used[0])])
-    await services.database["counters"].delete_many({})
+    await services.stores.mongodb["counters"].delete_many({})
     async with scene.process(services.settings) as other:
-        later = await given(other.event_ids, 15_000)
-    still = await given(services.event_ids, 9_000)
+        later = await given(other.conversions.event_ids, 15_000)
+    still = await given(services.conversions.event_ids, 9_000)
     assert len({*used, *later, *still}) == 24_100
 
 
 async def test_without_mongodb_ids_come_from_the_spare_block_once(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = await given(services.event_ids, 100)
-    await services.event_ids.close()
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 0.2)
+    own = await given(services.conversions.event_ids, 100)
+    await services.conversions.event_ids.close()
+    monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 0.2)
     async with scene.process(without_mongodb(services.settings)) as cut_off:
-        await cut_off.event_ids.start()
-        first = await given(cut_off.event_ids, 100)
+        await cut_off.conversions.event_ids.start()
+        first = await given(cut_off.conversions.event_ids, 100)
     assert len({*own, *first}) == 200
     async with scene.process(without_mongodb(services.settings)) as next_one:
         with pytest.raises(Unavailable):
-            await next_one.event_ids.next()
+            await next_one.conversions.event_ids.next()
 
 
 def test_only_one_process_gets_the_spare_block(tmp_path: Path) -> None:
@@ -150,11 +150,11 @@ def test_only_one_process_gets_the_spare_block(tmp_path: Path) -> None:
 async def test_a_damaged_spare_block_is_not_used(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 0.2)
     (services.settings.data_path / "event_ids.spare").write_text("12 x")
     async with scene.process(without_mongodb(services.settings)) as cut_off:
         refused = await asyncio.gather(
-            *(cut_off.event_ids.next() for _ in range(10)), return_exceptions=True
+            *(cut_off.conversions.event_ids.next() for _ in range(10)), return_exceptions=True
         )
     assert all(isinstance(error, Unavailable) for error in refused)
 
@@ -162,13 +162,13 @@ async def test_a_damaged_spare_block_is_not_used(
 async def test_without_both_stores_there_is_no_id(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 0.2)
     async with scene.process(without_redis(without_mongodb(services.settings))) as cut_off:
         with pytest.raises(Unavailable):
-            await cut_off.event_ids.next()
+            await cut_off.conversions.event_ids.next()
 
 
 async def test_without_redis_ids_come_from_mongodb(services: Services) -> None:
     async with scene.process(without_redis(services.settings)) as cut_off:
-        ids = await given(cut_off.event_ids, 100)
-    assert len({*ids, *await given(services.event_ids, 100)}) == 200
+        ids = await given(cut_off.conversions.event_ids, 100)
+    assert len({*ids, *await given(services.conversions.event_ids, 100)}) == 200

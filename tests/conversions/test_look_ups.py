@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from tests.conversions import scene
-from tests.db.profiler import profiled
-from tests.db.relay import relay
 from tests.factories import create_click, make_event
+from tests.stores.mongodb.profiler import profiled
+from tests.stores.relay import relay
 from tracker.conversions import look_ups
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -22,12 +22,12 @@ SCOPE = new_id()
 
 
 async def owners(services: Services, click_ids: Sequence[UUID]) -> list[UUID | None]:
-    asked = [services.look_ups.owners.submit(one.bytes) for one in click_ids]
+    asked = [services.conversions.look_ups.owners.submit(one.bytes) for one in click_ids]
     return list(await asyncio.gather(*asked))
 
 
 async def earlier(services: Services, scopes: Sequence[UUID], text: str) -> int | None:
-    return await services.look_ups.earlier.submit((scopes, text))
+    return await services.conversions.look_ups.earlier.submit((scopes, text))
 
 
 def event_of(number: int, scope: UUID, text: str = "t") -> Any:
@@ -44,7 +44,7 @@ async def test_the_account_of_each_stored_click_is_found(services: Services) -> 
 async def test_simultaneous_look_ups_are_one_query(services: Services) -> None:
     ids = [await create_click(services, SCOPE) for _ in range(300)]
     await owners(services, ids[:1])
-    async with profiled(services.database) as rows:
+    async with profiled(services.stores.mongodb.database) as rows:
         assert await owners(services, ids) == [SCOPE] * 300
         await asyncio.gather(*(earlier(services, [SCOPE], str(n)) for n in range(100)))
     assert [row["op"] for row in rows] == ["query", "query"]
@@ -103,10 +103,10 @@ async def test_look_ups_find_nothing_while_mongodb_does_not_answer_in_time(
             monkeypatch.setattr(look_ups, "LOOK_UP_SECONDS", 0.1)
             way.hold_answers()
             assert await owners(far, [click_id]) == [None]
-            assert far.look_ups.mongodb.is_open
+            assert far.conversions.look_ups.mongodb.is_open
             assert await earlier(far, [SCOPE], "t") is None
             way.answer_again()
             monkeypatch.undo()
-            far.look_ups.mongodb.record_success()
+            far.conversions.look_ups.mongodb.record_success()
             assert await owners(far, [click_id]) == [SCOPE]
             assert await earlier(far, [SCOPE], "t") == 1

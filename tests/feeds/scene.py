@@ -1,30 +1,36 @@
-"""Set-up for tests of feeds: followers, and what a follower has seen."""
+"""Set-up for tests of feeds: drains, followers, and what a follower has seen."""
 
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 from uuid import UUID
 
-from tests.factories import make_click
+from tests.factories import AT_MS, make_click
 from tracker.clicks.click import Click
-from tracker.db.transaction import Session
 from tracker.feeds.arrivals import Arrivals
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Bookmark, FeedPage
+from tracker.ids import new_id
 from tracker.ingest.calendars import AccountCalendars
+from tracker.ingest.drain import Drain
+from tracker.ingest.drain_number import DrainNumber
 from tracker.service.services import Services
+from tracker.stores.mongodb.transaction import Session
 
 ALL = FeedFilter()
+ACCOUNT, OTHER = new_id(), new_id()
+HOUR_MS = 3_600_000
 
 
 async def store_arrivals(
     services: Services, slot: int, session: Session, clicks: Any = (), events: Any = ()
 ) -> None:
     """Store the arrivals of documents in a slot, as a drain does at the end of its transaction."""
-    calendars = AccountCalendars(services.database)
+    calendars = AccountCalendars(services.stores.mongodb)
     known = await calendars.of([], slot)
     number = await calendars.check(known, slot, session)
-    await Arrivals(clicks, events).store(services.database, slot, number, session)
+    await Arrivals(clicks, events).store(services.stores.mongodb.database, slot, number, session)
 
 
 async def bookmark_of(feed: Feed[Any], account_id: UUID) -> Bookmark:
@@ -73,3 +79,25 @@ def ids_of(clicks: Sequence[Click]) -> list[UUID]:
 
 def make_clicks(account_id: UUID, number: int, **fields: Any) -> list[Click]:
     return [make_click(account_id, **fields) for _ in range(number)]
+
+
+def drain_in_slot(services: Services, number: int) -> Drain:
+    """Return a drain that counts in this slot without a lease, as while Redis is unavailable."""
+    slot = DrainNumber(services.stores.redis, services.stores.mongodb)
+    slot._number = number
+    return services.ingest.drain(slot)
+
+
+def schedule(random: Random, drains: int) -> list[list[list[Click]]]:
+    """Return batches for each drain, whose clicks were made in any order, some delivered twice."""
+    batches = []
+    for _ in range(drains):
+        of_drain = [
+            [
+                make_click(random.choice((ACCOUNT, OTHER)), at=AT_MS - random.randrange(HOUR_MS))
+                for _ in range(random.randrange(1, 9))
+            ]
+            for _ in range(6)
+        ]
+        batches.append([*of_drain, random.choice(of_drain)])
+    return batches

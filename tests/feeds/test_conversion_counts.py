@@ -14,9 +14,9 @@ ACCOUNT = new_id()
 
 
 async def store(services: Services, click_id: UUID, number: int, **fields: object) -> None:
-    first = await services.database["events"].count_documents({}) + 1
+    first = await services.stores.mongodb["events"].count_documents({}) + 1
     given = {"account_id": ACCOUNT, "click_id": click_id, "status": "attributed", **fields}
-    await services.database["events"].insert_many(
+    await services.stores.mongodb["events"].insert_many(
         [make_event_document(first + one, **given) for one in range(number)]
     )
 
@@ -32,5 +32,5 @@ async def test_conversions_that_count_are_counted_for_each_click(
     await store(services, one, 1)
     await store(services, one, 1, status="refused", refused="max_value")
     await store(services, one, 1, account_id=new_id(), status="foreign_click")
-    found = await count_conversions(services.reader, ACCOUNT, [many, one, none])
+    found = await count_conversions(services.stores.mongodb.reads, ACCOUNT, [many, one, none])
     assert {click_id: number for click_id, number in found.items() if number} == {many: 5, one: 1}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
-from tests.db.profiler import profiled
 from tests.factories import AT_MS, make_event_document
+from tests.stores.mongodb.profiler import profiled
 from tracker.clock import moment
 from tracker.conversions.document import Status
 from tracker.feeds.conversions import SHOWN, ConversionFeed, LoggedEvent
@@ -23,7 +23,7 @@ ALL = FeedFilter()
 
 async def store(services: Services, numbers: Sequence[int], **fields: Any) -> None:
     """Store events whose times grow with their numbers, two in each millisecond."""
-    await services.database["events"].insert_many(
+    await services.stores.mongodb["events"].insert_many(
         [
             make_event_document(
                 number, **({"account_id": ACCOUNT, "at": moment(AT_MS + number // 2)} | fields)
@@ -37,11 +37,11 @@ async def store(services: Services, numbers: Sequence[int], **fields: Any) -> No
 def link(services: Services, io_loop: AsyncIOLoop) -> None:
     """Store the link, because a feed finds only those of its account."""
     stored = {"_id": LINK, "account_id": ACCOUNT, "slug": "abc", "tags": []}
-    io_loop.run_sync(lambda: services.database["links"].insert_one(stored))
+    io_loop.run_sync(lambda: services.stores.mongodb["links"].insert_one(stored))
 
 
 async def ids(services: Services, wanted: FeedFilter = ALL) -> list[int]:
-    page = await services.conversion_feed.page(ACCOUNT, wanted, None, 100)
+    page = await services.feeds.conversion_feed.page(ACCOUNT, wanted, None, 100)
     return [one.id for one in page.rows]
 
 
@@ -69,7 +69,7 @@ async def test_pages_have_every_event_once_also_where_one_ends_within_a_millisec
     await store(services, range(20, 30), at=moment(AT_MS))
     expected = [*range(11, 1, -1), *range(29, 19, -1), 1]
     for size in (1, 2, 3, 7, 21):
-        found, pages = await all_pages(services.conversion_feed, size=size)
+        found, pages = await all_pages(services.feeds.conversion_feed, size=size)
         assert found == expected
         assert [len(page.rows) for page in pages[:-1]] == [size] * (len(pages) - 1)
 
@@ -78,7 +78,7 @@ async def test_events_that_arrive_while_pages_are_read_repeat_and_hide_none(
     services: Services,
 ) -> None:
     await store(services, range(10, 20))
-    log = services.conversion_feed
+    log = services.feeds.conversion_feed
     first = await log.page(ACCOUNT, ALL, None, 4)
     await store(services, [1, 2, 30, 31])
     await store(services, [32], at=first.rows[-1].at)
@@ -92,10 +92,10 @@ async def test_an_event_that_is_settled_while_pages_are_read_stays_in_its_place(
     services: Services,
 ) -> None:
     await store(services, range(1, 9), status=Status.PENDING)
-    first = await services.conversion_feed.page(ACCOUNT, ALL, None, 4)
+    first = await services.feeds.conversion_feed.page(ACCOUNT, ALL, None, 4)
     attributed = {"$set": {"status": Status.ATTRIBUTED}}
-    await services.database["events"].update_many({"_id": {"$in": [2, 6]}}, attributed)
-    second = await services.conversion_feed.page(ACCOUNT, ALL, first.next, 4)
+    await services.stores.mongodb["events"].update_many({"_id": {"$in": [2, 6]}}, attributed)
+    second = await services.feeds.conversion_feed.page(ACCOUNT, ALL, first.next, 4)
     assert [one.id for one in (*first.rows, *second.rows)] == list(range(8, 0, -1))
 
 
@@ -107,7 +107,7 @@ async def test_other_accounts_events_claims_and_events_of_no_account_are_not_lis
     await store(services, [3], account_id=None, status=Status.PENDING)
     await store(services, [4], status=Status.CLAIMED)
     assert await ids(services) == [1]
-    found = [await services.conversion_feed.find(number) for number in range(1, 6)]
+    found = [await services.feeds.conversion_feed.find(number) for number in range(1, 6)]
     assert [one is not None for one in found] == [True, True, False, False, False]
 
 
@@ -134,7 +134,7 @@ async def test_a_page_examines_a_bounded_number_of_events_and_the_next_goes_on(
     await store(services, range(1, 41))
     await store(services, [41, 42, 71], link_id=LINK)
     await store(services, range(50, 70))
-    log = ConversionFeed(services.reader, "tracker.test", max_examined=10)
+    log = ConversionFeed(services.stores.mongodb.reads, "tracker.test", max_examined=10)
     found, pages = await all_pages(log, FeedFilter(values={"link": [LINK]}), size=1)
     assert found == [71, 42, 41]
     searched = [moment(AT_MS + number // 2) for number in (61, 51)]
@@ -146,7 +146,7 @@ async def test_what_arrives_within_the_examined_range_is_neither_repeated_nor_hi
     services: Services,
 ) -> None:
     await store(services, range(1, 40, 2), link_id=LINK)
-    log = ConversionFeed(services.reader, "tracker.test", max_examined=4)
+    log = ConversionFeed(services.stores.mongodb.reads, "tracker.test", max_examined=4)
     wanted = FeedFilter(values={"link": [LINK]})
     first = await log.page(ACCOUNT, wanted, None, 25)
     assert [one.id for one in first.rows] == [39, 37, 35, 33]
@@ -165,8 +165,8 @@ async def test_times_of_filters_are_included_to_the_millisecond(services: Servic
 
 async def examined(services: Services, wanted: FeedFilter, after: Position | None = None) -> int:
     """Return the entries of indexes that a page of ten reads, if nothing is sorted in memory."""
-    log = ConversionFeed(services.reader, "tracker.test", max_examined=50)
-    async with profiled(services.database) as rows:
+    log = ConversionFeed(services.stores.mongodb.reads, "tracker.test", max_examined=50)
+    async with profiled(services.stores.mongodb.database) as rows:
         await log.page(ACCOUNT, wanted, after, 10)
     rows = [row for row in rows if row["ns"].endswith(".events")]
     assert all("status: 1, at: -1, _id: -1" in row["planSummary"] for row in rows)

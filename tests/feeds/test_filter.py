@@ -10,11 +10,11 @@ import pytest
 from tests.factories import AT_MS, create_link, make_click_document, make_event_document
 from tests.feeds.scene import follow, store_arrivals
 from tracker.clock import moment
-from tracker.db.transaction import run_in_transaction
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.stores.mongodb.transaction import run_in_transaction
 
 ACCOUNT, TAG, OTHER_TAG = new_id(), new_id(), new_id()
 CONFIGS = [new_id(), new_id()]
@@ -126,16 +126,17 @@ async def test_filters_of_clicks(services: Services, seed: int) -> None:
         for number in range(40)
     ]
     wanted = [random_filter(random, list(tags)) for _ in range(15)]
-    follower = await follow(services.click_feed, ACCOUNT)
-    await services.database["clicks"].insert_many(documents)
+    follower = await follow(services.feeds.click_feed, ACCOUNT)
+    await services.stores.mongodb["clicks"].insert_many(documents)
     stored = [{**row, **{f: row[f].bytes for f in ("_id", "account_id")}} for row in documents]
     await run_in_transaction(
-        services.database, lambda session: store_arrivals(services, 0, session, stored)
+        services.stores.mongodb.database,
+        lambda session: store_arrivals(services, 0, session, stored),
     )
-    await check(services, services.click_feed, documents, wanted, tags)
+    await check(services, services.feeds.click_feed, documents, wanted, tags)
     for one in wanted:
         expected = [row["_id"] for row in documents if passes(row, one, tags)]
-        pages = services.click_feed.pages(ACCOUNT, one, follower.bookmark, 7)
+        pages = services.feeds.click_feed.pages(ACCOUNT, one, follower.bookmark, 7)
         assert [row.id async for page in pages for row in page.rows] == expected
 
 
@@ -165,15 +166,15 @@ async def test_filters_of_conversions(services: Services, seed: int) -> None:
         FeedFilter(values={"referrer": ["direct"]}),
         FeedFilter(values={"referrer": ["direct", "unknown"], "bot": ["none", "unknown"]}),
     ]
-    follower = await follow(services.conversion_feed, ACCOUNT)
-    await services.database["events"].insert_many(documents)
+    follower = await follow(services.feeds.conversion_feed, ACCOUNT)
+    await services.stores.mongodb["events"].insert_many(documents)
     stored = [{**row, "account_id": ACCOUNT.bytes} for row in documents]
     await run_in_transaction(
-        services.database,
+        services.stores.mongodb.database,
         lambda session: store_arrivals(services, 0, session, events=stored),
     )
-    await check(services, services.conversion_feed, documents, wanted, tags)
+    await check(services, services.feeds.conversion_feed, documents, wanted, tags)
     for one in wanted:
         expected = [row["_id"] for row in documents if passes(row, one, tags)]
-        pages = services.conversion_feed.pages(ACCOUNT, one, follower.bookmark, 7)
+        pages = services.feeds.conversion_feed.pages(ACCOUNT, one, follower.bookmark, 7)
         assert [row.id async for page in pages for row in page.rows] == expected

@@ -11,11 +11,21 @@ import pytest
 from tests.conversions import scene
 from tests.conversions.scene import applied, drain_of
 from tests.factories import AT_MS, create_link, make_click, make_event
-from tests.feeds.scene import Follower, follow, ids_of, make_clicks, store_arrivals
+from tests.feeds.scene import (
+    ACCOUNT,
+    HOUR_MS,
+    OTHER,
+    Follower,
+    drain_in_slot,
+    follow,
+    ids_of,
+    make_clicks,
+    schedule,
+    store_arrivals,
+)
 from tracker.clicks.click import Click
 from tracker.clock import moment
 from tracker.conversions.document import Status
-from tracker.db.transaction import Session
 from tracker.errors import BadRequest
 from tracker.feeds.clicks import CLICKS
 from tracker.feeds.conversions import ConversionFeed
@@ -23,20 +33,8 @@ from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Bookmark
 from tracker.feeds.storing_order import MAX_AGE_DAYS
-from tracker.ids import new_id
-from tracker.ingest.drain import Drain
-from tracker.ingest.slot import Slot
 from tracker.service.services import Services
-
-ACCOUNT, OTHER = new_id(), new_id()
-HOUR_MS = 3_600_000
-
-
-def drain_in_slot(services: Services, number: int) -> Drain:
-    """Return a drain that counts in this slot without a lease, as while Redis is unavailable."""
-    slot = Slot(services.redis, services.mongodb)
-    slot._number = number
-    return services.drain(slot)
+from tracker.stores.mongodb.transaction import Session
 
 
 async def test_a_follower_gets_what_was_stored_after_its_bookmark_in_that_order(
@@ -44,7 +42,7 @@ async def test_a_follower_gets_what_was_stored_after_its_bookmark_in_that_order(
 ) -> None:
     before, *batches = (make_clicks(ACCOUNT, 4) for _ in range(3))
     await applied(services, before)
-    follower = await follow(services.click_feed, ACCOUNT)
+    follower = await follow(services.feeds.click_feed, ACCOUNT)
     assert await follower.catch_up() == []
     for batch in batches:
         await applied(services, batch)
@@ -55,7 +53,7 @@ async def test_a_follower_gets_what_was_stored_after_its_bookmark_in_that_order(
 async def test_clicks_that_were_made_before_others_and_are_stored_after_them_are_not_missed(
     services: Services,
 ) -> None:
-    follower = await follow(services.click_feed, ACCOUNT)
+    follower = await follow(services.feeds.click_feed, ACCOUNT)
     newest, late = make_click(ACCOUNT), make_click(ACCOUNT, at=AT_MS - 1000 * HOUR_MS)
     await applied(services, [newest])
     assert await follower.catch_up() == ids_of([newest])
@@ -67,16 +65,16 @@ async def test_clicks_that_were_made_before_others_and_are_stored_after_them_are
 async def test_a_transaction_that_was_begun_before_a_poll_and_ends_after_it_is_not_missed(
     services: Services,
 ) -> None:
-    follower = await follow(services.click_feed, ACCOUNT)
-    early, later = (services.enrichment.document(make_click(ACCOUNT)) for _ in range(2))
+    follower = await follow(services.feeds.click_feed, ACCOUNT)
+    early, later = (services.clicks.enrichment.document(make_click(ACCOUNT)) for _ in range(2))
 
     async def store(document: Any, slot: int, session: Session) -> None:
-        await services.database["clicks"].insert_one(document, session=session)
+        await services.stores.mongodb["clicks"].insert_one(document, session=session)
         await store_arrivals(services, slot, session, [document])
 
     async with (
-        await services.mongodb.start_session() as first,
-        await services.mongodb.start_session() as second,
+        await services.stores.mongodb.client.start_session() as first,
+        await services.stores.mongodb.client.start_session() as second,
         first.start_transaction(),
     ):
         await store(early, 0, first)
@@ -84,21 +82,6 @@ async def test_a_transaction_that_was_begun_before_a_poll_and_ends_after_it_is_n
             await store(later, 1, second)
         assert await follower.catch_up() == [UUID(bytes=later["_id"])]
     assert await follower.catch_up() == [UUID(bytes=one["_id"]) for one in (later, early)]
-
-
-def schedule(random: Random, drains: int) -> list[list[list[Click]]]:
-    """Return batches for each drain, whose clicks were made in any order, some delivered twice."""
-    batches = []
-    for _ in range(drains):
-        of_drain = [
-            [
-                make_click(random.choice((ACCOUNT, OTHER)), at=AT_MS - random.randrange(HOUR_MS))
-                for _ in range(random.randrange(1, 9))
-            ]
-            for _ in range(6)
-        ]
-        batches.append([*of_drain, random.choice(of_drain)])
-    return batches
 
 
 @pytest.mark.parametrize("slots", [(0, 1, 2), (7, 7, 7), (3, 3, 60)])
@@ -109,7 +92,7 @@ async def test_whatever_several_drains_store_while_followers_read_each_gets_it_o
     random = Random(seed)
     batches = schedule(random, len(slots))
     followers = [
-        await follow(services.click_feed, account) for account in (ACCOUNT, OTHER, ACCOUNT)
+        await follow(services.feeds.click_feed, account) for account in (ACCOUNT, OTHER, ACCOUNT)
     ]
     over = asyncio.Event()
 
@@ -136,7 +119,7 @@ async def test_whatever_several_drains_store_while_followers_read_each_gets_it_o
 async def test_pages_of_any_size_lead_through_a_batch_of_several_documents(
     services: Services,
 ) -> None:
-    follower, hasty = [await follow(services.click_feed, ACCOUNT) for _ in range(2)]
+    follower, hasty = [await follow(services.feeds.click_feed, ACCOUNT) for _ in range(2)]
     batches = [make_clicks(ACCOUNT, number) for number in (1500, 1, 1024)]
     for batch in batches:
         await applied(services, batch)
@@ -152,7 +135,7 @@ async def test_a_filtered_page_looks_at_a_bounded_number_and_the_next_goes_on(
     services: Services,
 ) -> None:
     link = await create_link(services, ACCOUNT)
-    feed = Feed(CLICKS, services.reader, "tracker.test", max_examined_stored=10)
+    feed = Feed(CLICKS, services.stores.mongodb.reads, "tracker.test", max_examined_stored=10)
     follower = await follow(feed, ACCOUNT)
     mine = make_click(ACCOUNT, link_id=link.id.bytes)
     await applied(services, [*make_clicks(ACCOUNT, 25), mine])
@@ -166,16 +149,19 @@ async def test_a_filtered_page_looks_at_a_bounded_number_and_the_next_goes_on(
 
 
 async def test_filters_by_time_hold_for_what_is_stored_later(services: Services) -> None:
-    follower = await follow(services.click_feed, ACCOUNT)
+    follower = await follow(services.feeds.click_feed, ACCOUNT)
     clicks = [make_click(ACCOUNT, at=AT_MS + number) for number in range(4)]
     await applied(services, clicks)
-    at = [row.at for row in (await services.click_feed.page(ACCOUNT, FeedFilter(), None, 9)).rows]
+    at = [
+        row.at
+        for row in (await services.feeds.click_feed.page(ACCOUNT, FeedFilter(), None, 9)).rows
+    ]
     wanted = FeedFilter(first=at[2], last=at[1])
     assert await follower.catch_up(wanted) == ids_of(clicks[1:3])
 
 
 async def test_a_conversion_comes_with_each_state_that_it_is_read_in(services: Services) -> None:
-    follower, slow = [await follow(services.conversion_feed, ACCOUNT) for _ in range(2)]
+    follower, slow = [await follow(services.feeds.conversion_feed, ACCOUNT) for _ in range(2)]
     click = make_click(ACCOUNT)
     events = [make_event(n, click.id, account_id=ACCOUNT.bytes) for n in (1, 2)]
     await applied(services, events)
@@ -198,11 +184,24 @@ async def test_a_conversion_comes_with_each_state_that_it_is_read_in(services: S
     ]
 
 
+async def test_a_state_that_only_a_newer_release_knows_is_left_out(services: Services) -> None:
+    follower = await follow(services.feeds.conversion_feed, ACCOUNT)
+    await applied(services, [make_event(n, account_id=ACCOUNT.bytes) for n in (1, 2, 3)])
+    arrivals = services.stores.mongodb["arrivals"]
+    [stored] = await arrivals.find({"_id.feed": "conversions"}).to_list(2)
+    entries = bytearray(stored["entries"])
+    entries[len(entries) // 3 * 2 - 1] = 0xFF  # the state of the second
+    entry = {"$set": {"entries": bytes(entries)}}
+    await arrivals.update_one({"_id": stored["_id"]}, entry)
+    await services.stores.mongodb["events"].update_one({"_id": 2}, {"$set": {"status": "later"}})
+    assert await follower.catch_up(size=1) == [1, 3]
+
+
 async def test_a_conversion_of_no_account_comes_once_its_account_is_known(
     services: Services,
 ) -> None:
     follower, stranger = [
-        await follow(services.conversion_feed, account) for account in (ACCOUNT, OTHER)
+        await follow(services.feeds.conversion_feed, account) for account in (ACCOUNT, OTHER)
     ]
     click = make_click(ACCOUNT)
     await applied(services, [make_event(1, click.id)])
@@ -213,10 +212,12 @@ async def test_a_conversion_of_no_account_comes_once_its_account_is_known(
 
 
 async def test_states_are_a_filter_and_notifications_are_none_of_them(services: Services) -> None:
-    follower = await follow(services.conversion_feed, ACCOUNT)
+    follower = await follow(services.feeds.conversion_feed, ACCOUNT)
     click = make_click(ACCOUNT)
     await applied(services, [make_event(1, click.id, account_id=ACCOUNT.bytes)])
-    await services.database["events"].update_one({"_id": 1}, {"$set": {"tell_at": moment(AT_MS)}})
+    await services.stores.mongodb["events"].update_one(
+        {"_id": 1}, {"$set": {"tell_at": moment(AT_MS)}}
+    )
     assert await drain_of(services).notify_overdue() == 1
     assert await follower.catch_up(FeedFilter(statuses=[Status.ATTRIBUTED])) == []
     await applied(services, [click])
@@ -224,18 +225,18 @@ async def test_states_are_a_filter_and_notifications_are_none_of_them(services: 
 
 
 async def test_what_retention_has_deleted_is_left_out(services: Services) -> None:
-    follower = await follow(services.click_feed, ACCOUNT)
+    follower = await follow(services.feeds.click_feed, ACCOUNT)
     clicks = make_clicks(ACCOUNT, 5)
     await applied(services, clicks)
     gone = {"_id": {"$in": ids_of(clicks[1:4])}}
-    await services.database["clicks"].delete_many(gone)
+    await services.stores.mongodb["clicks"].delete_many(gone)
     assert await follower.catch_up(size=2) == ids_of([clicks[0], clicks[4]])
 
 
 async def test_a_bookmark_is_refused_once_what_follows_it_may_be_deleted(
     services: Services,
 ) -> None:
-    follower = await follow(services.click_feed, ACCOUNT)
+    follower = await follow(services.feeds.click_feed, ACCOUNT)
     at, positions = follower.bookmark
     follower.bookmark = Bookmark(at - timedelta(days=MAX_AGE_DAYS, seconds=-60), positions)
     await follower.page()
@@ -246,21 +247,21 @@ async def test_a_bookmark_is_refused_once_what_follows_it_may_be_deleted(
 
 async def test_a_bookmark_of_what_a_backup_does_not_have_is_refused(services: Services) -> None:
     await applied(services, make_clicks(ACCOUNT, 1))
-    follower = await follow(services.click_feed, ACCOUNT)
-    await services.database["drain_fences"].delete_many({})
+    follower = await follow(services.feeds.click_feed, ACCOUNT)
+    await services.stores.mongodb["drain_fences"].delete_many({})
     with pytest.raises(BadRequest, match="since: is of what a restored backup has lost"):
         await follower.page()
 
 
 async def test_arrivals_are_deleted_a_day_after_bookmarks_end(services: Services) -> None:
-    index = (await services.database["arrivals"].index_information())["expiry"]
+    index = (await services.stores.mongodb["arrivals"].index_information())["expiry"]
     assert index["expireAfterSeconds"] == (MAX_AGE_DAYS + 1) * 24 * 3600
 
 
 async def test_reading_all_pages_from_a_bookmark_ends_where_nothing_more_is_stored(
     services: Services,
 ) -> None:
-    feed = ConversionFeed(services.reader, "tracker.test")
+    feed = ConversionFeed(services.stores.mongodb.reads, "tracker.test")
     follower = await follow(feed, ACCOUNT)
     await scene.applied(services, [make_event(n, account_id=ACCOUNT.bytes) for n in range(1, 8)])
     pages = [page async for page in feed.pages(ACCOUNT, start=follower.bookmark, size=3)]

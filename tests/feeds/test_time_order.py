@@ -7,9 +7,9 @@ from uuid import UUID
 import pytest
 
 from tests.conversions.scene import applied
-from tests.db.profiler import profiled
 from tests.factories import AT_MS, create_link, make_click, make_click_document
 from tests.feeds.scene import ALL, bookmark_of
+from tests.stores.mongodb.profiler import profiled
 from tracker.clock import moment
 from tracker.feeds.clicks import CLICKS, MAX_MERGED_LINKS, StoredClick
 from tracker.feeds.feed import Feed
@@ -28,12 +28,12 @@ async def store(services: Services, times: Sequence[int], **fields: Any) -> list
         make_click_document(**{"account_id": ACCOUNT, "at": moment(AT_MS + time)} | fields)
         for time in times
     ]
-    await services.database["clicks"].insert_many(documents)
+    await services.stores.mongodb["clicks"].insert_many(documents)
     return [document["_id"] for document in documents]
 
 
 def bounded(services: Services, max_examined: int) -> Feed[StoredClick]:
-    return Feed(CLICKS, services.reader, "tracker.test", max_examined)
+    return Feed(CLICKS, services.stores.mongodb.reads, "tracker.test", max_examined)
 
 
 async def all_pages(
@@ -52,7 +52,7 @@ async def test_clicks_are_listed_once_newest_first_and_by_id_within_a_millisecon
     early = await store(services, [0, 1, 1, 2, 9])
     tied = await store(services, [5] * 12)
     await store(services, [5], account_id=new_id())
-    found, pages = await all_pages(services.click_feed, size=size)
+    found, pages = await all_pages(services.feeds.click_feed, size=size)
     tied = sorted([*late, *tied], reverse=True)
     one, other = sorted(early[1:3], reverse=True)
     assert found == [early[4], *tied, early[3], one, other, early[0]]
@@ -63,7 +63,7 @@ async def test_late_clicks_are_on_the_pages_that_follow_and_repeat_and_hide_none
     services: Services,
 ) -> None:
     old = await store(services, range(10))
-    feed = services.click_feed
+    feed = services.feeds.click_feed
     first = await feed.page(ACCOUNT, ALL, None, 4)
     newer, late = await store(services, [6, 11]), await store(services, [5, 0])
     rest = [page async for page in feed.pages(ACCOUNT, ALL, first.next, 3)]
@@ -79,12 +79,12 @@ async def test_the_bookmark_of_the_first_page_begins_after_the_newest_of_its_row
 ) -> None:
     clicks = [make_click(ACCOUNT, at=AT_MS + number) for number in range(6)]
     await applied(services, clicks)
-    first, second = [page async for page in services.click_feed.pages(ACCOUNT, size=4)]
+    first, second = [page async for page in services.feeds.click_feed.pages(ACCOUNT, size=4)]
     assert second.bookmark is None
     await applied(services, [late := make_click(ACCOUNT, at=AT_MS - 1)])
-    stored = await services.click_feed.page(ACCOUNT, ALL, first.bookmark, 10)
+    stored = await services.feeds.click_feed.page(ACCOUNT, ALL, first.bookmark, 10)
     assert [click.id for click in stored.rows] == [UUID(bytes=late.id)]
-    assert await bookmark_of(services.click_feed, ACCOUNT) != first.bookmark
+    assert await bookmark_of(services.feeds.click_feed, ACCOUNT) != first.bookmark
 
 
 async def test_a_page_examines_a_bounded_number_of_clicks_and_the_next_goes_on(
@@ -113,7 +113,7 @@ async def test_more_clicks_in_a_millisecond_than_a_page_examines_do_not_stop_the
 async def test_links_of_other_accounts_are_not_even_looked_at(services: Services) -> None:
     theirs = await create_link(services, new_id())
     await store(services, range(5), link_id=theirs.id, account_id=new_id())
-    async with profiled(services.database) as rows:
+    async with profiled(services.stores.mongodb.database) as rows:
         found, [page] = await all_pages(
             bounded(services, 2), FeedFilter(values={"link": [theirs.id]})
         )
@@ -129,21 +129,21 @@ async def test_the_clicks_of_few_links_are_merged_and_those_of_many_found_in_the
         {"_id": new_id(), "account_id": ACCOUNT, "domain_id": None, "slug": f"m{n}"}
         for n in range(MAX_MERGED_LINKS)
     ]
-    await services.database["links"].insert_many(many)
+    await services.stores.mongodb["links"].insert_many(many)
     own = [(await store(services, [number], link_id=links[number].id))[0] for number in range(3)]
     await store(services, range(9))
     ids = [link.id for link in links[:2]]
     few = FeedFilter(values={"link": ids})
     lots = FeedFilter(values={"link": [*ids, *(row["_id"] for row in many)]})
-    assert (await all_pages(services.click_feed, few))[0] == [own[1], own[0]]
-    assert (await all_pages(services.click_feed, lots))[0] == [own[1], own[0]]
+    assert (await all_pages(services.feeds.click_feed, few))[0] == [own[1], own[0]]
+    assert (await all_pages(services.feeds.click_feed, lots))[0] == [own[1], own[0]]
 
 
 async def examined(
     services: Services, index: str, wanted: FeedFilter = ALL, after: Position | None = None
 ) -> int:
     """Return the entries of indexes that a page of ten reads, if nothing is sorted in memory."""
-    async with profiled(services.database) as rows:
+    async with profiled(services.stores.mongodb.database) as rows:
         await bounded(services, 50).page(ACCOUNT, wanted, after, 10)
     rows = [row for row in rows if row["ns"].endswith(".clicks")]
     assert rows

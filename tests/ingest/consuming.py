@@ -55,7 +55,7 @@ class Outage:
 
 
 def consumer_of(services: Services, applied: Applied, stale: float = 10.0) -> Consumer:
-    return Consumer(services.redis, services.redis_waiting, applied.apply, stale)
+    return Consumer(services.stores.redis, services.stores.redis_waiting, applied.apply, stale)
 
 
 @contextlib.asynccontextmanager
@@ -72,14 +72,14 @@ async def running(consumer: Consumer) -> AsyncIterator[None]:
 
 
 async def clicks_in(services: Services) -> int:
-    return await services.database["clicks"].count_documents({})
+    return await services.stores.mongodb["clicks"].count_documents({})
 
 
 async def pending_in(services: Services) -> int:
-    summary: Any = await services.redis.xpending("journal", "drain")
+    summary: Any = await services.stores.redis.xpending("journal", "drain")
     return int(summary["pending"])
 
 
 async def dead_letters(services: Services) -> list[dict[bytes, bytes]]:
-    letters: Any = await services.redis.xrange("journal:dead")
+    letters: Any = await services.stores.redis.xrange("journal:dead")
     return [fields for _, fields in letters]

@@ -4,13 +4,15 @@ A step is before and after each write of a transaction, and before and after eac
 drain does with a batch; after a part that posts is after a commit.
 """
 
+import copy
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tracker.db.connect import Database
 from tracker.ingest.drain import Drain
-from tracker.ingest.slot import Slot
+from tracker.ingest.drain_number import DrainNumber
 from tracker.service.services import Services
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.drivers import Database
 
 PARTS = ("_documents", "_store", "_settle", "_move", "_release_claims")
 
@@ -62,15 +64,17 @@ class _Database:
         return _Collection(self._database[name], self._steps)
 
 
-def dying_database(database: Database, steps: Steps) -> Any:
-    return _Database(database, steps)
+def dying_mongodb(mongodb: MongoDB, steps: Steps) -> MongoDB:
+    dying = copy.copy(mongodb)
+    dying.database = _Database(mongodb.database, steps)  # type: ignore[assignment]
+    return dying
 
 
-def dying_drain(services: Services, slot: Slot, at: int) -> Drain:
+def dying_drain(services: Services, slot: DrainNumber, at: int) -> Drain:
     """Return a drain that dies at the step of that number; it lives if it takes fewer."""
     steps = Steps(at)
-    drain = services.drain(slot)
-    drain._writer._database = dying_database(services.database, steps)
+    drain = services.ingest.drain(slot)
+    drain._writer._database = dying_mongodb(services.stores.mongodb, steps).database
     drain._writer.calendars._database = drain._writer._database
     for name in PARTS:
         setattr(drain, name, steps.around(getattr(drain, name)))

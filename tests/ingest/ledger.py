@@ -3,18 +3,19 @@
 from collections import Counter, defaultdict
 from uuid import UUID
 
-from tracker.access.time_zones import zone_in
-from tracker.reports.rollup import Rollup, RollupId, Sums, stored_sums
+from tracker.accounts.time_zones import zone_in
+from tracker.reports.rollups.layout import RollupId, Sums, stored_sums
+from tracker.reports.rollups.rollup import Rollup
 from tracker.service.services import Services
 
 
 async def recounted(services: Services) -> dict[RollupId, Sums]:
-    accounts = services.database["accounts"].find()
+    accounts = services.stores.mongodb["accounts"].find()
     calendars = {row["_id"].bytes: zone_in(row).calendars async for row in accounts}
     rollup = Rollup(calendars)
-    async for click in services.database["clicks"].find():
+    async for click in services.stores.mongodb["clicks"].find():
         rollup.add_click(click)
-    async for event in services.database["events"].find():
+    async for event in services.stores.mongodb["events"].find():
         rollup.add_event(event)
     return rollup.sums()
 
@@ -22,7 +23,7 @@ async def recounted(services: Services) -> dict[RollupId, Sums]:
 async def counted(services: Services) -> dict[RollupId, Sums]:
     """Return the sums of each rollup over its slots, without zeros."""
     found: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
-    async for row in services.database["rollups"].find():
+    async for row in services.stores.mongodb["rollups"].find():
         key = {name: value for name, value in row["_id"].items() if name != "slot"}
         found[RollupId(**key)].update(stored_sums(row))
     kept = {
@@ -50,11 +51,11 @@ async def check(services: Services) -> None:
 
 async def check_deliveries(services: Services) -> None:
     """Check that each settled event has one delivery for each webhook of its account."""
-    webhooks = await services.database["webhooks"].find().to_list(None)
+    webhooks = await services.stores.mongodb["webhooks"].find().to_list(None)
     settled = {"status": {"$in": ["attributed", "no_click", "foreign_click"]}}
     expected = [
         (webhook["_id"], event["_id"])
-        async for event in services.database["events"].find(settled)
+        async for event in services.stores.mongodb["events"].find(settled)
         for webhook in webhooks
         if webhook["account_id"] == event["account_id"]
     ]
@@ -63,5 +64,5 @@ async def check_deliveries(services: Services) -> None:
 
 async def notified(services: Services) -> list[tuple[UUID, int]]:
     """Return the webhook and the event of each delivery."""
-    rows = services.database["deliveries"].find().sort("event_id")
+    rows = services.stores.mongodb["deliveries"].find().sort("event_id")
     return [(row["webhook_id"], row["event_id"]) async for row in rows]

@@ -11,15 +11,20 @@ from pymongo.errors import DocumentTooLarge, OperationFailure
 from tests.conversions import scene
 from tests.factories import make_click, make_event
 from tests.ingest import ledger
-from tests.ingest.dying import Died, Steps, dying_database
+from tests.ingest.dying import Died, Steps, dying_mongodb
 from tracker.clicks.document import ClickDocument
 from tracker.conversions.document import Status
 from tracker.conversions.store import document
-from tracker.db.documents import as_read
 from tracker.ids import new_id
 from tracker.ingest.batch_writer import BatchWriter, Move, WriteConflict, WriteSet
-from tracker.ingest.slot import Slot
+from tracker.ingest.drain_number import DrainNumber
 from tracker.service.services import Services
+from tracker.stores.builtin.child import free_port
+from tracker.stores.builtin.servers import mongodb_uri
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import as_read
+
+pytestmark = pytest.mark.redis
 
 ACCOUNT, LINK = new_id(), new_id()
 CONFIG = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes}
@@ -29,7 +34,7 @@ Document = Any
 
 def click(services: Services, **changed: Any) -> ClickDocument:
     made = make_click(ACCOUNT, link_id=LINK.bytes, **changed)
-    return services.enrichment.document(made)
+    return services.clicks.enrichment.document(made)
 
 
 def event(number: int, **fields: Any) -> Document:
@@ -37,7 +42,11 @@ def event(number: int, **fields: Any) -> Document:
 
 
 def writer_of(services: Services) -> BatchWriter:
-    return BatchWriter(services.database, Slot(services.redis, services.mongodb), asyncio.Event())
+    return BatchWriter(
+        services.stores.mongodb,
+        DrainNumber(services.stores.redis, services.stores.mongodb),
+        asyncio.Event(),
+    )
 
 
 async def everything(services: Services) -> tuple[list[Document], WriteSet]:
@@ -53,7 +62,7 @@ async def test_clicks_events_and_moves_are_stored_with_what_they_count(
 ) -> None:
     _, write_set = await everything(services)
     await writer_of(services).write(write_set)
-    assert await services.database["clicks"].find().to_list(None) == [
+    assert await services.stores.mongodb["clicks"].find().to_list(None) == [
         as_read(one) for one in write_set.clicks
     ]
     rows = await scene.stored_events(services)
@@ -65,7 +74,9 @@ async def test_clicks_events_and_moves_are_stored_with_what_they_count(
 
 async def test_an_empty_write_set_asks_neither_store(services: Services) -> None:
     nothing: Any = None
-    await BatchWriter(nothing, nothing, asyncio.Event()).write(WriteSet([], [], []))
+    nowhere = MongoDB(mongodb_uri(free_port()), "any")
+    await BatchWriter(nowhere, nothing, asyncio.Event()).write(WriteSet([], [], []))
+    await nowhere.close()
     assert await scene.dump(services) == {name: [] for name in await scene.dump(services)}
 
 
@@ -73,7 +84,7 @@ async def test_an_event_that_counts_nowhere_is_stored_without_rollups(services: 
     unknown = document(make_event(1, new_id().bytes))
     await writer_of(services).write(WriteSet([], [unknown], []))
     assert len(await scene.stored_events(services)) == 1
-    assert await services.database["rollups"].count_documents({}) == 0
+    assert await services.stores.mongodb["rollups"].count_documents({}) == 0
 
 
 def again_click(write_set: WriteSet) -> WriteSet:
@@ -107,7 +118,7 @@ async def test_a_write_set_with_the_same_id_twice_is_refused(services: Services)
     one = click(services)
     with pytest.raises(WriteConflict):
         await writer_of(services).write(WriteSet([one, one.copy()], [], []))
-    assert await services.database["clicks"].count_documents({}) == 0
+    assert await services.stores.mongodb["clicks"].count_documents({}) == 0
 
 
 async def test_a_transaction_id_that_is_taken_is_a_conflict_by_insert_and_by_move(
@@ -134,9 +145,9 @@ async def test_a_move_from_a_state_that_has_passed_is_a_conflict(
     pending, write_set = await everything(services)
     one = {"_id": pending[1]["_id"]}
     if state == "gone":
-        await services.database["events"].delete_one(one)
+        await services.stores.mongodb["events"].delete_one(one)
     else:
-        await services.database["events"].update_one(one, {"$set": {"status": state}})
+        await services.stores.mongodb["events"].update_one(one, {"$set": {"status": state}})
     before = await scene.dump(services)
     with pytest.raises(WriteConflict):
         await writer_of(services).write(write_set)
@@ -150,23 +161,23 @@ async def test_a_death_before_the_commit_stores_nothing_and_a_second_try_stores_
     """Five writes, with a step before and after each."""
     _, write_set = await everything(services)
     before = await scene.dump(services)
-    slot = Slot(services.redis, services.mongodb)
+    slot = DrainNumber(services.stores.redis, services.stores.mongodb)
     made_due = asyncio.Event()
     with pytest.raises(Died):
-        dying = dying_database(services.database, Steps(at))
+        dying = dying_mongodb(services.stores.mongodb, Steps(at))
         await BatchWriter(dying, slot, made_due).write(write_set)
     assert await scene.dump(services) == before
-    await BatchWriter(services.database, slot, made_due).write(write_set)
+    await BatchWriter(services.stores.mongodb, slot, made_due).write(write_set)
     await ledger.check(services)
     assert (await ledger.totals(services))["clicks"] == 1
 
 
 async def test_twelve_steps_are_all_that_lead_to_a_commit(services: Services) -> None:
     _, write_set = await everything(services)
-    alive = dying_database(services.database, Steps(12))
-    await BatchWriter(alive, Slot(services.redis, services.mongodb), asyncio.Event()).write(
-        write_set
-    )
+    alive = dying_mongodb(services.stores.mongodb, Steps(12))
+    await BatchWriter(
+        alive, DrainNumber(services.stores.redis, services.stores.mongodb), asyncio.Event()
+    ).write(write_set)
     await ledger.check(services)
 
 
@@ -186,19 +197,19 @@ async def test_a_refused_document_fails_its_whole_write_set_and_is_named(
             WriteSet([click(services), click(services) | broken], [event(1)], [])
         )
     assert not isinstance(caught.value, WriteConflict)
-    assert await services.database["clicks"].count_documents({}) == 0
-    assert await services.database["rollups"].count_documents({}) == 0
+    assert await services.stores.mongodb["clicks"].count_documents({}) == 0
+    assert await services.stores.mongodb["rollups"].count_documents({}) == 0
 
 
 async def test_a_click_is_not_stored_when_its_rollup_cannot_be_updated(services: Services) -> None:
     """Somebody has changed a document by hand."""
     writer = writer_of(services)
     await writer.write(WriteSet([click(services)], [], []))
-    await services.database["rollups"].update_many({}, {"$set": {"total": 5}})
+    await services.stores.mongodb["rollups"].update_many({}, {"$set": {"total": 5}})
     with pytest.raises(OperationFailure) as caught:
         await writer.write(WriteSet([click(services)], [], []))
     assert caught.value.code == 28
-    assert await services.database["clicks"].count_documents({}) == 1
+    assert await services.stores.mongodb["clicks"].count_documents({}) == 1
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -207,7 +218,7 @@ async def test_simultaneous_write_sets_all_count(
 ) -> None:
     """They count too if they share a slot, one after the other."""
     if shared:
-        monkeypatch.setattr(Slot, "number", lambda _: asyncio.sleep(0, 3))
+        monkeypatch.setattr(DrainNumber, "number", lambda _: asyncio.sleep(0, 3))
 
     async def several() -> None:
         writer = writer_of(services)
@@ -217,7 +228,7 @@ async def test_simultaneous_write_sets_all_count(
     await asyncio.gather(*(several() for _ in range(4)))
     assert (await ledger.totals(services))["clicks"] == 72
     await ledger.check(services)
-    slots = await services.database["rollups"].distinct("_id.slot")
+    slots = await services.stores.mongodb["rollups"].distinct("_id.slot")
     assert len(slots) == (1 if shared else 4)
 
 
@@ -229,7 +240,7 @@ async def test_the_cause_of_a_conflict_can_be_read_at_once(services: Services) -
         try:
             await writer.write(WriteSet([], [], [Move(one, {"status": Status.FOREIGN_CLICK})]))
         except WriteConflict:
-            [row] = (await services.events.stored([one["_id"]])).values()
+            [row] = (await services.conversions.events.stored([one["_id"]])).values()
             assert row["status"] == "foreign_click"
             return True
         return False
@@ -249,5 +260,5 @@ async def test_stored_sums_of_money_are_exact(services: Services) -> None:
     for number, amount in enumerate(amounts, 1):
         await writer.write(WriteSet([], [event(number, value=amount, payout=None)], []))
     assert (await ledger.totals(services))["value"] == 20 * (10**24 - 10**8)
-    row: Any = await services.database["rollups"].find_one({"_id.of": "account"})
+    row: Any = await services.stores.mongodb["rollups"].find_one({"_id.of": "account"})
     assert row["total"]["value"].to_decimal() == Decimal("19999999999999998")

@@ -13,9 +13,11 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from tests.factories import make_event
 from tests.ingest.consuming import running
 from tracker.ingest.consumer import Consumer
+from tracker.ingest.priority import while_behind
 from tracker.ingest.record import Record
-from tracker.ingest.turns import while_behind
 from tracker.service.services import Services
+
+pytestmark = pytest.mark.redis
 
 
 class Batches:
@@ -53,7 +55,7 @@ class Commands:
     """
 
     def __init__(self, services: Services, fails: Callable[[int], bool] = lambda _: False) -> None:
-        self._redis = services.redis_waiting
+        self._redis = services.stores.redis_waiting
         self._fails = fails
         self.counts: list[int] = []
 
@@ -69,13 +71,15 @@ class Commands:
 
 def consumer_of(services: Services, batches: Batches, batch: int) -> Consumer:
     """Return a consumer whose entries never become stale while a test runs."""
-    return Consumer(services.redis, services.redis_waiting, batches.apply, 60.0, batch)
+    return Consumer(
+        services.stores.redis, services.stores.redis_waiting, batches.apply, 60.0, batch
+    )
 
 
 async def appended(services: Services, sizes: Sequence[int]) -> int:
     """Append entries of so many events each, numbered from 1; return the number of events."""
     number = 0
-    pipeline = services.redis.pipeline(transaction=False)
+    pipeline = services.stores.redis.pipeline(transaction=False)
     for size in sizes:
         events = [make_event(number + more) for more in range(1, size + 1)]
         number += size
@@ -133,7 +137,7 @@ async def test_large_entries_share_a_batch_up_to_32_mb_and_are_then_read_one_by_
     large = "x" * (12 << 20)
     for number in range(1, 8):
         entry = [make_event(number, metadata=large)]
-        await services.redis.xadd("journal", {b"1": msgspec.msgpack.encode(entry)})
+        await services.stores.redis.xadd("journal", {b"1": msgspec.msgpack.encode(entry)})
     batches = Batches()
     consumer = consumer_of(services, batches, 300)
     assert await consumer._step(block=None) == 3  # as nothing is known of their size
@@ -152,7 +156,7 @@ async def test_after_a_failure_entries_are_applied_in_order_and_none_is_left_beh
         await batches.until(events)
     assert [len(one) for one in batches.attempts[:4]] == [20, 20, 10, 5]
     assert batches.in_order() == list(range(1, events + 1))
-    assert await services.redis.xlen("journal") == 0
+    assert await services.stores.redis.xlen("journal") == 0
 
 
 async def test_after_failures_batches_become_small_and_then_large_again(
@@ -173,7 +177,7 @@ async def test_a_batch_is_gathered_by_several_commands(services: Services) -> No
     await appended(services, [1] * 700)
     commands = Commands(services)
     batches = Batches()
-    consumer = Consumer(services.redis, commands, batches.apply, 60.0, 800)  # type: ignore[arg-type]
+    consumer = Consumer(services.stores.redis, commands, batches.apply, 60.0, 800)  # type: ignore[arg-type]
     assert await consumer._step(block=None) == 700
     # The first is small, as nothing is known of the entries.
     assert commands.counts == [8, 32, 128, 200, 200, 200]
@@ -198,12 +202,12 @@ async def test_gathered_entries_are_applied_even_if_the_group_is_lost_meanwhile(
     await appended(services, [1] * 300)
     batches = Batches()
     commands = Commands(services)
-    consumer = Consumer(services.redis, commands, batches.apply, 60.0, 800)  # type: ignore[arg-type]
+    consumer = Consumer(services.stores.redis, commands, batches.apply, 60.0, 800)  # type: ignore[arg-type]
     read = commands.xreadgroup
 
     async def lose(*arguments: Any, **options: Any) -> Any:
         if len(commands.counts) == 2:
-            await services.redis.delete("journal")
+            await services.stores.redis.delete("journal")
         return await read(*arguments, **options)
 
     commands.xreadgroup = lose  # type: ignore[method-assign]
@@ -222,7 +226,7 @@ async def test_entries_of_a_batch_whose_last_command_fails_are_not_left_behind(
     events = await appended(services, [1] * 300)
     batches = Batches()
     commands = Commands(services, fails=lambda number: number == 3)
-    consumer = Consumer(services.redis, commands, batches.apply, 60.0, 800)  # type: ignore[arg-type]
+    consumer = Consumer(services.stores.redis, commands, batches.apply, 60.0, 800)  # type: ignore[arg-type]
     async with running(consumer):
         await batches.until(events)
     assert batches.in_order() == list(range(1, events + 1))
@@ -230,14 +234,14 @@ async def test_entries_of_a_batch_whose_last_command_fails_are_not_left_behind(
 
 async def test_a_bad_entry_halves_its_batch_until_it_is_alone(services: Services) -> None:
     events = await appended(services, [1] * 150)
-    await services.redis.xadd("journal", {b"1": b"junk"})
+    await services.stores.redis.xadd("journal", {b"1": b"junk"})
     await appended(services, [1] * 149)
     batches = Batches()
     await consumer_of(services, batches, 1000).burst()
     assert batches.in_order() == [*range(1, events + 1), *range(1, events)]
     assert len(batches.applied) < 20
-    assert await services.redis.xlen("journal:dead") == 1
-    assert await services.redis.xlen("journal") == 0
+    assert await services.stores.redis.xlen("journal:dead") == 1
+    assert await services.stores.redis.xlen("journal") == 0
 
 
 async def test_a_helper_applies_batches_while_the_other_is_at_work_and_behind(
@@ -251,13 +255,20 @@ async def test_a_helper_applies_batches_while_the_other_is_at_work_and_behind(
         if len(own.applied) == 2:
             await helped.until(1)
 
-    consumer = Consumer(services.redis, services.redis_waiting, apply_beside_the_helper, 60.0, 10)
+    consumer = Consumer(
+        services.stores.redis, services.stores.redis_waiting, apply_beside_the_helper, 60.0, 10
+    )
     helper = Consumer(
-        services.redis, services.redis_waiting, helped.apply, 60.0, 10, turns=while_behind(consumer)
+        services.stores.redis,
+        services.stores.redis_waiting,
+        helped.apply,
+        60.0,
+        10,
+        turns=while_behind(consumer),
     )
     async with running(consumer), running(helper):
         await helped.until(1)
-        while await services.redis.xlen("journal"):
+        while await services.stores.redis.xlen("journal"):
             await asyncio.sleep(0.01)
     assert sorted([*own.in_order(), *helped.in_order()]) == list(range(1, events + 1))
 
@@ -266,7 +277,12 @@ async def test_a_helper_reads_nothing_while_the_other_is_not_behind(services: Se
     own, helped = Batches(), Batches()
     consumer = consumer_of(services, own, 10)
     helper = Consumer(
-        services.redis, services.redis_waiting, helped.apply, 60.0, 10, turns=while_behind(consumer)
+        services.stores.redis,
+        services.stores.redis_waiting,
+        helped.apply,
+        60.0,
+        10,
+        turns=while_behind(consumer),
     )
     async with running(helper):
         await appended(services, [1] * 3)

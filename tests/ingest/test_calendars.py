@@ -8,27 +8,29 @@ import pytest
 from tests.conversions import scene
 from tests.factories import make_click, make_event
 from tests.ingest import ledger
-from tracker.access.accounts import Account
-from tracker.access.time_zones import AccountZone
+from tracker.accounts.accounts import Account
+from tracker.accounts.time_zones import AccountZone
 from tracker.ids import new_id
 from tracker.ingest import calendars
 from tracker.ingest.calendars import AccountCalendars, KnownCalendars, raise_fences
 from tracker.ingest.drain import Drain
 from tracker.service.services import Services
 
+pytestmark = pytest.mark.redis
+
 BERLIN = "Europe/Berlin"
 
 
 async def counting_in_both(services: Services) -> Account:
     """Store an account with a change of its zone, of which no drain knows."""
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     change = {
         "id": "1",
         "zone": BERLIN,
         "requested_at": account.created_at,
         "is_counting": True,
     }
-    await services.database["accounts"].update_one(
+    await services.stores.mongodb["accounts"].update_one(
         {"_id": account.id}, {"$set": {"time_zone_change": change}}
     )
     return account
@@ -37,18 +39,18 @@ async def counting_in_both(services: Services) -> Account:
 async def has_begun(services: Services, account: Account) -> Drain:
     """Return a drain that has counted clicks of the account before its change."""
     drain = scene.drain_of(services)
-    await services.database["accounts"].update_one(
+    await services.stores.mongodb["accounts"].update_one(
         {"_id": account.id}, {"$rename": {"time_zone_change": "later"}}
     )
     await drain.apply([make_click(account.id)])
-    await services.database["accounts"].update_one(
+    await services.stores.mongodb["accounts"].update_one(
         {"_id": account.id}, {"$rename": {"later": "time_zone_change"}}
     )
     return drain
 
 
 async def in_berlin(services: Services) -> int:
-    rows = services.database["rollups"].find({"_id.of": f"account {BERLIN}"})
+    rows = services.stores.mongodb["rollups"].find({"_id.of": f"account {BERLIN}"})
     return sum([row["total"]["clicks"] async for row in rows])
 
 
@@ -90,11 +92,11 @@ async def test_a_transaction_that_has_not_passed_its_fence_counts_again(
     held.before()
     storing = asyncio.create_task(drain.apply([make_click(account.id)]))
     await held.reached.wait()
-    await raise_fences(services.database)
+    await raise_fences(services.stores.mongodb.database)
     held.go_on.set()
     await storing
     assert await in_berlin(services) == 1
-    assert await services.database["clicks"].count_documents({}) == 2
+    assert await services.stores.mongodb["clicks"].count_documents({}) == 2
 
 
 async def test_the_fences_wait_for_a_transaction_that_has_passed(services: Services) -> None:
@@ -104,12 +106,12 @@ async def test_the_fences_wait_for_a_transaction_that_has_passed(services: Servi
     held.after()
     storing = asyncio.create_task(drain.apply([make_click(account.id)]))
     await held.reached.wait()
-    raising = asyncio.create_task(raise_fences(services.database))
+    raising = asyncio.create_task(raise_fences(services.stores.mongodb.database))
     done, _ = await asyncio.wait([raising], timeout=0.2)
     assert not done
     held.go_on.set()
     await asyncio.gather(storing, raising)
-    assert await services.database["clicks"].count_documents({}) == 2
+    assert await services.stores.mongodb["clicks"].count_documents({}) == 2
     assert await in_berlin(services) == 0
     await drain.apply([make_click(account.id)])
     assert await in_berlin(services) == 1
@@ -128,7 +130,7 @@ async def test_events_move_in_every_calendar(services: Services) -> None:
         *("account", "link"),
         *(f"account {BERLIN}", f"link {BERLIN}"),
     }
-    changes = services.database["rollups"].find({"total.changes": {"$gt": 0}})
+    changes = services.stores.mongodb["rollups"].find({"total.changes": {"$gt": 0}})
     assert {row["_id"]["of"] async for row in changes} == {key.of for key in found}
 
 
@@ -138,7 +140,7 @@ async def test_what_a_drain_knows_of_accounts_is_bounded(
     monkeypatch.setattr(calendars, "_MAX_ACCOUNTS", 3)
     account = await counting_in_both(services)
     others = [new_id().bytes for _ in range(9)]
-    known = AccountCalendars(services.database)
+    known = AccountCalendars(services.stores.mongodb)
     for other in others:
         found = await known.of([account.id.bytes, other], 0)
         assert list(found.calendars) == [account.id.bytes]
@@ -147,7 +149,7 @@ async def test_what_a_drain_knows_of_accounts_is_bounded(
 
 async def test_a_drain_reads_each_account_once(services: Services) -> None:
     account = await counting_in_both(services)
-    known = AccountCalendars(services.database)
+    known = AccountCalendars(services.stores.mongodb)
     first = await known.of([account.id.bytes], 0)
     assert [one.zone for one in first.calendars[account.id.bytes]] == ["UTC", BERLIN]
     assert first.current()[account.id.bytes].zone == "UTC"
@@ -159,6 +161,6 @@ async def test_a_drain_reads_each_account_once(services: Services) -> None:
 
 async def test_an_account_that_is_not_stored_counts_in_utc(services: Services) -> None:
     account_id = new_id()
-    assert await services.time_zones.find(account_id) == AccountZone()
-    known = await AccountCalendars(services.database).of([account_id.bytes], 0)
+    assert await services.accounts.time_zones.find(account_id) == AccountZone()
+    known = await AccountCalendars(services.stores.mongodb).of([account_id.bytes], 0)
     assert known.calendars == {}

@@ -11,10 +11,12 @@ from tests.conversions.test_rules import account_with, statuses
 from tests.factories import make_click, make_event
 from tests.ingest import ledger
 from tests.ingest.test_pending import interposed
-from tracker.access.accounts import Account
+from tracker.accounts.accounts import Account
 from tracker.conversions.event import Event
 from tracker.ids import new_id
 from tracker.service.services import Services
+
+pytestmark = pytest.mark.redis
 
 
 async def forged(services: Services, account: Account, numbers: Sequence[int]) -> list[Event]:
@@ -74,9 +76,9 @@ async def test_a_part_that_was_stored_counts_when_the_whole_batch_comes_again(
 
 
 async def test_conversions_from_before_the_rule_count_toward_it(services: Services) -> None:
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     await scene.applied(services, await forged(services, account, [1, 2, 3]))
-    await services.account_rules.change(account.id, {"max_per_click": 2})
+    await services.conversions.account_rules.change(account.id, {"max_per_click": 2})
     await scene.applied(services, await forged(services, account, [4]))
     assert await counted(services) == 3
     await ledger.check(services)
@@ -96,6 +98,6 @@ async def test_events_that_counted_before_their_click_came_leave_no_room_for_oth
 
 
 async def test_drains_without_a_cap_take_no_locks(services: Services) -> None:
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     await scene.applied(services, await forged(services, account, [1, 2]))
-    assert await services.database["conversion_locks"].count_documents({}) == 0
+    assert await services.stores.mongodb["conversion_locks"].count_documents({}) == 0

@@ -19,33 +19,35 @@ from tests.ingest.consuming import (
     pending_in,
     running,
 )
-from tracker.db.connect import BLOCK_SECONDS
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.record import Record
 from tracker.service.services import Services
+from tracker.stores.redis.clients import BLOCK_SECONDS
+
+pytestmark = pytest.mark.redis
 
 
 async def test_an_appended_click_is_stored_and_acknowledged(services: Services) -> None:
-    await services.journal.append(make_click())
+    await services.journal.journal.append(make_click())
     assert await scene.drained(services) == 1
     assert await clicks_in(services) == 1
-    assert await services.redis.xlen("journal") == 0
+    assert await services.stores.redis.xlen("journal") == 0
     assert await pending_in(services) == 0
 
 
 async def test_a_backlog_of_many_entries_lands_once(services: Services) -> None:
     for _ in range(35):
-        await asyncio.gather(*(services.journal.append(make_click()) for _ in range(20)))
+        await asyncio.gather(*(services.journal.journal.append(make_click()) for _ in range(20)))
     await scene.drained(services)
     assert await clicks_in(services) == 700
-    assert await services.redis.xlen("journal") == 0
+    assert await services.stores.redis.xlen("journal") == 0
 
 
 async def test_two_consumers_share_the_journal_and_nothing_is_applied_twice(
     services: Services,
 ) -> None:
     for _ in range(30):
-        await services.journal.append(make_click())
+        await services.journal.journal.append(make_click())
     one, other = Applied(services), Applied(services)
     await asyncio.gather(*(consumer_of(services, each).burst() for each in (one, other)))
     assert one.records + other.records == 30
@@ -54,7 +56,7 @@ async def test_two_consumers_share_the_journal_and_nothing_is_applied_twice(
 
 async def test_entries_of_a_dead_consumer_are_taken_over(services: Services) -> None:
     for _ in range(25):
-        await services.journal.append(make_click())
+        await services.journal.journal.append(make_click())
     dead = consumer_of(services, Applied(services, Outage(AutoReconnect("killed"), 25)))
     await dead.prepare()
     while await pending_in(services) < 25:
@@ -65,11 +67,11 @@ async def test_entries_of_a_dead_consumer_are_taken_over(services: Services) -> 
     async with running(consumer_of(services, applied, STALE)):
         await applied.until(lambda: applied.records == 25)
     assert await clicks_in(services) == 25
-    assert await pending_in(services) == await services.redis.xlen("journal") == 0
+    assert await pending_in(services) == await services.stores.redis.xlen("journal") == 0
 
 
 async def test_entries_of_a_living_consumer_are_left_to_it(services: Services) -> None:
-    await services.journal.append(make_click())
+    await services.journal.journal.append(make_click())
     slow = consumer_of(services, Applied(services, Outage(AutoReconnect("busy"), 1)))
     with pytest.raises(AutoReconnect):
         await slow.burst()
@@ -81,7 +83,7 @@ async def test_a_stop_ends_an_idle_consumer_within_its_block_time(services: Serv
     consumer = consumer_of(services, Applied(services))
     await consumer.prepare()
     async with running(consumer):
-        while not (await services.redis.info("clients"))["blocked_clients"]:
+        while not (await services.stores.redis.info("clients"))["blocked_clients"]:
             await asyncio.sleep(0)
         began = time.monotonic()
     assert time.monotonic() - began < BLOCK_SECONDS + 5
@@ -91,22 +93,22 @@ async def test_a_stop_finishes_the_batch_in_progress(services: Services) -> None
     stop = asyncio.Event()
     applied = Applied(services, lambda records: stop.set() if records else None)
     for _ in range(3):
-        await services.journal.append(make_click())
+        await services.journal.journal.append(make_click())
     await consumer_of(services, applied).run(stop)
     assert await clicks_in(services) == 3
-    assert await services.redis.xlen("journal") == 0
+    assert await services.stores.redis.xlen("journal") == 0
 
 
 async def test_a_consumer_that_leaves_is_deregistered(services: Services) -> None:
-    await services.journal.append(make_click())
+    await services.journal.journal.append(make_click())
     consumer = consumer_of(services, Applied(services))
     await consumer.burst()
     await consumer.deregister()
-    assert await services.redis.xinfo_consumers("journal", "drain") == []
+    assert await services.stores.redis.xinfo_consumers("journal", "drain") == []
 
 
 async def test_a_consumer_that_leaves_entries_behind_stays_registered(services: Services) -> None:
-    await services.journal.append(make_click())
+    await services.journal.journal.append(make_click())
     consumer = consumer_of(services, Applied(services, Outage(AutoReconnect("unavailable"), 1)))
     with pytest.raises(AutoReconnect):
         await consumer.burst()
@@ -118,17 +120,19 @@ async def test_a_read_that_comes_late_loses_nothing_to_a_consumer_that_leaves(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its connection was lost, but Redis executes it just before the consumer is removed."""
-    await services.journal.append(make_click())
+    await services.journal.journal.append(make_click())
     consumer = consumer_of(services, Applied(services))
     await consumer.prepare()
-    execute: Any = services.redis.execute_command
+    execute: Any = services.stores.redis.execute_command
 
     async def after_a_late_read(*arguments: Any, **options: Any) -> Any:
         if arguments[0] in ("XGROUP DELCONSUMER", "EVALSHA"):
-            await services.redis_waiting.xreadgroup("drain", consumer._name, {"journal": ">"})
+            await services.stores.redis_waiting.xreadgroup(
+                "drain", consumer._name, {"journal": ">"}
+            )
         return await execute(*arguments, **options)
 
-    monkeypatch.setattr(services.redis, "execute_command", after_a_late_read)
+    monkeypatch.setattr(services.stores.redis, "execute_command", after_a_late_read)
     await consumer.deregister()
     monkeypatch.undo()
     assert await pending_in(services) == 1
@@ -137,14 +141,14 @@ async def test_a_read_that_comes_late_loses_nothing_to_a_consumer_that_leaves(
 
 
 async def test_a_batch_that_takes_long_is_not_taken_over_by_another(services: Services) -> None:
-    await services.journal.append(make_click())
+    await services.journal.journal.append(make_click())
     applied, done = Applied(services), asyncio.Event()
 
     async def slowly(records: Sequence[Record]) -> None:
         await done.wait()
         await applied.apply(records)
 
-    slow = Consumer(services.redis, services.redis_waiting, slowly, STALE)
+    slow = Consumer(services.stores.redis, services.stores.redis_waiting, slowly, STALE)
     other = Applied(services)
     await slow.prepare()
     async with running(slow):

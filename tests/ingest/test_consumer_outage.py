@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo.errors import AutoReconnect, BulkWriteError
+from pymongo.errors import AutoReconnect, BulkWriteError, PyMongoError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import OutOfMemoryError
 
@@ -17,12 +17,15 @@ from tests.conversions import scene
 from tests.factories import make_click
 from tests.ingest.consuming import STALE, Applied, Outage, clicks_in, consumer_of, running
 from tests.suspended import suspended
-from tracker.builtin.child import free_port
-from tracker.builtin.stores import run_stores
-from tracker.db import connect, indexes
 from tracker.ingest import consumer as consumer_module
 from tracker.ingest.consumer import Consumer
 from tracker.service.services import Services
+from tracker.stores.builtin.child import free_port
+from tracker.stores.builtin.stores import run_stores
+from tracker.stores.mongodb import drivers, indexes
+from tracker.stores.redis import clients
+
+pytestmark = pytest.mark.redis
 
 
 @pytest.mark.parametrize(
@@ -37,15 +40,15 @@ from tracker.service.services import Services
 async def test_entries_stay_while_a_store_is_unavailable(
     services: Services, error: Exception
 ) -> None:
-    await services.journal.append(make_click())
+    await services.journal.journal.append(make_click())
     consumer = consumer_of(services, Applied(services, Outage(error, 2)))
     for _ in range(2):
         with pytest.raises(type(error)):
             await consumer.burst()
-        assert await services.redis.xlen("journal") == 1
+        assert await services.stores.redis.xlen("journal") == 1
     assert await consumer.burst() == 1
     assert await clicks_in(services) == 1
-    assert await services.redis.exists("journal:dead") == 0
+    assert await services.stores.redis.exists("journal:dead") == 0
 
 
 async def test_a_consumer_waits_longer_each_time_while_a_store_is_unavailable(
@@ -53,7 +56,7 @@ async def test_a_consumer_waits_longer_each_time_while_a_store_is_unavailable(
 ) -> None:
     applied = Applied(services, Outage(AutoReconnect("unavailable"), 4))
     async with running(consumer_of(services, applied)):
-        await services.journal.append(make_click())
+        await services.journal.journal.append(make_click())
         await applied.until(lambda: applied.records == 1)
     pauses = [
         late - soon for soon, late in zip(applied.attempts, applied.attempts[1:], strict=False)
@@ -68,22 +71,22 @@ async def test_a_consumer_whose_unfinished_entries_are_gone_goes_on(
     services: Services, taken: str
 ) -> None:
     """The answer to its acknowledgement was lost, or another took them over while it waited."""
-    await services.journal.append(make_click())
+    await services.journal.journal.append(make_click())
     consumer = consumer_of(services, Applied(services, Outage(AutoReconnect("unavailable"), 1)))
     with pytest.raises(AutoReconnect):
         await consumer.burst()
-    entries: Any = await services.redis.xrange("journal")
+    entries: Any = await services.stores.redis.xrange("journal")
     entry_id = entries[0][0]
     if taken == "by another consumer":
-        await services.redis.xclaim("journal", "drain", "another", 0, [entry_id])
+        await services.stores.redis.xclaim("journal", "drain", "another", 0, [entry_id])
     else:
         if taken == "acknowledged":
-            await services.redis.xack("journal", "drain", entry_id)
-        await services.redis.xdel("journal", entry_id)
-    await services.journal.append(make_click())
+            await services.stores.redis.xack("journal", "drain", entry_id)
+        await services.stores.redis.xdel("journal", entry_id)
+    await services.journal.journal.append(make_click())
     assert await consumer.burst() >= 1
     assert await clicks_in(services) == 1
-    assert await services.redis.exists("journal:dead") == 0
+    assert await services.stores.redis.exists("journal:dead") == 0
 
 
 async def test_a_lost_answer_to_an_acknowledgement_neither_repeats_nor_blocks(
@@ -100,9 +103,9 @@ async def test_a_lost_answer_to_an_acknowledgement_neither_repeats_nor_blocks(
 
     consumer._acknowledge = acknowledge_without_answer  # type: ignore[method-assign, assignment]
     async with running(consumer):
-        await services.journal.append(make_click())
+        await services.journal.journal.append(make_click())
         await applied.until(lambda: applied.records == 1)
-        await services.journal.append(make_click())
+        await services.journal.journal.append(make_click())
         await applied.until(lambda: applied.records == 2)
     assert await clicks_in(services) == 2
     assert len(applied.attempts) == 2
@@ -112,15 +115,15 @@ async def test_a_lost_answer_to_an_acknowledgement_neither_repeats_nor_blocks(
 async def test_a_stream_or_group_that_vanishes_is_made_again(services: Services, loss: str) -> None:
     applied = Applied(services)
     async with running(consumer_of(services, applied)):
-        await services.journal.append(make_click())
+        await services.journal.journal.append(make_click())
         await applied.until(lambda: applied.records == 1)
         if loss == "everything":
-            await services.redis.flushall()
+            await services.stores.redis.flushall()
         elif loss == "stream":
-            await services.redis.delete("journal")
+            await services.stores.redis.delete("journal")
         else:
-            await services.redis.xgroup_destroy("journal", "drain")
-        await services.journal.append(make_click())
+            await services.stores.redis.xgroup_destroy("journal", "drain")
+        await services.journal.journal.append(make_click())
         await applied.until(lambda: applied.records == 2)
     assert await clicks_in(services) == 2
 
@@ -131,14 +134,14 @@ async def test_a_stop_ends_a_consumer_that_waits_for_a_store_at_once(
     monkeypatch.setattr(consumer_module, "_BACKOFF_SECONDS", (0.0, 20.0))
     applied = Applied(services, Outage(AutoReconnect("unavailable"), 99))
     async with running(consumer_of(services, applied)):
-        await services.journal.append(make_click())
+        await services.journal.journal.append(make_click())
         await applied.until(lambda: len(applied.attempts) == 2)
         began = time.monotonic()
     assert time.monotonic() - began < 5
 
 
 async def test_leaving_is_quiet_while_redis_is_unavailable(services: Services) -> None:
-    cut_off = connect.redis_for_requests(f"redis://127.0.0.1:{free_port()}/0")
+    cut_off = clients.redis_for_requests(f"redis://127.0.0.1:{free_port()}/0")
     await Consumer(cut_off, cut_off, Applied(services).apply).deregister()
     await cut_off.aclose()
 
@@ -151,28 +154,28 @@ def own_mongodb(stores: Settings, tmp_path: Path) -> Iterator[Settings]:
 
 
 async def _pid(services: Services) -> int:
-    return int((await services.mongodb.admin.command("serverStatus"))["pid"])
+    return int((await services.stores.mongodb.client.admin.command("serverStatus"))["pid"])
 
 
 async def test_clicks_that_arrive_while_mongodb_is_suspended_are_stored_afterwards(
     services: Services, own_mongodb: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 0.5)
     async with scene.process(own_mongodb) as own:
-        await indexes.ensure(own.database)
+        await indexes.ensure(own.stores.mongodb.database)
         pid, applied = await _pid(own), Applied(own)
         async with running(consumer_of(own, applied)):
-            await own.journal.append(make_click())
+            await own.journal.journal.append(make_click())
             await applied.until(lambda: applied.records == 1)
             with suspended(pid):
                 for _ in range(15):
-                    await own.journal.append(make_click())
+                    await own.journal.journal.append(make_click())
                 await applied.until(lambda: len(applied.attempts) == 4)
-                assert await own.redis.xlen("journal") == 15
+                assert await own.stores.redis.xlen("journal") == 15
                 assert applied.attempts[3] - applied.attempts[1] > 1
             await applied.until(lambda: applied.records == 16)
         assert await clicks_in(own) == 16
-        assert await own.redis.xlen("journal") == 0
+        assert await own.stores.redis.xlen("journal") == 0
 
 
 def test_clicks_that_arrive_while_mongodb_is_killed_are_stored_after_its_restart(
@@ -183,16 +186,16 @@ def test_clicks_that_arrive_while_mongodb_is_killed_are_stored_after_its_restart
 
     async def until_killed(complete: Settings) -> None:
         async with scene.process(complete) as services:
-            await indexes.ensure(services.database)
-            await services.journal.append(make_click())
+            await indexes.ensure(services.stores.mongodb.database)
+            await services.journal.journal.append(make_click())
             await scene.drained(services)
             for _ in range(25):
-                await services.journal.append(make_click())
+                await services.journal.journal.append(make_click())
             pid = await _pid(services)
             applied = Applied(services, lambda records: os.kill(pid, signal.SIGKILL))
-            with pytest.raises(connect.PyMongoError):
+            with pytest.raises(PyMongoError):
                 await consumer_of(services, applied).burst()
-            assert await services.redis.xlen("journal") == 25
+            assert await services.stores.redis.xlen("journal") == 25
 
     async def after(complete: Settings) -> None:
         async with scene.process(complete) as services:
@@ -200,7 +203,7 @@ def test_clicks_that_arrive_while_mongodb_is_killed_are_stored_after_its_restart
             async with running(consumer_of(services, applied, STALE)):
                 await applied.until(lambda: applied.records == 25)
             assert await clicks_in(services) == 26
-            assert await services.redis.xlen("journal") == 0
+            assert await services.stores.redis.xlen("journal") == 0
 
     for part in (until_killed, after):
         with run_stores(own) as complete:
@@ -210,13 +213,13 @@ def test_clicks_that_arrive_while_mongodb_is_killed_are_stored_after_its_restart
 async def test_a_full_redis_is_drained_and_has_room_again(services: Services) -> None:
     await scene.drained(services)
     for _ in range(50):
-        await services.journal.append(make_click())
-    used = int((await services.redis.info("memory"))["used_memory"])
-    await services.redis.config_set("maxmemory", used // 2)
+        await services.journal.journal.append(make_click())
+    used = int((await services.stores.redis.info("memory"))["used_memory"])
+    await services.stores.redis.config_set("maxmemory", used // 2)
     try:
         with pytest.raises(OutOfMemoryError):
-            await services.redis.set("x", "y")
+            await services.stores.redis.set("x", "y")
         assert await scene.drained(services) == 50
     finally:
-        await services.redis.config_set("maxmemory", 0)
+        await services.stores.redis.config_set("maxmemory", 0)
     assert await clicks_in(services) == 50

@@ -10,25 +10,27 @@ from config.settings import Settings
 from tests.conversions import scene
 from tests.factories import make_click
 from tests.ingest import ledger
-from tests.ingest.test_slot import recorded, slot_of
-from tracker.db import keys
-from tracker.db.transaction import RETRY_SECONDS
+from tests.ingest.test_drain_number import recorded, slot_of
 from tracker.ids import new_id
-from tracker.ingest.slot import Slot, kept_slot
+from tracker.ingest.drain_number import DrainNumber, kept_drain_number
 from tracker.service.services import Services
+from tracker.stores.mongodb.transaction import RETRY_SECONDS
+from tracker.stores.redis import keys
+
+pytestmark = pytest.mark.redis
 
 ACCOUNT = new_id()
 
 
-async def killed_while_writing(services: Services, click: Any) -> Slot:
+async def killed_while_writing(services: Services, click: Any) -> DrainNumber:
     """Return the slot of a drain that died inside a transaction, and whose lease has run out."""
     slot = slot_of(services)
     number = await slot.number()
     session = await slot.session()
     session.start_transaction()
-    document = dict(services.enrichment.document(click))
-    await services.database["clicks"].insert_one(document, session=session)
-    await services.redis.delete(keys.slot(number))
+    document = dict(services.clicks.enrichment.document(click))
+    await services.stores.mongodb["clicks"].insert_one(document, session=session)
+    await services.stores.redis.delete(keys.slot(number))
     return slot
 
 
@@ -40,16 +42,16 @@ async def test_a_transaction_that_a_dead_drain_left_open_does_not_block_the_next
     click = make_click(ACCOUNT)
     async with (
         scene.process(settings) as dead,
-        kept_slot(services.redis, services.mongodb, lease=1) as living,
+        kept_drain_number(services.stores.redis, services.stores.mongodb, lease=1) as living,
     ):
         if not is_new:
             await living.number()
         await killed_while_writing(dead, click)
         began = time.monotonic()
-        await services.drain(living).apply([click])
+        await services.ingest.drain(living).apply([click])
         assert time.monotonic() - began < RETRY_SECONDS - 1
         assert set(await recorded(services)) == {str(await living.number()).encode()}
-    assert await services.database["clicks"].count_documents({}) == 1
+    assert await services.stores.mongodb["clicks"].count_documents({}) == 1
     await ledger.check(services)
 
 
@@ -64,7 +66,7 @@ async def test_while_the_lease_of_a_drain_runs_its_transaction_is_left_alone(
         for _ in range(3):
             await looking.end_dead_sessions()
         await (await slot.session()).commit_transaction()
-    assert await services.database["clicks"].count_documents({}) == 1
+    assert await services.stores.mongodb["clicks"].count_documents({}) == 1
 
 
 async def test_a_drain_that_was_taken_for_dead_goes_on(
@@ -81,6 +83,6 @@ async def test_a_drain_that_was_taken_for_dead_goes_on(
         with pytest.raises(OperationFailure) as caught:
             await session.commit_transaction()
         assert caught.value.has_error_label("TransientTransactionError")
-        await stopped.drain(slot).apply([click])
-    assert await services.database["clicks"].count_documents({}) == 1
+        await stopped.ingest.drain(slot).apply([click])
+    assert await services.stores.mongodb["clicks"].count_documents({}) == 1
     await ledger.check(services)

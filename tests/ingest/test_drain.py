@@ -16,12 +16,14 @@ from tests.conversions import scene
 from tests.factories import AT_MS, make_click, make_event
 from tracker.clicks.click import Click
 from tracker.clicks.sources import FIELDS
-from tracker.conversions.attribution import DIMENSIONS
-from tracker.db.keys import transaction
+from tracker.conversions.document import DIMENSIONS
 from tracker.ids import new_click_id, new_id
+from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.record import Record
-from tracker.ingest.slot import Slot
 from tracker.service.services import Services
+from tracker.stores.redis.keys import transaction
+
+pytestmark = pytest.mark.redis
 
 ACCOUNT, OTHER = new_id(), new_id()
 CLICK = make_click(ACCOUNT, query="utm_source=news&utm_term=")
@@ -53,7 +55,7 @@ async def test_click_and_event_meet_in_any_order(
     services: Services, batches: list[list[Record]]
 ) -> None:
     (row,) = await applied(services, *batches)
-    click: Any = await services.database["clicks"].find_one({})
+    click: Any = await services.stores.mongodb["clicks"].find_one({})
     assert (row["status"], row["account_id"]) == ("attributed", ACCOUNT)
     assert row["click_at"] == datetime.fromtimestamp(AT_MS / 1000, UTC)
     assert {name: row[name] for name in DIMENSIONS} == {name: click[name] for name in DIMENSIONS}
@@ -153,7 +155,7 @@ async def test_a_death_between_storing_and_settling_heals(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await applied(services, [EVENT])
-    dying = services.drain(Slot(services.redis, services.mongodb))
+    dying = services.ingest.drain(DrainNumber(services.stores.redis, services.stores.mongodb))
     monkeypatch.setattr(dying, "_settle", _die)
     with pytest.raises(AutoReconnect):
         await dying.apply([CLICK])
@@ -192,19 +194,19 @@ async def test_a_claim_ends_an_hour_after_its_event_is_stored_or_a_minute_withou
     of_event: dict[str, Any] = {"transaction_id": "t", "transaction_scope": scope.bytes}
     event = make_event(1, CLICK.id, account_id=account_id, **of_event)
     for each in (scope, UUID(bytes=CLICK.id)):
-        await services.redis.set(transaction(each, "t"), 1)
-    await services.redis.set(transaction(scope, "u"), 1)
+        await services.stores.redis.set(transaction(each, "t"), 1)
+    await services.stores.redis.set(transaction(scope, "u"), 1)
     await applied(services, [event])
     for each in (scope, UUID(bytes=CLICK.id)):
-        assert seconds - 30 < await services.redis.ttl(transaction(each, "t")) <= seconds
-    assert await services.redis.ttl(transaction(scope, "u")) == -1
+        assert seconds - 30 < await services.stores.redis.ttl(transaction(each, "t")) <= seconds
+    assert await services.stores.redis.ttl(transaction(scope, "u")) == -1
 
 
 async def test_nothing_of_a_batch_is_stored_if_redis_fails_during_its_enrichment(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole batch is tried again, and each visitor is first once."""
-    first_clicks, calls = services.visitors.first_clicks, 0
+    first_clicks, calls = services.clicks.visitors.first_clicks, 0
 
     async def lost(clicks: Sequence[Click], calendars: Any) -> set[bytes]:
         nonlocal calls
@@ -214,12 +216,12 @@ async def test_nothing_of_a_batch_is_stored_if_redis_fails_during_its_enrichment
             raise RedisConnectionError("reset")
         return found
 
-    monkeypatch.setattr(services.visitors, "first_clicks", lost)
+    monkeypatch.setattr(services.clicks.visitors, "first_clicks", lost)
     batch = [msgspec.structs.replace(CLICK, id=new_click_id().bytes) for _ in range(900)]
     drain = scene.drain_of(services)
     with pytest.raises(RedisConnectionError):
         await drain.apply(batch)
-    assert await services.database["clicks"].count_documents({}) == 0
+    assert await services.stores.mongodb["clicks"].count_documents({}) == 0
     await drain.apply(batch)
-    assert await services.database["clicks"].count_documents({}) == 900
-    assert await services.database["clicks"].count_documents({"unique": True}) == 1
+    assert await services.stores.mongodb["clicks"].count_documents({}) == 900
+    assert await services.stores.mongodb["clicks"].count_documents({"unique": True}) == 1

@@ -25,9 +25,11 @@ from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.ids import new_id
 from tracker.ingest.batch_writer import WriteConflict
+from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.record import Record
-from tracker.ingest.slot import Slot
 from tracker.service.services import Services
+
+pytestmark = pytest.mark.redis
 
 AGENTS = (CHROME, CHROME, CHROME + " Edg/126.0", "curl/8.0", "Googlebot/2.1")
 DAY = 24 * 3600 * 1000
@@ -94,7 +96,7 @@ def _event(
 
 async def checked(services: Services, sent: Traffic) -> None:
     await ledger.check(services)
-    clicks = {row["_id"]: row async for row in services.database["clicks"].find()}
+    clicks = {row["_id"]: row async for row in services.stores.mongodb["clicks"].find()}
     assert clicks.keys() == {UUID(bytes=one.id) for one in sent.clicks}
     _check_unique(sent.clicks, clicks)
     rows = {row["_id"]: row for row in await scene.stored_events(services)}
@@ -164,7 +166,7 @@ def batches_of(random: Random, records: Sequence[Record]) -> list[list[Record]]:
     return batches
 
 
-class SharedSlot(Slot):
+class SharedSlot(DrainNumber):
     """A slot that drains share, as when more drains live than there are slots."""
 
     async def number(self) -> int:
@@ -207,10 +209,10 @@ async def test_simultaneous_drains_with_overlapping_batches_count_once(
 ) -> None:
     random = Random(number)
     sent = traffic(random, 40, 40)
-    kind = SharedSlot if shared else Slot
+    kind = SharedSlot if shared else DrainNumber
 
     async def drain(process: Services, batches: list[list[Record]]) -> None:
-        drain = process.drain(kind(process.redis, process.mongodb))
+        drain = process.ingest.drain(kind(process.stores.redis, process.stores.mongodb))
         while batches:
             try:
                 await drain.apply(batches[0])
@@ -252,7 +254,7 @@ async def prepared(services: Services, number: int) -> Traffic:
         make_event(100 * number + 51, sent.clicks[1].id, account_id=account, **unique),
     )
     await scene.applied(services, [waiting])
-    await services.events.claim(claimed, [])
+    await services.conversions.events.claim(claimed, [])
     return Traffic(sent.clicks, [*events, waiting, claimed])
 
 
@@ -260,7 +262,7 @@ async def test_after_a_death_at_any_step_nothing_is_lost_or_counted_twice(
     services: Services,
 ) -> None:
     """The rollups are right at once; the rest when the batch is delivered again."""
-    everything, slot = Traffic([], []), Slot(services.redis, services.mongodb)
+    everything, slot = Traffic([], []), DrainNumber(services.stores.redis, services.stores.mongodb)
     for at in count():
         sent = await prepared(services, at)
         everything.clicks.extend(sent.clicks)
@@ -269,7 +271,7 @@ async def test_after_a_death_at_any_step_nothing_is_lost_or_counted_twice(
             await dying_drain(services, slot, at).apply(sent.records())
         except Died:
             await ledger.check(services)
-            await services.drain(slot).apply(sent.records())
+            await services.ingest.drain(slot).apply(sent.records())
         else:
             break
     assert at > 20
@@ -284,7 +286,7 @@ async def test_any_schedule_of_drains_that_die_counts_once(services: Services, s
     random.shuffle(batches)
     early = [one for one in sent.events if one.transaction_id and random.random() < 0.3]
 
-    async def drain(process: Services, slot: Slot) -> None:
+    async def drain(process: Services, slot: DrainNumber) -> None:
         while batches:
             batch = batches.pop()
             at = random.choice((-1, -1, random.randrange(40)))
@@ -295,14 +297,19 @@ async def test_any_schedule_of_drains_that_die_counts_once(services: Services, s
 
     async def claim() -> None:
         for one in early:
-            await services.events.claim(one, [])
+            await services.conversions.events.claim(one, [])
 
     async with processes(services, 3) as each:
-        kinds = random.choice(((Slot, Slot, Slot), (Slot, SharedSlot, SharedSlot)))
-        slots = [kind(one.redis, one.mongodb) for kind, one in zip(kinds, each, strict=True)]
+        kinds = random.choice(
+            ((DrainNumber, DrainNumber, DrainNumber), (DrainNumber, SharedSlot, SharedSlot))
+        )
+        slots = [
+            kind(one.stores.redis, one.stores.mongodb)
+            for kind, one in zip(kinds, each, strict=True)
+        ]
         async with asyncio.TaskGroup() as together:
             for one in (claim(), *map(drain, each, slots)):
                 together.create_task(one)
         # What was claimed after its entry had been applied is applied by a redelivery.
-        await services.drain(slots[0]).apply(sent.records())
+        await services.ingest.drain(slots[0]).apply(sent.records())
     await checked(services, sent)

@@ -11,8 +11,10 @@ from tests.factories import make_event
 from tests.ingest import ledger
 from tests.ingest.test_pending import pair
 from tracker.clock import now
-from tracker.db import indexes, retention
 from tracker.service.services import Services
+from tracker.stores.mongodb import indexes
+
+pytestmark = pytest.mark.redis
 
 DAYS = 30
 
@@ -25,7 +27,7 @@ async def expiring(services: Services) -> list[int]:
 
 async def delete_what_expires(services: Services) -> None:
     """Delete the events that expire, as MongoDB does in time."""
-    await services.database["events"].delete_many({"expires_at": {"$exists": True}})
+    await services.stores.mongodb["events"].delete_many({"expires_at": {"$exists": True}})
 
 
 def of_nobody(number: int = 1) -> tuple:  # type: ignore[type-arg]
@@ -102,38 +104,4 @@ async def test_an_event_that_expires_while_its_click_comes_is_left_alone(
     drain._writer.write = write_after_the_deletion  # type: ignore[method-assign]
     await drain.apply([click])
     assert await scene.stored_events(services) == []
-    await ledger.check(services)
-
-
-async def test_events_of_an_earlier_release_get_an_expiry_at_the_next_start(
-    services: Services,
-) -> None:
-    click, event = of_nobody()
-    await scene.applied(services, [event, pair(2)[1], make_event(3)])
-    await services.database["events"].update_many({}, {"$unset": {"expires_at": ""}})
-    await retention.expire_pending(services.database, 0)
-    assert await expiring(services) == []
-    await retention.expire_pending(services.database, DAYS)
-    assert await expiring(services) == [1]
-    await scene.applied(services, [click])
-    assert await expiring(services) == []
-
-
-async def test_a_settlement_removes_an_expiry_that_was_set_after_it_read_the_event(
-    services: Services,
-) -> None:
-    click, event = of_nobody()
-    await scene.applied(services, [event])
-    await services.database["events"].update_many({}, {"$unset": {"expires_at": ""}})
-    drain = scene.drain_of(services)
-    write = drain._writer.write
-
-    async def write_after_the_start(write_set: object) -> None:
-        if write_set.moves:  # type: ignore[attr-defined]
-            await retention.expire_pending(services.database, DAYS)
-        await write(write_set)  # type: ignore[arg-type]
-
-    drain._writer.write = write_after_the_start  # type: ignore[method-assign]
-    await drain.apply([click])
-    assert await expiring(services) == []
     await ledger.check(services)

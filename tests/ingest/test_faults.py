@@ -141,7 +141,7 @@ def test_a_reason_names_kind_and_code(error: Exception, reason: str) -> None:
 async def error_of(services: Services, document: dict[str, Any]) -> Exception:
     """Return the error that storing `document` really raises."""
     with pytest.raises(Exception) as caught:
-        await services.database["clicks"].insert_many([document])
+        await services.stores.mongodb["clicks"].insert_many([document])
     return caught.value
 
 
@@ -160,7 +160,7 @@ async def error_of(services: Services, document: dict[str, Any]) -> Exception:
 async def test_a_reason_of_a_real_refusal_quotes_nothing_of_the_document(
     services: Services, broken: dict[str, Any]
 ) -> None:
-    await services.database["clicks"].insert_one({"_id": 1})
+    await services.stores.mongodb["clicks"].insert_one({"_id": 1})
     error = await error_of(services, {"_id": 2, "query": SECRET, **broken})
     reason = reason_of(error)
     assert SECRET not in reason

@@ -18,6 +18,8 @@ from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.dead_letters import DeadLetters
 from tracker.service.services import Services
 
+pytestmark = pytest.mark.redis
+
 
 @asynccontextmanager
 async def full(redis: Redis) -> AsyncIterator[None]:
@@ -34,29 +36,31 @@ async def full(redis: Redis) -> AsyncIterator[None]:
 async def test_all_entries_are_stored_acknowledged_and_deleted(services: Services) -> None:
     await scene.drained(services)
     for _ in range(300):
-        await services.journal.append(make_click())
-    async with full(services.redis):
+        await services.journal.journal.append(make_click())
+    async with full(services.stores.redis):
         assert await scene.drained(services) == 300
-        assert await services.redis.xlen("journal") == 0
-        pending: Any = await services.redis.xpending("journal", "drain")
+        assert await services.stores.redis.xlen("journal") == 0
+        pending: Any = await services.stores.redis.xpending("journal", "drain")
         assert pending["pending"] == 0
     await ledger.check(services)
 
 
 async def test_the_group_is_made_where_there_is_none_yet(services: Services) -> None:
-    await services.journal.append(make_click())
-    async with full(services.redis):
+    await services.journal.journal.append(make_click())
+    async with full(services.stores.redis):
         assert await scene.drained(services) == 1
 
 
 async def test_a_drain_that_starts_takes_its_partitions(services: Services) -> None:
     apply = scene.drain_of(services).apply
     readers = PartitionReaders(
-        services.redis,
+        services.stores.redis,
         4,
-        lambda stream: Consumer(services.redis, services.redis_waiting, apply, stream=stream),
+        lambda stream: Consumer(
+            services.stores.redis, services.stores.redis_waiting, apply, stream=stream
+        ),
     )
-    async with full(services.redis):
+    async with full(services.stores.redis):
         await readers.adjust()
         assert readers.held == {0, 1, 2, 3}
         await readers.close()
@@ -65,36 +69,36 @@ async def test_a_drain_that_starts_takes_its_partitions(services: Services) -> N
 async def test_an_entry_that_cannot_be_stored_does_not_hold_up_the_others(
     services: Services,
 ) -> None:
-    await services.redis.xadd("journal", {"1": b"nothing that could be read"})
+    await services.stores.redis.xadd("journal", {"1": b"nothing that could be read"})
     for _ in range(20):
-        await services.journal.append(make_click())
-    async with full(services.redis):
+        await services.journal.journal.append(make_click())
+    async with full(services.stores.redis):
         assert await scene.drained(services) == 21
-        assert await services.redis.xlen("journal") == 0
-    assert await DeadLetters(services.redis, ENTRY_DECODER).count() == 1
+        assert await services.stores.redis.xlen("journal") == 0
+    assert await DeadLetters(services.stores.redis, ENTRY_DECODER).count() == 1
 
 
 async def test_an_entry_that_was_deleted_before_it_was_acknowledged_is_forgotten(
     services: Services,
 ) -> None:
     """A drain that dies between the two steps leaves such an entry."""
-    await asyncio.gather(*(services.journal.append(make_click()) for _ in range(3)))
+    await asyncio.gather(*(services.journal.journal.append(make_click()) for _ in range(3)))
     apply = scene.drain_of(services).apply
-    consumer = Consumer(services.redis, services.redis_waiting, apply, stale=0.0)
+    consumer = Consumer(services.stores.redis, services.stores.redis_waiting, apply, stale=0.0)
     await consumer.prepare()
-    read: Any = await services.redis.xreadgroup("drain", "dead", {"journal": ">"})
-    await services.redis.xdel("journal", *(one for one, _ in read[0][1]))
+    read: Any = await services.stores.redis.xreadgroup("drain", "dead", {"journal": ">"})
+    await services.stores.redis.xdel("journal", *(one for one, _ in read[0][1]))
     for _ in range(2):  # Redis 6.2 returns the ids that it has taken over with the next read
         await consumer.burst()
-    pending: Any = await services.redis.xpending("journal", "drain")
+    pending: Any = await services.stores.redis.xpending("journal", "drain")
     assert pending["pending"] == 0
 
 
 async def test_dead_letters_can_be_dropped(services: Services) -> None:
     for _ in range(3):
-        await services.redis.xadd("journal:dead", {"1": "a", "id": "1-1", "reason": "so"})
-    letters = DeadLetters(services.redis, ENTRY_DECODER)
-    async with full(services.redis):
+        await services.stores.redis.xadd("journal:dead", {"1": "a", "id": "1-1", "reason": "so"})
+    letters = DeadLetters(services.stores.redis, ENTRY_DECODER)
+    async with full(services.stores.redis):
         [first, *_] = await letters.read_after(None, 1)
         assert await letters.drop(first.id)
         assert await letters.drop_all() == 2

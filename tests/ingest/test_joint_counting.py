@@ -11,16 +11,18 @@ import pytest
 from msgspec import structs
 from pymongo.errors import ExecutionTimeout
 
+from tests.reports.answers.test_reports import HOST, check
 from tests.reports.counted import Counted
 from tests.reports.history import DAYS, FIRST, History, made, more
-from tests.reports.test_run import HOST, check
-from tracker.db import keys
 from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import IDLE_ENTRIES, JointCounting
 from tracker.reports import limits
-from tracker.reports.counts import Counts
+from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.query import Query
 from tracker.service.services import Services
+from tracker.stores.redis import keys
+
+pytestmark = pytest.mark.redis
 
 NOW = datetime(FIRST.year, FIRST.month, FIRST.day, 12, tzinfo=UTC) + timedelta(DAYS)
 
@@ -33,12 +35,12 @@ def days_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def set_the_scene(services: Services) -> History:
     history = await made(services, Random(1))
-    await services.database["accounts"].insert_one({"_id": history.account_id})
+    await services.stores.mongodb["accounts"].insert_one({"_id": history.account_id})
     return history
 
 
 def counting(services: Services) -> JointCounting:
-    return JointCounting(services.database, services.reader, services.redis)
+    return JointCounting(services.stores.mongodb, services.stores.redis)
 
 
 def query_of(history: History, group_by: Any, **filters: Any) -> Query:
@@ -65,7 +67,7 @@ async def test_a_report_of_days_that_were_counted_ahead_reads_no_clicks(
     history = await set_the_scene(services)
     assert await counting(services).count_days() == DAYS
     for collection in ("clicks", "events"):
-        await services.database[collection].delete_many({})
+        await services.stores.mongodb[collection].delete_many({})
     await check(services, Counted(history, HOST), query_of(history, group_by, **filters))
 
 
@@ -76,7 +78,7 @@ async def test_a_report_of_one_link_is_made_of_the_counts_of_the_account(
     await counting(services).count_days()
     links = {one["link_id"] for one in history.clicks if one["account_id"] == history.account_id}
     for collection in ("clicks", "events"):
-        await services.database[collection].delete_many({})
+        await services.stores.mongodb[collection].delete_many({})
     for link_id in (*sorted(links), history.foreign_link):
         query = query_of(history, "referrer", link=[link_id], os=["iOS"])
         await check(services, Counted(history, HOST), query)
@@ -104,8 +106,8 @@ async def test_days_that_were_found_before_a_change_of_the_time_zone_are_not_cou
 
     async def change_after(account_id: UUID) -> Any:
         found = await find_missing(account_id)
-        await services.time_zones.request(account_id, "Asia/Tokyo")
-        changer = services.time_zone_changer()
+        await services.accounts.time_zones.request(account_id, "Asia/Tokyo")
+        changer = services.ingest.time_zone_changer()
         while await changer.step():
             pass
         return found
@@ -113,9 +115,9 @@ async def test_days_that_were_found_before_a_change_of_the_time_zone_are_not_cou
     monkeypatch.setattr(counted_ahead, "_missing", change_after)
     number = await counted_ahead.count_days()
     query = query_of(history, "os", country=["DE"])
-    found = await services.reports.run(query)
-    await services.database["joint_counts"].delete_many({})
-    assert await services.reports.run(query) == found
+    found = await services.reports.reports.run(query)
+    await services.stores.mongodb["joint_counts"].delete_many({})
+    assert await services.reports.reports.run(query) == found
     assert number == 0
 
 
@@ -126,13 +128,13 @@ async def test_what_was_counted_ahead_stays_when_a_click_lands_after_others_were
     history = await set_the_scene(services)
     await counting(services).count_days()
     before = Counted(history, HOST)
-    await services.database["clicks"].delete_many({})
+    await services.stores.mongodb["clicks"].delete_many({})
     later = await more(services, Random(4), history)
     for counts_again in (False, True):
         if counts_again:
             await counting(services).count_days()
         query = query_of(history, "referrer", **filters)
-        report = await services.reports.run(query)
+        report = await services.reports.reports.run(query)
         found = {row.key: row.measures.clicks for row in report.rows}
         for key, measures in before.rows(query):
             assert found[key] >= measures.clicks
@@ -143,7 +145,7 @@ async def test_what_was_counted_ahead_stays_when_a_click_lands_after_others_were
 async def test_counts_by_all_dimensions_do_not_expire(services: Services) -> None:
     await set_the_scene(services)
     await counting(services).count_days()
-    rows = await services.database["joint_counts"].find({}).to_list(None)
+    rows = await services.stores.mongodb["joint_counts"].find({}).to_list(None)
     assert {row["_id"]["by"] for row in rows} == {"*"}
     assert not any("expires_at" in row for row in rows)
 
@@ -154,17 +156,17 @@ async def test_large_hours_of_a_day_that_is_not_over_are_counted_ahead_too(
     history = await set_the_scene(services)
     noon = datetime(FIRST.year, FIRST.month, FIRST.day, 12, tzinfo=UTC)
     monkeypatch.setattr(joint_counting, "now", lambda: noon)
-    monkeypatch.setattr("tracker.reports.run.now", lambda: noon)
+    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: noon)
     monkeypatch.setattr(joint_counting, "LARGE_HOUR", 1)
     assert await counting(services).count_days() > 0
-    rows = await services.database["joint_counts"].find({}).to_list(None)
+    rows = await services.stores.mongodb["joint_counts"].find({}).to_list(None)
     assert {row["_id"]["period"] for row in rows} <= {f"{FIRST}T{hour:02}" for hour in range(12)}
     query = query_of(history, "os", country=["DE", "FR"])
     await check(services, Counted(history, HOST), structs.replace(query, last=FIRST))
     # A day that is over has all that its hours have.
     monkeypatch.setattr(joint_counting, "now", lambda: NOW)
     await counting(services).count_days()
-    periods = await services.database["joint_counts"].distinct("_id.period", {"_id.by": "*"})
+    periods = await services.stores.mongodb["joint_counts"].distinct("_id.period", {"_id.by": "*"})
     assert not [period for period in periods if "T" in period]
 
 
@@ -177,11 +179,11 @@ async def test_large_days_are_counted_ahead_hour_by_hour(
     monkeypatch.setattr(limits, "LARGE_DAY", max(in_hours.values()))
     assert await counting(services).count_days() > DAYS
     assert await counting(services).count_days() == 0
-    rows = await services.database["joint_counts"].find({}).to_list(None)
+    rows = await services.stores.mongodb["joint_counts"].find({}).to_list(None)
     assert any("T" in row["_id"]["period"] for row in rows)
     assert not any("expires_at" in row for row in rows)
     for collection in ("clicks", "events"):
-        await services.database[collection].delete_many({})
+        await services.stores.mongodb[collection].delete_many({})
     for group_by in ("referrer", "hour", "link"):
         query = query_of(history, group_by, os=["iOS"], device=["mobile"])
         await check(services, Counted(history, HOST), query)
@@ -198,11 +200,11 @@ async def test_an_hour_that_is_too_large_is_not_counted_by_all_dimensions(
 async def test_nothing_is_counted_while_drains_are_busy(services: Services) -> None:
     await set_the_scene(services)
     for _ in range(IDLE_ENTRIES + 1):
-        await services.redis.xadd(keys.JOURNAL, {"d": b""})
+        await services.stores.redis.xadd(keys.JOURNAL, {"d": b""})
     task = asyncio.create_task(counting(services).count_days())
     await asyncio.wait([task], timeout=0.1)
-    assert await services.database["joint_counts"].count_documents({}) == 0
-    await services.redis.delete(keys.JOURNAL)
+    assert await services.stores.mongodb["joint_counts"].count_documents({}) == 0
+    await services.stores.redis.delete(keys.JOURNAL)
     assert await task == DAYS
 
 
@@ -229,7 +231,7 @@ async def test_only_one_of_several_drains_counts(services: Services) -> None:
     running = asyncio.create_task(one.run(stop))
     holder = None
     while holder is None:
-        holder = await services.redis.get(keys.JOINT_COUNTS_LEASE)
+        holder = await services.stores.redis.get(keys.JOINT_COUNTS_LEASE)
     assert not await other._lease.hold()
     stop.set()
     await running

@@ -8,18 +8,20 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.conversions import scene
-from tests.db.profiler import profiled
 from tests.factories import AT_MS, TARGET, create_webhook, make_click, make_event
 from tests.ingest import ledger
-from tests.ingest.dying import Died, Steps, dying_database
+from tests.ingest.dying import Died, Steps, dying_mongodb
+from tests.stores.mongodb.profiler import profiled
 from tracker.clock import moment, now, now_ms
 from tracker.conversions.document import Status
-from tracker.db import keys
 from tracker.ids import new_id
 from tracker.ingest import overdue
 from tracker.ingest.notification import CLICK_WAIT, should_notify, with_deadline
 from tracker.service.services import Services
+from tracker.stores.redis import keys
 from tracker.webhooks.delivery import delivery_id
+
+pytestmark = pytest.mark.redis
 
 ACCOUNT, OTHER = new_id(), new_id()
 CONFIG: dict[str, Any] = {
@@ -83,12 +85,12 @@ async def test_every_active_webhook_of_the_account_is_notified_and_no_other(
 ) -> None:
     notified = [await create_webhook(services, ACCOUNT) for _ in range(2)]
     off = await create_webhook(services, ACCOUNT)
-    await services.webhooks.change(off.id, {"active": False})
-    await services.webhooks.create(ACCOUNT, "later", TARGET, "POST", {})
+    await services.webhooks.webhooks.change(off.id, {"active": False})
+    await services.webhooks.webhooks.create(ACCOUNT, "later", TARGET, "POST", {})
     await create_webhook(services, OTHER)
     before = now()
     await scene.applied(services, [make_event(7, **CONFIG)])
-    rows = await services.database["deliveries"].find().to_list(None)
+    rows = await services.stores.mongodb["deliveries"].find().to_list(None)
     assert {row["webhook_id"] for row in rows} == {one.id for one in notified}
     for row in rows:
         assert row["_id"] == delivery_id(row["webhook_id"], 7)
@@ -97,7 +99,7 @@ async def test_every_active_webhook_of_the_account_is_notified_and_no_other(
 
 
 async def test_a_webhook_made_in_the_same_millisecond_is_notified(services: Services) -> None:
-    made = await services.webhooks.create(ACCOUNT, "A", TARGET, "POST", {})
+    made = await services.webhooks.webhooks.create(ACCOUNT, "A", TARGET, "POST", {})
     at = int(made.created_at.timestamp() * 1000)
     early, now_ = (make_event(n, at=at - 2 + n, **CONFIG) for n in (1, 2))
     await scene.applied(services, [early, now_])
@@ -108,7 +110,7 @@ async def test_a_batch_of_clicks_reads_no_webhook(services: Services) -> None:
     await create_webhook(services, ACCOUNT)
     clicks = [make_click(ACCOUNT) for _ in range(3)]
     pending = make_event(1, new_id().bytes, **CONFIG)
-    async with profiled(services.database) as commands:
+    async with profiled(services.stores.mongodb.database) as commands:
         await scene.applied(services, [*clicks, pending])
     asked = {row["ns"].partition(".")[2] for row in commands}
     assert "clicks" in asked
@@ -131,7 +133,7 @@ async def test_webhooks_are_notified_of_a_pending_event_when_its_click_arrives(
 async def an_hour_passes(services: Services) -> None:
     waiting_ = {"tell_at": {"$gt": now()}}
     passed = [{"$set": {"tell_at": {"$subtract": ["$tell_at", 3600 * 1000]}}}]
-    await services.database["events"].update_many(waiting_, passed)
+    await services.stores.mongodb["events"].update_many(waiting_, passed)
 
 
 async def test_webhooks_are_notified_without_the_click_after_an_hour_and_not_again_with_it(
@@ -148,7 +150,7 @@ async def test_webhooks_are_notified_without_the_click_after_an_hour_and_not_aga
     assert await drain.notify_overdue() == 0
     assert await ledger.notified(services) == [(webhook.id, 1)]
     assert [row["status"] for row in await scene.stored_events(services)] == ["pending"]
-    await services.database["deliveries"].delete_many({})
+    await services.stores.mongodb["deliveries"].delete_many({})
     await drain.apply([click])
     assert [row["status"] for row in await scene.stored_events(services)] == ["attributed"]
     assert await ledger.notified(services) == []
@@ -163,11 +165,11 @@ async def test_while_the_journal_is_behind_late_clicks_are_waited_for(
     webhook, drain = await create_webhook(services, ACCOUNT), scene.drain_of(services)
     await drain.apply([make_event(1, new_id().bytes, **CONFIG)])
     await an_hour_passes(services)
-    old = await services.redis.xadd(stream, {"r": b""}, id=f"{now_ms() - 70_000}-0")
+    old = await services.stores.redis.xadd(stream, {"r": b""}, id=f"{now_ms() - 70_000}-0")
     assert await drain.notify_overdue() == 0
     assert await ledger.notified(services) == []
-    await services.redis.xdel(stream, old)
-    await services.redis.xadd(stream, {"r": b""})
+    await services.stores.redis.xdel(stream, old)
+    await services.stores.redis.xadd(stream, {"r": b""})
     assert await drain.notify_overdue() == 1
     assert await ledger.notified(services) == [(webhook.id, 1)]
 
@@ -225,8 +227,8 @@ async def test_a_death_during_a_notification_leaves_all_of_it_to_the_next(
     await an_hour_passes(services)
     before = await scene.dump(services)
     for at in range(4):
-        dying: Any = services.drain(drain._writer._slot)
-        dying._writer._database = dying_database(services.database, Steps(at))
+        dying: Any = services.ingest.drain(drain._writer._slot)
+        dying._writer._database = dying_mongodb(services.stores.mongodb, Steps(at)).database
         with pytest.raises(Died):
             await dying.notify_overdue()
         assert await scene.dump(services) == before
@@ -270,10 +272,10 @@ async def test_an_existing_delivery_is_left_as_it_is(services: Services) -> None
     batch = [make_event(number, **CONFIG) for number in (1, 2)]
     await scene.applied(services, batch)
     done = {"$set": {"status": "delivered"}}
-    await services.database["deliveries"].update_one({"event_id": 1}, done)
-    await services.database["events"].delete_many({})
+    await services.stores.mongodb["deliveries"].update_one({"event_id": 1}, done)
+    await services.stores.mongodb["events"].delete_many({})
     await scene.applied(services, batch)
-    rows = await services.database["deliveries"].find().sort("event_id").to_list(None)
+    rows = await services.stores.mongodb["deliveries"].find().sort("event_id").to_list(None)
     assert [(row["webhook_id"], row["status"]) for row in rows] == [
         (webhook.id, "delivered"),
         (webhook.id, "due"),

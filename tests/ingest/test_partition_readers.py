@@ -10,12 +10,14 @@ import pytest
 from config.settings import Settings
 from tests.conversions.scene import drain_of
 from tests.factories import make_click
-from tracker.db import keys
 from tracker.ingest.consumer import Consumer
-from tracker.ingest.lease import Lease
 from tracker.ingest.partition_readers import PartitionReaders, share_of
 from tracker.journal.backlog import Backlog
 from tracker.service.services import Services
+from tracker.stores.redis import keys
+from tracker.stores.redis.lease import Lease
+
+pytestmark = pytest.mark.redis
 
 PARTITIONS = 4
 
@@ -24,9 +26,9 @@ def readers(services: Services, partitions: int = PARTITIONS) -> PartitionReader
     apply = drain_of(services).apply
 
     def consumer(stream: str) -> Consumer:
-        return Consumer(services.redis, services.redis_waiting, apply, stream=stream)
+        return Consumer(services.stores.redis, services.stores.redis_waiting, apply, stream=stream)
 
-    return PartitionReaders(services.redis, partitions, consumer)
+    return PartitionReaders(services.stores.redis, partitions, consumer)
 
 
 @asynccontextmanager
@@ -51,7 +53,7 @@ async def append(settings: Settings, clicks: int) -> None:
     services = Services(msgspec.structs.replace(settings, journal_partitions=PARTITIONS))
     try:
         for _ in range(clicks):
-            await services.journal.append(make_click())
+            await services.journal.journal.append(make_click())
     finally:
         await services.stop()
         await services.close()
@@ -59,7 +61,7 @@ async def append(settings: Settings, clicks: int) -> None:
 
 async def until_stored(services: Services, clicks: int) -> None:
     async with asyncio.timeout(20):
-        while await services.database["clicks"].count_documents({}) < clicks:
+        while await services.stores.mongodb["clicks"].count_documents({}) < clicks:
             await asyncio.sleep(0.01)
 
 
@@ -79,7 +81,7 @@ async def test_a_drain_alone_reads_every_partition(services: Services, settings:
         await append(settings, 50)
         await until_stored(services, 50)
         async with asyncio.timeout(20):
-            while (await Backlog(services.redis, PARTITIONS).measure()).entries:
+            while (await Backlog(services.stores.redis, PARTITIONS).measure()).entries:
                 await asyncio.sleep(0.01)
 
 
@@ -110,8 +112,8 @@ async def test_a_partition_whose_lease_another_has_by_now_is_given_back(
     drain = readers(services)
     async with closing(drain):
         await drain.adjust()
-        await services.redis.delete(keys.partition_lease(2))
-        assert await Lease(services.redis, keys.partition_lease(2), 60).hold()
+        await services.stores.redis.delete(keys.partition_lease(2))
+        assert await Lease(services.stores.redis, keys.partition_lease(2), 60).hold()
         await drain.adjust()
         assert drain.held == {0, 1, 3}
 
@@ -120,7 +122,7 @@ async def test_partitions_of_a_drain_that_was_killed_are_taken_when_its_leases_e
     services: Services,
 ) -> None:
     for number in range(PARTITIONS):
-        assert await Lease(services.redis, keys.partition_lease(number), 0.05).hold()
+        assert await Lease(services.stores.redis, keys.partition_lease(number), 0.05).hold()
     drain = readers(services)
     async with closing(drain):
         await until(lambda: len(drain.held) == PARTITIONS, drain)
@@ -136,7 +138,7 @@ async def test_with_one_partition_what_is_left_of_others_is_read_until_it_is_sto
         await drain.adjust()
         assert drain.held == left
         await until(lambda: not drain.held, drain)
-        clicks_of_the_first = await services.redis.xlen(keys.JOURNAL)
+        clicks_of_the_first = await services.stores.redis.xlen(keys.JOURNAL)
         await until_stored(services, 50 - clicks_of_the_first)
 
 
@@ -148,5 +150,5 @@ async def test_a_drain_that_is_stopped_gives_everything_back(services: Services)
             await asyncio.sleep(0.01)
     stop.set()
     await asyncio.wait_for(running, 20)
-    assert await services.redis.keys("partition:*") == []
-    assert await services.redis.zcard(keys.DRAINS) == 0
+    assert await services.stores.redis.keys("partition:*") == []
+    assert await services.stores.redis.zcard(keys.DRAINS) == 0

@@ -8,15 +8,17 @@ import msgspec
 import pytest
 
 from tests.conversions import scene
-from tests.db.profiler import profiled
 from tests.factories import make_click, make_event, store_click
 from tests.ingest import ledger
+from tests.stores.mongodb.profiler import profiled
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.ids import new_id
 from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record
 from tracker.service.services import Services
+
+pytestmark = pytest.mark.redis
 
 ACCOUNT = new_id()
 CONFIG = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes, "value": "5"}
@@ -90,8 +92,8 @@ async def seen_while(services: Services, work: Any) -> set[tuple[int, int, int]]
     """Conversions of the account in total, without a country and in Germany, at every moment."""
     seen = set()
     while not work.done():
-        async with await services.mongodb.start_session(snapshot=True) as session:
-            rows = services.database["rollups"].find({"_id.of": "account"}, session=session)
+        async with await services.stores.mongodb.client.start_session(snapshot=True) as session:
+            rows = services.stores.mongodb["rollups"].find({"_id.of": "account"}, session=session)
             cells = [row async for row in rows]
         seen.add(
             (
@@ -181,7 +183,7 @@ async def test_a_wrong_click_id_with_many_events_is_not_read_again_with_each_of_
 ) -> None:
     wrong = new_id().bytes
     await scene.applied(services, [make_event(number, wrong) for number in range(1, 700)])
-    async with profiled(services.database) as commands:
+    async with profiled(services.stores.mongodb.database) as commands:
         await scene.applied(services, [make_event(700, wrong)])
     assert max(one.get("docsExamined", 0) for one in commands) <= 1
 
@@ -191,7 +193,7 @@ async def test_a_batch_whose_events_find_their_clicks_looks_for_no_pending_event
 ) -> None:
     clicks, events = zip(*(pair(number) for number in range(1, 20)), strict=True)
     await scene.applied(services, clicks)
-    async with profiled(services.database) as commands:
+    async with profiled(services.stores.mongodb.database) as commands:
         await scene.applied(services, events)
     asked = [one["ns"].rpartition(".")[2] for one in commands if one["op"] == "query"]
     assert asked.count("clicks") == 1

@@ -22,6 +22,8 @@ from tracker.clicks.click import Click
 from tracker.ingest.record import Record
 from tracker.service.services import Services
 
+pytestmark = pytest.mark.redis
+
 
 @pytest.mark.parametrize(
     ("fields", "reason"),
@@ -36,15 +38,15 @@ from tracker.service.services import Services
 async def test_an_entry_that_cannot_be_read_goes_to_the_dead_letters(
     services: Services, fields: dict[Any, Any], reason: bytes
 ) -> None:
-    await services.journal.append(make_click())
-    entry_id = await services.redis.xadd("journal", fields)
-    await services.journal.append(make_click())
+    await services.journal.journal.append(make_click())
+    entry_id = await services.stores.redis.xadd("journal", fields)
+    await services.journal.journal.append(make_click())
     assert await scene.drained(services) == 3
     assert await clicks_in(services) == 2
     (letter,) = await dead_letters(services)
     assert letter.pop(b"reason").startswith(reason)
     assert letter == {**fields, b"id": entry_id}
-    assert await pending_in(services) == await services.redis.xlen("journal") == 0
+    assert await pending_in(services) == await services.stores.redis.xlen("journal") == 0
 
 
 async def test_a_record_that_cannot_be_stored_does_not_take_its_neighbours_along(
@@ -53,23 +55,23 @@ async def test_a_record_that_cannot_be_stored_does_not_take_its_neighbours_along
     good = [make_click() for _ in range(3)]
     bad = msgspec.structs.replace(good[0], id=b"no UUID")
     payload = msgspec.msgpack.encode([good[0], bad, good[1], make_event(7), good[2]])
-    await services.redis.xadd("journal", {b"1": payload})
-    await services.journal.append(make_click())
+    await services.stores.redis.xadd("journal", {b"1": payload})
+    await services.journal.journal.append(make_click())
     await scene.drained(services)
     assert await clicks_in(services) == 4
     assert [row["_id"] for row in await scene.stored_events(services)] == [7]
     (letter,) = await dead_letters(services)
     assert msgspec.msgpack.decode(letter[b"1"], type=list[Click]) == [bad]
     assert letter[b"reason"].startswith(b"ValueError: ")
-    assert await pending_in(services) == await services.redis.xlen("journal") == 0
+    assert await pending_in(services) == await services.stores.redis.xlen("journal") == 0
 
 
 async def test_a_document_that_mongodb_refuses_goes_to_the_dead_letters(
     services: Services,
 ) -> None:
     too_large = make_click(query="x" * (17 * 1024 * 1024))
-    await services.journal.append(too_large)
-    await services.journal.append(make_click())
+    await services.journal.journal.append(too_large)
+    await services.journal.journal.append(make_click())
     await scene.drained(services)
     assert await clicks_in(services) == 1
     assert len(await dead_letters(services)) == 1
@@ -82,11 +84,11 @@ async def test_an_entry_that_is_too_large_for_one_transaction_is_stored_in_parts
         if len(records) > 2:
             raise OperationFailure("transaction is too large", 388)
 
-    await asyncio.gather(*(services.journal.append(make_click()) for _ in range(7)))
+    await asyncio.gather(*(services.journal.journal.append(make_click()) for _ in range(7)))
     applied = Applied(services, fails)
     await consumer_of(services, applied).burst()
     assert applied.records == await clicks_in(services) == 7
-    assert await services.redis.xlen("journal") == 0
+    assert await services.stores.redis.xlen("journal") == 0
 
 
 async def test_clicks_that_are_too_large_for_one_command_are_stored_in_parts(
@@ -96,9 +98,13 @@ async def test_clicks_that_are_too_large_for_one_command_are_stored_in_parts(
     large = "x" * (3 << 20)
     clicks = [make_click(query=large) for _ in range(7)]
     for some in (clicks[:6], clicks[6:]):
-        await services.redis.xadd("journal", {b"1": msgspec.msgpack.encode(some)})
+        await services.stores.redis.xadd("journal", {b"1": msgspec.msgpack.encode(some)})
     applied = Applied(services)
     await consumer_of(services, applied).burst()
     assert applied.records == await clicks_in(services) == 7
-    assert await services.redis.xlen("journal") == await services.redis.xlen("journal:dead") == 0
+    assert (
+        await services.stores.redis.xlen("journal")
+        == await services.stores.redis.xlen("journal:dead")
+        == 0
+    )
     await ledger.check(services)

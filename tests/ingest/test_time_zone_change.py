@@ -12,19 +12,21 @@ import pytest
 from tests.conversions import scene
 from tests.factories import make_click, make_event
 from tests.ingest import ledger
-from tracker.access.accounts import Account
-from tracker.access.time_zones import AccountZone
+from tracker.accounts.accounts import Account
+from tracker.accounts.time_zones import AccountZone
 from tracker.calendar import calendar_of
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
-from tracker.db.reader import Reader
 from tracker.ids import new_id
 from tracker.ingest import joint_counting, time_zone_change
 from tracker.ingest.joint_counting import JointCounting
 from tracker.ingest.time_zone_change import TimeZoneChanger
+from tracker.reports.joint_counts.scope import moment_of
 from tracker.reports.query import Query
-from tracker.reports.scope import moment_of
 from tracker.service.services import Services
+from tracker.stores.mongodb.reader import Reader
+
+pytestmark = pytest.mark.redis
 
 BERLIN = "Europe/Berlin"
 AUTUMN = datetime(2026, 10, 24, 12, tzinfo=UTC)
@@ -71,19 +73,19 @@ class Traffic:
 
 
 async def zone_of(services: Services, account: Account) -> AccountZone:
-    return await services.time_zones.find(account.id)
+    return await services.accounts.time_zones.find(account.id)
 
 
 async def carry_out(services: Services, changer: TimeZoneChanger | None = None) -> int:
     """Do every step there is; return their number."""
-    changer, steps = changer or services.time_zone_changer(), 0
+    changer, steps = changer or services.ingest.time_zone_changer(), 0
     while await changer.step():
         steps += 1
     return steps
 
 
 async def zones_in_rollups(services: Services) -> set[str]:
-    found = await services.database["rollups"].distinct("_id.of")
+    found = await services.stores.mongodb["rollups"].distinct("_id.of")
     return {one.partition(" ")[2] or "UTC" for one in found}
 
 
@@ -93,7 +95,7 @@ async def expected(
     """Return the clicks of each hour of each day, counted one by one."""
     calendar = calendar_of(zone)
     found: dict[str, dict[str, int]] = {}
-    for click in await (snapshot or services.reader).find("clicks", {}):
+    for click in await (snapshot or services.stores.mongodb.reads).find("clicks", {}):
         day, hour = calendar.day_and_hour(click["at"])
         hours = found.setdefault(day.isoformat(), {})
         hours[f"{hour:02}"] = hours.get(f"{hour:02}", 0) + 1
@@ -104,7 +106,7 @@ async def counted(services: Services, zone: str) -> dict[str, dict[str, int]]:
     """Return the clicks of each hour of each day in the rollups of a zone."""
     found: dict[str, dict[str, int]] = {}
     of = "account" if zone == "UTC" else f"account {zone}"
-    async for row in services.database["rollups"].find({"_id.of": of}):
+    async for row in services.stores.mongodb["rollups"].find({"_id.of": of}):
         for hour, cell in row.get("hour", {}).items():
             if cell.get("clicks"):
                 hours = found.setdefault(row["_id"]["day"], {})
@@ -115,10 +117,10 @@ async def counted(services: Services, zone: str) -> dict[str, dict[str, int]]:
 async def check_report(services: Services, account: Account) -> str:
     """Check a report by hour against the clicks at one moment; return its zone."""
     query = Query(account_id=account.id, group_by="hour", page_size=1000, first=FIRST, last=LAST)
-    async with services.reader.at_one_snapshot() as snapshot:
+    async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
         moment = await moment_of(snapshot, account.id)
         zone = moment.calendar.zone
-        report = await services.reports.run(query, moment)
+        report = await services.reports.reports.run(query, moment)
         hours = await expected(services, zone, snapshot)
     named = {
         calendar_of(zone).hour_text(date.fromisoformat(day), int(hour)): number
@@ -132,15 +134,15 @@ async def check_report(services: Services, account: Account) -> str:
 async def test_all_is_counted_in_the_new_zone_before_the_account_has_it(
     services: Services,
 ) -> None:
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     traffic = Traffic(account)
     last_hour = make_click(account.id, at=milliseconds(datetime(2026, 10, 25, 22, 59, tzinfo=UTC)))
     clicks = [last_hour, *traffic.clicks(200)]
     await scene.applied(services, [*clicks, *traffic.events_of(clicks[:50])])
     before = await counted(services, "UTC")
     assert before == await expected(services, "UTC")
-    assert (await services.time_zones.request(account.id, BERLIN))[0] == "UTC"
-    changer = services.time_zone_changer()
+    assert (await services.accounts.time_zones.request(account.id, BERLIN))[0] == "UTC"
+    changer = services.ingest.time_zone_changer()
     done: list[int] = []
     while (found := await zone_of(services, account)).zone == "UTC":
         assert await counted(services, "UTC") == before
@@ -164,11 +166,11 @@ async def test_drains_count_on_while_days_are_counted_again(services: Services) 
 
     Reports are exact at every moment.
     """
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     traffic = Traffic(account)
     late = traffic.clicks(40)
     await scene.applied(services, [*traffic.clicks(100), *traffic.events_of(late)])
-    await services.time_zones.request(account.id, BERLIN)
+    await services.accounts.time_zones.request(account.id, BERLIN)
     done = asyncio.Event()
 
     async def drain(own: Services, waiting: list[Click]) -> None:
@@ -182,7 +184,7 @@ async def test_drains_count_on_while_days_are_counted_again(services: Services) 
             asyncio.create_task(drain(one, waiting))
             for one, waiting in ((services, late[:20]), (other, late[20:]))
         ]
-        changers = [services.time_zone_changer(), other.time_zone_changer()]
+        changers = [services.ingest.time_zone_changer(), other.ingest.time_zone_changer()]
         zones = []
         while (await zone_of(services, account)) != AccountZone(zone=BERLIN):
             zones.append(await check_report(services, account))
@@ -195,7 +197,7 @@ async def test_drains_count_on_while_days_are_counted_again(services: Services) 
     await ledger.check(services)
     assert await counted(services, BERLIN) == await expected(services, BERLIN)
     assert await zones_in_rollups(services) == {BERLIN}
-    assert await services.database["events"].count_documents({"status": "attributed"}) == 40
+    assert await services.stores.mongodb["events"].count_documents({"status": "attributed"}) == 40
 
 
 class Killed(Exception):
@@ -206,12 +208,12 @@ class Killed(Exception):
 async def test_a_change_goes_on_where_a_drain_was_killed(
     services: Services, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     traffic = Traffic(account)
     clicks = traffic.clicks(30, days=1)
     await scene.applied(services, [*clicks, *traffic.events_of(clicks[:9])])
-    await services.time_zones.request(account.id, BERLIN)
-    changer, left = services.time_zone_changer(), at
+    await services.accounts.time_zones.request(account.id, BERLIN)
+    changer, left = services.ingest.time_zone_changer(), at
 
     class Dying:
         def __init__(self, database: Any) -> None:
@@ -233,14 +235,17 @@ async def test_a_change_goes_on_where_a_drain_was_killed(
                 raise Killed
             return self._database[name]
 
-    dying, dying_reads = Dying(services.database), Dying(services.look_up_database)
+    dying, dying_reads = (
+        Dying(services.stores.mongodb.database),
+        Dying(services.stores.mongodb.reads._database),
+    )
     changer._database = changer._recount._database = dying  # type: ignore[assignment]
     changer._recount._reader = Reader(dying_reads)  # type: ignore[arg-type]
     try:
         await carry_out(services, changer)
     except Killed:
         await scene.applied(services, traffic.clicks(5))
-    await services.redis.delete("time_zones")
+    await services.stores.redis.delete("time_zones")
     await carry_out(services)
     assert await zone_of(services, account) == AccountZone(zone=BERLIN)
     await ledger.check(services)
@@ -250,14 +255,14 @@ async def test_a_drain_that_knew_the_old_calendars_counts_its_batch_again(
     services: Services,
 ) -> None:
     """It had begun its batch before the change, and ends it after the days are counted."""
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     traffic = Traffic(account)
     drain = scene.drain_of(services)
     await drain.apply(traffic.clicks(10))
     known = await drain._writer.known_calendars({account.id.bytes})
     assert known.calendars == {}
-    await services.time_zones.request(account.id, BERLIN)
-    changer = services.time_zone_changer()
+    await services.accounts.time_zones.request(account.id, BERLIN)
+    changer = services.ingest.time_zone_changer()
     while (await zone_of(services, account)).zone == "UTC":
         await changer.step()
     await drain.apply(traffic.clicks(10))
@@ -267,39 +272,39 @@ async def test_a_drain_that_knew_the_old_calendars_counts_its_batch_again(
 
 
 async def test_another_request_abandons_the_change_in_progress(services: Services) -> None:
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     await scene.applied(services, Traffic(account).clicks(50))
-    changer = services.time_zone_changer()
-    await services.time_zones.request(account.id, BERLIN)
+    changer = services.ingest.time_zone_changer()
+    await services.accounts.time_zones.request(account.id, BERLIN)
     for _ in range(4):
         await changer.step()
     assert await zones_in_rollups(services) == {"UTC", BERLIN}
-    before, found = await services.time_zones.request(account.id, "Asia/Tokyo")
+    before, found = await services.accounts.time_zones.request(account.id, "Asia/Tokyo")
     assert (before, found.zone, found.obsolete) == (BERLIN, "UTC", (BERLIN,))
     await carry_out(services, changer)
     assert await zone_of(services, account) == AccountZone(zone="Asia/Tokyo")
     assert await zones_in_rollups(services) == {"Asia/Tokyo"}
     await ledger.check(services)
-    await services.time_zones.request(account.id, BERLIN)
+    await services.accounts.time_zones.request(account.id, BERLIN)
     for _ in range(4):
         await changer.step()
-    await services.time_zones.request(account.id, "Asia/Tokyo")
+    await services.accounts.time_zones.request(account.id, "Asia/Tokyo")
     await carry_out(services, changer)
     assert await zones_in_rollups(services) == {"Asia/Tokyo"}
     await ledger.check(services)
 
 
 async def test_a_step_of_an_abandoned_change_changes_nothing(services: Services) -> None:
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     await scene.applied(services, Traffic(account).clicks(50))
-    slow = services.time_zone_changer()
-    await services.time_zones.request(account.id, BERLIN)
+    slow = services.ingest.time_zone_changer()
+    await services.accounts.time_zones.request(account.id, BERLIN)
     for _ in range(3):
         await slow.step()
     found = await zone_of(services, account)
     assert found.change is not None
     assert found.next_calendar is not None
-    await services.time_zones.request(account.id, "UTC")
+    await services.accounts.time_zones.request(account.id, "UTC")
     with pytest.raises(time_zone_change._Abandoned):
         await slow._count(account.id, found, found.change, found.next_calendar)
     await carry_out(services, slow)
@@ -309,20 +314,20 @@ async def test_a_step_of_an_abandoned_change_changes_nothing(services: Services)
 
 async def test_days_whose_clicks_are_deleted_keep_their_figures(services: Services) -> None:
     """Clicks are deleted before the second day; nothing counts twice, nor is anything lost."""
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     traffic = Traffic(account)
     clicks = traffic.clicks(300, days=6)
     await scene.applied(services, [*clicks, *traffic.events_of(clicks[:30])])
-    await services.database["counters"].insert_one(
+    await services.stores.mongodb["counters"].insert_one(
         {"_id": "click_retention", "first_kept": "2026-10-25"}
     )
     in_utc = await counted(services, "UTC")
     deleted = {"at": {"$lt": datetime(2026, 10, 25, tzinfo=UTC)}}
-    await services.database["clicks"].delete_many(deleted)
+    await services.stores.mongodb["clicks"].delete_many(deleted)
     totals = await ledger.totals(services)
-    changer = services.time_zone_changer()
+    changer = services.ingest.time_zone_changer()
     for zone in ("America/Los_Angeles", "Pacific/Kiritimati", "UTC"):
-        await services.time_zones.request(account.id, zone)
+        await services.accounts.time_zones.request(account.id, zone)
         await carry_out(services, changer)
         found = await zone_of(services, account)
         assert found.zone == zone
@@ -347,16 +352,16 @@ async def test_reports_of_several_dimensions_outlive_clicks_and_a_change(
 ) -> None:
     """What was counted ahead of a day is copied with the day."""
     monkeypatch.setattr(joint_counting, "now", lambda: AUTUMN + timedelta(days=9))
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     traffic = Traffic(account)
     clicks = traffic.clicks(100, days=6)
     await scene.applied(services, [*clicks, *traffic.events_of(clicks[:30])])
-    await JointCounting(services.database, services.reader, services.redis).count_days()
-    await services.database["counters"].insert_one(
+    await JointCounting(services.stores.mongodb, services.stores.redis).count_days()
+    await services.stores.mongodb["counters"].insert_one(
         {"_id": "click_retention", "first_kept": "2026-10-25"}
     )
     deleted = {"at": {"$lt": datetime(2026, 10, 25, tzinfo=UTC)}}
-    assert (await services.database["clicks"].delete_many(deleted)).deleted_count > 5
+    assert (await services.stores.mongodb["clicks"].delete_many(deleted)).deleted_count > 5
     query = Query(
         account_id=account.id,
         first=AUTUMN.date(),
@@ -364,19 +369,19 @@ async def test_reports_of_several_dimensions_outlive_clicks_and_a_change(
         group_by="browser",
         filters={"os": ["Windows"], "device": ["desktop"]},
     )
-    before = await services.reports.run(query)
+    before = await services.reports.reports.run(query)
     assert [row.key for row in before.rows] == ["Chrome"]
-    await services.time_zones.request(account.id, BERLIN)
+    await services.accounts.time_zones.request(account.id, BERLIN)
     await carry_out(services)
-    assert await services.database["joint_counts"].distinct("_id.zone") == [BERLIN]
-    assert await services.reports.run(query) == before
+    assert await services.stores.mongodb["joint_counts"].distinct("_id.zone") == [BERLIN]
+    assert await services.reports.reports.run(query) == before
 
 
 async def test_counts_kept_after_their_zone_was_removed_are_not_those_of_its_return(
     services: Services,
 ) -> None:
     """A report may keep what it has counted when its zone is removed already."""
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     traffic = Traffic(account)
     clicks = traffic.clicks(10)
     await scene.applied(services, traffic.events_of(clicks))
@@ -388,34 +393,36 @@ async def test_counts_kept_after_their_zone_was_removed_are_not_those_of_its_ret
         filters={"os": ["Windows", "unknown"]},
     )
     kept: list[dict[str, Any]] = []
-    changer = services.time_zone_changer()
+    changer = services.ingest.time_zone_changer()
     for zone in (BERLIN, "UTC", BERLIN):
-        await services.time_zones.request(account.id, zone)
+        await services.accounts.time_zones.request(account.id, zone)
         await carry_out(services, changer)
         if not kept:
-            assert [row.key for row in (await services.reports.run(query)).rows] == ["unknown"]
-            kept = await services.database["joint_counts"].find().to_list(None)
+            assert [row.key for row in (await services.reports.reports.run(query)).rows] == [
+                "unknown"
+            ]
+            kept = await services.stores.mongodb["joint_counts"].find().to_list(None)
         elif zone == "UTC":
-            await services.database["joint_counts"].insert_many(kept)
+            await services.stores.mongodb["joint_counts"].insert_many(kept)
             await scene.applied(services, clicks)
-    [row] = (await services.reports.run(query)).rows
+    [row] = (await services.reports.reports.run(query)).rows
     assert (row.key, row.measures.conversions) == ("Chrome", 10)
 
 
 async def test_clicks_that_are_deleted_before_they_were_counted_are_copied(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     traffic = Traffic(account)
     await scene.applied(services, traffic.clicks(100, days=6))
     totals = await ledger.totals(services)
-    changer = services.time_zone_changer()
-    await services.time_zones.request(account.id, BERLIN)
+    changer = services.ingest.time_zone_changer()
+    await services.accounts.time_zones.request(account.id, BERLIN)
     for _ in range(3):
         await changer.step()
     deleted = {"at": {"$lt": datetime(2026, 10, 25, tzinfo=UTC)}}
-    await services.database["clicks"].delete_many(deleted)
-    await services.database["counters"].insert_one(
+    await services.stores.mongodb["clicks"].delete_many(deleted)
+    await services.stores.mongodb["counters"].insert_one(
         {"_id": "click_retention", "first_kept": "2026-10-25"}
     )
     await carry_out(services, changer)
@@ -425,9 +432,9 @@ async def test_clicks_that_are_deleted_before_they_were_counted_are_copied(
 
 
 async def test_one_drain_at_a_time_changes_zones(services: Services) -> None:
-    account = await services.accounts.create("Acme")
-    await services.time_zones.request(account.id, BERLIN)
-    one, other = services.time_zone_changer(), services.time_zone_changer()
+    account = await services.accounts.accounts.create("Acme")
+    await services.accounts.time_zones.request(account.id, BERLIN)
+    one, other = services.ingest.time_zone_changer(), services.ingest.time_zone_changer()
     assert await one.step()
     assert not await other.step()
     stop = asyncio.Event()
@@ -440,12 +447,12 @@ async def test_the_loop_changes_zones_until_it_is_stopped(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time_zone_change, "MAX_PAUSE_SECONDS", 0.02)
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     stop = asyncio.Event()
-    running = asyncio.create_task(services.time_zone_changer().run(stop))
-    await services.time_zones.request(account.id, BERLIN)
+    running = asyncio.create_task(services.ingest.time_zone_changer().run(stop))
+    await services.accounts.time_zones.request(account.id, BERLIN)
     while await zone_of(services, account) != AccountZone(zone=BERLIN):
         await asyncio.sleep(0.01)
     stop.set()
     await running
-    assert not await services.redis.exists("time_zones")
+    assert not await services.stores.redis.exists("time_zones")

@@ -3,8 +3,8 @@
 import pytest
 from redis.asyncio import Redis
 
-from tracker.db.redis_command_connection import RedisCommandConnection
-from tracker.journal.stream import Journal
+from tracker.journal.journal import Journal
+from tracker.stores.redis.command_connection import RedisCommandConnection
 
 
 def move_journal(journal: Journal, redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,17 +10,19 @@ from uuid import UUID
 import pytest
 from redis.exceptions import RedisError
 
-from tests.db.own_cluster import OwnCluster, own_cluster
 from tests.factories import make_click, make_event
-from tracker.db import connect, keys
-from tracker.db.breaker import Breaker
-from tracker.db.redis_cluster import ClusterRedis
+from tests.stores.redis.own_cluster import OwnCluster, own_cluster
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.appender import Claim
 from tracker.journal.dead_letters import DeadLetters
+from tracker.journal.journal import Journal
 from tracker.journal.partitions import partition_of_transaction
 from tracker.journal.spool import Spool
-from tracker.journal.stream import Journal
+from tracker.stores.breaker import Breaker
+from tracker.stores.redis import clients, keys
+from tracker.stores.redis.cluster import ClusterRedis
+
+pytestmark = pytest.mark.redis
 
 PARTITIONS = 8
 
@@ -35,7 +37,7 @@ def cluster(tmp_path: Path) -> Iterator[OwnCluster]:
 async def journal_in(
     cluster: OwnCluster, folder: Path, replicas: int = 0
 ) -> AsyncIterator[tuple[Journal, ClusterRedis]]:
-    client = connect.redis_for_requests(cluster.url)
+    client = clients.redis_for_requests(cluster.url)
     assert isinstance(client, ClusterRedis)
     spool = Spool(folder / "spool", 1024**3)
     journal = Journal(client, Breaker(), spool, PARTITIONS, replicas)

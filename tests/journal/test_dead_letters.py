@@ -15,12 +15,14 @@ from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.dead_letters import DeadLetters
 from tracker.service.services import Services
 
+pytestmark = pytest.mark.redis
+
 
 async def letters_of(services: Services, number: int, size: int = 10) -> DeadLetters[Record]:
     for one in range(number):
         fields: Any = {b"1": bytes(size), b"id": b"1-%d" % one, b"reason": b"so"}
-        await services.redis.xadd("journal:dead", fields)
-    return DeadLetters(services.redis_waiting, ENTRY_DECODER)
+        await services.stores.redis.xadd("journal:dead", fields)
+    return DeadLetters(services.stores.redis_waiting, ENTRY_DECODER)
 
 
 async def moved(letters: DeadLetters[Record]) -> list[int]:
@@ -33,7 +35,7 @@ async def test_many_letters_are_read_and_replayed_in_pages(services: Services) -
     assert [one.entry_id for one in read] == [f"1-{number}" for number in range(45)]
     assert len(await letters.read_after(read[-1].id, 45)) == 5
     assert await moved(letters) == [20, 20, 10]
-    assert await services.redis.xlen("journal") == 50
+    assert await services.stores.redis.xlen("journal") == 50
     assert await letters.count() == 0
 
 
@@ -52,23 +54,23 @@ async def test_simultaneous_replays_move_each_letter_once(services: Services) ->
     letters = await letters_of(services, 100)
     pages = await asyncio.gather(*(moved(letters) for _ in range(3)))
     assert sum(map(sum, pages)) == 100
-    assert await services.redis.xlen("journal") == 100
+    assert await services.stores.redis.xlen("journal") == 100
 
 
 @pytest.mark.parametrize("cause", ["wrong type", "full"])
 async def test_a_letter_that_the_journal_refuses_stays(services: Services, cause: str) -> None:
     letters = await letters_of(services, 3)
     if cause == "full":
-        await services.redis.config_set("maxmemory", 1)
+        await services.stores.redis.config_set("maxmemory", 1)
     else:
-        await services.redis.set("journal", "not a stream")
+        await services.stores.redis.set("journal", "not a stream")
     try:
         with pytest.raises(ResponseError):
             await moved(letters)
     finally:
-        await services.redis.config_set("maxmemory", 0)
+        await services.stores.redis.config_set("maxmemory", 0)
     assert await letters.count() == 3
-    await services.redis.delete("journal")
+    await services.stores.redis.delete("journal")
     assert await moved(letters) == [3]
 
 
@@ -81,8 +83,8 @@ async def test_large_letters_move_too(services: Services) -> None:
 async def test_kinds_are_counted_and_a_reason_is_one_harmless_line(services: Services) -> None:
     payload = msgspec.msgpack.encode([make_click(), make_event(1), make_event(2)])
     fields: Any = {b"1": payload, b"id": b"5-0", b"reason": b"a\n\x1b[2Jb\xff\xe2\x80\xae"}
-    await services.redis.xadd("journal:dead", fields, id="1767000000000-3")
-    (letter,) = await DeadLetters(services.redis, ENTRY_DECODER).read_after(None, 10)
+    await services.stores.redis.xadd("journal:dead", fields, id="1767000000000-3")
+    (letter,) = await DeadLetters(services.stores.redis, ENTRY_DECODER).read_after(None, 10)
     assert (letter.id, letter.entry_id) == ("1767000000000-3", "5-0")
     assert letter.kinds == {Click: 1, Event: 2}
     assert letter.reason == "a ?[2Jb\ufffd?"

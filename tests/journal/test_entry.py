@@ -4,17 +4,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from config.settings import Settings
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
-from tracker.db.breaker import Breaker
-from tracker.db.connect import redis_for_requests
-from tracker.db.keys import JOURNAL
 from tracker.journal.entry import EntryDecoder, encode, fields_of, record_count
+from tracker.journal.journal import Journal
 from tracker.journal.spool import Spool
 from tracker.journal.spool_file import marked_name, marker_of
-from tracker.journal.stream import Journal
+from tracker.stores.breaker import Breaker
+from tracker.stores.redis.clients import redis_for_requests
+from tracker.stores.redis.keys import JOURNAL
+
+pytestmark = pytest.mark.redis
 
 CLICK = Click(
     id=bytes(range(16)),
@@ -28,6 +31,7 @@ CLICK = Click(
     purpose="",
     edge_country="DE",
     query="a=1",
+    link_utm="utm_source=x",
 )
 EVENT = Event(
     id=7,
@@ -44,18 +48,20 @@ EVENT = Event(
 )
 
 # As the release 1.0 wrote them.
-CLICK_BYTES = (
+CLICK_WITHOUT_UTM = (
     b"\x9c\xa1c\xc4\x10\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f"
     b"\xcf\x00\x00\x01\x9bihF{\xc4\x10aaaaaaaaaaaaaaaa\xc4\x10llllllllllllllll"
     b"\xaego.example.com\xa78.8.8.8\xa8curl/8.0\xb4https://example.com/\xa0\xa2DE\xa3a=1"
 )
-EVENT_BYTES = (
+EVENT_WITHOUT_TEST = (
     b"\x9c\xa1e\x07\xcf\x00\x00\x01\x9bihF|\xc4\x10aaaaaaaaaaaaaaaa\xc0"
     b"\xc4\x10\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f"
     b'\xa49.99\xc0\xa8{"b": 2}\xa3t-1\xc4\x10aaaaaaaaaaaaaaaa\xc3'
 )
+EVENT_BYTES = b"\x9d" + EVENT_WITHOUT_TEST[1:] + b"\xc2"
+CLICK_BYTES = b"\x9e" + CLICK_WITHOUT_UTM[1:] + b"\xacutm_source=x\xc2"
 PAYLOAD = b"\x92" + CLICK_BYTES + EVENT_BYTES
-SPOOL_FILE = b"TRK1\x00\x00\x00\xd8\xffZL\x03" + PAYLOAD
+SPOOL_FILE = b"TRK1\x00\x00\x00\xe7\xf6\t\xca\xeb" + PAYLOAD
 
 KINDS = EntryDecoder(list[Click | Event])
 
@@ -66,8 +72,20 @@ def test_an_entry_is_written_and_read_in_the_same_bytes_as_ever() -> None:
 
 
 def test_an_event_of_a_release_that_knew_fewer_fields_is_read() -> None:
-    [event] = KINDS.decode({b"1": b"\x91\x9b" + EVENT_BYTES[1:-1]})
+    [event] = KINDS.decode({b"1": b"\x91" + EVENT_WITHOUT_TEST})
+    assert event == EVENT
+    [event] = KINDS.decode({b"1": b"\x91\x9b" + EVENT_WITHOUT_TEST[1:-1]})
     assert event == Event(**{**_fields(EVENT), "checked": False})
+
+
+def test_a_click_of_the_release_1_0_is_read() -> None:
+    [click] = KINDS.decode({b"1": b"\x91" + CLICK_WITHOUT_UTM})
+    assert click == replace(CLICK, link_utm="")
+
+
+def test_a_click_of_a_release_that_knows_more_fields_is_read() -> None:
+    [click] = KINDS.decode({b"1": b"\x91\x9f" + CLICK_BYTES[1:] + b"\xa1x"})
+    assert click == CLICK
 
 
 @pytest.mark.parametrize("number", [0, 1, 15, 16, 500])

@@ -11,15 +11,17 @@ from redis.asyncio import Redis
 
 from config.settings import Settings
 from tests.factories import make_click, make_event
-from tracker.db import keys
-from tracker.db.breaker import Breaker
-from tracker.db.connect import redis_for_requests
 from tracker.ids import new_id
 from tracker.journal.appender import Claim
 from tracker.journal.backlog import Backlog
+from tracker.journal.journal import Journal
 from tracker.journal.overflow import BEHIND_MS, Overflow, keep_deciding
 from tracker.journal.spool import Spool
-from tracker.journal.stream import Journal
+from tracker.stores.breaker import Breaker
+from tracker.stores.redis import keys
+from tracker.stores.redis.clients import redis_for_requests
+
+pytestmark = pytest.mark.redis
 
 FLOOD, OTHER = b"a" * 16, b"b" * 16
 

@@ -13,24 +13,26 @@ from redis.asyncio import Redis
 from redis.crc import key_slot
 
 from config.settings import Settings
-from tests.db.own_redis import OwnRedis, own_redis
 from tests.factories import make_click, make_event
+from tests.stores.redis.own_redis import OwnRedis, own_redis
 from tracker.clicks.click import Click
-from tracker.db import keys
-from tracker.db.breaker import Breaker
-from tracker.db.connect import redis_for_requests
 from tracker.ids import new_id
 from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.appender import Claim
 from tracker.journal.backlog import Backlog
+from tracker.journal.journal import Journal
 from tracker.journal.partitions import (
     MAX_PARTITIONS,
     partition_of,
     partition_of_transaction,
 )
 from tracker.journal.spool import Spool
-from tracker.journal.stream import Journal
 from tracker.service.services import Services
+from tracker.stores.breaker import Breaker
+from tracker.stores.redis import keys
+from tracker.stores.redis.clients import redis_for_requests
+
+pytestmark = pytest.mark.redis
 
 PARTITIONS = 4
 
@@ -161,9 +163,9 @@ async def test_the_connections_of_all_partitions_leave_enough_for_everything_els
     services = Services(msgspec.structs.replace(settings, journal_partitions=MAX_PARTITIONS))
     try:
         await asyncio.gather(
-            *(services.journal.append(make_click(link_id=one)) for one in links.values())
+            *(services.journal.journal.append(make_click(link_id=one)) for one in links.values())
         )
-        assert await services.redis.ping()
+        assert await services.stores.redis.ping()
     finally:
         await services.stop()
         await services.close()

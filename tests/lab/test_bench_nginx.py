@@ -26,7 +26,7 @@ async def test_nginx_redirects_once_redis_has_the_click(tmp_path: Path, services
     location = re.escape("https://shop.test/landing/load2-1?campaign=spring&n=1&click_id=")
     found = re.search(rb"location: " + location.encode() + rb"(\S{36})\r", answer, re.IGNORECASE)
     assert found and UUID(found[1].decode()).version == 7
-    entries: Any = await services.redis.xrange(nginx.CLICKS)
+    entries: Any = await services.stores.redis.xrange(nginx.CLICKS)
     assert [click[b"1"].split(b"\t")[0] for _, click in entries] == [found[1]]
     assert unknown.startswith(b"HTTP/1.1 404")
 

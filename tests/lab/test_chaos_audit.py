@@ -14,8 +14,8 @@ from lab.chaos.result import Result, Undrained, Waits
 from lab.chaos.traffic import Ledger, Request
 from tests.factories import AT_MS, Document, make_click_document, make_event_document
 from tracker.clock import day_of, moment
-from tracker.db.documents import as_read
-from tracker.reports.rollup import Rollup
+from tracker.reports.rollups.rollup import Rollup
+from tracker.stores.mongodb.documents import as_read
 
 DAY = day_of(moment(AT_MS))
 ACCOUNT, LINK, CONFIG = UUID(int=1), UUID(int=2), UUID(int=3)

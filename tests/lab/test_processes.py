@@ -8,7 +8,7 @@ import pytest
 
 from lab.log_pipe import LogPipe
 from lab.processes import Process
-from tracker.builtin.child import Program
+from tracker.stores.builtin.child import Program
 
 
 def process_of(code: str, folder: Path) -> Process:

@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 from uuid import UUID
 
 from config.settings import Settings
-from tests.db.listening import listening
-from tracker.db import keys
+from tests.stores.cache.listening import listening
 from tracker.links.domain import namespace_of
-from tracker.links.link import Target
+from tracker.links.link import CachedLink
 from tracker.service.services import Services
+from tracker.stores.redis import keys
 
 
 @asynccontextmanager
@@ -26,14 +26,14 @@ async def process(settings: Settings) -> AsyncIterator[Services]:
 
 async def visited(
     services: Services, slug: str = "abc", domain_id: UUID | None = None
-) -> Target | None:
+) -> CachedLink | None:
     """Return the link that a visitor finds."""
-    return await services.link_cache.get(keys.link(namespace_of(domain_id), slug))
+    return await services.links.link_cache.get(keys.link(namespace_of(domain_id), slug))
 
 
 async def expire(services: Services, name: str, ttl_seconds: float) -> None:
     """Drop the copies of `name` as if they had expired; in Redis that takes `ttl_seconds`."""
-    left = await services.redis.pttl(name)
+    left = await services.stores.redis.pttl(name)
     assert 0 < left <= ttl_seconds * 1000
-    await services.redis.delete(name)
-    services.link_cache.forget(name)
+    await services.stores.redis.delete(name)
+    services.links.link_cache.forget(name)

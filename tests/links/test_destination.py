@@ -2,10 +2,9 @@
 
 import pytest
 
-from tracker.clicks.macros import MACRO_NAMES
-from tracker.links.destination import (
-    Destination,
-)
+from tracker.links.destination import Destination, utm_of
+from tracker.links.macros import MACRO_NAMES
+from tracker.links.utm import MAX_RAW_CHARACTERS, UTM, utm_values
 
 CLICK = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
 
@@ -263,3 +262,44 @@ def test_a_very_long_query_of_reserved_names_vanishes() -> None:
     assert location("https://x.example/", "%73=1&" * 5000) == (
         f"https://x.example/?click_id={CLICK}"
     )
+
+
+@pytest.mark.parametrize(
+    ("url", "utm"),
+    [
+        ("https://x.example/?utm_id=1&xutm_source=a&UTM_SOURCE=b#utm_source=c", ""),
+        ("https://x.example/?utm_source=a&utm_source=b&utm_term=", "utm_source=a&utm_term="),
+        ("https://x.example/?utm_source=%ff+\u00e9%", "utm_source=%ff+%C3%A9%"),
+        ("https://x.example/?utm_source=%s%(slug)s", "utm_source=%s%(slug)s"),
+        ("https://x.example/?utm_term={slug}%25{nothing}", "utm_term=a%26b%20c%25{nothing}"),
+        ("https://x.example/?utm_term={country}", "utm_term="),
+        ("https://x.example/?utm_term=a{click_id}&utm_source=b", "utm_source=b"),
+        ("https://x.example/?utm_term={click_timestamp}&utm_term=b", ""),
+        (f"https://x.example/?utm_term={'x' * 1300}&b=1", f"utm_term={'x' * 1200}"),
+    ],
+    ids=lambda text: text[:60],
+)
+def test_a_click_counts_by_the_utm_parameters_as_its_location_has_them(url: str, utm: str) -> None:
+    assert Destination(url, MACRO_NAMES).utm({"slug": "a&b c", "click_id": CLICK}) == utm
+
+
+def test_the_values_of_a_link_are_those_that_a_click_counts_by() -> None:
+    url = "https://x.example/?utm_source=%C3%A9+%zz&utm_medium=\u00fc%20&utm_content=\u4e2d&a=1#x"
+    found = {name: value for name, value in utm_of(url).items() if value}
+    assert found == utm_values(Destination(url, MACRO_NAMES).utm({}))
+    assert found == {
+        "utm_source": "\u00e9 %zz",
+        "utm_medium": "\u00fc",
+        "utm_content": "\u4e2d",
+    }
+
+
+def test_values_that_macros_make_long_are_cut_where_they_are_read_to() -> None:
+    query = "&".join(f"{name}=%C3%A9{'{slug}' * 190}" for name in UTM)
+    macros = {"slug": "x" * 64}
+    destination = Destination(f"https://x.example/?{query}", MACRO_NAMES)
+    found = destination.utm(macros)
+    assert len(found) == sum(len(f"&{name}=") + MAX_RAW_CHARACTERS for name in UTM) - 1
+    in_full = query.replace("{slug}", macros["slug"])
+    assert utm_values(found) == utm_values(in_full)
+    assert found.split("&")[0] == in_full.split("&")[0][: len(f"{UTM[0]}=") + MAX_RAW_CHARACTERS]

@@ -3,8 +3,8 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.clicks.macros import MACRO_NAMES
 from tracker.links.destination import FIELD, Destination
+from tracker.links.macros import MACRO_NAMES
 from tracker.syntax.url import check_url
 
 CLICK = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.db.own_redis import unavailable_redis
 from tests.factories import create_link
 from tests.links.processes import expire, process, visited
+from tests.stores.redis.own_redis import unavailable_redis
 from tracker.clock import now
-from tracker.db import keys
-from tracker.db.cache import UPDATE_SECONDS
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.links.domain import ServedName, served_name
 from tracker.links.hostnames import canonical_hostname, checked_name
 from tracker.links.link import target
 from tracker.service.services import Services
+from tracker.stores.cache.cache import UPDATE_SECONDS
+from tracker.stores.redis import keys
 
 ACCOUNT, OTHER, NAME = new_id(), new_id(), "go.example"
 
@@ -110,12 +110,12 @@ def test_any_text_becomes_a_canonical_name_or_is_rejected(text: str) -> None:
 async def test_a_new_domain_is_not_verified_and_has_a_token_of_its_own(
     services: Services,
 ) -> None:
-    made = [await services.domains.create(ACCOUNT, name) for name in (NAME, "b.example")]
+    made = [await services.links.domains.create(ACCOUNT, name) for name in (NAME, "b.example")]
     assert not made[0].verified
     assert made[0].token != made[1].token
     assert len(made[0].token) >= 32
-    assert await services.domains.page(ACCOUNT, 1, 1) == (made[1:], 2)
-    assert await services.domains.page(OTHER, 1, 25) == ([], 0)
+    assert await services.links.domains.page(ACCOUNT, 1, 1) == (made[1:], 2)
+    assert await services.links.domains.page(OTHER, 1, 25) == ([], 0)
 
 
 async def test_every_process_sees_a_change_of_a_domain_within_a_second(
@@ -124,22 +124,22 @@ async def test_every_process_sees_a_change_of_a_domain_within_a_second(
     async with process(services.settings) as other:
 
         async def seen() -> ServedName | None:
-            return await other.domains.by_name(NAME)
+            return await other.links.domains.by_name(NAME)
 
         assert await seen() is None
         for owner in (ACCOUNT, ACCOUNT):
-            made = await services.domains.create(owner, NAME)
+            made = await services.links.domains.create(owner, NAME)
             await becomes(namespace(other, named=True), made.id.hex)
-            rival = await services.domains.create(OTHER, NAME)
+            rival = await services.links.domains.create(OTHER, NAME)
             await becomes(namespace(other, named=True), None)
-            await services.domains.delete(rival.id)
+            await services.links.domains.delete(rival.id)
             await becomes(namespace(other, named=True), made.id.hex)
-            verified = await services.domains.verify(made.id)
+            verified = await services.links.domains.verify(made.id)
             assert verified == msgspec.structs.replace(
                 made, verified=True, version=made.version + 1
             )
             await becomes(seen, served_name([verified]))
-            await services.domains.delete(made.id)
+            await services.links.domains.delete(made.id)
             await becomes(namespace(other, named=False), None)
             await released(services)
 
@@ -148,26 +148,26 @@ def namespace(services: Services, named: bool) -> Callable[[], Awaitable[str | N
     """Return a look-up of the namespace that visitors of the name find."""
 
     async def found() -> str | None:
-        name = await services.domains.by_name(NAME)
-        return services.domains.namespace(name, named)
+        name = await services.links.domains.by_name(NAME)
+        return services.links.domains.namespace(name, named)
 
     return found
 
 
 async def released(services: Services) -> None:
     """End the quarantine: as if MongoDB had deleted the domain, and its copies had expired."""
-    await services.database["domains"].delete_many({"quarantined_until": {"$ne": None}})
-    await services.redis.delete(keys.domain(NAME))
-    services.domain_cache.forget(keys.domain(NAME))
+    await services.stores.mongodb["domains"].delete_many({"quarantined_until": {"$ne": None}})
+    await services.stores.redis.delete(keys.domain(NAME))
+    services.links.domain_cache.forget(keys.domain(NAME))
 
 
 async def test_a_deleted_domain_cannot_be_verified_or_deleted(services: Services) -> None:
-    made = await services.domains.create(ACCOUNT, NAME)
+    made = await services.links.domains.create(ACCOUNT, NAME)
     outcomes = await asyncio.gather(
-        *(services.domains.delete(made.id) for _ in range(5)), return_exceptions=True
+        *(services.links.domains.delete(made.id) for _ in range(5)), return_exceptions=True
     )
     assert sum(isinstance(outcome, NotFound) for outcome in outcomes) == 4
-    for change in (services.domains.verify, services.domains.delete):
+    for change in (services.links.domains.verify, services.links.domains.delete):
         with pytest.raises(NotFound, match="domain: not found"):
             await change(made.id)
 
@@ -176,15 +176,15 @@ async def test_while_redis_is_unavailable_domains_are_created_but_not_changed(
     services: Services,
 ) -> None:
     cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
-    made = await cut_off.domains.create(ACCOUNT, NAME)
+    made = await cut_off.links.domains.create(ACCOUNT, NAME)
     changes: list[Callable[[UUID], Awaitable[object]]] = [
-        cut_off.domains.verify,
-        cut_off.domains.delete,
+        cut_off.links.domains.verify,
+        cut_off.links.domains.delete,
     ]
     for change in changes:
         with pytest.raises(Unavailable):
             await change(made.id)
-    assert await services.domains.find(made.id) == made
+    assert await services.links.domains.find(made.id) == made
     await cut_off.stop()
     await cut_off.close()
 
@@ -192,64 +192,64 @@ async def test_while_redis_is_unavailable_domains_are_created_but_not_changed(
 async def test_two_claims_of_a_name_have_slugs_of_their_own_and_only_proof_decides(
     services: Services,
 ) -> None:
-    claims = [await services.domains.create(owner, NAME) for owner in (ACCOUNT, OTHER)]
+    claims = [await services.links.domains.create(owner, NAME) for owner in (ACCOUNT, OTHER)]
     links = [await create_link(services, one.account_id, domain=one) for one in claims]
     assert [await visited(services, domain_id=one.id) for one in claims] == list(map(target, links))
     assert await namespace(services, named=True)() is None
     assert await namespace(services, named=False)() == ""
     with pytest.raises(BadRequest, match="domain_name: already taken: already added"):
-        await services.domains.create(OTHER, NAME)
-    await services.domains.verify(claims[1].id)
+        await services.links.domains.create(OTHER, NAME)
+    await services.links.domains.verify(claims[1].id)
     for named in (True, False):
         assert await namespace(services, named)() == claims[1].id.hex
-    assert await services.domains.find(claims[0].id) is None
-    ended = await services.links.find(links[0].id)
+    assert await services.links.domains.find(claims[0].id) is None
+    ended = await services.links.links.find(links[0].id)
     assert ended is not None
     assert ended.archived
-    assert await services.links.find(links[1].id) == links[1]
+    assert await services.links.links.find(links[1].id) == links[1]
     with pytest.raises(BadRequest, match="domain_name: already taken: proven by another account"):
-        await services.domains.create(ACCOUNT, NAME)
-    assert await services.database["domains"].count_documents({}) == 1
+        await services.links.domains.create(ACCOUNT, NAME)
+    assert await services.stores.mongodb["domains"].count_documents({}) == 1
 
 
 async def test_three_hundred_claims_keep_nobody_from_proving_a_name(
     services: Services,
 ) -> None:
     for _ in range(300):
-        await services.domains.create(new_id(), NAME)
-    owners = await services.domains.create(ACCOUNT, NAME)
-    services.domain_cache.forget(keys.domain(NAME))
-    await services.redis.flushall()
-    assert await services.domains.by_name(NAME) is None
-    proven = await services.domains.verify(owners.id)
-    assert await services.database["domains"].count_documents({}) == 1
-    services.domain_cache.forget(keys.domain(NAME))
-    await services.redis.flushall()
-    assert await services.domains.by_name(NAME) == served_name([proven])
+        await services.links.domains.create(new_id(), NAME)
+    owners = await services.links.domains.create(ACCOUNT, NAME)
+    services.links.domain_cache.forget(keys.domain(NAME))
+    await services.stores.redis.flushall()
+    assert await services.links.domains.by_name(NAME) is None
+    proven = await services.links.domains.verify(owners.id)
+    assert await services.stores.mongodb["domains"].count_documents({}) == 1
+    services.links.domain_cache.forget(keys.domain(NAME))
+    await services.stores.redis.flushall()
+    assert await services.links.domains.by_name(NAME) == served_name([proven])
 
 
 async def test_a_proven_name_stays_reserved_for_thirty_days_after_deletion(
     services: Services,
 ) -> None:
-    first = await services.domains.create(ACCOUNT, NAME)
-    await services.domains.verify(first.id)
+    first = await services.links.domains.create(ACCOUNT, NAME)
+    await services.links.domains.verify(first.id)
     link = await create_link(services, first.account_id, domain=first)
-    await services.links.change(link.id, {"archived": True})
-    await services.domains.delete(first.id)
-    assert await services.domains.page(ACCOUNT, 1, 25) == ([], 0)
-    assert await services.domains.find(first.id) is None
+    await services.links.links.change(link.id, {"archived": True})
+    await services.links.domains.delete(first.id)
+    assert await services.links.domains.page(ACCOUNT, 1, 25) == ([], 0)
+    assert await services.links.domains.find(first.id) is None
     until = (now() + timedelta(days=30)).date()
     with pytest.raises(BadRequest, match=rf"^domain_name: .*; free after {until}"):
-        await services.domains.create(OTHER, NAME)
+        await services.links.domains.create(OTHER, NAME)
     for named in (True, False):
         assert await namespace(services, named)() is None
-    [row] = await services.database["domains"].find().to_list(None)
-    indexes = await services.database["domains"].index_information()
+    [row] = await services.stores.mongodb["domains"].find().to_list(None)
+    indexes = await services.stores.mongodb["domains"].index_information()
     assert indexes["quarantine"]["expireAfterSeconds"] == 0
     assert timedelta(days=29) < row["quarantined_until"] - now() <= timedelta(days=30)
 
     await released(services)
-    second = await services.domains.create(OTHER, NAME)
+    second = await services.links.domains.create(OTHER, NAME)
     assert await namespace(services, named=True)() == second.id.hex
     assert await visited(services, domain_id=second.id) is None
     new = await create_link(
@@ -263,25 +263,25 @@ async def test_an_account_may_add_its_name_again_at_once_and_begins_without_link
 ) -> None:
     tokens = set()
     for _ in range(3):
-        domain = await services.domains.create(ACCOUNT, NAME)
+        domain = await services.links.domains.create(ACCOUNT, NAME)
         tokens.add(domain.token)
         assert not domain.verified
         assert await namespace(services, named=True)() == domain.id.hex
-        await services.domains.verify(domain.id)
+        await services.links.domains.verify(domain.id)
         link = await create_link(services, domain.account_id, domain=domain)
         assert await visited(services, domain_id=domain.id) == target(link)
-        await services.links.change(link.id, {"archived": True})
-        await services.domains.delete(domain.id)
+        await services.links.links.change(link.id, {"archived": True})
+        await services.links.domains.delete(domain.id)
         with pytest.raises(BadRequest):
-            await services.domains.create(OTHER, NAME)
+            await services.links.domains.create(OTHER, NAME)
     assert len(tokens) == 3
-    assert await services.database["domains"].count_documents({}) == 1
+    assert await services.stores.mongodb["domains"].count_documents({}) == 1
 
 
 async def test_a_deleted_claim_without_a_proof_leaves_the_name_free(services: Services) -> None:
-    first = await services.domains.create(ACCOUNT, NAME)
-    await services.domains.delete(first.id)
-    second = await services.domains.create(OTHER, NAME)
+    first = await services.links.domains.create(ACCOUNT, NAME)
+    await services.links.domains.delete(first.id)
+    second = await services.links.domains.create(OTHER, NAME)
     assert await namespace(services, named=True)() == second.id.hex
 
 
@@ -299,24 +299,26 @@ async def test_in_production_the_host_header_finds_proven_domains_only(
 ) -> None:
     settings = msgspec.structs.replace(services.settings, env=env, serve_claimed_domains=setting)
     async with process(settings) as other:
-        claim = await services.domains.create(ACCOUNT, NAME)
+        claim = await services.links.domains.create(ACCOUNT, NAME)
         await becomes(namespace(other, named=True), claim.id.hex)
         assert await namespace(other, named=False)() == (claim.id.hex if served else "")
-        await services.domains.verify(claim.id)
+        await services.links.domains.verify(claim.id)
         await becomes(namespace(other, named=False), claim.id.hex)
 
 
 async def test_a_name_that_the_operator_has_reserved_since_leads_to_the_default_domain(
     services: Services,
 ) -> None:
-    proven = await services.domains.verify((await services.domains.create(ACCOUNT, NAME)).id)
+    proven = await services.links.domains.verify(
+        (await services.links.domains.create(ACCOUNT, NAME)).id
+    )
     settings = msgspec.structs.replace(services.settings, reserved_hosts=NAME)
     async with process(settings) as other:
-        await services.redis.delete(keys.domain(NAME))
+        await services.stores.redis.delete(keys.domain(NAME))
         for named, expected in ((False, ""), (True, None)):
             assert await namespace(other, named)() == expected
-        assert not await other.domains.serves(NAME)
-        await other.domains.delete(proven.id)
+        assert not await other.links.domains.serves(NAME)
+        await other.links.domains.delete(proven.id)
         for named, expected in ((False, ""), (True, None)):
             assert await namespace(other, named)() == expected
 
@@ -327,40 +329,40 @@ async def test_a_name_in_quarantine_that_is_claimed_again_leads_nowhere_in_produ
     """It does not lead to links of the default domain either."""
     settings = msgspec.structs.replace(services.settings, env="production")
     async with process(settings) as other:
-        await services.domains.verify((await services.domains.create(ACCOUNT, NAME)).id)
-        [held], _ = await services.domains.page(ACCOUNT, 1, 25)
-        await services.domains.delete(held.id)
-        again = await services.domains.create(ACCOUNT, NAME)
+        await services.links.domains.verify((await services.links.domains.create(ACCOUNT, NAME)).id)
+        [held], _ = await services.links.domains.page(ACCOUNT, 1, 25)
+        await services.links.domains.delete(held.id)
+        again = await services.links.domains.create(ACCOUNT, NAME)
         await becomes(namespace(other, named=True), again.id.hex)
         assert await namespace(other, named=False)() is None
 
 
 async def test_links_elsewhere_keep_their_slugs_when_a_domain_goes(services: Services) -> None:
-    gone = await services.domains.create(ACCOUNT, NAME)
-    elsewhere = await services.domains.create(ACCOUNT, "kept.example")
+    gone = await services.links.domains.create(ACCOUNT, NAME)
+    elsewhere = await services.links.domains.create(ACCOUNT, "kept.example")
     kept = [
         await create_link(services, ACCOUNT, domain=elsewhere),
         await create_link(services, ACCOUNT),
     ]
-    await services.domains.delete(gone.id)
-    assert [await services.links.find(link.id) for link in kept] == kept
+    await services.links.domains.delete(gone.id)
+    assert [await services.links.links.find(link.id) for link in kept] == kept
 
 
 async def test_a_link_made_while_its_domain_is_deleted_is_archived_or_found_by_nobody(
     services: Services,
 ) -> None:
     """The process died right after MongoDB had the deletion; a link was made meanwhile."""
-    first = await services.domains.create(ACCOUNT, NAME)
+    first = await services.links.domains.create(ACCOUNT, NAME)
     late = await create_link(services, first.account_id, domain=first)
-    await services.domain_cache.begin_update(keys.domain(NAME))
-    await services.database["domains"].delete_one({"_id": first.id})
+    await services.links.domain_cache.begin_update(keys.domain(NAME))
+    await services.stores.mongodb["domains"].delete_one({"_id": first.id})
     await expire(services, keys.domain(NAME), UPDATE_SECONDS)
-    services.domain_cache.forget(keys.domain(NAME))
-    assert await services.domains.by_name(NAME) is None
-    second = await services.domains.create(OTHER, NAME)
+    services.links.domain_cache.forget(keys.domain(NAME))
+    assert await services.links.domains.by_name(NAME) is None
+    second = await services.links.domains.create(OTHER, NAME)
     new = await create_link(
         services, second.account_id, domain=second, destination_url="https://new.example/"
     )
     assert await namespace(services, named=True)() == second.id.hex
     assert await visited(services, domain_id=second.id) == target(new)
-    assert await services.links.find(late.id) == late
+    assert await services.links.links.find(late.id) == late

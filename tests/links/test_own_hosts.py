@@ -5,6 +5,7 @@ import pytest
 from tracker.ids import new_id
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.own_hosts import OwnHosts
+from tracker.links.served_hosts import ServedHosts
 from tracker.service.services import Services
 
 LOCAL = ("localhost", "a.localhost", "127.0.0.1", "127.9.9.9", "::1", "::ffff:7f00:1", "0.0.0.0")
@@ -30,16 +31,16 @@ LOCAL = ("localhost", "a.localhost", "127.0.0.1", "127.9.9.9", "::1", "::ffff:7f
 async def test_own_hosts_are_recognized(
     services: Services, base: tuple[str, int], host: str, port: int, own: bool
 ) -> None:
-    hosts = OwnHosts(*base, port=8080, domains=services.domains)
+    hosts = OwnHosts(*base, port=8080)
     assert hosts.has(host, port) is own
-    assert await hosts.serves(host, port) is own
+    assert await ServedHosts(hosts, services.links.domains).has(host, port) is own
 
 
 ACCOUNTS = new_id(), new_id()
 
 
-def test_each_account_has_a_hostname_of_its_own_that_stays(services: Services) -> None:
-    hosts = OwnHosts("go.example", 443, 8080, services.domains)
+def test_each_account_has_a_hostname_of_its_own_that_stays() -> None:
+    hosts = OwnHosts("go.example", 443, 8080)
     targets = [hosts.cname_target(one) for one in (*ACCOUNTS, *ACCOUNTS)]
     assert targets[:2] == targets[2:]
     assert len(set(targets)) == 2
@@ -52,8 +53,8 @@ def test_each_account_has_a_hostname_of_its_own_that_stays(services: Services) -
 
 
 @pytest.mark.parametrize("base", ["127.0.0.1", "::1"])
-def test_a_service_without_a_hostname_has_none_for_accounts(services: Services, base: str) -> None:
-    hosts = OwnHosts(base, 443, 8080, services.domains)
+def test_a_service_without_a_hostname_has_none_for_accounts(base: str) -> None:
+    hosts = OwnHosts(base, 443, 8080)
     assert hosts.cname_target(ACCOUNTS[0]) is None
     assert not hosts.reserves("example.com")
 
@@ -74,7 +75,7 @@ def test_a_service_without_a_hostname_has_none_for_accounts(services: Services, 
         ("promo.go.example", False),
     ],
 )
-def test_reserved_names_cannot_be_claimed(services: Services, name: str, reserved: bool) -> None:
+def test_reserved_names_cannot_be_claimed(name: str, reserved: bool) -> None:
     names = ("www.example", "*.inner.example")
-    hosts = OwnHosts("go.example", 443, 8080, services.domains, "cname.example", names)
+    hosts = OwnHosts("go.example", 443, 8080, "cname.example", names)
     assert hosts.reserves(name) is reserved

@@ -10,34 +10,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.db.own_redis import unavailable_redis
 from tests.factories import create_link
 from tests.links.processes import expire, process, visited
+from tests.stores.redis.own_redis import unavailable_redis
 from tracker.clock import now_ms
-from tracker.db import keys
-from tracker.db.cache import MISS_REDIS_TTL_SECONDS, UPDATE_SECONDS
-from tracker.db.documents import document
 from tracker.errors import BadRequest, NotFound, Unavailable
-from tracker.ids import SLUG_ALPHABET, new_id
+from tracker.ids import SLUG, SLUG_ALPHABET, new_id
 from tracker.links import store
 from tracker.links.domain import served_name
 from tracker.links.hostnames import canonical_hostname
-from tracker.links.link import SLUG, target
+from tracker.links.link import target
 from tracker.service.services import Services
+from tracker.stores.cache.cache import MISS_REDIS_TTL_SECONDS, UPDATE_SECONDS
+from tracker.stores.mongodb.documents import document
+from tracker.stores.redis import keys
 
 ACCOUNT, DOMAIN = new_id(), new_id()
 
 
 async def test_a_created_link_is_found_by_id_and_by_visitors(services: Services) -> None:
     made = await create_link(services, ACCOUNT, tags=[new_id()])
-    assert await services.links.find(made.id) == made
+    assert await services.links.links.find(made.id) == made
     assert await visited(services) == target(made)
     assert made.active
     assert not made.archived
 
 
 async def test_an_unknown_link_is_none(services: Services) -> None:
-    assert await services.links.find(new_id()) is None
+    assert await services.links.links.find(new_id()) is None
     assert await visited(services) is None
 
 
@@ -64,7 +64,7 @@ async def test_one_of_simultaneous_creators_of_a_slug_wins(services: Services) -
         assert (len(won), len(lost)) == (1, 19)
         assert all(refused.message.startswith("slug: ") for refused in lost)
         assert await visited(other) == await visited(services) == target(won[0])
-    assert await services.database["links"].count_documents({}) == 1
+    assert await services.stores.mongodb["links"].count_documents({}) == 1
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ async def test_a_slug_is_taken_on_its_domain_only_and_in_its_case_only(
 
 async def test_an_archived_link_keeps_its_slug(services: Services) -> None:
     made = await create_link(services, ACCOUNT)
-    await services.links.change(made.id, {"archived": True})
+    await services.links.links.change(made.id, {"archived": True})
     with pytest.raises(BadRequest, match=r"^slug: "):
         await create_link(services, ACCOUNT)
     assert await visited(services) is None
@@ -125,7 +125,7 @@ async def test_a_crash_between_mongodb_and_redis_heals_after_a_creation(
     if missed_before:
         assert await visited(services) is None
     crashed = msgspec.structs.replace(made, id=new_id(), slug="abc")
-    await services.database["links"].insert_one(document(crashed))
+    await services.stores.mongodb["links"].insert_one(document(crashed))
     if missed_before:
         await expire(services, keys.link("", "abc"), MISS_REDIS_TTL_SECONDS)
     assert await visited(services) == target(crashed)
@@ -137,11 +137,11 @@ async def test_a_crash_between_mongodb_and_redis_heals_after_a_change(
 ) -> None:
     made = await create_link(services, ACCOUNT)
     name = keys.link("", "abc")
-    await services.link_cache.begin_update(name)
+    await services.links.link_cache.begin_update(name)
     if read_meanwhile:
         assert await visited(services) == target(made)
     crashed = {"$set": {"active": False}, "$inc": {"version": 1}}
-    await services.database["links"].update_one({"_id": made.id}, crashed)
+    await services.stores.mongodb["links"].update_one({"_id": made.id}, crashed)
     await expire(services, name, UPDATE_SECONDS)
     assert await visited(services) is None
 
@@ -160,7 +160,7 @@ async def test_a_change_is_seen_by_visitors_of_every_process_within_a_second(
     async with process(services.settings) as other:
         made = await create_link(services, ACCOUNT)
         assert await visited(other) == await visited(services) == target(made)
-        changed = await services.links.change(made.id, fields)
+        changed = await services.links.links.change(made.id, fields)
         assert changed == msgspec.structs.replace(made, version=made.version + 1, **fields)
         assert (target(changed) is not None) is is_found
         assert await visited(services) == target(changed)
@@ -172,7 +172,7 @@ async def test_a_change_is_seen_by_visitors_of_every_process_within_a_second(
 async def test_a_link_that_is_switched_off_and_on_is_found_again(services: Services) -> None:
     made = await create_link(services, ACCOUNT)
     for active in (False, True, False, True):
-        await services.links.change(made.id, {"active": active})
+        await services.links.links.change(made.id, {"active": active})
         assert (await visited(services) is not None) is active
 
 
@@ -182,20 +182,20 @@ async def test_after_simultaneous_changes_everyone_has_the_last_one(services: Se
     async with process(services.settings) as other:
         await asyncio.gather(
             *(
-                (services, other)[number % 2].links.change(made.id, {"destination_url": url})
+                (services, other)[number % 2].links.links.change(made.id, {"destination_url": url})
                 for number, url in enumerate(urls)
             )
         )
-        last = await services.links.find(made.id)
+        last = await services.links.links.find(made.id)
         assert last is not None
         assert last.version == made.version + 20
-        services.link_cache.forget_all()
+        services.links.link_cache.forget_all()
         assert await visited(services) == target(last)
 
 
 async def test_changing_an_unknown_link_is_not_found(services: Services) -> None:
     with pytest.raises(NotFound, match="short link"):
-        await services.links.change(new_id(), {"active": False})
+        await services.links.links.change(new_id(), {"active": False})
 
 
 async def test_while_redis_is_unavailable_links_are_created_and_found_but_not_changed(
@@ -205,8 +205,8 @@ async def test_while_redis_is_unavailable_links_are_created_and_found_but_not_ch
     made = await create_link(cut_off, ACCOUNT)
     assert await visited(cut_off) == target(made)
     with pytest.raises(Unavailable):
-        await cut_off.links.change(made.id, {"active": False})
-    assert await services.links.find(made.id) == made
+        await cut_off.links.links.change(made.id, {"active": False})
+    assert await services.links.links.find(made.id) == made
     await cut_off.stop()
     await cut_off.close()
 
@@ -220,31 +220,31 @@ async def test_the_version_grows_from_the_time_of_creation(services: Services) -
 async def test_one_of_the_accounts_that_prove_a_name_at_once_wins(services: Services) -> None:
     async with process(services.settings) as other:
         both = (services, other)
-        claims = [await services.domains.create(new_id(), "go.example") for _ in range(10)]
+        claims = [await services.links.domains.create(new_id(), "go.example") for _ in range(10)]
         outcomes = await asyncio.gather(
-            *(both[number % 2].domains.verify(one.id) for number, one in enumerate(claims)),
+            *(both[number % 2].links.domains.verify(one.id) for number, one in enumerate(claims)),
             return_exceptions=True,
         )
         [won] = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
         assert sum(isinstance(one, BadRequest | NotFound) for one in outcomes) == 9
-        assert [row["_id"] async for row in services.database["domains"].find()] == [won.id]
+        assert [row["_id"] async for row in services.stores.mongodb["domains"].find()] == [won.id]
         expected = served_name([won])
         async with asyncio.timeout(1):
             for one in both:
-                while await one.domains.by_name("go.example") != expected:
+                while await one.links.domains.by_name("go.example") != expected:
                     await asyncio.sleep(0.005)
 
 
 async def test_an_unknown_domain_is_none(services: Services) -> None:
-    assert await services.domains.find(new_id()) is None
-    assert await services.domains.by_name("nobody.example") is None
+    assert await services.links.domains.find(new_id()) is None
+    assert await services.links.domains.by_name("nobody.example") is None
 
 
 async def test_tags_are_found_by_id_and_unknown_ones_left_out(services: Services) -> None:
-    made = [await services.tags.create(ACCOUNT, name) for name in ("a", "ä ✓")]
+    made = [await services.links.tags.create(ACCOUNT, name) for name in ("a", "ä ✓")]
     ids: list[UUID] = [*(tag.id for tag in made), new_id()]
-    assert await services.tags.find(ids) == {tag.id: tag for tag in made}
-    assert await services.tags.find([]) == {}
+    assert await services.links.tags.find(ids) == {tag.id: tag for tag in made}
+    assert await services.links.tags.find([]) == {}
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,10 @@ ACCOUNT = new_id()
     ],
 )
 async def test_names_that_differ_in_case_are_one(services: Services, name: str, other: str) -> None:
-    made = await services.tags.create(ACCOUNT, name)
+    made = await services.links.tags.create(ACCOUNT, name)
     with pytest.raises(BadRequest, match="name: another tag"):
-        await services.tags.create(ACCOUNT, other)
-    assert await services.tags.page(ACCOUNT, 1, 25) == ([made], 1)
+        await services.links.tags.create(ACCOUNT, other)
+    assert await services.links.tags.page(ACCOUNT, 1, 25) == ([made], 1)
 
 
 @pytest.mark.parametrize(
@@ -36,33 +36,35 @@ async def test_names_that_differ_in_case_are_one(services: Services, name: str, 
 async def test_names_that_differ_otherwise_are_different_tags(
     services: Services, name: str, other: str
 ) -> None:
-    made = [await services.tags.create(ACCOUNT, one) for one in (name, other)]
-    assert await services.tags.page(ACCOUNT, 1, 25) == (made[::-1], 2)
+    made = [await services.links.tags.create(ACCOUNT, one) for one in (name, other)]
+    assert await services.links.tags.page(ACCOUNT, 1, 25) == (made[::-1], 2)
 
 
 async def test_another_account_may_have_the_name_too(services: Services) -> None:
-    made = [await services.tags.create(account, "a") for account in (ACCOUNT, new_id())]
-    assert await services.tags.page(ACCOUNT, 1, 25) == (made[:1], 1)
+    made = [await services.links.tags.create(account, "a") for account in (ACCOUNT, new_id())]
+    assert await services.links.tags.page(ACCOUNT, 1, 25) == (made[:1], 1)
 
 
 async def test_one_of_simultaneous_creators_of_a_tag_wins(services: Services) -> None:
     outcomes = await asyncio.gather(
-        *(services.tags.create(ACCOUNT, name) for name in ["Spring", "SPRING"] * 10),
+        *(services.links.tags.create(ACCOUNT, name) for name in ["Spring", "SPRING"] * 10),
         return_exceptions=True,
     )
     won = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
     assert len(won) == 1
     assert sum(isinstance(outcome, BadRequest) for outcome in outcomes) == 19
-    assert await services.tags.page(ACCOUNT, 1, 25) == (won, 1)
+    assert await services.links.tags.page(ACCOUNT, 1, 25) == (won, 1)
 
 
 async def test_one_of_simultaneous_renamers_wins(services: Services) -> None:
-    made = [await services.tags.create(ACCOUNT, str(number)) for number in range(10)]
+    made = [await services.links.tags.create(ACCOUNT, str(number)) for number in range(10)]
     outcomes = await asyncio.gather(
-        *(services.tags.rename(tag.id, "Spring") for tag in made), return_exceptions=True
+        *(services.links.tags.rename(tag.id, "Spring") for tag in made), return_exceptions=True
     )
     assert sum(isinstance(outcome, BadRequest) for outcome in outcomes) == 9
-    names = {tag.name for tag in (await services.tags.find([tag.id for tag in made])).values()}
+    names = {
+        tag.name for tag in (await services.links.tags.find([tag.id for tag in made])).values()
+    }
     assert len(names) == 10
     assert "Spring" in names
 
@@ -70,27 +72,27 @@ async def test_one_of_simultaneous_renamers_wins(services: Services) -> None:
 async def test_a_renamed_tag_frees_its_old_name_and_may_change_its_case(
     services: Services,
 ) -> None:
-    made = await services.tags.create(ACCOUNT, "Spring")
-    assert (await services.tags.rename(made.id, "SPRING")).name == "SPRING"
-    assert (await services.tags.rename(made.id, "Summer")).name == "Summer"
-    other = await services.tags.create(ACCOUNT, "spring")
+    made = await services.links.tags.create(ACCOUNT, "Spring")
+    assert (await services.links.tags.rename(made.id, "SPRING")).name == "SPRING"
+    assert (await services.links.tags.rename(made.id, "Summer")).name == "Summer"
+    other = await services.links.tags.create(ACCOUNT, "spring")
     with pytest.raises(BadRequest, match="name: another tag"):
-        await services.tags.rename(other.id, "summer")
+        await services.links.tags.rename(other.id, "summer")
 
 
 async def test_a_deleted_tag_is_gone_and_its_name_free(services: Services) -> None:
-    made = await services.tags.create(ACCOUNT, "Spring")
-    await services.tags.delete(made.id)
-    await services.tags.delete(made.id)
-    assert await services.tags.find([made.id]) == {}
+    made = await services.links.tags.create(ACCOUNT, "Spring")
+    await services.links.tags.delete(made.id)
+    await services.links.tags.delete(made.id)
+    assert await services.links.tags.find([made.id]) == {}
     with pytest.raises(NotFound, match="tag: not found"):
-        await services.tags.rename(made.id, "Summer")
-    await services.tags.create(ACCOUNT, "Spring")
+        await services.links.tags.rename(made.id, "Summer")
+    await services.links.tags.create(ACCOUNT, "Spring")
 
 
 @pytest.mark.parametrize("collection", ["tags", "domains"])
 async def test_a_page_is_read_by_index_in_its_order(services: Services, collection: str) -> None:
-    rows = services.database[collection].find({"account_id": ACCOUNT}).sort("_id", -1)
+    rows = services.stores.mongodb[collection].find({"account_id": ACCOUNT}).sort("_id", -1)
     plan: dict[str, Any] = (await rows.explain())["queryPlanner"]["winningPlan"]
     assert "'indexName': 'by_account'" in str(plan)
     assert "'stage': 'SORT'" not in str(plan)

@@ -3,11 +3,11 @@
 import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
-from tracker.access.accounts import Account
+from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
 
 @pytest.fixture
 def account(services: Services, io_loop: AsyncIOLoop) -> Account:
-    made: Account = io_loop.run_sync(lambda: services.accounts.create("Acme"))
+    made: Account = io_loop.run_sync(lambda: services.accounts.accounts.create("Acme"))
     return made

@@ -1,36 +1,38 @@
-"""The hub of streams when a store is slow, silent or gone."""
+"""The hub of streams: whom it tells what, when, and also if a store is slow or gone."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
 from uuid import UUID
 
 import pytest
 from pymongo.errors import NetworkTimeout
 
-from tests.db.relay import Relay, relay
+from tests.conversions.scene import applied
+from tests.feeds.scene import ids_of, make_clicks
 from tests.live.watching import guarded, telling
-from tracker.access.accounts import Account
 from tracker.access.open_answers import Access
-from tracker.db import connect, keys
-from tracker.db.connect import Database
-from tracker.live import hub, publisher
+from tracker.accounts.accounts import Account
+from tracker.clock import now_ms
+from tracker.live import events, hub
+from tracker.live.events import LiveClicks, Names
 from tracker.live.recent import Recent
 from tracker.live.stream import LiveEvent, LiveStream
 from tracker.service.services import Services
+from tracker.stores.mongodb.reader import Reader
 
 NOTHING = Recent(clicks=0, bots=0, conversions=0)
 
 
 async def access(services: Services, account_id: UUID) -> Access:
-    key, _ = await services.api_keys.create(account_id, "watcher")
+    key, _ = await services.access.api_keys.create(account_id, "watcher")
     return Access(key.id, account_id, None, is_key=True)
 
 
 @contextmanager
 def opened(services: Services, own: Access) -> Iterator[LiveStream]:
-    live, answers = services.live.open(own.account_id), services.open_answers
+    live, answers = services.live.live.open(own.account_id), services.access.open_answers
     with live as stream, answers.open(own, lambda: stream.end("access_ended")):
         yield stream
 
@@ -44,13 +46,19 @@ async def heard(stream: LiveStream, name: str) -> LiveEvent:
     raise AssertionError(name)
 
 
+def ids_in(event: LiveEvent) -> list[UUID]:
+    """Return the ids of the clicks that an event tells."""
+    assert isinstance(event.data, LiveClicks)
+    return [row.id for row in event.data.rows]
+
+
 async def test_an_account_that_cannot_be_counted_holds_up_no_other_and_no_end(
     services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = await services.accounts.create("Other")
+    other = await services.accounts.accounts.create("Other")
     stuck = asyncio.Event()
 
-    async def recent(_: Database, account_id: UUID) -> Recent:
+    async def recent(_: Reader, account_id: UUID) -> Recent:
         if account_id == account.id:
             await stuck.wait()
             raise NetworkTimeout
@@ -61,62 +69,79 @@ async def test_an_account_that_cannot_be_counted_holds_up_no_other_and_no_end(
     with opened(services, first) as slow, opened(services, second) as fast:
         async with telling(services), guarded(services):
             await heard(fast, "state")
-            await services.api_keys.revoke(first.id)
+            await services.access.api_keys.revoke(first.id)
             await heard(slow, "end")
             stuck.set()
 
 
-async def test_an_account_is_watched_though_it_opens_while_others_are_named(
-    services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+async def stored(services: Services, account_id: UUID, number: int) -> list[UUID]:
+    """Store clicks as a drain does, and return their ids."""
+    clicks = make_clicks(account_id, number, at=now_ms())
+    await applied(services, clicks)
+    return ids_of(clicks)
+
+
+async def test_each_account_is_told_what_landed_in_it_since_it_is_watched(
+    services: Services, account: Account
 ) -> None:
-    other = await services.accounts.create("Other")
-    own = await access(services, account.id)
-    named: list[frozenset[UUID]] = []
-    opening = services.live.open(other.id)
-
-    async def watch(redis: Any, accounts: Sequence[UUID]) -> None:
-        named.append(frozenset(accounts))
-        if len(named) == 1:
-            opening.__enter__()
-        await publisher.watch(redis, accounts)
-
-    monkeypatch.setattr(hub, "watch", watch)
-    with opened(services, own) as one:
-        async with telling(services), guarded(services):
+    other = await services.accounts.accounts.create("Other")
+    first, second = [await access(services, one.id) for one in (account, other)]
+    await stored(services, account.id, 1)
+    async with telling(services), guarded(services):
+        with opened(services, first) as one:
             await heard(one, "state")
-            async with asyncio.timeout(10):
-                while len(named) < 2:
-                    await asyncio.sleep(0.01)
-        opening.__exit__(None, None, None)
-    assert named == [{account.id}, {account.id, other.id}]
+            own = await stored(services, account.id, 2)
+            assert ids_in(await heard(one, "clicks")) == own
+            with opened(services, second) as another:
+                await heard(another, "state")
+                [of_other] = await stored(services, other.id, 1)
+                own = await stored(services, account.id, 1)
+                assert ids_in(await heard(one, "clicks")) == own
+                assert ids_in(await heard(another, "clicks")) == [of_other]
 
 
-@asynccontextmanager
-async def relayed(services: Services) -> AsyncIterator[Relay]:
-    """Yield the relay through which streams hear what drains publish."""
-    port = int(services.settings.redis_url.rpartition(":")[2].partition("/")[0])
-    async with relay(port) as way:
-        url = services.settings.redis_url.replace(f":{port}", f":{way.port}")
-        waiting = connect.redis_for_waiting(url)
-        stores = services.database, services.redis, waiting
-        services.live = hub.LiveHub(*stores, services.open_answers, "")
-        yield way
-        await waiting.aclose()
-
-
-async def test_a_subscription_that_fell_silent_is_made_again(
+async def test_what_could_not_be_read_is_told_at_the_next_look(
     services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub, "_CHECK_SECONDS", 0.05)
-    monkeypatch.setattr(hub, "_SILENCE_SECONDS", 0.5)
-    own = await access(services, account.id)
-    async with relayed(services) as way, telling(services), guarded(services):
-        with opened(services, own):
-            await asyncio.wait_for(services.live.heard(), 10)
-            way.hold_answers()
-            async with asyncio.timeout(10):
-                while services.live._hears.is_set():
-                    await asyncio.sleep(0.01)
-            way.answer_again()
-            await asyncio.wait_for(services.live.heard(), 10)
-            assert await services.redis.publish(keys.LIVE, b"x") >= 1
+    failed = asyncio.Event()
+
+    async def names_of(*of: Any) -> Names:
+        if of[1] and not failed.is_set():
+            failed.set()
+            raise NetworkTimeout
+        return await events.names_of(*of)
+
+    monkeypatch.setattr(hub, "names_of", names_of)
+    with opened(services, await access(services, account.id)) as stream:
+        async with telling(services), guarded(services):
+            await heard(stream, "state")
+            own = await stored(services, account.id, 2)
+            assert ids_in(await heard(stream, "clicks")) == own
+    assert failed.is_set()
+
+
+class Opened(asyncio.Event):
+    """An event that says when somebody waits for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.awaited = asyncio.Event()
+
+    async def wait(self) -> Literal[True]:
+        if not self.is_set():
+            self.awaited.set()
+        return await super().wait()
+
+
+async def test_the_loop_rests_while_nobody_watches(
+    services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_streams = Opened()
+    monkeypatch.setattr(services.live.live, "_opened", has_streams)
+    async with telling(services), guarded(services):
+        for _ in range(2):
+            await asyncio.wait_for(has_streams.awaited.wait(), 10)
+            with opened(services, await access(services, account.id)) as stream:
+                await heard(stream, "state")
+                has_streams.awaited.clear()
+        await asyncio.wait_for(has_streams.awaited.wait(), 10)

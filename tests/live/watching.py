@@ -1,4 +1,4 @@
-"""A client of `/api/live`, and the loops of a process that tell it."""
+"""A client of `/api/live`, and the loop of a process that tells it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -41,7 +41,7 @@ class Watcher:
 @asynccontextmanager
 async def guarded(services: Services) -> AsyncIterator[None]:
     """Run the loop that ends answers with the access that opened them."""
-    loop = asyncio.create_task(services.open_answers.guard())
+    loop = asyncio.create_task(services.access.open_answers.guard())
     try:
         yield
     finally:
@@ -50,14 +50,12 @@ async def guarded(services: Services) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def telling(services: Services) -> AsyncIterator[None]:
-    """Run the loops that tell streams what lands."""
-    live = services.live
-    loops = [asyncio.create_task(one()) for one in (live.listen, live.tick)]
+    """Run the loop that tells streams what lands."""
+    loop = asyncio.create_task(services.live.live.tick())
     try:
         yield
     finally:
-        for loop in loops:
-            await cancel_and_wait(loop)
+        await cancel_and_wait(loop)
 
 
 @asynccontextmanager
@@ -80,10 +78,9 @@ async def connected(port: int, account_id: object, *fields: str) -> AsyncIterato
 async def watching(
     services: Services, port: int, account_id: object, *fields: str
 ) -> AsyncIterator[Watcher]:
-    """Yield the reader of a stream that has begun, and hears what drains publish."""
+    """Yield the reader of a stream that has begun: what lands from now on is told."""
     async with connected(port, account_id, *fields) as watcher:
         head = await watcher.head()
         assert b" 200 " in head, head
-        await asyncio.wait_for(services.live.heard(), SECONDS)
         await watcher.next("state")
         yield watcher

@@ -9,17 +9,19 @@ from config.settings import Settings
 from tests.factories import create_link
 from tests.ops.proxied import BASE_HOST, PROVEN, UNPROVEN, Proxied
 from tests.system.service import environment, running
-from tracker.builtin.child import free_port
 from tracker.service.services import Services
+from tracker.stores.builtin.child import free_port
 
 
 @pytest.fixture
 def proxied(settings: Settings, services: Services, io_loop: AsyncIOLoop) -> Iterator[Proxied]:
     async def prepare() -> None:
-        account = await services.accounts.create("Acme")
+        account = await services.accounts.accounts.create("Acme")
         await create_link(services, account.id, slug="abc")
-        await services.domains.create(account.id, UNPROVEN)
-        await services.domains.verify((await services.domains.create(account.id, PROVEN)).id)
+        await services.links.domains.create(account.id, UNPROVEN)
+        await services.links.domains.verify(
+            (await services.links.domains.create(account.id, PROVEN)).id
+        )
 
     io_loop.run_sync(prepare)
     internal = free_port()

@@ -22,7 +22,7 @@ from tests.ops.proxied import (
 )
 from tests.system.service import until
 from tests.test_import_order import ROOT
-from tracker.builtin.child import free_port
+from tracker.stores.builtin.child import free_port
 
 pytestmark = pytest.mark.skipif(not shutil.which("caddy"), reason="caddy is not installed")
 

@@ -21,8 +21,8 @@ from pymongo.errors import OperationFailure, PyMongoError
 from tests.documents import DEPLOY, blocks
 from tests.system.service import until
 from tests.test_import_order import ROOT
-from tracker.builtin import binaries
-from tracker.builtin.child import free_port
+from tracker.stores.builtin import binaries
+from tracker.stores.builtin.child import free_port
 
 TEXT = (ROOT / "compose.yaml").read_text("utf-8")
 SERVICES: dict[str, Any] = yaml.safe_load(TEXT)["services"]

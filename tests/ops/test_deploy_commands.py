@@ -16,7 +16,7 @@ from config.settings import Settings
 from tests.documents import DEPLOY, blocks, text
 from tests.system.service import environment, until
 from tests.test_import_order import ROOT
-from tracker.builtin.child import free_port
+from tracker.stores.builtin.child import free_port
 
 HONCHO = shutil.which("honcho", path=f"{ROOT}/.venv/bin:{os.environ['PATH']}")
 STOP_SECONDS = 40

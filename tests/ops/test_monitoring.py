@@ -12,7 +12,7 @@ import pytest
 from tests.documents import OPERATIONS, named
 from tests.test_import_order import ROOT
 from tracker import metrics
-from tracker.ingest.fleet import families
+from tracker.ingest.drain_counters import families
 
 ALERTS = ROOT / "ops" / "prometheus-alerts.yml"
 DASHBOARD = ROOT / "ops" / "grafana-dashboard.json"

@@ -24,7 +24,7 @@ from tests.ops.proxied import (
     replaced,
 )
 from tests.test_import_order import ROOT
-from tracker.builtin.child import free_port
+from tracker.stores.builtin.child import free_port
 
 pytestmark = pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")
 

@@ -16,8 +16,8 @@ from config.settings import Settings
 from tests.factories import CHROME, create_event_config, create_link
 from tests.system.owner import script
 from tests.system.service import Service, environment, running, until
-from tracker.builtin.stores import run_stores
 from tracker.service.services import Services
+from tracker.stores.builtin.stores import run_stores
 
 GAP = 1_000_000_000
 
@@ -62,7 +62,7 @@ def back_up(stores: Settings, backup: Path) -> None:
 async def prepare(stores: Settings) -> str:
     """Store a link /c/abc and an event configuration; return its postback key."""
     services = Services(stores)
-    account = await services.accounts.create("Acme")
+    account = await services.accounts.accounts.create("Acme")
     await create_link(services, account.id, slug="abc")
     config = await create_event_config(services, account.id)
     await services.close()

@@ -45,12 +45,18 @@ class Counted:
 def passes(query: Query, one: Document, keys: Keys) -> bool:
     return (
         one["account_id"] == query.account_id
+        and is_test(one) == (query.tests == "only")
         and query.first <= one["at"].date() <= query.last
+        and (query.until is None or one["at"] < query.until)
         and all(
             matches(set(keys[name]), set(map(str, values)), name == "tag" and query.all_tags)
             for name, values in query.filters.items()
         )
     )
+
+
+def is_test(one: Document) -> bool:
+    return "test" in one or one.get("status") == "test"
 
 
 def matches(found: set[str], wanted: set[str], every: bool) -> bool:
@@ -86,11 +92,15 @@ def measures(query: Query, clicks: Sequence[Document], events: Sequence[Document
     people = [one for one in clicks if not one["bot"]]
     if query.bots == "only":
         events = [one for one in events if one.get("bot")]
+    attributed = [one for one in events if "link_id" in one]
+    if query.bots == "exclude":
+        attributed = [one for one in attributed if not one["bot"]]
     return Measures(
         clicks=len({"exclude": people, "include": clicks, "only": bots}[query.bots]),
         unique_clicks=0 if query.bots == "only" else sum(one["unique"] for one in people),
         bot_clicks=len(bots),
         conversions=len(events),
+        attributed=len(attributed),
         value=total(events, "value"),
         payout=total(events, "payout"),
     )

@@ -14,10 +14,9 @@ from tests.factories import (
     make_click_document,
     make_event_document,
 )
-from tracker.conversions.attribution import DIMENSIONS
-from tracker.conversions.document import Status
+from tracker.conversions.document import DIMENSIONS, Status
 from tracker.ids import new_id
-from tracker.reports.rollup import Calendars, Rollup
+from tracker.reports.rollups.rollup import Calendars, Rollup
 from tracker.service.services import Services
 
 FIRST = date(2026, 1, 30)
@@ -53,7 +52,7 @@ class History(NamedTuple):
 
 async def made(services: Services, random: Random, clicks: int = 300, events: int = 120) -> History:
     account_id, other_id = new_id(), new_id()
-    tag_ids = [(await services.tags.create(account_id, name)).id for name in "abc"]
+    tag_ids = [(await services.links.tags.create(account_id, name)).id for name in "abc"]
     links = [
         await create_link(
             services,
@@ -110,10 +109,11 @@ async def moved(services: Services, random: Random, history: History) -> History
     events = {one["_id"]: one for one in history.events}
     rollup = Rollup()
     for event in random.sample(pending, min(2, len(pending))):
-        after = event | _of_click(random.choice(own)) | {"status": Status.ATTRIBUTED}
+        click = random.choice(own)
+        after = event | _of_click(click) | {"status": _joined(click)}
         rollup.add_event(event, sign=-1)
         rollup.add_event(after)
-        await services.database["events"].replace_one({"_id": event["_id"]}, after)
+        await services.stores.mongodb["events"].replace_one({"_id": event["_id"]}, after)
         events[event["_id"]] = after
     await _update(services, rollup, 0)
     return history._replace(events=list(events.values()))
@@ -121,8 +121,11 @@ async def moved(services: Services, random: Random, history: History) -> History
 
 async def _update(services: Services, rollup: Rollup, slot: int) -> None:
     if updates := list(rollup.updates(slot)):
-        await services.database.command(
-            "update", "rollups", updates=updates, codec_options=services.database.codec_options
+        await services.stores.mongodb.database.command(
+            "update",
+            "rollups",
+            updates=updates,
+            codec_options=services.stores.mongodb.database.codec_options,
         )
 
 
@@ -136,7 +139,7 @@ async def store(
     """Store the documents, and their rollups in batches of several slots."""
     for collection, documents in (("clicks", clicks), ("events", events)):
         if documents:
-            await services.database[collection].insert_many(documents)
+            await services.stores.mongodb[collection].insert_many(documents)
     rollups = [Rollup(calendars) for _ in range(2 * SLOTS)]
     for click in clicks:
         random.choice(rollups).add_click(click)
@@ -172,6 +175,7 @@ def _click_of(random: Random, account_id: UUID, link_id: UUID, domain_name: str)
         **{name: random.choice(values) for name, values in VALUES.items()},
         bot=bot,
         unique=bot is None and random.random() < 0.6,
+        **({"test": True} if random.random() < 0.1 else {}),
     ) | {
         name: value
         for name, values in SOURCES.items()
@@ -184,7 +188,11 @@ def _event(
 ) -> dict[str, Any]:
     status = random.choice([*Status, Status.ATTRIBUTED, Status.ATTRIBUTED])
     click = random.choice(clicks)
-    owner = click["account_id"] if status == Status.ATTRIBUTED else account_id
+    if status == Status.ATTRIBUTED:
+        status = _joined(click)
+    # A test names a click, or none.
+    is_joined = status == Status.ATTRIBUTED or (status == Status.TEST and random.random() < 0.7)
+    owner = click["account_id"] if is_joined else account_id
     of_nobody = status == Status.PENDING and random.random() < 0.3
     return make_event_document(
         number,
@@ -196,8 +204,13 @@ def _event(
         payout=_money(random),
         status=status,
         transaction_scope=None,
-        **(_of_click(click) if status == Status.ATTRIBUTED else {}),
+        **(_of_click(click) if is_joined else {}),
     )
+
+
+def _joined(click: dict[str, Any]) -> Status:
+    """Return the state of an event that is joined with a click."""
+    return Status.TEST if "test" in click else Status.ATTRIBUTED
 
 
 def _of_click(click: dict[str, Any]) -> dict[str, Any]:

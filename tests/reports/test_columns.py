@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.reports import columns, columns_document
+from tracker.reports import columns
 from tracker.reports.columns import Columns, of_columns
-from tracker.reports.columns_document import documents_of, table_of
+from tracker.reports.joint_counts import columns_document
+from tracker.reports.joint_counts.columns_document import documents_of, table_of
 
 NAMES = ("country", "os")
 VALUES = st.sampled_from(["", "DE", "unknown", "ünï ☂", "a b,c"])

@@ -12,11 +12,11 @@ from uuid import UUID
 
 import pytest
 
-from tests.db.profiler import profiled
 from tests.factories import Document, create_link, make_click_document, make_event_document
+from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.reports.query import Query
-from tracker.reports.rollup import Rollup
+from tracker.reports.rollups.rollup import Rollup
 from tracker.service.services import Services
 
 FIRST = date(2026, 1, 1)
@@ -47,8 +47,8 @@ class Scene(NamedTuple):
             group_by=group_by,
             filters=filters,
         )
-        async with profiled(self.services.database) as rows:
-            report = await self.services.reports.run(query)
+        async with profiled(self.services.stores.mongodb.database) as rows:
+            report = await self.services.reports.reports.run(query)
         assert report.totals.clicks
         assert not any("COLLSCAN" in row["planSummary"] for row in rows)
         read: Counter[str] = Counter()
@@ -59,7 +59,7 @@ class Scene(NamedTuple):
 
 async def set_the_scene(services: Services) -> Scene:
     accounts = [new_id() for _ in range(3)]
-    tag_id = (await services.tags.create(accounts[0], "A")).id
+    tag_id = (await services.links.tags.create(accounts[0], "A")).id
     links = [
         await create_link(
             services,
@@ -78,8 +78,8 @@ async def set_the_scene(services: Services) -> Scene:
             make_event_document(number, **(row | {"_id": number, "status": "attributed"}))
             for number, row in enumerate(clicks, 1 + slot * len(clicks))
         ]
-        await services.database["clicks"].insert_many(clicks)
-        await services.database["events"].insert_many(events)
+        await services.stores.mongodb["clicks"].insert_many(clicks)
+        await services.stores.mongodb["events"].insert_many(events)
         await store_rollups(services, slot, clicks, events)
     return Scene(services, accounts[0], tag_id, [link.id for link in links[:LINKS]])
 
@@ -97,11 +97,11 @@ async def store_rollups(
         rollup.add_click(one)
     for one in events:
         rollup.add_event(one)
-    await services.database.command(
+    await services.stores.mongodb.database.command(
         "update",
         "rollups",
         updates=list(rollup.updates(slot)),
-        codec_options=services.database.codec_options,
+        codec_options=services.stores.mongodb.database.codec_options,
     )
 
 

@@ -1,16 +1,26 @@
 """The rollups that have what a report needs, and values under encoded field names."""
 
+from random import Random
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.reports.history import days, made
 from tracker.clicks.country import COUNTRIES
 from tracker.clicks.user_agent import BROWSERS, DEVICES, SYSTEMS
-from tracker.reports.dimensions import ALL_COUNTED, RollupSource, needed_for, rollups_for
-from tracker.reports.field_names import decoded, encoded
-from tracker.reports.query import GroupBy
+from tracker.feeds.filter import (
+    FeedFilter,
+    conditions_for_clicks,
+    conditions_for_conversions,
+)
+from tracker.reports.counted import ALL_COUNTED, needed_for
+from tracker.reports.dimensions import DIMENSIONS, FILTERS, Dimension, Filter
+from tracker.reports.query import GroupBy, Query, Report
+from tracker.reports.rollups.field_names import decoded, encoded
+from tracker.reports.rollups.layout import RollupSource, rollups_for
+from tracker.service.services import Services
 
 CROSSED = None
 
@@ -54,6 +64,58 @@ def test_a_report_reads_the_smallest_rollups_that_have_its_dimensions(
     group_by: str, filters: list[str], source: RollupSource | None
 ) -> None:
     assert rollups_for(needed_for(group_by, filters)) == source
+
+
+EUROPE = ("DE", "FR")
+
+
+@pytest.fixture
+def continents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have one more dimension, which is derived from the country."""
+    members = {"EU": EUROPE, "other": sorted(COUNTRIES - {*EUROPE}), "unknown": ["unknown"]}
+    continent = Dimension(
+        "continent",
+        sources=("country",),
+        key=lambda _, country: next(key for key, one in members.items() if country in one),
+        filter=Filter(members=members.__getitem__),
+    )
+    monkeypatch.setitem(DIMENSIONS, "continent", continent)
+    monkeypatch.setitem(FILTERS, "continent", continent.filter)
+
+
+@pytest.mark.usefixtures("continents")
+async def test_a_dimension_that_is_derived_from_another_needs_its_row_only(
+    services: Services,
+) -> None:
+    history = await made(services, Random(4))
+    [first, *_, last] = days()
+
+    async def report(group_by: str, **filters: list[str]) -> Report:
+        query = Query(
+            account_id=history.account_id,
+            first=first,
+            last=last,
+            group_by=group_by,
+            filters=filters,
+            bots="include",
+        )
+        return await services.reports.reports.run(query)
+
+    by_country, found = await report("country"), await report("continent")
+    clicks = {row.key: row.measures.clicks for row in found.rows}
+    assert found.totals == by_country.totals
+    assert clicks["EU"] == sum(row.measures.clicks for row in by_country.rows if row.key in EUROPE)
+    assert await report("link", continent=["EU"]) == await report("link", country=[*EUROPE])
+    both = await report("os", continent=["EU"], country=["DE", "unknown"])
+    assert both == await report("os", country=["DE"])
+
+
+@pytest.mark.usefixtures("continents")
+def test_feeds_are_filtered_by_the_values_of_the_source() -> None:
+    for conditions in (conditions_for_clicks, conditions_for_conversions):
+        derived = conditions(FeedFilter(values={"continent": ["EU", "unknown"]}), "tracker.test")
+        own = conditions(FeedFilter(values={"country": [*EUROPE, "unknown"]}), "tracker.test")
+        assert derived == own
 
 
 def test_only_names_of_domains_are_encoded() -> None:

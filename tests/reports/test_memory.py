@@ -15,11 +15,11 @@ from tests.reports.history import store
 from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
 from tracker.reports import columns, limits
+from tracker.reports.answers.overview import read_overview
+from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.columns import CLICK_MEASURES
-from tracker.reports.joint_counts import JointCounts, JointId, Kept
+from tracker.reports.joint_counts.store import JointCounts, JointId, Kept
 from tracker.reports.memory import ReportMemory, bytes_of
-from tracker.reports.overview import read_overview
-from tracker.reports.parts import parts_at_one_snapshot
 from tracker.reports.query import Query
 from tracker.service.services import Services
 
@@ -106,8 +106,10 @@ async def test_what_days_were_counted_from_is_given_back_before_the_next(
     await store_days(services, account_id, days, 40)
     query = Query(account_id=account_id, first=DAY, last=days[-1], group_by="day", filters=CROSSED)
     panels = [replace(query, group_by=one) for one in ("country", "browser", "bot")]
-    memory = services.reports.memory = ReportMemory(10**9, 150_000)
-    async with parts_at_one_snapshot(services.reader, services.reports, account_id) as parts:
+    memory = services.reports.reports.memory = ReportMemory(10**9, 150_000)
+    async with parts_at_one_snapshot(
+        services.stores.mongodb.reads, services.reports.reports, account_id
+    ) as parts:
         found = await read_overview(parts, query, "day", None, panels)
     assert found.series.totals.clicks == 400
     assert memory.taken == 0
@@ -125,8 +127,8 @@ async def test_what_months_were_counted_from_is_given_back_before_the_next(
     )
     # The clicks as they are expected, those of a month in its days, and its days.
     rows = len(days) * 2 + 31 * 2 + 31 * 2
-    services.reports.memory = ReportMemory(10**9, rows * (limits.ROW_BYTES + 50))
-    assert (await services.reports.run(query)).totals.clicks == len(days) * 2
+    services.reports.reports.memory = ReportMemory(10**9, rows * (limits.ROW_BYTES + 50))
+    assert (await services.reports.reports.run(query)).totals.clicks == len(days) * 2
 
 
 @pytest.mark.parametrize("text", ["spring", "spring ☂", "🔥" * 20])
@@ -135,10 +137,10 @@ async def test_what_is_kept_takes_as_much_as_its_table(services: Services, text:
     table = columns.of_columns(
         {"utm_campaign": campaigns}, {name: [1] * 50 for name in CLICK_MEASURES}
     )
-    joint = JointCounts(services.database)
+    joint = JointCounts(services.stores.mongodb.database)
     one = JointId(new_id(), "UTC", None, "clicks", "utm_campaign", DAY.isoformat())
     await joint.keep(one, Kept([50, 0, 0, 0], table))
-    size = await joint.size([one], ["utm_campaign"], services.reader)
+    size = await joint.size([one], ["utm_campaign"], services.stores.mongodb.reads)
     width = 1 if text.isascii() else limits.WIDE_BYTES
     lines = len("\n".join(campaigns))
     assert size == 50 * limits.ROW_BYTES + limits.TEXT_COPIES * width * lines
@@ -152,8 +154,8 @@ async def test_reports_of_many_values_are_read_one_after_another_if_memory_has_r
     """Each takes its bytes before it reads a row, and gives them back."""
     monkeypatch.setattr(limits, "SMALL_BYTES", 0)
     account_id = new_id()
-    await store_day(services.database, account_id, DAY, VALUES)
-    memory = services.reports.memory = ReportMemory(600 * VALUES, 350 * VALUES, 0)
+    await store_day(services.stores.mongodb.database, account_id, DAY, VALUES)
+    memory = services.reports.reports.memory = ReportMemory(600 * VALUES, 350 * VALUES, 0)
     highest, wait_for = 0, memory.wait_for
 
     async def noting(of: UUID, count: int, is_small: bool) -> None:
@@ -163,7 +165,7 @@ async def test_reports_of_many_values_are_read_one_after_another_if_memory_has_r
 
     monkeypatch.setattr(memory, "wait_for", noting)
     reports = await asyncio.gather(
-        *(services.reports.run(by_campaign(account_id)) for _ in range(6))
+        *(services.reports.reports.run(by_campaign(account_id)) for _ in range(6))
     )
     assert [one.total_rows for one in reports] == [VALUES] * 6
     assert limits.ROW_BYTES * VALUES < highest < 2 * limits.ROW_BYTES * VALUES
@@ -180,11 +182,11 @@ async def test_clicks_take_memory_as_they_are_counted(
         for number in range(30)
     ]
     await store(services, Random(0), clicks, [])
-    services.reports.memory = ReportMemory(10**6, 45 * limits.ROW_BYTES)
+    services.reports.reports.memory = ReportMemory(10**6, 45 * limits.ROW_BYTES)
     with pytest.raises(BadRequest, match="ask for fewer days"):
-        await services.reports.run(by_campaign(account_id))
-    services.reports.memory = ReportMemory()
-    assert (await services.reports.run(by_campaign(account_id))).total_rows == 30
+        await services.reports.reports.run(by_campaign(account_id))
+    services.reports.reports.memory = ReportMemory()
+    assert (await services.reports.reports.run(by_campaign(account_id))).total_rows == 30
 
 
 async def store_days(

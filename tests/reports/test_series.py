@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tracker.calendar import calendar_of
 from tracker.errors import BadRequest
-from tracker.reports.day_range import DayRange
+from tracker.reports.periods import DayRange
 from tracker.reports.query import Measures, Row
 from tracker.reports.series import (
     NO_MEASURES,
@@ -34,6 +34,7 @@ def row(key: str, clicks: int, value: str = "0") -> Row:
         unique_clicks=clicks,
         bot_clicks=1,
         conversions=2,
+        attributed=1,
         value=Decimal(value),
         payout=Decimal(0),
     )
@@ -133,11 +134,12 @@ def test_steps_without_rows_are_zero_and_the_others_add_up() -> None:
         unique_clicks=7,
         bot_clicks=2,
         conversions=4,
+        attributed=2,
         value=Decimal("1234567890123456789012345.000000001"),
         payout=Decimal(0),
     )
     assert str(found["2026-03"].value) == "-0.5"
-    assert found["2026-01"].conversion_rate == 0.571429
+    assert found["2026-01"].conversion_rate == 0.285714
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def run(services: Services) -> Run:
 
 @pytest.fixture
 def account_id(services: Services, io_loop: AsyncIOLoop) -> str:
-    return str(io_loop.run_sync(lambda: services.accounts.create("Acme")).id)
+    return str(io_loop.run_sync(lambda: services.accounts.accounts.create("Acme")).id)
 
 
 @pytest.fixture

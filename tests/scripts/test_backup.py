@@ -18,8 +18,8 @@ from tests.ops.test_restore import GAP, convert, prepare, visitors
 from tests.scripts.conftest import Run
 from tests.system.owner import script
 from tests.system.service import environment, running, until
-from tracker.builtin.stores import run_stores
-from tracker.db.keys import DEAD_LETTERS
+from tracker.stores.builtin.stores import run_stores
+from tracker.stores.redis.keys import DEAD_LETTERS
 
 
 @contextmanager

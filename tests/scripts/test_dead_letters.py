@@ -36,16 +36,17 @@ def refusing(services: Services, mongodb: Database) -> Iterator[None]:
 async def add_dead_letters(services: Services, *payloads: bytes) -> None:
     """Have a real consumer drain the journal."""
     for payload in payloads:
-        await services.redis.xadd("journal", {b"1": payload})
+        await services.stores.redis.xadd("journal", {b"1": payload})
     await scene.drained(services)
-    assert await services.redis.xlen("journal") == 0
+    assert await services.stores.redis.xlen("journal") == 0
 
 
 async def add_undecodable_letters(services: Services, number: int) -> list[str]:
     """Add letters that cannot be decoded; return their ids."""
     await add_dead_letters(services, *(b"not MessagePack" for _ in range(number)))
     return [
-        one.id for one in await DeadLetters(services.redis, ENTRY_DECODER).read_after(None, number)
+        one.id
+        for one in await DeadLetters(services.stores.redis, ENTRY_DECODER).read_after(None, number)
     ]
 
 
@@ -79,15 +80,15 @@ def test_a_letter_that_cannot_be_decoded_is_listed_and_goes_back_as_it_was(
     run: Run, do: Awaited, services: Services
 ) -> None:
     fields: Any = {b"2": b"of a later release \xff", b"more": b""}
-    do(services.redis.xadd("journal", fields))
+    do(services.stores.redis.xadd("journal", fields))
     do(scene.drained(services))
     (letter,) = run.rows("dead_letters", "list")
     assert (letter["clicks"], letter["events"]) == (None, None)
     assert letter["reason"] == "ValueError: unknown format 2, more"
     assert letter["buried_at"].endswith("Z")
     assert run.rows("dead_letters", "replay", letter["id"]) == [{"replayed": 1}]
-    assert [one for _, one in do(services.redis.xrange("journal"))] == [fields]
-    assert do(services.redis.xlen("journal:dead")) == 0
+    assert [one for _, one in do(services.stores.redis.xrange("journal"))] == [fields]
+    assert do(services.stores.redis.xlen("journal:dead")) == 0
 
 
 def test_no_address_of_a_visitor_is_shown(run: Run, do: Awaited, services: Services) -> None:
@@ -110,8 +111,8 @@ def test_letters_are_replayed_and_dropped_by_id_and_unknown_ids_are_named(
         ended = run("dead_letters", action, ids[0], ids[2 if action == "drop" else 4], "1-1")
         assert (ended.returncode, ended.stdout) == (1, "")
         assert ended.stderr.endswith(f": 1 {done}; not found: {ids[0]}, 1-1\n")
-    assert do(services.redis.xlen("journal:dead")) == 0
-    assert do(services.redis.xlen("journal")) == 2
+    assert do(services.stores.redis.xlen("journal:dead")) == 0
+    assert do(services.stores.redis.xlen("journal")) == 2
 
 
 def test_a_list_may_be_read_in_parts(run: Run, do: Awaited, services: Services) -> None:
@@ -127,11 +128,11 @@ def test_a_list_may_be_read_in_parts(run: Run, do: Awaited, services: Services) 
 def test_everything_is_dropped_only_if_asked_for(run: Run, do: Awaited, services: Services) -> None:
     do(add_undecodable_letters(services, 3))
     assert run("dead_letters", "drop").returncode == 2
-    assert do(services.redis.xlen("journal:dead")) == 3
+    assert do(services.stores.redis.xlen("journal:dead")) == 3
     assert run.rows("dead_letters", "drop", "--all") == [{"dropped": 3}]
     assert run.rows("dead_letters", "drop", "--all") == [{"dropped": 0}]
     assert run.rows("dead_letters", "replay") == [{"replayed": 0}]
-    assert do(services.redis.xlen("journal")) == 0
+    assert do(services.stores.redis.xlen("journal")) == 0
 
 
 def test_an_unavailable_redis_is_reported_in_one_line(run: Run) -> None:

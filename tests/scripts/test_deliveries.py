@@ -8,7 +8,7 @@ import pytest
 from scripts import deliveries
 from tests.factories import create_webhook
 from tests.scripts.conftest import Awaited, Run, UsageError
-from tests.webhooks.sending import converted
+from tests.webhooks.sending.scene import converted
 from tracker.clock import iso, now
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -28,12 +28,12 @@ async def webhooks_with_failed(services: Services, *numbers: int) -> list[Webhoo
         "$set": {"status": "failed", "attempts": [attempt], "expires_at": expires_at},
         "$unset": {"due_at": ""},
     }
-    await services.database["deliveries"].update_many({}, failed)
+    await services.stores.mongodb["deliveries"].update_many({}, failed)
     return made
 
 
 async def statuses(services: Services, webhook: Webhook) -> set[str]:
-    rows = services.database["deliveries"].find({"webhook_id": webhook.id})
+    rows = services.stores.mongodb["deliveries"].find({"webhook_id": webhook.id})
     return {row["status"] async for row in rows}
 
 
@@ -74,7 +74,7 @@ def test_failed_deliveries_are_retried_by_id_or_by_filter_but_not_to_inactive_we
     run: Run, do: Awaited, services: Services
 ) -> None:
     one, other, off = do(webhooks_with_failed(services, 2, 2, 1))
-    do(services.webhooks.change(off.id, {"active": False}))
+    do(services.webhooks.webhooks.change(off.id, {"active": False}))
     listed = run.rows("deliveries", "list", "--webhook", str(one.id))
     assert run.rows("deliveries", "retry", listed[0]["id"]) == [
         {"retried": 1, "inactive": 0, "being_sent": 0}
@@ -86,7 +86,7 @@ def test_failed_deliveries_are_retried_by_id_or_by_filter_but_not_to_inactive_we
     ]
     assert do(statuses(services, one)) == do(statuses(services, other)) == {"due"}
     assert do(statuses(services, off)) == {"failed"}
-    rows = do(services.database["deliveries"].find({"status": "due"}).to_list(None))
+    rows = do(services.stores.mongodb["deliveries"].find({"status": "due"}).to_list(None))
     assert all("expires_at" not in row and row["due_at"] <= now() for row in rows)
 
 

@@ -25,14 +25,29 @@ def test_a_configuration_is_made_and_found_by_its_postback_key(
     (made,) = run.rows("event_configs", *arguments(account_id, "--payout", "12.5"))
     assert (made["payout_type"], made["payout"], made["active"]) == ("RevShare", 12.5, True)
     assert len(made["pbk"]) == 22
-    found = io_loop.run_sync(lambda: services.event_configs.by_postback_key(made["pbk"]))
+    found = io_loop.run_sync(
+        lambda: services.conversions.event_configs.by_postback_key(made["pbk"])
+    )
     assert found is not None
     assert (str(found.id), found.payout) == (made["id"], Decimal("12.5"))
     assert run.rows("event_configs", "list", "--account", account_id) == [made]
     account = UUID(account_id)
-    [entry], _ = io_loop.run_sync(lambda: services.audit.page(account, AuditFilter(), 1, 10))
+    [entry], _ = io_loop.run_sync(lambda: services.access.audit.page(account, AuditFilter(), 1, 10))
     assert (entry.action, entry.actor) == ("event_config.created", OPERATOR)
     assert (entry.target.id, entry.target.name) == (found.id, "Purchase")
+
+
+def test_a_configuration_is_made_with_parameter_aliases(
+    run: Run, account_id: str, services: Services, io_loop: AsyncIOLoop
+) -> None:
+    text = "cid=click_id,payout=value"
+    (made,) = run.rows("event_configs", *arguments(account_id, "--parameter-aliases", text))
+    assert made["parameter_aliases"] == text
+    found = io_loop.run_sync(
+        lambda: services.conversions.event_configs.by_postback_key(made["pbk"])
+    )
+    assert found is not None
+    assert found.parameter_aliases == {"cid": "click_id", "payout": "value"}
 
 
 @pytest.mark.parametrize("sent", ["revshare", "REVSHARE", "RevShare"])
@@ -63,6 +78,12 @@ def test_a_payout_is_kept_exactly(run: Run, account_id: str, payout: str) -> Non
         ("--payout", "1e-6200"),
         ("--payout", "1e999999999"),
         ("--payout-type", "rev-share"),
+        ("--parameter-aliases", "cid"),
+        ("--parameter-aliases", "cid=pbk"),
+        ("--parameter-aliases", "cid=click_id,cid=value"),
+        ("--parameter-aliases", "txid=transaction_id"),
+        ("--parameter-aliases", "c id=click_id"),
+        ("--parameter-aliases", ",".join(f"a{n}=value" for n in range(21))),
         ("--name", " "),
         ("--account", "acme"),
     ],

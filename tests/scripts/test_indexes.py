@@ -9,12 +9,11 @@ import orjson
 import pytest
 from pymongo import MongoClient
 from pymongo.database import Database
-from pymongo.errors import DuplicateKeyError
 
 from tests.scripts.conftest import ROOT, Run
-from tracker.builtin.child import free_port
-from tracker.builtin.servers import mongodb_uri
-from tracker.db.indexes import INDEXES
+from tracker.stores.builtin.child import free_port
+from tracker.stores.builtin.servers import mongodb_uri
+from tracker.stores.mongodb.indexes import INDEXES
 
 NAMES = {
     collection: {index.document["name"] for index in indexes}
@@ -76,26 +75,3 @@ def test_an_unavailable_mongodb_exits_1(run: Run) -> None:
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("python -m scripts.indexes: ")
     assert "Traceback" not in ended.stderr
-
-
-def test_the_unique_indexes_of_the_previous_release_are_replaced_and_the_data_stays(
-    run: Run, empty: Database[dict[str, Any]]
-) -> None:
-    # Names used to be unique among all accounts, and slugs within a name.
-    domain_id = uuid4()
-    domain = {"_id": domain_id, "domain_name": "go.example", "verified": True, "account_id": 1}
-    empty["domains"].insert_one(domain)
-    empty["domains"].create_index("domain_name", name="by_name", unique=True)
-    link = {"domain_name": "go.example", "domain_id": domain_id, "slug": "a"}
-    empty["links"].insert_many([link, {"domain_name": "", "domain_id": None, "slug": "a"}])
-    slugs = [("domain_name", 1), ("slug", 1)]
-    empty["links"].create_index(slugs, name="by_slug", unique=True)
-    assert run("indexes", MONGODB_DATABASE=empty.name).returncode == 0
-    for collection in ("links", "domains"):
-        assert set(empty[collection].index_information()) == NAMES[collection] | {"_id_"}
-    claim = {"domain_name": "go.example", "verified": False, "account_id": 2}
-    empty["domains"].insert_one(claim)
-    empty["links"].insert_one({**link, "_id": 7, "domain_id": uuid4()})
-    for twin, collection in (({**domain, "_id": 8, "account_id": 3}, "domains"), (link, "links")):
-        with pytest.raises(DuplicateKeyError):
-            empty[collection].insert_one({**twin, "_id": 9})

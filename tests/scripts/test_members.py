@@ -36,7 +36,7 @@ def test_an_invitation_is_printed_as_a_link(
     options = ("--account", account_id, "--editor", " Ada@Example.com")
     [row] = public_run.rows("members", "invite", *options)
     assert (row["email"], row["role"]) == (ADA, "editor")
-    invitation = do(services.invitations.find_open(token_of(row)))
+    invitation = do(services.access.invitations.find_open(token_of(row)))
     assert (invitation.email, invitation.role) == (ADA, Role.EDITOR)
     assert (str(invitation.account_id), invitation.created_by) == (account_id, OPERATOR)
 
@@ -62,8 +62,8 @@ def test_members_are_listed_and_removed(
     assert [row["id"] for row in rows] == [str(owner.id), str(member.id)]
     assert (rows[1]["email"], rows[1]["role"], rows[1]["last_seen_at"]) == (ADA, "editor", None)
     assert run.rows("members", "remove", "--account", account_id, ADA) == [rows[1]]
-    assert do(services.members.list(account)) == [owner]
-    [entry], _ = do(services.audit.page(account, AuditFilter(), 1, 10))
+    assert do(services.accounts.members.list(account)) == [owner]
+    [entry], _ = do(services.access.audit.page(account, AuditFilter(), 1, 10))
     assert (entry.action, entry.actor, entry.address) == ("member.removed", OPERATOR, "")
 
 
@@ -73,7 +73,7 @@ def test_a_password_reset_is_printed_as_a_link(
     person = do(create_person(services, ADA))
     for options, without_totp in (((), False), (("--without-totp",), True)):
         [row] = public_run.rows("members", "reset", ADA, *options)
-        reset = do(services.invitations.find_open(token_of(row)))
+        reset = do(services.access.invitations.find_open(token_of(row)))
         assert (reset.person_id, reset.without_totp) == (person.id, without_totp)
         assert (row["email"], row["role"]) == (ADA, None)
 

@@ -5,9 +5,9 @@ import os
 
 from tornado.platform.asyncio import AsyncIOLoop
 
-from tests.api.person import have_totp
 from tests.factories import create_person, create_webhook
 from tests.scripts.conftest import Run
+from tests.web.person import have_totp
 from tracker.ids import new_id
 from tracker.service.services import Services
 

@@ -29,14 +29,14 @@ async def test_each_start_prints_a_new_invitation_until_the_account_has_an_owner
     services: Services, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = token_in(await banner(services, capsys))
-    invitation = await services.invitations.find_open(first)
+    invitation = await services.access.invitations.find_open(first)
     assert (invitation.email, invitation.role) == (None, Role.OWNER)
     assert invitation.created_by == OPERATOR
     second = token_in(await banner(services, capsys))
-    await services.invitations.find_open(second)
+    await services.access.invitations.find_open(second)
     with pytest.raises(NotFound):
-        await services.invitations.find_open(first)
-    [account] = await services.accounts.list()
+        await services.access.invitations.find_open(first)
+    [account] = await services.accounts.accounts.list()
     await create_member(services, account.id, Role.EDITOR)
     token_in(await banner(services, capsys))
     await create_member(services, account.id, Role.OWNER)

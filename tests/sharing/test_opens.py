@@ -15,15 +15,15 @@ from tracker.sharing.opens import ShareOpens
 
 
 async def row_of(services: Services) -> dict[str, Any]:
-    row = await services.database["shares"].find_one({})
+    row = await services.stores.mongodb["shares"].find_one({})
     assert row is not None
     return row
 
 
 async def test_any_number_of_openings_is_one_write_of_a_share(services: Services) -> None:
     share, _ = await create_share(services, new_id())
-    processes = [ShareOpens(services.database) for _ in range(2)]
-    database = services.database
+    processes = [ShareOpens(services.stores.mongodb) for _ in range(2)]
+    database = services.stores.mongodb.database
     await database.command("profile", 2, filter={"op": "update"})
     try:
         for one in processes:
@@ -44,14 +44,14 @@ async def test_openings_are_stored_in_the_background_and_when_the_process_stops(
 ) -> None:
     share, _ = await create_share(services, new_id())
     monkeypatch.setattr(opens, "FLUSH_SECONDS", 0.01)
-    services.share_opens.count(share.id)
-    storing = asyncio.ensure_future(services.share_opens.keep_storing())
+    services.sharing.share_opens.count(share.id)
+    storing = asyncio.ensure_future(services.sharing.share_opens.keep_storing())
     async with asyncio.timeout(20):
         while not (await row_of(services))["opens"]:
             await asyncio.sleep(0)
     await cancel_and_wait(storing)
     process = Services(services.settings)
-    process.share_opens.count(share.id)
+    process.sharing.share_opens.count(share.id)
     await process.stop()
     await process.close()
     assert (await row_of(services))["opens"] == 2
@@ -59,7 +59,7 @@ async def test_openings_are_stored_in_the_background_and_when_the_process_stops(
 
 async def test_the_last_opening_never_goes_back(services: Services) -> None:
     share, _ = await create_share(services, new_id())
-    early, late = (ShareOpens(services.database) for _ in range(2))
+    early, late = (ShareOpens(services.stores.mongodb) for _ in range(2))
     early.count(share.id)
     await asyncio.sleep(0.002)  # the clock's step is a millisecond
     late.count(share.id)
@@ -70,9 +70,9 @@ async def test_the_last_opening_never_goes_back(services: Services) -> None:
 
 
 async def test_a_share_that_was_revoked_meanwhile_is_not_made_again(services: Services) -> None:
-    services.share_opens.count(new_id())
-    await services.share_opens.store()
-    assert await services.database["shares"].count_documents({}) == 0
+    services.sharing.share_opens.count(new_id())
+    await services.sharing.share_opens.store()
+    assert await services.stores.mongodb["shares"].count_documents({}) == 0
 
 
 async def test_a_store_that_fails_does_not_stop_the_process(

@@ -19,10 +19,10 @@ from tests.system.fuzz_hooks import REAL
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
-from tracker.api.click_schema import EXAMPLE_SLUG
-from tracker.api.event_schema import EXAMPLE_PBK
-from tracker.api.schema import EXAMPLE_ACCOUNT
-from tracker.api.short_link_schema import EXAMPLE_LINK
+from tracker.clicks.api.click_schema import EXAMPLE_SLUG
+from tracker.conversions.api.event_schema import EXAMPLE_PBK
+from tracker.links.api.short_link_schema import EXAMPLE_LINK
+from tracker.web.schema import EXAMPLE_ACCOUNT
 
 FUZZED = {
     "RATE_LIMIT_IP_PER_MINUTE": "0",

@@ -15,9 +15,9 @@ from config.settings import read
 from tests.factories import create_event_config
 from tests.system.service import Response, Service
 from tests.test_import_order import ROOT
-from tracker.builtin.stores import attach_stores
 from tracker.conversions.event_config import PayoutType
 from tracker.service.services import Services
+from tracker.stores.builtin.stores import attach_stores
 
 Made = TypeVar("Made")
 
@@ -90,8 +90,8 @@ def new_owner(variables: Mapping[str, str]) -> Owner:
     """Create an account and its key without the scripts, each of which costs a second."""
 
     async def create(services: Services) -> Owner:
-        account = await services.accounts.create("Acme Media")
-        _, key = await services.api_keys.create(account.id, "API key")
+        account = await services.accounts.accounts.create("Acme Media")
+        _, key = await services.access.api_keys.create(account.id, "API key")
         return Owner(str(account.id), key)
 
     return made(variables, create)

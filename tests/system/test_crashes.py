@@ -16,8 +16,8 @@ from config.settings import Settings
 from tests.system.conftest import Rows
 from tests.system.owner import new_owner
 from tests.system.service import Service, environment, running, until
-from tracker.builtin.binaries import redis_server as redis_binary
-from tracker.builtin.child import free_port
+from tracker.stores.builtin.binaries import redis_server as redis_binary
+from tracker.stores.builtin.child import free_port
 
 BURST = 400
 VISITORS = 4

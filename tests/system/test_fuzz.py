@@ -11,9 +11,9 @@ import pytest
 from config.settings import Settings
 from tests.system.fuzz import FUZZED, example_names, fuzz
 from tests.system.service import Service, environment, running
-from tracker.api.routes import KEYED_ENDPOINTS
-from tracker.api.webhook_schema import TargetUrl
+from tests.web.table import KEYED_ENDPOINTS
 from tracker.dns.resolver import HostResolver
+from tracker.webhooks.api.schema import TargetUrl
 
 EXAMPLES = ("--max-examples", "5", "--generation-deterministic")
 

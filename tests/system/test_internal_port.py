@@ -18,7 +18,7 @@ from tests.system.test_processes import ask_each, check_both_ready
 from tests.system.test_roles import drain
 from tests.system.test_tls import named_example
 from tests.test_import_order import ROOT
-from tracker.builtin.child import free_port
+from tracker.stores.builtin.child import free_port
 
 INTERNAL = ("/metrics", "/docs", "/docs/docs.js", "/openapi.json", "/internal/tls-ask?domain=a.b")
 HEALTH = ("/healthz", "/livez", "/readyz")

@@ -56,6 +56,7 @@ def test_a_link_is_created_opened_and_converted(
         "success": True,
         "eventId": event.json["eventId"],
         "clickStatus": "found",
+        "clickNamed": True,
     }
     until(lambda: database["events"].count_documents({"status": "attributed"}) == 1)
     stored = database["events"].find_one({"_id": event.json["eventId"]})

@@ -27,7 +27,7 @@ def test_reports_of_many_values_at_once_take_a_bounded_memory_and_give_it_back(
     owner = new_owner(variables)
 
     async def fill(services: Services) -> None:
-        await store_day(services.database, UUID(owner.account_id), DAY, VALUES)
+        await store_day(services.stores.mongodb.database, UUID(owner.account_id), DAY, VALUES)
 
     made(variables, fill)
     with running(variables, "--role", "web") as service:

@@ -16,10 +16,10 @@ from tests.ops.test_monitoring import ALERTS, expressions
 from tests.system.service import environment, running, until
 from tests.system.test_roles import drain
 from tests.test_import_order import ROOT
-from tracker.builtin.child import free_port
 from tracker.conversions.rules import Rule
-from tracker.db.budget import OptionalWrite
-from tracker.ingest.fleet import DRAIN_LOOPS
+from tracker.ingest.drain_counters import DRAIN_LOOPS
+from tracker.stores.builtin.child import free_port
+from tracker.stores.redis.memory_budget import OptionalWrite
 
 Series = set[tuple[str, frozenset[tuple[str, str]]]]
 

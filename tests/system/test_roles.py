@@ -17,7 +17,7 @@ from tests.system.conftest import Rows
 from tests.system.owner import new_owner
 from tests.system.service import Service, environment, running, until
 from tests.test_import_order import ROOT
-from tracker.builtin.data_folder import Addresses, DataFolder
+from tracker.stores.builtin.data_folder import Addresses, DataFolder
 
 
 def test_clicks_recorded_by_web_wait_for_a_drain(settings: Settings, database: Rows) -> None:

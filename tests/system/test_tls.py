@@ -16,7 +16,7 @@ from tests.system.certificates import Authority
 from tests.system.service import Service, environment, running, until
 from tests.system.test_processes import ask_each, processes
 from tests.test_import_order import ROOT
-from tracker.builtin.child import free_port
+from tracker.stores.builtin.child import free_port
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_a_replacement_with_an_invalid_certificate_leaves_the_others_running(
 
 @pytest.mark.parametrize("role", ["all", "drain"])
 @pytest.mark.parametrize("number", ["1", "2"])
-def test_without_a_certificate_sighup_ends_no_process(
+def test_sighup_without_a_certificate_and_sigusr2_end_no_process(
     settings: Settings, role: str, number: str
 ) -> None:
     variables = environment(settings, WEB_CONCURRENCY=number)
@@ -136,8 +136,9 @@ def test_without_a_certificate_sighup_ends_no_process(
     )
     assert process.stdout is not None
     assert process.stdout.readline().startswith("tracker ")
+    # If one of these ended the process, it would do so before SIGTERM is handled.
     process.send_signal(signal.SIGHUP)
-    # If SIGHUP ended the process, it would do so before SIGTERM is handled.
+    process.send_signal(signal.SIGUSR2)
     process.send_signal(signal.SIGTERM)
     assert process.wait(25) == 0
     process.stdout.close()
@@ -189,6 +190,26 @@ def test_unusable_certificate_files_are_named_before_anything_starts(
     assert ended.stderr.startswith("run.py: TLS_")
     assert expected in ended.stderr
     assert ended.stderr.count("\n") == 1
+    assert not data.exists()
+
+
+def test_a_check_says_whether_the_files_can_be_used_and_starts_nothing(
+    authority: Authority, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    variables = environment(DATA_DIR=str(data)) | authority.issue().variables
+
+    def checked() -> tuple[int, str, str]:
+        command = [sys.executable, "run.py", "--check"]
+        ended = subprocess.run(
+            command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=30
+        )
+        return ended.returncode, ended.stdout, ended.stderr
+
+    assert checked() == (0, "", "")
+    expected = missing_certificate(authority)
+    code, printed, errors = checked()
+    assert (code, printed, expected in errors) == (2, "", True)
     assert not data.exists()
 
 

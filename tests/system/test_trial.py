@@ -14,20 +14,18 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import redis
 from pymongo import MongoClient
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from config.settings import Settings
 from tests.system.owner import script
 from tests.system.service import environment, running, until
 from tests.test_import_order import ROOT
-from tracker.builtin.child import free_port
-from tracker.builtin.data_folder import DataFolder
-from tracker.builtin.stores import attach_stores
+from tracker.stores.builtin.child import free_port
+from tracker.stores.builtin.data_folder import DataFolder
+from tracker.stores.builtin.stores import attach_stores
 
 
 def curl_lines(banner: str) -> list[str]:
-    return [line.strip() for line in banner.splitlines() if line.strip().startswith("curl ")]
+    return [line.strip() for line in banner.splitlines() if " curl -s" in line]
 
 
 def paste(line: str) -> str:
@@ -223,29 +221,33 @@ def test_clicks_survive_kill_9_of_the_service_on_its_built_in_stores(tmp_path: P
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
-def test_a_killed_redis_is_restarted_and_clicks_are_stored(tmp_path: Path, processes: str) -> None:
-    variables = environment(DATA_DIR=str(tmp_path), WEB_CONCURRENCY=processes)
-    with running(variables) as service:
-        addresses = DataFolder(tmp_path).addresses()
+def test_a_built_in_store_that_ends_ends_the_service_and_loses_no_click(
+    tmp_path: Path, processes: str
+) -> None:
+    variables = environment(DATA_DIR=str(tmp_path / "data"), WEB_CONCURRENCY=processes)
+    log = tmp_path / "log"
+    with log.open("w") as errors, running(variables, errors=errors) as service:
+        addresses = DataFolder(tmp_path / "data").addresses()
         assert addresses is not None
-        with (
-            redis.Redis.from_url(addresses.redis_url, retry=Retry(NoBackoff(), 0)) as client,
-            MongoClient[dict[str, Any]](addresses.mongodb_uri) as mongodb,
-        ):
+        with redis.Redis.from_url(addresses.redis_url) as client:
             killed: Any = client.info("server")
-            assert service.get("/c/demo").status == 302
-            os.kill(killed["process_id"], signal.SIGKILL)
-            assert service.get("/c/demo").status == 302
-            until(lambda: answers(client), seconds=30)
-            assert service.get("/c/demo").status == 302
-            clicks = mongodb["tracker"]["clicks"]
-            until(lambda: clicks.count_documents({}) == 3, seconds=60)
-        assert service.stop() == 0
-    assert not answers(client)
+        answered = {service.get("/c/demo").click_id for _ in range(3)}
+        os.kill(killed["process_id"], signal.SIGKILL)
+        assert service.process.wait(60) == 1
+    [line] = [line for line in log.read_text().splitlines() if "built-in store ended" in line]
+    assert "Redis ended with status -9" in line
+    with (
+        running(variables) as again,
+        MongoClient[dict[str, Any]](
+            mongodb_of(tmp_path / "data"), uuidRepresentation="standard"
+        ) as mongodb,
+    ):
+        clicks = mongodb["tracker"]["clicks"]
+        until(lambda: {str(row["_id"]) for row in clicks.find({}, ["_id"])} == answered, seconds=60)
+        assert again.stop() == 0
 
 
-def answers(client: redis.Redis) -> bool:
-    try:
-        return bool(client.ping())
-    except redis.RedisError:
-        return False
+def mongodb_of(folder: Path) -> str:
+    addresses = DataFolder(folder).addresses()
+    assert addresses is not None
+    return addresses.mongodb_uri

@@ -6,9 +6,9 @@ from functools import partial
 from config.settings import Settings
 from tests.system.owner import new_owner
 from tests.system.service import Service, environment, running, until
-from tracker.db import memory
 from tracker.ids import parse_id
 from tracker.service.services import Services
+from tracker.stores.cache import memory
 
 CHANGE_TIMEOUT_SECONDS = 4.0
 """On an idle machine a second is enough. Without a notification a process would take longer."""
@@ -39,8 +39,8 @@ async def test_a_link_made_on_one_opens_on_the_other_and_a_change_is_seen_within
         until_all_answer((other, one), 302, "https://shop.test/p?")
 
         link_id = parse_id("id", link["id"])
-        await services.links.change(link_id, {"destination_url": "https://new.test/"})
+        await services.links.links.change(link_id, {"destination_url": "https://new.test/"})
         until_all_answer((one, other), 302, "https://new.test/?")
 
-        await services.links.change(link_id, {"active": False})
+        await services.links.links.change(link_id, {"active": False})
         until_all_answer((one, other), 404)

@@ -12,7 +12,7 @@ from config.settings import Settings
 from tests.suspended import suspended
 from tests.system.owner import new_owner
 from tests.system.service import environment, running, until
-from tracker.db import keys
+from tracker.stores.redis import keys
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.factories import create_webhook
-from tests.webhooks.sending import converted, stored
+from tests.webhooks.sending.scene import converted, stored
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -34,7 +34,7 @@ def attempt(**fields: Any) -> Attempt:
 async def claimed(services: Services, number: int = 1) -> list[Delivery]:
     webhook = await create_webhook(services, ACCOUNT)
     await converted(services, ACCOUNT, number)
-    return await services.deliveries.claim({webhook.id: number}, now())
+    return await services.webhooks.deliveries.claim({webhook.id: number}, now())
 
 
 async def test_a_claim_takes_the_oldest_of_each_webhook_and_no_more(services: Services) -> None:
@@ -42,7 +42,7 @@ async def test_a_claim_takes_the_oldest_of_each_webhook_and_no_more(services: Se
     for _ in range(3):
         await converted(services, ACCOUNT, 2)
     at = now()
-    mine = await services.deliveries.claim({first.id: 2, second.id: 3}, at)
+    mine = await services.webhooks.deliveries.claim({first.id: 2, second.id: 3}, at)
     taken = {one.id for one in mine}
     assert len(taken) == 5
     rows = [row for row in await stored(services) if row["webhook_id"] == first.id]
@@ -59,10 +59,10 @@ async def test_a_claim_holds_until_its_lease_has_run_out(
 ) -> None:
     [one] = await claimed(services)
     at = now()
-    assert await services.deliveries.due(at) == {}
-    assert await services.deliveries.claim({one.webhook_id: 9}, at) == []
+    assert await services.webhooks.deliveries.due(at) == {}
+    assert await services.webhooks.deliveries.claim({one.webhook_id: 9}, at) == []
     assert one.due_at is not None
-    [again] = await services.deliveries.claim({one.webhook_id: 9}, one.due_at)
+    [again] = await services.webhooks.deliveries.claim({one.webhook_id: 9}, one.due_at)
     assert again.id == one.id
     assert again.holder != one.holder
 
@@ -72,7 +72,7 @@ async def test_simultaneous_claims_never_share_a_delivery(services: Services) ->
     await converted(services, ACCOUNT, 60)
     at = now()
     claims = await asyncio.gather(
-        *(services.deliveries.claim({webhook.id: 20}, at) for _ in range(6))
+        *(services.webhooks.deliveries.claim({webhook.id: 20}, at) for _ in range(6))
     )
     ids = [one.id for claim in claims for one in claim]
     assert len(ids) == len(set(ids)) > 0
@@ -81,43 +81,45 @@ async def test_simultaneous_claims_never_share_a_delivery(services: Services) ->
 async def test_a_sender_that_lost_its_claim_records_nothing(services: Services) -> None:
     [one] = await claimed(services)
     assert one.due_at is not None
-    [again] = await services.deliveries.claim({one.webhook_id: 1}, one.due_at)
+    [again] = await services.webhooks.deliveries.claim({one.webhook_id: 1}, one.due_at)
     late = Result(one, attempt(code=500), Status.FAILED, None)
-    await services.deliveries.keep_payloads([(one, "{}")])
-    await services.deliveries.record([late])
+    await services.webhooks.deliveries.keep([(one, {"payload": "{}"})])
+    await services.webhooks.deliveries.record([late])
     [row] = await stored(services)
     assert (row["status"], row["attempts"], row.get("payload")) == ("due", [], None)
     for _ in range(2):
-        await services.deliveries.record([Result(again, attempt(), Status.DELIVERED, None)])
+        await services.webhooks.deliveries.record(
+            [Result(again, attempt(), Status.DELIVERED, None)]
+        )
     [row] = await stored(services)
     assert (row["status"], len(row["attempts"])) == ("delivered", 1)
 
 
 async def test_a_release_ends_only_claims_that_are_still_held(services: Services) -> None:
     done, open_ = await claimed(services, 2)
-    await services.deliveries.record([Result(done, attempt(), Status.DELIVERED, None)])
+    await services.webhooks.deliveries.record([Result(done, attempt(), Status.DELIVERED, None)])
     at = now()
-    await services.deliveries.release([done, open_], at)
+    await services.webhooks.deliveries.release([done, open_], at)
     rows = {row["_id"]: row for row in await stored(services)}
     assert rows[done.id]["status"] == "delivered"
     assert rows[open_.id]["due_at"] == at
-    assert await services.deliveries.due(at) == {open_.webhook_id: at}
+    assert await services.webhooks.deliveries.due(at) == {open_.webhook_id: at}
 
 
 async def test_only_the_newest_attempts_are_kept(services: Services) -> None:
     [one] = await claimed(services)
     for number in range(MAX_KEPT_ATTEMPTS + 3):
         failed = attempt(code=500, milliseconds=number)
-        await services.deliveries.record([Result(one, failed, Status.FAILED, None)])
-        await services.deliveries.retry(one.id, now())
-        [one] = await services.deliveries.claim({one.webhook_id: 1}, now())
+        await services.webhooks.deliveries.record([Result(one, failed, Status.FAILED, None)])
+        await services.webhooks.deliveries.retry(one.id, now())
+        [one] = await services.webhooks.deliveries.claim({one.webhook_id: 1}, now())
     kept = [row["milliseconds"] for row in (await stored(services))[0]["attempts"]]
     assert kept == list(range(3, MAX_KEPT_ATTEMPTS + 3))
 
 
 async def test_a_retry_leaves_a_delivery_that_is_being_sent_alone(services: Services) -> None:
     [one] = await claimed(services)
-    await services.deliveries.retry(one.id, now())
+    await services.webhooks.deliveries.retry(one.id, now())
     [row] = await stored(services)
     assert (row["holder"], row["due_at"]) == (one.holder, one.due_at)
 
@@ -127,9 +129,9 @@ async def test_a_retry_makes_a_delivery_of_any_status_due_and_keeps_its_attempts
     services: Services, status: Status
 ) -> None:
     [one] = await claimed(services)
-    await services.deliveries.record([Result(one, attempt(), status, None)])
+    await services.webhooks.deliveries.record([Result(one, attempt(), status, None)])
     at = now()
-    await services.deliveries.retry(one.id, at)
+    await services.webhooks.deliveries.retry(one.id, at)
     [row] = await stored(services)
     assert (row["status"], row["due_at"], len(row["attempts"])) == ("due", at, 1)
     assert "expires_at" not in row
@@ -142,12 +144,12 @@ async def test_a_retry_since_a_moment_covers_only_what_failed_since_then(
     other = await create_webhook(services, ACCOUNT)
     statuses = (Status.FAILED, Status.CANCELLED, Status.DELIVERED, Status.FAILED)
     for one, status in zip((failed, cancelled, delivered, old), statuses, strict=True):
-        await services.deliveries.record([Result(one, attempt(), status, None)])
+        await services.webhooks.deliveries.record([Result(one, attempt(), status, None)])
     since = now() - SECOND * 60
     long_ago = {"$set": {"created_at": since - SECOND}}
-    await services.database["deliveries"].update_one({"_id": old.id}, long_ago)
-    assert await services.deliveries.retry_since(other.id, since, now()) == 0
-    assert await services.deliveries.retry_since(failed.webhook_id, since, now()) == 2
+    await services.stores.mongodb["deliveries"].update_one({"_id": old.id}, long_ago)
+    assert await services.webhooks.deliveries.retry_since(other.id, since, now()) == 0
+    assert await services.webhooks.deliveries.retry_since(failed.webhook_id, since, now()) == 2
     due = {row["_id"] for row in await stored(services) if row["status"] == "due"}
     assert due == {failed.id, cancelled.id}
 
@@ -155,19 +157,19 @@ async def test_a_retry_since_a_moment_covers_only_what_failed_since_then(
 async def test_the_backlog_counts_claimable_deliveries_and_dates_the_oldest(
     services: Services,
 ) -> None:
-    assert await services.deliveries.backlog(now()) == Backlog(0, None)
+    assert await services.webhooks.deliveries.backlog(now()) == Backlog(0, None)
     await create_webhook(services, ACCOUNT)
     before = now()
     await converted(services, ACCOUNT, 3)
-    assert await services.deliveries.backlog(before - SECOND) == Backlog(0, None)
-    backlog = await services.deliveries.backlog(now())
+    assert await services.webhooks.deliveries.backlog(before - SECOND) == Backlog(0, None)
+    backlog = await services.webhooks.deliveries.backlog(now())
     assert backlog.due == 3
     assert backlog.oldest is not None
     assert before <= backlog.oldest <= now()
 
 
 async def test_finished_deliveries_are_deleted_by_an_index(services: Services) -> None:
-    made = await services.database["deliveries"].index_information()
+    made = await services.stores.mongodb["deliveries"].index_information()
     expiry = made["expiry"]
     assert (expiry["key"], expiry["expireAfterSeconds"]) == ([("expires_at", 1)], 0)
 
@@ -176,24 +178,32 @@ async def test_the_longest_payloads_of_a_full_claim_are_stored(services: Service
     """Together they are more than one command may hold."""
     [one] = await claimed(services)
     longest = "x" * MAX_PAYLOAD_BYTES
-    await services.deliveries.keep_payloads([(one, longest)] * (4 * MAX_IN_FLIGHT))
+    await services.webhooks.deliveries.keep([(one, {"payload": longest})] * (4 * MAX_IN_FLIGHT))
     assert (await stored(services))[0]["payload"] == longest
+
+
+async def test_values_of_macros_do_not_make_a_command_too_long(services: Services) -> None:
+    """A delivery may keep more of them with each retry, if its webhook changes between."""
+    [one] = await claimed(services)
+    longest = {"payload": "x" * MAX_PAYLOAD_BYTES, "macros": "ü" * (2 * MAX_PAYLOAD_BYTES)}
+    await services.webhooks.deliveries.keep([(one, longest)] * 100)
+    assert (await stored(services))[0]["macros"] == longest["macros"]
 
 
 async def test_a_delivery_that_is_being_sent_is_cancelled_only_after_its_lease(
     services: Services,
 ) -> None:
     held, waiting = await claimed(services, 2)
-    await services.deliveries.release([waiting], now())
-    await services.deliveries.cancel([held.webhook_id], now())
-    await services.deliveries.record([Result(held, attempt(), Status.DELIVERED, None)])
+    await services.webhooks.deliveries.release([waiting], now())
+    await services.webhooks.deliveries.cancel([held.webhook_id], now())
+    await services.webhooks.deliveries.record([Result(held, attempt(), Status.DELIVERED, None)])
     rows = {row["_id"]: row for row in await stored(services)}
     assert (rows[held.id]["status"], len(rows[held.id]["attempts"])) == ("delivered", 1)
     assert rows[waiting.id]["status"] == "cancelled"
-    await services.deliveries.retry(waiting.id, now())
-    [dead] = await services.deliveries.claim({held.webhook_id: 1}, now())
+    await services.webhooks.deliveries.retry(waiting.id, now())
+    [dead] = await services.webhooks.deliveries.claim({held.webhook_id: 1}, now())
     assert dead.due_at is not None
-    await services.deliveries.cancel([held.webhook_id], dead.due_at)
+    await services.webhooks.deliveries.cancel([held.webhook_id], dead.due_at)
     assert {row["status"] for row in await stored(services)} == {"delivered", "cancelled"}
 
 
@@ -202,14 +212,14 @@ async def test_a_page_shows_only_the_beginning_of_each_payload(
 ) -> None:
     new, long = await claimed(services, 2)
     text = "é" * (SHOWN_CHARACTERS + 1)
-    await services.deliveries.keep_payloads([(long, text)])
-    shown, total = await services.deliveries.page(new.webhook_id, list(Status), 1, 9)
+    await services.webhooks.deliveries.keep([(long, {"payload": text})])
+    shown, total = await services.webhooks.deliveries.page(new.webhook_id, list(Status), 1, 9)
     assert total == 2
     expected = {
         new.id: new,
         long.id: msgspec.structs.replace(long, payload=text[:SHOWN_CHARACTERS]),
     }
     assert {one.id: one for one in shown} == expected
-    whole = await services.deliveries.find(long.id)
+    whole = await services.webhooks.deliveries.find(long.id)
     assert whole is not None
     assert whole.payload == text

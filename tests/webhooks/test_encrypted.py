@@ -9,15 +9,15 @@ import pytest
 
 from tests.factories import create_webhook
 from tests.webhooks.receiver import Receiver, receiving
-from tests.webhooks.sending import Clock, converted, listening, sending, stored, webhook_now
+from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored, webhook_now
 from tracker import metrics
 from tracker.clock import now
-from tracker.db.reseal import count_secrets, rewrite_secrets
-from tracker.db.secret_box import PREFIX, Purpose, SecretBox, UnreadableSecret
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.stores.mongodb.reseal import count_secrets, rewrite_secrets
+from tracker.stores.secret_box import PREFIX, Purpose, SecretBox, UnreadableSecret
+from tracker.webhooks.sending.withheld import PAUSE_MS
 from tracker.webhooks.store import Webhook, Webhooks
-from tracker.webhooks.withheld import PAUSE_MS
 
 ACCOUNT = new_id()
 KEY, NEW_KEY = os.urandom(32), os.urandom(32)
@@ -25,12 +25,13 @@ KEY, NEW_KEY = os.urandom(32), os.urandom(32)
 
 def use_keys(services: Services, *keys: bytes) -> None:
     """Use these keys, as a service started with them does."""
-    services.secret_box = SecretBox(keys, Purpose.WEBHOOK)
-    services.webhooks = Webhooks(services.database, services.look_up_database, services.secret_box)
+    secrets = SecretBox(keys, Purpose.WEBHOOK)
+    webhooks = Webhooks(services.stores.mongodb, secrets)
+    services.webhooks = services.webhooks._replace(secrets=secrets, webhooks=webhooks)
 
 
 async def row_of(services: Services, webhook: Webhook) -> dict[str, Any]:
-    row = await services.database["webhooks"].find_one({"_id": webhook.id})
+    row = await services.stores.mongodb["webhooks"].find_one({"_id": webhook.id})
     assert row is not None
     return dict(row)
 
@@ -58,7 +59,7 @@ async def test_secrets_are_stored_encrypted_and_deliveries_signed_with_them(
 
 async def test_a_rotation_encrypts_the_new_secret_and_both_sign(services: Services) -> None:
     async with listening_encrypted(services) as (receiver, webhook), sending(services) as one:
-        rotated = await services.webhooks.rotate_secret(webhook.id)
+        rotated = await services.webhooks.webhooks.rotate_secret(webhook.id)
         assert rotated is not None
         row = await row_of(services, webhook)
         for secret in (webhook.secret, rotated.secret):
@@ -121,10 +122,14 @@ async def test_secrets_are_rewritten_with_the_first_key_or_plain_and_stay_readab
     plain = await create_webhook(services, ACCOUNT)
     use_keys(services, KEY)
     older = await create_webhook(services, ACCOUNT)
-    assert await services.webhooks.rotate_secret(older.id)
+    assert await services.webhooks.webhooks.rotate_secret(older.id)
     use_keys(services, NEW_KEY, KEY)
     newest = await create_webhook(services, ACCOUNT)
-    webhooks, box, database = services.webhooks, services.secret_box, services.database
+    webhooks, box, database = (
+        services.webhooks.webhooks,
+        services.webhooks.secrets,
+        services.stores.mongodb.database,
+    )
     sealed = webhooks.sealed_fields
     assert await count_secrets(database, sealed) == {"plain": 1, "older_key": 2, "key": 1}
     assert await rewrite_secrets(database, sealed, box.seal) == {"rewritten": 3}
@@ -133,12 +138,14 @@ async def test_secrets_are_rewritten_with_the_first_key_or_plain_and_stay_readab
         found = await webhook_now(services, made)
         assert webhooks.with_readable_secrets(found, now()).secret == made.secret
     use_keys(services, KEY)
-    assert await rewrite_secrets(database, services.webhooks.sealed_fields, box.seal) == {
+    assert await rewrite_secrets(database, services.webhooks.webhooks.sealed_fields, box.seal) == {
         "unreadable": 3
     }
-    assert await count_secrets(database, services.webhooks.sealed_fields) == {"unreadable": 4}
+    assert await count_secrets(database, services.webhooks.webhooks.sealed_fields) == {
+        "unreadable": 4
+    }
     with pytest.raises(UnreadableSecret):
-        services.webhooks.with_readable_secrets(found, now())
+        services.webhooks.webhooks.with_readable_secrets(found, now())
     assert await rewrite_secrets(database, sealed, lambda _, secret: secret) == {"rewritten": 3}
     assert await count_secrets(database, sealed) == {"plain": 4}
     assert (await row_of(services, older))["previous_secret"] == older.secret
@@ -147,13 +154,15 @@ async def test_secrets_are_rewritten_with_the_first_key_or_plain_and_stay_readab
 async def test_a_secret_that_changes_meanwhile_is_left_to_the_next_run(services: Services) -> None:
     made = await create_webhook(services, ACCOUNT)
     box = SecretBox([KEY], Purpose.WEBHOOK)
-    collection = services.mongodb.delegate[services.settings.mongodb_database]["webhooks"]
+    collection = services.stores.mongodb.client.delegate[services.settings.mongodb_database][
+        "webhooks"
+    ]
 
     def seal_late(webhook_id: Any, secret: str) -> str:
         collection.update_one({"_id": made.id}, {"$set": {"secret": "whsec_new"}})
         return box.seal(webhook_id, secret)
 
-    assert await rewrite_secrets(services.database, services.webhooks.sealed_fields, seal_late) == {
-        "changed": 1
-    }
+    assert await rewrite_secrets(
+        services.stores.mongodb.database, services.webhooks.webhooks.sealed_fields, seal_late
+    ) == {"changed": 1}
     assert (await row_of(services, made))["secret"] == "whsec_new"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.webhooks.client import Outcome
+from tracker.webhooks.delivery import Outcome
 from tracker.webhooks.schedule import (
     DELAYS_SECONDS,
     JITTER_SHARE,

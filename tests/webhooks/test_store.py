@@ -27,14 +27,14 @@ async def make(services: Services, account_id: UUID | None = None, **fields: Any
         "method": "POST",
         "payload_template": {"id": "{click_id}"},
     }
-    return await services.webhooks.create(account_id or new_id(), **(given | fields))
+    return await services.webhooks.webhooks.create(account_id or new_id(), **(given | fields))
 
 
 async def test_a_webhook_comes_back_as_it_was_made(services: Services) -> None:
     webhook = await make(services)
-    assert await services.webhooks.find(webhook.id) == webhook
+    assert await services.webhooks.webhooks.find(webhook.id) == webhook
     assert (webhook.active, webhook.payload_template) == (True, '{"id":"{click_id}"}')
-    assert await services.webhooks.find(new_id()) is None
+    assert await services.webhooks.webhooks.find(new_id()) is None
 
 
 async def test_each_webhook_has_its_own_secret_for_standard_webhooks(services: Services) -> None:
@@ -50,7 +50,7 @@ async def test_no_name_of_a_template_becomes_a_field_and_its_numbers_stay_exact(
 ) -> None:
     template = {"$where": {"a.b": Decimal("1.10"), "": 2**64}, "_id": None}
     webhook = await make(services, payload_template=template)
-    row: Any = await services.database["webhooks"].find_one({"_id": webhook.id})
+    row: Any = await services.stores.mongodb["webhooks"].find_one({"_id": webhook.id})
     text = '{"$where":{"a.b":1.10,"":18446744073709551616},"_id":null}'
     assert row["payload_template"] == webhook.payload_template == text
     assert set(row) == {"_id", *Webhook.__struct_fields__} - {"id"}
@@ -59,21 +59,21 @@ async def test_no_name_of_a_template_becomes_a_field_and_its_numbers_stay_exact(
 async def test_a_change_sets_what_is_given_and_nothing_else(services: Services) -> None:
     webhook, other = await make(services), await make(services)
     fields: dict[str, Any] = {"name": "n", "method": "PUT", "active": False}
-    changed = await services.webhooks.change(
+    changed = await services.webhooks.webhooks.change(
         webhook.id, {**fields, "payload_template": {"v": Decimal("1.0")}}
     )
     expected = msgspec.structs.replace(webhook, **fields, payload_template='{"v":1.0}')
-    assert changed == await services.webhooks.find(webhook.id) == expected
-    assert await services.webhooks.find(other.id) == other
+    assert changed == await services.webhooks.webhooks.find(webhook.id) == expected
+    assert await services.webhooks.webhooks.find(other.id) == other
 
 
 async def test_after_a_rotation_both_secrets_sign_for_a_day(services: Services) -> None:
     webhook, other = await make(services), await make(services)
     assert webhook.secrets(now()) == [webhook.secret]
     before = now()
-    rotated = await services.webhooks.rotate_secret(webhook.id)
+    rotated = await services.webhooks.webhooks.rotate_secret(webhook.id)
     assert rotated is not None
-    assert rotated == await services.webhooks.find(webhook.id)
+    assert rotated == await services.webhooks.webhooks.find(webhook.id)
     until = rotated.previous_secret_until
     assert until is not None
     assert before + ROTATION <= until <= now() + ROTATION
@@ -90,13 +90,13 @@ async def test_after_a_rotation_both_secrets_sign_for_a_day(services: Services) 
     assert rotated.secrets(before) == [rotated.secret, webhook.secret]
     assert rotated.secrets(until - moment) == [rotated.secret, webhook.secret]
     assert rotated.secrets(until) == [rotated.secret]
-    assert await services.webhooks.find(other.id) == other
+    assert await services.webhooks.webhooks.find(other.id) == other
 
 
 async def test_after_several_rotations_the_last_two_secrets_sign(services: Services) -> None:
     webhook = await make(services)
-    made = [await services.webhooks.rotate_secret(webhook.id) for _ in range(3)]
-    last = await services.webhooks.find(webhook.id)
+    made = [await services.webhooks.webhooks.rotate_secret(webhook.id) for _ in range(3)]
+    last = await services.webhooks.webhooks.find(webhook.id)
     assert last is not None
     assert last.secrets(now()) == [one.secret for one in made[:0:-1] if one]
 
@@ -104,8 +104,8 @@ async def test_after_several_rotations_the_last_two_secrets_sign(services: Servi
 async def test_a_webhook_of_an_older_release_signs_with_its_secret(services: Services) -> None:
     webhook = await make(services)
     added = {"previous_secret": "", "previous_secret_until": ""}
-    await services.database["webhooks"].update_one({"_id": webhook.id}, {"$unset": added})
-    found = await services.webhooks.find(webhook.id)
+    await services.stores.mongodb["webhooks"].update_one({"_id": webhook.id}, {"$unset": added})
+    found = await services.webhooks.webhooks.find(webhook.id)
     assert found == webhook
     assert found.secrets(now()) == [webhook.secret]
 
@@ -113,25 +113,25 @@ async def test_a_webhook_of_an_older_release_signs_with_its_secret(services: Ser
 async def test_a_deleted_webhook_is_gone_and_cannot_be_changed(services: Services) -> None:
     webhook, other = await make(services), await make(services)
     for _ in range(2):
-        await services.webhooks.delete(webhook.id)
-    assert await services.webhooks.find(webhook.id) is None
-    assert await services.webhooks.change(webhook.id, {"active": False}) is None
-    assert await services.webhooks.rotate_secret(webhook.id) is None
-    assert await services.webhooks.find(other.id) == other
+        await services.webhooks.webhooks.delete(webhook.id)
+    assert await services.webhooks.webhooks.find(webhook.id) is None
+    assert await services.webhooks.webhooks.change(webhook.id, {"active": False}) is None
+    assert await services.webhooks.webhooks.rotate_secret(webhook.id) is None
+    assert await services.webhooks.webhooks.find(other.id) == other
 
 
 async def test_a_page_has_only_the_accounts_own_newest_first(services: Services) -> None:
     account_id = new_id()
     made = [await make(services, account_id) for _ in range(3)]
     await make(services)
-    assert await services.webhooks.page(account_id, 1, 2) == ([made[2], made[1]], 3)
-    assert await services.webhooks.page(account_id, 2, 2) == ([made[0]], 3)
-    assert await services.webhooks.page(account_id, 3, 2) == ([], 3)
+    assert await services.webhooks.webhooks.page(account_id, 1, 2) == ([made[2], made[1]], 3)
+    assert await services.webhooks.webhooks.page(account_id, 2, 2) == ([made[0]], 3)
+    assert await services.webhooks.webhooks.page(account_id, 3, 2) == ([], 3)
 
 
 async def test_a_page_is_read_by_its_index(services: Services) -> None:
     for collection in ("webhooks", "event_configs", "api_keys"):
-        rows = services.database[collection]
+        rows = services.stores.mongodb[collection]
         plan = await rows.find({"account_id": new_id()}).sort("_id", -1).explain()
         winner = str(plan["queryPlanner"]["winningPlan"])
         assert "'indexName': 'by_account'" in winner
@@ -141,34 +141,34 @@ async def test_a_page_is_read_by_its_index(services: Services) -> None:
 async def test_failing_since_is_the_first_failure_after_the_last_success(
     services: Services,
 ) -> None:
-    made = await services.webhooks.create(new_id(), "A", "https://8.8.8.8", "POST", {})
+    made = await services.webhooks.webhooks.create(new_id(), "A", "https://8.8.8.8", "POST", {})
     first = now()
 
     async def health() -> tuple[object, ...]:
-        found = await services.webhooks.find(made.id)
+        found = await services.webhooks.webhooks.find(made.id)
         assert found is not None
         assert found.disabled_at == (None if found.disabled_reason is None else first)
         return found.failing_since, found.active, found.disabled_reason
 
-    assert not await services.webhooks.record_success(made.id)
-    assert await services.webhooks.record_failure(made.id, first)
-    assert not await services.webhooks.record_failure(made.id, first + timedelta(hours=1))
+    assert not await services.webhooks.webhooks.record_success(made.id)
+    assert await services.webhooks.webhooks.record_failure(made.id, first)
+    assert not await services.webhooks.webhooks.record_failure(made.id, first + timedelta(hours=1))
     assert await health() == (first, True, None)
-    assert await services.webhooks.record_success(made.id)
+    assert await services.webhooks.webhooks.record_success(made.id)
     assert await health() == (None, True, None)
-    await services.webhooks.record_failure(made.id, first)
-    assert await services.webhooks.disable(made, Disabled.FAILING, first)
-    assert not await services.webhooks.disable(made, Disabled.GONE, now())
+    await services.webhooks.webhooks.record_failure(made.id, first)
+    assert await services.webhooks.webhooks.disable(made, Disabled.FAILING, first)
+    assert not await services.webhooks.webhooks.disable(made, Disabled.GONE, now())
     assert await health() == (first, False, Disabled.FAILING)
-    await services.webhooks.change(made.id, {"name": "B"})
+    await services.webhooks.webhooks.change(made.id, {"name": "B"})
     assert await health() == (first, False, Disabled.FAILING)
-    await services.webhooks.change(made.id, {"target_url": TARGET})
+    await services.webhooks.webhooks.change(made.id, {"target_url": TARGET})
     assert await health() == (None, False, Disabled.FAILING)
-    await services.webhooks.change(made.id, {"active": True})
+    await services.webhooks.webhooks.change(made.id, {"active": True})
     assert await health() == (None, True, None)
-    await services.webhooks.record_failure(new_id(), first)
-    assert await services.webhooks.find_all([made.id, new_id()]) == {
-        made.id: await services.webhooks.find(made.id)
+    await services.webhooks.webhooks.record_failure(new_id(), first)
+    assert await services.webhooks.webhooks.find_all([made.id, new_id()]) == {
+        made.id: await services.webhooks.webhooks.find(made.id)
     }
 
 
@@ -181,4 +181,4 @@ async def test_simultaneous_webhooks_do_not_exceed_the_limit_of_an_account(
         return_exceptions=True,
     )
     assert sum(isinstance(one, BadRequest) for one in made) >= 5
-    assert (await services.webhooks.page(account_id, 1, 1))[1] <= MAX_WEBHOOKS_PER_ACCOUNT
+    assert (await services.webhooks.webhooks.page(account_id, 1, 1))[1] <= MAX_WEBHOOKS_PER_ACCOUNT

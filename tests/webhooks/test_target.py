@@ -7,7 +7,10 @@ from tracker.dns.resolver import DnsFailed
 from tracker.errors import BadRequest
 from tracker.webhooks.target import Resolve, check_addresses, check_target
 
-PRIVATE = "target_url: must not be in a private network"
+PRIVATE = (
+    "target_url: must not be in a private network, unless the operator sets "
+    "WEBHOOK_ALLOW_PRIVATE=true, as in a trial"
+)
 HOST_RULE = "target_url: the host must be a hostname"
 
 

@@ -1,1 +1,1 @@
-"""Access: accounts, API keys, rate limits, and the address of a client."""
+"""Access: who calls, what they may do and how often, and what they did."""

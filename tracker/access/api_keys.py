@@ -5,8 +5,6 @@ within a second everywhere, and at once where it was made. If nobody can be told
 within two seconds.
 """
 
-import hashlib
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -19,19 +17,19 @@ from tracker.access.invitations import Invitations
 from tracker.access.key_family import descendants, valid
 from tracker.access.principal import OPERATOR, Actor, ActorKind, Principal
 from tracker.clock import now
-from tracker.db import keys
-from tracker.db.account_lock import has_room, lock_account
-from tracker.db.connect import Database, LookUpDatabase
-from tracker.db.documents import document, record
-from tracker.db.paging import Pages
-from tracker.db.transaction import Session, run_in_transaction
-from tracker.db.trusted_memory import TrustedMemory, publish_changes
 from tracker.errors import BadRequest, ErrorCode, NotFound, Unauthorized
-from tracker.ids import new_id, new_secret
+from tracker.ids import new_id, new_secret, secret_digest
+from tracker.stores.cache.trusted_memory import TrustedMemory, publish_changes
+from tracker.stores.mongodb.account_lock import has_room, lock_account
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.paging import Pages
+from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.redis import keys
 
 _PREFIX_CHARACTERS = 12
 MAX_REMEMBERED_KEYS = 10_000
-"""Keys whose account a process remembers; the least recently used one is dropped first."""
+"""Valid keys that a process remembers."""
 
 MAX_VALID_KEYS: Final = 100
 """The limit of an account's keys that are neither revoked nor expired. The operator has none."""
@@ -68,6 +66,11 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def has_expired(self) -> bool:
+        """Return whether the key's time is over."""
+        return self.expires_at is not None and self.expires_at <= now()
+
+    @property
     def parent_id(self) -> UUID | None:
         """Return the id of the key that made this one; None if no key did."""
         made_by_key = self.created_by and self.created_by.kind == ActorKind.API_KEY
@@ -81,16 +84,13 @@ Approve = Callable[[Sequence[ApiKey], Session], Awaitable[None]]
 class ApiKeys:
     """The stored API keys. `valid` are those that this process has found valid."""
 
-    def __init__(
-        self, database: Database, lists: LookUpDatabase, redis: Redis, invitations: Invitations
-    ) -> None:
-        self._database = database
-        self._keys = database["api_keys"]
+    def __init__(self, mongodb: MongoDB, redis: Redis, invitations: Invitations) -> None:
+        self._database = mongodb.database
+        self._keys = mongodb["api_keys"]
         self._invitations = invitations
-        self._pages = Pages(lists, "api_keys", ApiKey)
+        self._pages = Pages(mongodb.reads, "api_keys", ApiKey)
         self._redis = redis
         self.valid: TrustedMemory[ApiKey] = TrustedMemory(MAX_REMEMBERED_KEYS)
-        self._accounts: OrderedDict[bytes, UUID] = OrderedDict()
 
     async def create(
         self,
@@ -116,7 +116,7 @@ class ApiKeys:
             created_by=created_by,
         )
         by = {"created_by": msgspec.to_builtins(created_by, builtin_types=(UUID,))}
-        stored = {**document(key), **by, "sha256": _digest(secret)}
+        stored = {**document(key), **by, "sha256": secret_digest(secret)}
         await self._keys.insert_one(stored, session=session)
         return key, secret
 
@@ -147,23 +147,17 @@ class ApiKeys:
         return {row["_id"]: record(ApiKey, row).principal async for row in found}
 
     def peek_account(self, secret: str) -> UUID | None:
-        """Return the account of `secret` as last seen by this process, without a look-up.
-
-        The key may have been revoked since: this only lets both rate limits be counted at once.
-        """
-        return self._accounts.get(_digest(secret))
+        """Return the account of `secret` if memory knows the key as valid, without a look-up."""
+        key = self.valid.peek(keys.api_key(secret_digest(secret)))
+        return None if key is None or key.has_expired else key.account_id
 
     async def authenticate(self, secret: str) -> ApiKey:
         """Return the key of `secret`. Raises Unauthorized if it is unknown, revoked or expired."""
-        digest = _digest(secret)
+        digest = secret_digest(secret)
         name = keys.api_key(digest)
-        try:
-            key = await self.valid.get(name, lambda: self._find(digest))
-            _check_expiry(key)
-        except Unauthorized:
-            self._accounts.pop(digest, None)
-            raise
-        self._remember(digest, key.account_id)
+        key = await self.valid.get(name, lambda: self._find(digest))
+        if key.has_expired:
+            raise Unauthorized("API key: expired", code=ErrorCode.KEY_EXPIRED)
         if await self._touch(key):
             self.valid.forget(name)
         return key
@@ -225,12 +219,6 @@ class ApiKeys:
         younger = {"_id": {"$in": family.get(row["_id"], [])}}
         return ended + await self._keys.find(younger, session=session).sort("_id", 1).to_list(None)
 
-    def _remember(self, digest: bytes, account_id: UUID) -> None:
-        self._accounts[digest] = account_id
-        self._accounts.move_to_end(digest)
-        if len(self._accounts) > MAX_REMEMBERED_KEYS:
-            self._accounts.popitem(last=False)
-
     async def _touch(self, key: ApiKey) -> bool:
         """Store that a key is in use, once a minute; return whether that was due."""
         at = now()
@@ -254,13 +242,3 @@ def _check(row: Mapping[str, Any] | None) -> ApiKey:
     if key.revoked_at is not None:
         raise Unauthorized("API key: revoked", code=ErrorCode.KEY_REVOKED)
     return key
-
-
-def _check_expiry(key: ApiKey) -> None:
-    """Raise Unauthorized if a key has expired."""
-    if key.expires_at is not None and key.expires_at <= now():
-        raise Unauthorized("API key: expired", code=ErrorCode.KEY_EXPIRED)
-
-
-def _digest(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode()).digest()

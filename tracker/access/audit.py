@@ -12,13 +12,13 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.access.principal import Actor
+from tracker.access.principal import Actor, Author
 from tracker.clock import iso, now
-from tracker.db.connect import Database, LookUpDatabase
-from tracker.db.documents import document
-from tracker.db.paging import Pages
-from tracker.db.transaction import Session
 from tracker.ids import new_id
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document
+from tracker.stores.mongodb.paging import Pages
+from tracker.stores.mongodb.transaction import Session
 
 RETENTION_DAYS: Final = 400
 """Days after which MongoDB deletes an entry: a year, and time to look back at it."""
@@ -76,43 +76,36 @@ class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
 class Audit:
     """The stored entries of all accounts."""
 
-    def __init__(self, database: Database, lists: LookUpDatabase) -> None:
-        self._entries = database["audit"]
-        self._pages = Pages(lists, "audit", AuditEntry)
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._entries = mongodb["audit"]
+        self._pages = Pages(mongodb.reads, "audit", AuditEntry)
 
     async def record(
         self,
-        account_id: UUID,
-        actor: Actor,
+        author: Author,
         action: str,
         target: Target,
         changes: Mapping[str, Change] | None = None,
-        address: str = "",
         session: Session | None = None,
     ) -> None:
         """Store an entry, in the transaction of `session` if there is one."""
         deed = Deed(action=action, target=target, changes=changes or {})
-        await self.record_all(account_id, actor, [deed], address, session)
+        await self.record_all(author, [deed], session)
 
     async def record_all(
-        self,
-        account_id: UUID,
-        actor: Actor,
-        deeds: Sequence[Deed],
-        address: str = "",
-        session: Session | None = None,
+        self, author: Author, deeds: Sequence[Deed], session: Session | None = None
     ) -> None:
         """Store an entry of each deed, in the transaction of `session` if there is one."""
         entries = [
             AuditEntry(
                 id=new_id(),
-                account_id=account_id,
+                account_id=author.account_id,
                 at=now(),
-                actor=actor,
+                actor=author.actor,
                 action=deed.action,
                 target=deed.target,
                 changes=dict(deed.changes),
-                address=address,
+                address=author.address,
             )
             for deed in deeds
         ]

@@ -7,8 +7,8 @@ Guarantee: what is made or changed in a transaction that asks `hold` is made wit
 it. `hold` also writes the documents that have the authority: a member and the session, or an API
 key. So it conflicts with a removal, a change of role, the end of a session and a revocation at the
 same moment, each of which writes one of them too.
-Whoever can ask it many times does so in turn (`db/account_lock`): a removal and a revocation, which
-are not in turn, then find the document free.
+Whoever can ask it many times does so in turn (`stores/mongodb/account_lock`): a removal and a
+revocation, which are not in turn, then find the document free.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,13 +18,13 @@ from uuid import UUID
 import msgspec
 
 from tracker.access.invitations import Invitation
-from tracker.access.principal import Actor, ActorKind, Principal
+from tracker.access.principal import Actor, ActorKind, Author, Principal
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.clock import now
-from tracker.db.connect import Collection as MongoCollection
-from tracker.db.connect import Database
-from tracker.db.transaction import Session
 from tracker.errors import ErrorCode, Forbidden
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.drivers import Collection as MongoCollection
+from tracker.stores.mongodb.transaction import Session
 
 LINK_SCOPE: Final = "members:write"
 """The scope that making a link takes, besides those of the role that it gives or resets."""
@@ -35,20 +35,20 @@ _ENDED: Final = "account: your access has changed in the meantime"
 class Authority:
     """The present authority of those who act for accounts."""
 
-    def __init__(self, database: Database) -> None:
-        self._members = database["members"]
-        self._api_keys = database["api_keys"]
-        self._sessions = database["sessions"]
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._members = mongodb["members"]
+        self._api_keys = mongodb["api_keys"]
+        self._sessions = mongodb["sessions"]
 
-    async def hold(self, principal: Principal, scope: str, session: Session) -> Principal:
-        """Return `principal` as it is now; it stays so until the transaction ends.
+    async def hold(self, author: Author, scope: str, session: Session) -> Principal:
+        """Return the principal that `author` is now; it stays so until the transaction ends.
 
         Raises Forbidden if it has not, or no longer, `scope`, or its session has ended.
         """
-        signed_in = {"_id": principal.session_id, "expires_at": {"$gt": now()}}
-        if principal.session_id and not await _held(self._sessions, signed_in, session):
+        signed_in = {"_id": author.session_id, "expires_at": {"$gt": now()}}
+        if author.session_id and not await _held(self._sessions, signed_in, session):
             raise Forbidden(_ENDED, code=ErrorCode.MISSING_SCOPE)
-        found = await self._find(principal.account_id, principal.actor, session)
+        found = await self._find(author.account_id, author.actor, session)
         if found is None or not found.covers([scope]):
             raise Forbidden(_ENDED, code=ErrorCode.MISSING_SCOPE)
         return found

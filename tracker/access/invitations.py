@@ -8,7 +8,6 @@ A link ends before its day with its reason: `end_made_by` in the transaction tha
 authority away, `end_resets_of` in the one that changes the person whose password it would reset.
 """
 
-import hashlib
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -20,13 +19,13 @@ import msgspec
 from tracker.access.principal import Actor
 from tracker.access.roles import Role
 from tracker.clock import now
-from tracker.db.account_lock import has_room
-from tracker.db.connect import Database, LookUpDatabase
-from tracker.db.documents import document, record
-from tracker.db.paging import Pages
-from tracker.db.transaction import Session
 from tracker.errors import BadRequest, ErrorCode, NotFound
-from tracker.ids import new_id, new_secret
+from tracker.ids import new_id, new_secret, secret_digest
+from tracker.stores.mongodb.account_lock import has_room
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.paging import Pages
+from tracker.stores.mongodb.transaction import Session
 
 VALID_FOR: Final = timedelta(hours=24)
 MAX_OPEN_INVITATIONS: Final = 100
@@ -80,10 +79,10 @@ class NewInvitation(msgspec.Struct, frozen=True, kw_only=True):
 class Invitations:
     """The stored invitations and password resets of all accounts."""
 
-    def __init__(self, database: Database, lists: LookUpDatabase) -> None:
-        self._database = database
-        self._invitations = database["invitations"]
-        self._pages = Pages(lists, "invitations", Invitation)
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._database = mongodb.database
+        self._invitations = mongodb["invitations"]
+        self._pages = Pages(mongodb.reads, "invitations", Invitation)
 
     async def create(
         self, new: NewInvitation, session: Session, until: datetime | None = None
@@ -106,14 +105,16 @@ class Invitations:
         stored = {
             **document(invitation),
             "created_by": msgspec.to_builtins(new.created_by, builtin_types=(UUID,)),
-            "sha256": _digest(token),
+            "sha256": secret_digest(token),
         }
         await self._invitations.insert_one(stored, session=session)
         return invitation, token
 
     async def find_open(self, token: str, session: Session | None = None) -> Invitation:
         """Return the open invitation or reset of a token. Raises NotFound if there is none."""
-        row = await self._invitations.find_one(_open({"sha256": _digest(token)}), session=session)
+        row = await self._invitations.find_one(
+            _open({"sha256": secret_digest(token)}), session=session
+        )
         return _found(row)
 
     async def use(self, token: str, session: Session) -> Invitation:
@@ -122,7 +123,7 @@ class Invitations:
         Of two transactions that use one token at the same moment, one conflicts and finds it used.
         Raises NotFound if it is not open.
         """
-        unused, used = _open({"sha256": _digest(token)}), {"$set": {"used_at": now()}}
+        unused, used = _open({"sha256": secret_digest(token)}), {"$set": {"used_at": now()}}
         return _found(await self._invitations.find_one_and_update(unused, used, session=session))
 
     async def find(
@@ -203,7 +204,3 @@ def _found(row: Mapping[str, Any] | None) -> Invitation:
     if row is None:
         raise link_expired()
     return record(Invitation, row)
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode(errors="replace")).digest()

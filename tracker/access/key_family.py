@@ -13,9 +13,9 @@ import msgspec
 
 from tracker.access.principal import ActorKind
 from tracker.clock import now
-from tracker.db.connect import Database
-from tracker.db.documents import record
-from tracker.db.transaction import Session
+from tracker.stores.mongodb.documents import record
+from tracker.stores.mongodb.drivers import Database
+from tracker.stores.mongodb.transaction import Session
 
 _MADE_BY_KEYS: Final = {"created_by.kind": ActorKind.API_KEY}
 

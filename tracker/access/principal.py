@@ -7,7 +7,7 @@ audit log names its actor.
 from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -52,9 +52,31 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     id: UUID | None
     name: str
 
+    @property
+    def turn(self) -> UUID:
+        """Return whose transactions wait for each other if they hold the actor's authority."""
+        return self.id or UUID(int=0)  # the operator's
+
 
 OPERATOR: Final = Actor(kind=ActorKind.OPERATOR, id=None, name="operator")
 """The actor of the operator's scripts."""
+
+
+class Author(NamedTuple):
+    """The one who changes an account. `address` is the truncated one of the request, or empty.
+
+    `session_id` is that of a member's request; None of others.
+    """
+
+    account_id: UUID
+    actor: Actor
+    address: str = ""
+    session_id: UUID | None = None
+
+    @classmethod
+    def operator(cls, account_id: UUID) -> "Author":
+        """Return the operator as the author of a change of an account."""
+        return cls(account_id, OPERATOR)
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,11 +91,6 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     scopes: Collection[str] | None
     session_id: UUID | None = None
     expires_at: datetime | None = None
-
-    @property
-    def turn(self) -> UUID:
-        """Return whose transactions wait for each other if they hold the principal's authority."""
-        return self.actor.id or UUID(int=0)  # the operator's
 
     def require(self, scope: str, field: str = "") -> None:
         """Check that the principal has `scope`, such as `links:write`.

@@ -3,11 +3,11 @@
 A window begins with its first request. A script counts atomically, so exactly the allowed number of
 simultaneous requests pass, on any number of processes. In a Redis Cluster each counter of a request
 has a script of its own, because it is on a server of its own. On one server, requests that come
-while others are being counted are counted together (`db/batch`), over a connection of their own: to
-count one takes 64 µs of processor time alone and 16 among sixteen, 151 and 86 with a command of the
-client library. While
-Redis is unavailable, or its budget used up (`db/budget`), nothing is enforced, because availability
-comes first. A metric counts the requests that no limit counted.
+while others are being counted are counted together (`stores/batch`), over a connection of their
+own: to count one takes 64 µs of processor time alone and 16 among sixteen, 151 and 86 with a
+command of the client library. While
+Redis is unavailable, or its budget used up (`stores/redis/memory_budget`), nothing is enforced,
+because availability comes first. A metric counts the requests that no limit counted.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from tracker.clock import now_ms
-from tracker.db import keys
-from tracker.db.batch import Batch
-from tracker.db.breaker import Breaker
-from tracker.db.budget import Budget, OptionalWrite
-from tracker.db.redis_cluster import is_cluster
-from tracker.db.redis_command_connection import RedisCommandConnection
 from tracker.errors import RateLimited
 from tracker.limits.network import IPV6_PREFIX_BITS, network_of
 from tracker.metrics import RATE_LIMIT_UNENFORCED, RATE_LIMITED
+from tracker.stores.batch import Batch
+from tracker.stores.breaker import Breaker
+from tracker.stores.redis import keys
+from tracker.stores.redis.cluster import is_cluster
+from tracker.stores.redis.command_connection import RedisCommandConnection
+from tracker.stores.redis.memory_budget import Budget, OptionalWrite
 
 log = structlog.get_logger(__name__)
 
@@ -39,10 +39,6 @@ _COUNT: Final = (Path(__file__).parent / "rate_limit.lua").read_text(encoding="u
 _COUNT_SHA: Final = hashlib.sha1(_COUNT.encode(), usedforsecurity=False).hexdigest()
 _GROUP_REQUESTS: Final = 100
 """Requests that one script counts: a fraction of a millisecond in which Redis does nothing else."""
-
-# A window that has ended in the meantime stays ended. KEYS: counter.
-_UNCOUNT = "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1]) end"
-
 
 _SUBJECTS = {"ip": "IP address", "account": "account", "session": "person in an account"}
 for _name in _SUBJECTS:
@@ -116,7 +112,6 @@ class RateLimiter:
         self._counting = RedisCommandConnection(redis, repeats=False)
         self._groups = Batch(self._count_group, _GROUP_REQUESTS)
         self._count_one = redis.register_script(_COUNT)
-        self._uncount = redis.register_script(_UNCOUNT)
 
     def counted_as(self, address: str) -> str:
         """Return an address as limits count it: IPv4 whole, IPv6 by its network."""
@@ -160,13 +155,6 @@ class RateLimiter:
             Usage(scope, int(count), now + int(left))
             for (_, scope), (count, left) in zip(wanted, pairs, strict=False)
         ]
-
-    async def uncount(self, account_id: UUID) -> None:
-        """Uncount a request that turned out not to be the account's. Never raises."""
-        if self._breaker.is_open:
-            return
-        with contextlib.suppress(RedisError):
-            await self._uncount(keys=[keys.rate_limit(self._account.name, str(account_id))])
 
     async def forget(self, key: str) -> None:
         """Forget the requests counted under `key`. Never raises."""

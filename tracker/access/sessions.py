@@ -4,7 +4,6 @@ A session is looked up for every request, together with the role of its person, 
 session, a removed member and a changed role hold at once and everywhere.
 """
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -17,11 +16,11 @@ from tracker.access import roles
 from tracker.access.principal import Actor, ActorKind, Principal
 from tracker.access.roles import Role
 from tracker.clock import now
-from tracker.db.connect import Database
-from tracker.db.documents import document, record
-from tracker.db.transaction import Session as Transaction
 from tracker.errors import Unauthorized
-from tracker.ids import new_id, new_secret
+from tracker.ids import new_id, new_secret, secret_digest
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.transaction import Session as Transaction
 
 IDLE: Final = timedelta(days=14)
 """The time without a request after which a session ends."""
@@ -90,9 +89,9 @@ class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
 class Sessions:
     """The stored sessions."""
 
-    def __init__(self, database: Database) -> None:
-        self._sessions = database["sessions"]
-        self._members = database["members"]
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._sessions = mongodb["sessions"]
+        self._members = mongodb["members"]
         self._valid: OrderedDict[bytes, None] = OrderedDict()
 
     async def start(
@@ -121,7 +120,7 @@ class Sessions:
             address=client.address,
             user_agent=client.user_agent[:_MAX_USER_AGENT_CHARACTERS],
         )
-        stored = {**document(session), "sha256": _digest(secret)}
+        stored = {**document(session), "sha256": secret_digest(secret)}
         await self._sessions.insert_one(stored, session=transaction)
         await self._end_oldest(person_id, transaction)
         await self._record_seen(session, at, transaction)
@@ -129,14 +128,14 @@ class Sessions:
 
     def peek(self, secret: str) -> bool:
         """Return whether this process has found the session valid before, without a look-up."""
-        return _digest(secret) in self._valid
+        return secret_digest(secret) in self._valid
 
     async def authenticate(self, secret: str) -> SignedIn:
         """Return the valid session of `secret`.
 
         Raises Unauthorized if it is unknown or has ended, or its person is no longer a member.
         """
-        digest = _digest(secret)
+        digest = secret_digest(secret)
         wanted = {"sha256": digest, "expires_at": {"$gt": now()}}
         found = [row async for row in self._sessions.aggregate(_with_role(wanted))]
         if not found:
@@ -266,7 +265,3 @@ def _with_role(wanted: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         },
         {"$unset": ["member", "person", "sha256"]},
     ]
-
-
-def _digest(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode()).digest()

@@ -8,7 +8,9 @@ class Click(JournalRecord, frozen=True, tag="c"):
 
     Ids are the 16 bytes of a UUID. `at` is in milliseconds since the epoch. `domain_name` is empty
     on the default domain. `purpose` holds the prefetch headers, `edge_country` the trusted edge's
-    header, `query` the raw query string. Each is empty if it was not sent.
+    header, `query` the raw query string. Each is empty if it was not sent. `link_utm` has the
+    `utm_` parameters of the link's destination at that moment (`links/destination`).
+    `test`: the account made it to try its link. Nothing that a visitor sends can set it.
     """
 
     id: bytes
@@ -22,6 +24,8 @@ class Click(JournalRecord, frozen=True, tag="c"):
     purpose: str
     edge_country: str
     query: str
+    link_utm: str = ""
+    test: bool = False
 
     @property
     def spread_by(self) -> bytes:

@@ -11,8 +11,7 @@ from typing import Final
 from iptocc import country_code
 
 from tracker.clicks.country_file import CountryFile
-
-UNKNOWN: Final = "unknown"
+from tracker.visitor_dimensions import UNKNOWN
 
 # Edges and registries also send XX, ZZ, T1, A1, A2, EU and AP, which name no country.
 # ISO leaves XK to its users; to all of them it means Kosovo.

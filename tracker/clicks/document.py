@@ -1,7 +1,13 @@
 """The document of a click in MongoDB, as the drain stores it, and how its texts are read."""
 
 from datetime import datetime
-from typing import NotRequired, TypedDict
+from typing import Annotated, Any, Final, Generic, NotRequired, TypedDict, TypeVar
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta
+
+At = TypeVar("At")
 
 
 class SourceFields(TypedDict, total=False):
@@ -20,7 +26,7 @@ class ClickDocument(SourceFields):
 
     Ids are the 16 bytes of a UUID. `unique` says whether it is its visitor's first on the link and
     day. `bot` is why it counts as a bot's, None for a person. `address` is stored only if the
-    operator wants it.
+    operator wants it. Only tests have `test`, which is True; they count nowhere.
     """
 
     _id: bytes
@@ -39,6 +45,47 @@ class ClickDocument(SourceFields):
     query: str
     stored_at: NotRequired[datetime]
     address: NotRequired[str]
+    test: NotRequired[bool]
+
+
+class VisitorValues(msgspec.Struct, Generic[At], frozen=True, kw_only=True):
+    """The values of a click that say when it was made, and by whom."""
+
+    id: UUID
+    at: At
+    country: str
+    device: str
+    browser: str
+    os: str
+    bot: Annotated[str | None, Meta(description="why it counts as a bot's")]
+
+
+class ClickValues(VisitorValues[At], Generic[At], frozen=True, kw_only=True):
+    """The values of a click, with where its visitor came from."""
+
+    referrer: str | None
+    referrer_host: str | None
+    query: str
+    utm_source: str | None
+    utm_medium: str | None
+    utm_campaign: str | None
+    utm_term: str | None
+    utm_content: str | None
+
+
+ABSENT: Final[dict[str, Any]] = {
+    **dict.fromkeys(SourceFields.__annotations__),
+    "referrer": "",
+    "query": "",
+    "test": False,
+}
+"""The values of the fields that a stored click may lack."""
+
+NO_TEST: Final[dict[str, Any]] = {"test": None}
+"""The condition for clicks that are no tests, in whatever counts the stored clicks."""
+
+ONLY_TESTS: Final[dict[str, Any]] = {"test": True}
+"""The condition for tests, which the index `clicks.tests` has."""
 
 
 def decoded(raw: str) -> str:

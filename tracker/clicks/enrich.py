@@ -7,12 +7,13 @@ from typing import Any, Final, cast
 from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
 from tracker.clicks.country import Countries
-from tracker.clicks.dimensions import CACHED_VISITS, values_of
 from tracker.clicks.document import ClickDocument
-from tracker.clicks.sources import referrer_host, utm_values
-from tracker.clicks.user_agent import Agent, describe
+from tracker.clicks.sources import referrer_host
+from tracker.clicks.user_agent import describe
 from tracker.clock import moment
-from tracker.db.documents import StoredId, shared_id
+from tracker.links.utm import utm_values
+from tracker.stores.mongodb.documents import StoredId, shared_id
+from tracker.visitor_dimensions import CACHED_VISITS, Agent, values_of
 
 
 class Enrichment:
@@ -25,10 +26,10 @@ class Enrichment:
         self._countries = countries
         self._store_ip = store_ip
 
-    def values(self, click: Click) -> Mapping[str, str]:
-        """Return the values of the visitor's dimensions by name; do not change the mapping."""
-        country = self._countries.look_up(click.address, click.edge_country)
-        return values_of(country, describe(click.user_agent))
+    def values(self, address: str, edge_country: str, user_agent: str) -> Mapping[str, str]:
+        """Return the values of a visitor's dimensions by name; do not change the mapping."""
+        country = self._countries.look_up(address, edge_country)
+        return values_of(country, describe(user_agent))
 
     def document(self, click: Click) -> ClickDocument:
         """Return the click's document.
@@ -53,10 +54,14 @@ class Enrichment:
         # Tested here: a call for nothing costs more than all of it for a click without a source.
         if click.referrer and (host := referrer_host(click.referrer)):
             document["referrer_host"] = host
-        if "utm_" in click.query:
+        if click.link_utm:
+            document.update(utm_values(click.link_utm))  # type: ignore[typeddict-item]
+        if "utm_" in click.query:  # the visitor's win
             document.update(utm_values(click.query))  # type: ignore[typeddict-item]
         if self._store_ip:
             document["address"] = click.address
+        if click.test:
+            document["test"] = True
         return document
 
 

@@ -8,23 +8,24 @@ from typing import Final, NamedTuple, Self
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from tracker.clicks.bots import MAX_USER_AGENT_CHARACTERS
 from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
-from tracker.clicks.macros import MACRO_NAMES
 from tracker.clock import iso, moment, now_ms
-from tracker.db import keys
-from tracker.db.batch import Waiter
 from tracker.errors import BadRequest, MethodNotAllowed, NotFound
-from tracker.ids import new_click_id
-from tracker.journal.stream import Journal
+from tracker.ids import SLUG, new_click_id
+from tracker.journal.journal import Journal
 from tracker.links.cache import LinkCache
 from tracker.links.destination import Destination
 from tracker.links.domain import ServedName
 from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
-from tracker.links.link import SLUG, Target
+from tracker.links.link import CachedLink, Link, target
+from tracker.links.macros import MACRO_NAMES
+from tracker.stores.batch import Waiter
+from tracker.stores.redis import keys
 from tracker.syntax.query import parameter
 
 MAX_REFERRER_CHARACTERS: Final = 2048
@@ -81,6 +82,13 @@ class Answer(NamedTuple):
     headers: tuple[tuple[str, str], ...]
 
 
+class TestClick(NamedTuple):
+    """A click that was recorded as a test, and where it leads."""
+
+    click_id: UUID
+    location: str
+
+
 _REDIRECT = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"), ("Content-Length", "0"))
 _OPTIONS = Answer(204, (("Allow", _METHODS), ("Cache-Control", "no-store")))
 
@@ -102,6 +110,18 @@ class Redirect:
         self._enrichment = enrichment
         self._own_host = own_host
 
+    async def record_test(self, visit: Visit, link: Link) -> TestClick | None:
+        """Record a click of the link as a test, and return it once it is durable.
+
+        None if visitors of the link get 404. Raises Unavailable if no store can keep the click.
+        """
+        opened = self._opened(visit, target(link))
+        if opened is None:
+            return None
+        location, click = opened
+        await self._journal.append(replace(click, test=True))
+        return TestClick(UUID(bytes=click.id), location)
+
     async def answer(self, visit: Visit) -> Answer:
         """Return the redirect to the link's destination, once its click is durable.
 
@@ -115,7 +135,10 @@ class Redirect:
             return _OPTIONS
         if visit.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(_METHODS)
-        location, click = self._location(visit, await self._find(visit))
+        opened = self._opened(visit, await self._find(visit))
+        if opened is None:
+            raise NotFound("short link: not found")
+        location, click = opened
         if visit.method != "HEAD":
             await self._journal.append(click)
         return redirection(location)
@@ -127,23 +150,29 @@ class Redirect:
 
         Raises BadRequest if the visit names no slug. Raises Unavailable if too many clicks wait.
         """
-        target = self._target_from_memory(visit)
-        if target is None:
+        opened = self._opened(visit, self._find_in_memory(visit))
+        if opened is None:
             return None
-        location, click = self._location(visit, target)
+        location, click = opened
         if visit.method != "HEAD":
             self._journal.append_and_notify(click, waiter)
         return location
 
-    def _location(self, visit: Visit, target: Target) -> tuple[str, Click]:
+    def _opened(self, visit: Visit, target: CachedLink | None) -> tuple[str, Click] | None:
+        """Return the Location and the click of a visit; None if its link does not answer now.
+
+        Both ways of the redirect and test clicks ask here.
+        """
+        if target is None:
+            return None
         destination = _destination(target.destination_url)
-        click_id = new_click_id()
-        click = _click(visit, target, click_id.bytes)
+        click_id, at = new_click_id(), now_ms()
         shown_id = None if visit.method == "HEAD" else str(click_id)
-        macros = self._macros(click, target, shown_id) if destination.needs else {}
+        macros = self._macros(visit, at, target, shown_id) if destination.needs else {}
+        click = _click(visit, target, click_id.bytes, at, destination.utm(macros))
         return destination.location(visit.query, shown_id, macros), click
 
-    def _target_from_memory(self, visit: Visit) -> Target | None:
+    def _find_in_memory(self, visit: Visit) -> CachedLink | None:
         """Return what `_find` would, None if it has to ask a store or raises NotFound."""
         slug = _slug(visit)
         host, named = self._host(visit)
@@ -159,18 +188,16 @@ class Redirect:
         entry = self._links.peek(keys.link(namespace, slug))
         return None if entry is None else entry.value
 
-    async def _find(self, visit: Visit) -> Target:
+    async def _find(self, visit: Visit) -> CachedLink | None:
         slug = _slug(visit)
         host, named = self._host(visit)
         domain = await self._domains.by_name(host, visit.address) if host else None
         namespace = self._namespace(host, named, domain)
         if namespace is None:
             raise NotFound("d: no such domain" if named else "short link: not found")
-        if SLUG.fullmatch(slug):
-            target = await self._links.get(keys.link(namespace, slug), visit.address)
-            if target is not None:
-                return target
-        raise NotFound("short link: not found")
+        if not SLUG.fullmatch(slug):
+            return None
+        return await self._links.get(keys.link(namespace, slug), visit.address)
 
     def _namespace(self, host: str, named: bool, domain: ServedName | None) -> str | None:
         """Return the namespace of the slug; empty: the default domain; None: there is none.
@@ -194,15 +221,18 @@ class Redirect:
             return "", False
         return host, True
 
-    def _macros(self, click: Click, target: Target, shown_id: str | None) -> dict[str, str]:
+    def _macros(
+        self, visit: Visit, at: int, target: CachedLink, shown_id: str | None
+    ) -> dict[str, str]:
+        headers = visit.headers
         return {
             "click_id": shown_id or "",
-            "click_timestamp": iso(moment(click.at)),
+            "click_timestamp": iso(moment(at)),
             "slug": target.slug,
             "link_id": str(UUID(bytes=target.id)),
             "account_id": str(UUID(bytes=target.account_id)),
             "domain_name": target.domain_name or self._own_host,
-            **self._enrichment.values(click),
+            **self._enrichment.values(visit.address, headers.edge_country, headers.user_agent),
         }
 
 
@@ -231,11 +261,11 @@ def _destination(url: str) -> Destination:
     return Destination(url, MACRO_NAMES)
 
 
-def _click(visit: Visit, target: Target, click_id: bytes) -> Click:
+def _click(visit: Visit, target: CachedLink, click_id: bytes, at: int, link_utm: str) -> Click:
     headers = visit.headers
     return Click(
         id=click_id,
-        at=now_ms(),
+        at=at,
         account_id=target.account_id,
         link_id=target.id,
         domain_name=target.domain_name,
@@ -245,4 +275,5 @@ def _click(visit: Visit, target: Target, click_id: bytes) -> Click:
         purpose=headers.purpose,
         edge_country=headers.edge_country,
         query=visit.query[:MAX_QUERY_CHARACTERS],
+        link_utm=link_utm,
     )

@@ -4,15 +4,15 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from tracker.clicks.document import ClickDocument
-from tracker.db.connect import Database
-from tracker.db.documents import stored_ids, with_byte_ids
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import stored_ids, with_byte_ids
 
 
 class Clicks:
     """The stored clicks."""
 
-    def __init__(self, database: Database) -> None:
-        self._clicks = with_byte_ids(database["clicks"])
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._clicks = with_byte_ids(mongodb["clicks"])
 
     async def find(
         self, ids: Collection[bytes], fields: Sequence[str] = ()

@@ -12,27 +12,17 @@ looks like a Mac.
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, get_args
 
 from ua_parser import OS, Domain, UserAgent
 from ua_parser.loaders import load_lazy_builtins
 from ua_parser.regex import Resolver
 
 from tracker.clicks.bots import CACHED_USER_AGENTS, MAX_USER_AGENT_CHARACTERS, bot_reason, readable
+from tracker.visitor_dimensions import Agent
 
 Device = Literal["desktop", "mobile", "tablet", "tv", "bot", "unknown"]
 DEVICES: Final[tuple[str, ...]] = get_args(Device)
-
-
-class Agent(NamedTuple):
-    """A parsed user agent.
-
-    `device` is one of DEVICES; `browser` and `os` are family names, `Other` or `unknown`.
-    """
-
-    device: str
-    browser: str
-    os: str
 
 
 # The name in reports, and the families of ua-parser that it stands for.

@@ -23,9 +23,9 @@ from redis.asyncio import Redis
 from tracker.calendar import DEFAULT_ZONE, Calendar
 from tracker.clicks.click import Click
 from tracker.clock import day_of, moment
-from tracker.db import keys
-from tracker.db.budget import Budget, OptionalWrite
-from tracker.db.redis_cluster import is_cluster
+from tracker.stores.redis import keys
+from tracker.stores.redis.cluster import is_cluster
+from tracker.stores.redis.memory_budget import Budget, OptionalWrite
 
 TTL_SECONDS: Final = 48 * 3600
 """Time to live of a salt and of the visitors of its day."""

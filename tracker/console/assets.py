@@ -14,6 +14,8 @@ from typing import Final, NamedTuple
 
 import orjson
 
+from tracker.reports.dimensions import CARDS, DIMENSIONS
+
 STATIC: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/console/assets/"
 
@@ -78,7 +80,8 @@ def import_map() -> str:
 def shell(development: bool, session: bool, theme: str) -> Asset:
     """Return the page that loads the console.
 
-    It tells its scripts whether there may be a session. `theme` is `light`, `dark` or empty.
+    It tells its scripts whether there may be a session, and the dimensions of reports. `theme` is
+    `light`, `dark` or empty.
     """
     preloads = "".join(
         f'<link rel="modulepreload" href="{assets()[name].path}">\n' for name in FIRST
@@ -86,6 +89,7 @@ def shell(development: bool, session: bool, theme: str) -> Asset:
     values = {
         "style": assets()["app.css"].path,
         "import_map": import_map(),
+        "dimensions": _dimensions(),
         "preloads": preloads,
         "entry": assets()["app.js"].path,
         "environment": "development" if development else "production",
@@ -95,6 +99,16 @@ def shell(development: bool, session: bool, theme: str) -> Asset:
     text = (STATIC / "index.html").read_text(encoding="utf-8")
     page = re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), text).encode()
     return Asset("/console", "text/html; charset=utf-8", page, _compress(page))
+
+
+def _dimensions() -> str:
+    """Return the panels as JSON: name, title of a value and of the panel, card, whether it filters.
+
+    They are in the order of their cards.
+    """
+    panels = [one for card in CARDS for one in DIMENSIONS.values() if one.card == card]
+    rows = [[one.name, one.one, one.many, one.card, one.filter is not None] for one in panels]
+    return orjson.dumps(rows).decode()
 
 
 def _asset(path: Path) -> Asset:

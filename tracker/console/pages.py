@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from tornado.web import RequestHandler
 
-from tracker.api.handler import Handler
-from tracker.api.limits import ASSET_CACHE_SECONDS
-from tracker.api.session_cookie import SessionCookie
+from tracker.access.session_cookie import SessionCookie
 from tracker.console.assets import PREFIX, Asset, assets_by_path, shell
 from tracker.console.policy import page_headers
 from tracker.errors import ErrorCode, NotFound
 from tracker.metrics import expect_failures
+from tracker.web.handler import Handler
+from tracker.web.limits import ASSET_CACHE_SECONDS
 
 _THEMES: Final = ("light", "dark")
 _REFUSING_WEIGHTS: Final = ("q=0", "q=0.0", "q=0.00", "q=0.000")
@@ -29,8 +29,8 @@ class OwnHostHandler(Handler):
 
         Raises NotFound on any other host, and what `Handler.prepare` raises.
         """
-        if not self.services.public_url.is_origin_of(self.header("Host")):
-            url = self.services.public_url.url
+        if not self.web.public_url.is_origin_of(self.header("Host")):
+            url = self.web.public_url.url
             raise NotFound(f"no such path; the console is at {url}/console")
         super().prepare()
 
@@ -52,10 +52,10 @@ class Page(OwnHostHandler):
         """Answer with the page, which knows whether there may be a session."""
         for name, value in page_headers().items():
             self.set_header(name, value)
-        cookie = SessionCookie(self.services.public_url)
+        cookie = SessionCookie(self.web.public_url)
         has_session = cookie.sent(self.request.headers) is not None
         theme = self.get_cookie("theme") or ""
-        development = self.services.settings.env != "production"
+        development = not self.web.is_production
         self.finish_asset(shell(development, has_session, theme if theme in _THEMES else ""))
 
     head = get

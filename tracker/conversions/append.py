@@ -9,16 +9,17 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
+from pymongo.errors import PyMongoError
+
 from tracker.conversions.event import Event
-from tracker.conversions.look_ups import LOOK_UP_SECONDS
+from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
 from tracker.conversions.resolution import claims_of
 from tracker.conversions.store import Events
-from tracker.db.breaker import Breaker, answer_within
-from tracker.db.budget import Budget, OptionalWrite
-from tracker.db.connect import PyMongoError
 from tracker.errors import Unavailable
 from tracker.journal.appender import CLAIM_SECONDS, Claim
-from tracker.journal.stream import Journal
+from tracker.journal.journal import Journal
+from tracker.stores.breaker import answer_within
+from tracker.stores.redis.memory_budget import Budget, OptionalWrite
 
 MAX_CLAIMS: Final = 8
 """Simultaneous claims in MongoDB, fewer than motor has threads: the others wait for their turn
@@ -26,17 +27,29 @@ here, where that is no failure of MongoDB. Once it fails, all that wait are refu
 
 
 class AppendOnce:
-    """The append of conversions, with their claims to transaction ids.
+    """The append of conversions, with their claims to transaction ids."""
 
-    `mongodb` is the breaker of the look-ups that the answer to a conversion waits for.
-    """
-
-    def __init__(self, journal: Journal, events: Events, budget: Budget, mongodb: Breaker) -> None:
+    def __init__(self, journal: Journal, events: Events, budget: Budget, look_ups: LookUps) -> None:
         self._journal = journal
         self._events = events
         self._budget = budget
-        self._mongodb = mongodb
+        self._look_ups = look_ups
+        self._mongodb = look_ups.mongodb
         self._claiming = asyncio.Semaphore(MAX_CLAIMS)
+
+    async def first(
+        self, transaction_id: str, scopes: Sequence[UUID], also_claimed: bool
+    ) -> int | None:
+        """Return the stored event that had a transaction id first.
+
+        With `also_claimed` also one that is not stored yet: a conversion that will not be appended
+        is answered as before if it is sent again, whatever rules came since.
+        """
+        first = await self._look_ups.earlier.submit((scopes, transaction_id))
+        if first is None and also_claimed:
+            claims = claims_of(transaction_id, scopes, self._journal.partitions)
+            first = await self._journal.holder(claims)
+        return first
 
     async def append(self, event: Event, scopes: Sequence[UUID]) -> int:
         """Append `event` and return its id, or that of the event which had the transaction id.

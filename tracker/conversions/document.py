@@ -1,4 +1,4 @@
-"""The document of a conversion event in MongoDB, as the drain stores and changes it."""
+"""The document of a conversion event in MongoDB, as the drain stores and changes it. Pure."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -7,7 +7,9 @@ from typing import Any, Final, cast
 
 from bson import Decimal128
 
-from tracker.clicks.document import SourceFields
+from tracker import visitor_dimensions
+from tracker.clicks import sources
+from tracker.clicks.document import ClickDocument, SourceFields
 from tracker.conversions.rules import Rule
 
 
@@ -29,6 +31,9 @@ class Status(StrEnum):
     """Its click has revealed its account, where another event has its transaction id."""
     REFUSED = "refused"
     """It breaks the rule of its account that `refused` names, which was found after its answer."""
+    TEST = "test"
+    """Its account sent it as a test, or its click is a test. If it names a click, it carries the
+    dimensions of that."""
 
 
 COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.ATTRIBUTED)
@@ -92,3 +97,28 @@ def fields_but_id(event: EventDocument) -> EventFields:
     """Return the fields that make a stored event the same as `event`, which has its id."""
     fields: Mapping[str, Any] = event
     return cast(EventFields, {name: fields[name] for name in fields if name != "_id"})
+
+
+DIMENSIONS: Final = ("link_id", "domain_name", *visitor_dimensions.NAMES, "bot")
+"""The fields that an event takes over from its click, besides those of its source."""
+
+_TAKEN: Final = (*DIMENSIONS, *sources.FIELDS)
+
+CLICK_FIELDS: Final = ("account_id", "at", "test", *_TAKEN)
+"""The fields of a click that are read here."""
+
+
+def attribute(event: EventDocument, click: ClickDocument) -> EventFields:
+    """Return the fields to set on an `event` whose `click` has arrived."""
+    if event["account_id"] not in (None, click["account_id"]):
+        return {"status": Status.FOREIGN_CLICK}
+    # The names come from the tables of dimensions. An older click lacks the newest.
+    taken = {name: click[name] for name in _TAKEN if name in click}  # type: ignore[literal-required]
+    fields = cast(EventFields, taken)
+    is_test = event["status"] == Status.TEST or "test" in click
+    fields["status"] = Status.TEST if is_test else Status.ATTRIBUTED
+    fields["account_id"] = click["account_id"]
+    fields["click_at"] = click["at"]
+    if event["transaction_scope"] == event["click_id"] is not None:
+        fields["transaction_scope"] = click["account_id"]
+    return fields

@@ -14,6 +14,7 @@ class Event(JournalRecord, frozen=True, tag="e"):
       account, or (while the account is not known) the click.
     - `checked` says that the rules of its account were checked before it was answered
       (`conversions/rules`).
+    - `test` marks a conversion that the account sent to try its set-up.
     """
 
     id: int
@@ -27,6 +28,7 @@ class Event(JournalRecord, frozen=True, tag="e"):
     transaction_id: str | None
     transaction_scope: bytes | None
     checked: bool = False
+    test: bool = False
 
     @property
     def spread_by(self) -> bytes:

@@ -1,9 +1,10 @@
 """Event configurations: the meaning of a postback key, and the payout of a conversion.
 
-The API writes them; conversions find them by their postback key, through a cache (`db/cache`).
+The API writes them; conversions find them by their postback key, through a cache
+(`stores/cache/cache`).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -15,18 +16,20 @@ from pymongo import ReturnDocument
 from redis.asyncio import Redis
 
 from tracker.clock import now, now_ms
-from tracker.db import keys
-from tracker.db.breaker import Breaker
-from tracker.db.budget import Budget
-from tracker.db.cache import Cache, Versioned
-from tracker.db.connect import Database, LookUpDatabase
-from tracker.db.documents import document, record
-from tracker.db.memory import CacheEntry
-from tracker.db.paging import Pages
-from tracker.db.source import FieldSource
+from tracker.conversions.aliases import AliasedParameter, Aliases
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_secret
 from tracker.limits.allowance import Allowance
+from tracker.stores.breaker import Breaker
+from tracker.stores.cache.cache import Cache, Versioned
+from tracker.stores.cache.memory import CacheEntry
+from tracker.stores.cache.origin import FieldSource
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.paging import Pages
+from tracker.stores.mongodb.reader import Reader
+from tracker.stores.redis import keys
+from tracker.stores.redis.memory_budget import Budget
 
 MAX_PAYOUT: Final = 10**9
 PAYOUT_DECIMALS: Final = 6
@@ -53,6 +56,7 @@ class EventConfig(Versioned, frozen=True, kw_only=True):
     """An event configuration.
 
     `archived` means deleted by its owner, and kept for the history of its conversions.
+    `parameter_aliases` are names that its senders use for parameters (`conversions/aliases`).
     """
 
     id: UUID
@@ -63,6 +67,7 @@ class EventConfig(Versioned, frozen=True, kw_only=True):
     payout: Decimal
     active: bool
     archived: bool = False
+    parameter_aliases: Mapping[str, AliasedParameter] = {}
     created_at: datetime
 
     def payout_of(self, value: Decimal | None) -> Decimal:
@@ -94,29 +99,32 @@ EventConfigCache = Cache[EventConfig]
 def event_config_cache(
     redis: Redis,
     breaker: Breaker,
-    database: LookUpDatabase,
+    reads: Reader,
     max_values: int,
     misses: Allowance,
     budget: Budget,
 ) -> EventConfigCache:
     """Make the cache of configurations by postback key; its names are those of `keys`."""
     fields = [name for name in EventConfig.__struct_fields__ if name != "id"]
-    source = FieldSource(
-        database, "event_configs", "pbk", fields, lambda row: _served(_config(row))
-    )
+    source = FieldSource(reads, "event_configs", "pbk", fields, lambda row: _served(_config(row)))
     return Cache(redis, breaker, EventConfig, source, max_values, misses, budget)
 
 
 class EventConfigs:
     """The event configurations of all accounts."""
 
-    def __init__(self, database: Database, lists: LookUpDatabase, cache: EventConfigCache) -> None:
-        self._configs = database["event_configs"]
-        self._pages = Pages(lists, "event_configs", EventConfig, _config)
+    def __init__(self, mongodb: MongoDB, cache: EventConfigCache) -> None:
+        self._configs = mongodb["event_configs"]
+        self._pages = Pages(mongodb.reads, "event_configs", EventConfig, _config)
         self._cache = cache
 
     async def create(
-        self, account_id: UUID, name: str, payout_type: PayoutType, payout: Decimal
+        self,
+        account_id: UUID,
+        name: str,
+        payout_type: PayoutType,
+        payout: Decimal,
+        parameter_aliases: Aliases | None = None,
     ) -> EventConfig:
         """Store a new configuration with a new postback key, and return it."""
         config = EventConfig(
@@ -128,6 +136,7 @@ class EventConfigs:
             payout_type=payout_type,
             payout=payout,
             active=True,
+            parameter_aliases=parameter_aliases or {},
             created_at=now(),
         )
         await self._configs.insert_one(_stored(document(config)))
@@ -145,6 +154,11 @@ class EventConfigs:
         """Return the account's configurations that are not archived, newest first."""
         rows = self._configs.find({"account_id": account_id, **_NOT_ARCHIVED}).sort("_id", -1)
         return [_config(row) async for row in rows]
+
+    async def ids(self, account_id: UUID) -> Sequence[UUID]:
+        """Return the ids of the account's configurations, archived ones included."""
+        rows = self._configs.find({"account_id": account_id}, {"_id": 1})
+        return [row["_id"] async for row in rows]
 
     async def find(self, config_id: UUID) -> EventConfig | None:
         """Return the configuration with this id, archived ones included; None if there is none."""
@@ -200,10 +214,20 @@ def _served(config: EventConfig) -> EventConfig | None:
 
 
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `fields` with money in the type that MongoDB stores exactly."""
-    money = {"payout": Decimal128(fields["payout"])} if "payout" in fields else {}
-    return {**fields, **money}
+    """Return `fields` as they are stored.
+
+    Money is of the type that MongoDB stores exactly. Aliases are pairs, because the names of
+    senders never become names of fields.
+    """
+    stored = dict(fields)
+    if "payout" in fields:
+        stored["payout"] = Decimal128(fields["payout"])
+    if "parameter_aliases" in fields:
+        stored["parameter_aliases"] = [list(one) for one in fields["parameter_aliases"].items()]
+    return stored
 
 
 def _config(row: dict[str, Any]) -> EventConfig:
-    return record(EventConfig, {**row, "payout": row["payout"].to_decimal()})
+    aliases = dict(row.get("parameter_aliases", ()))
+    read = {**row, "payout": row["payout"].to_decimal(), "parameter_aliases": aliases}
+    return record(EventConfig, read)

@@ -18,10 +18,11 @@ from pathlib import Path
 
 import structlog
 from pymongo import ReturnDocument
+from pymongo.errors import PyMongoError
 
-from tracker.db.connect import Database, PyMongoError
 from tracker.errors import Unavailable
 from tracker.loops import record_failure
+from tracker.stores.mongodb.database import MongoDB
 
 log = structlog.get_logger(__name__)
 
@@ -89,9 +90,9 @@ class SpareBlock:
 class EventIds:
     """The event ids that one process gives."""
 
-    def __init__(self, database: Database, spare: SpareBlock) -> None:
-        self._counters = database["counters"]
-        self._events = database["events"]
+    def __init__(self, mongodb: MongoDB, spare: SpareBlock) -> None:
+        self._counters = mongodb["counters"]
+        self._events = mongodb["events"]
         self._spare = spare
         self._blocks: list[range] = []
         self._fetching: asyncio.Task[bool] | None = None
@@ -107,13 +108,12 @@ class EventIds:
 
     async def next(self) -> int:
         """Return a new id. Raises Unavailable if memory, MongoDB and the file have none."""
-        while (one := self.next_from_memory()) is None:  # a crowd may use up a block at once
+        while (one := self._from_memory()) is None:  # a crowd may use up a block at once
             if not await asyncio.shield(self._fetched()):
                 raise Unavailable("storage is unavailable; try again")
         return one
 
-    def next_from_memory(self) -> int | None:
-        """Return a new id from memory; None if it has none: ask `next`."""
+    def _from_memory(self) -> int | None:
         if not self._blocks:
             return None
         first = self._blocks[0]

@@ -1,6 +1,6 @@
 """Look-ups that the answer to a conversion waits for: its click's account, its transaction id.
 
-- Look-ups are grouped (`db/batch`): one query serves all that arrived during the last one.
+- Look-ups are grouped (`stores/batch`): one query serves all that arrived during the last one.
 - If MongoDB does not answer within LOOK_UP_SECONDS, results are None and no query is sent for a
   moment. The event is pending then, and the drain decides.
 """
@@ -10,13 +10,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
-from bson.binary import UuidRepresentation
+from pymongo.errors import PyMongoError
 
-from tracker.db.batch import Batch
-from tracker.db.breaker import Breaker, answer_within
-from tracker.db.connect import LookUpDatabase, PyMongoError
-from tracker.db.documents import StoredId, owner_id
-from tracker.db.mongo_reader import MongoReader
+from tracker.stores.batch import Batch
+from tracker.stores.breaker import Breaker, answer_within
+from tracker.stores.mongodb.documents import StoredId, owner_id
+from tracker.stores.mongodb.reader import Reader
 
 LOOK_UP_SECONDS = 1.0
 
@@ -36,26 +35,12 @@ class LookUps:
     `earlier` finds the first event with a transaction id in any of its scopes; None without one.
     """
 
-    def __init__(self, database: LookUpDatabase) -> None:
-        # Ids as bytes: UUIDs would double what a look-up costs.
-        as_bytes = database.codec_options.with_options(
-            uuid_representation=UuidRepresentation.UNSPECIFIED
-        )
-        self._clicks = MongoReader(database.get_collection("clicks", codec_options=as_bytes))
-        self._events = MongoReader(database["events"])
+    def __init__(self, reads: Reader) -> None:
+        self._reads = reads
+        self._binary_reads = reads.with_binary_ids()
         self.mongodb = Breaker()
         self.owners = Batch[bytes, UUID | None](self._answered(self._owners))
         self.earlier = Batch[Sought, int | None](self._answered(self._earlier))
-
-    async def flushed(self) -> None:
-        """Wait until every look-up has its result."""
-        await self.owners.flushed()
-        await self.earlier.flushed()
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._clicks.close()
-        await self._events.close()
 
     def _answered(
         self, ask: Callable[[list[Item]], Coroutine[Any, Any, list[Result | None]]]
@@ -72,7 +57,8 @@ class LookUps:
 
     async def _owners(self, click_ids: list[bytes]) -> list[UUID | None]:
         wanted = [StoredId(one) for one in set(click_ids)]
-        rows = await self._clicks.find({"_id": {"$in": wanted}}, ["account_id"], len(wanted))
+        matching = {"_id": {"$in": wanted}}
+        rows = await self._binary_reads.find("clicks", matching, ["account_id"], limit=len(wanted))
         owners = {bytes(row["_id"]): owner_id(bytes(row["account_id"])) for row in rows}
         return [owners.get(click_id) for click_id in click_ids]
 
@@ -98,7 +84,7 @@ class LookUps:
         ]
         fields = ["at", "transaction_scope", "transaction_id"]
         limit = sum(map(len, texts.values()))
-        return await self._events.find({"$or": branches}, fields, limit)
+        return await self._reads.find("events", {"$or": branches}, fields, limit=limit)
 
 
 def _pairs(sought: Sought) -> list[tuple[UUID, str]]:

@@ -1,15 +1,26 @@
-"""Parameters of a conversion, from a query, a form or a JSON body. Pure.
+"""Parameters of a conversion, from a query, a form or a JSON body, or a query and a body. Pure.
 
-- Unknown parameters are ignored, because networks send their own.
+- Unknown parameters are kept apart: networks send their own, and an event configuration may have
+  aliases among them (`conversions/aliases`).
 - An empty parameter counts as not sent, because networks leave macros empty that they cannot fill.
 - Each broken rule raises BadRequest, naming the field.
+
+No order has the transaction id of a macro that was sent unfilled, or of a placeholder: it is the
+same for every conversion, so all but the first would count as repeats of it.
+
+- A macro is a name within `{}`, `{{}}`, `${}`, `#{}`, `%{}`, `[]`, `<>`, `%%`, `##` or `__`. The
+  brackets may be empty.
+- Only the whole value counts, percent-decoded once more if it was encoded twice: macros, and
+  nothing beside them but spaces and punctuation.
+- A name begins with a letter and has no three digits in a row, because numbers of orders do. It is
+  no GUID, which some systems write in braces.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 from uuid import UUID
 
 import msgspec
@@ -28,41 +39,63 @@ MAX_VALUE_DIGITS: Final = 30
 _CLICK_ID_CHARACTERS: Final = 36
 _MAX_FIELDS: Final = 200
 
+NAMES: Final = frozenset(("pbk", "click_id", "value", "metadata", "transaction_id", "txid"))
+"""The names of all parameters."""
+
 # There is one way only to match any text, so that a long one is rejected in linear time.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _TO_JSON = msgspec.json.Encoder(decimal_format="number")
 
+_MACRO_NAME: Final = r"(?![0-9a-f]{8}-)[$_]?[a-z](?:(?!\d{3})[a-z0-9_.: -])*"
+_MACRO: Final = re.compile(
+    rf"""
+      [$\#%]?\{{{{1,3}}\s*(?:{_MACRO_NAME})?\s*\}}{{1,3}}
+    | \[{{1,2}}\s*(?:{_MACRO_NAME})?\s*\]{{1,2}}
+    | <{{1,2}}\s*(?:{_MACRO_NAME})?\s*>{{1,2}}
+    | %{{1,2}}{_MACRO_NAME}%{{1,2}}
+    | \#{_MACRO_NAME}\#
+    | __{_MACRO_NAME}__
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+_PLACEHOLDERS: Final = frozenset(("order_id", "transaction_id", "undefined", "null", "none", "nan"))
+"""Names that examples have for the id, such as the console's; and what programs write for none."""
+
+_TRANSACTION_IDS: Final = ("transaction_id", "txid")
+_TEXTS: Final = frozenset(("pbk", "click_id", *_TRANSACTION_IDS))
+"""Parameters that are text in JSON too."""
+
+Fields = dict[str, Any]
+"""The parameters of a request by name, none of them empty, and not checked."""
+
+
+class Text(str):
+    """A value of a query or a form, where a number and an object are text too."""
+
+    __slots__ = ()
+
 
 class Conversion(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversion as its sender reports it, checked. `metadata` is JSON text."""
+    """A conversion as its sender reports it, checked. `metadata` is JSON text.
+
+    `others` are the parameters with other names than ours, by name, neither empty nor checked.
+    """
 
     pbk: str | None
     click_id: UUID | None
     value: Decimal | None
     metadata: str | None
     transaction_id: str | None
+    others: Mapping[str, Any] | None = None
 
 
 def from_text(raw: bytes) -> Conversion:
-    """Return the conversion in a query string or a form. The first of a repeated parameter counts.
+    """Return the conversion in a query or a form. Raises BadRequest if a parameter breaks a rule.
 
     Bytes that are not UTF-8 become surrogates, which the rules of each field reject. In a parameter
-    that is ignored they do no harm. Raises BadRequest if a parameter breaks a rule.
+    that is ignored they do no harm.
     """
-    try:
-        text = raw.decode(errors="surrogateescape")
-        pairs = _pairs(text)
-    except ValueError as error:
-        raise BadRequest(f"parameters: {error}") from None
-    fields: dict[str, Any] = {}
-    for name, value in pairs:
-        fields.setdefault(name, value)
-    if "value" in fields:
-        fields["value"] = _number(fields["value"])
-    if "metadata" in fields:
-        metadata = fields["metadata"].encode(errors="surrogateescape")
-        fields["metadata"] = parse_json("metadata", metadata)
-    return _conversion(fields)
+    return conversion_of(fields_in_text(raw))
 
 
 def from_json(body: bytes) -> Conversion:
@@ -70,10 +103,61 @@ def from_json(body: bytes) -> Conversion:
 
     Raises BadRequest if it is no JSON object, or a field breaks a rule.
     """
+    return conversion_of(fields_in_json(body))
+
+
+def fields_in_text(raw: bytes) -> Fields:
+    """Return what a query string or a form has, unchecked.
+
+    Raises BadRequest if it has too many parameters.
+    """
+    try:
+        pairs = _pairs(raw.decode(errors="surrogateescape"))
+    except ValueError as error:
+        raise BadRequest(f"parameters: {error}") from None
+    return fields_of(pairs)
+
+
+def fields_of(pairs: Iterable[tuple[str, str]]) -> Fields:
+    """Return what pairs of text have, none of them empty. The first of a repeated name counts."""
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name not in fields:
+            fields[name] = value if name in _TEXTS else Text(value)
+    return fields
+
+
+def fields_in_json(body: bytes) -> Fields:
+    """Return what a JSON body has, unchecked. Raises BadRequest if it is no JSON object."""
     fields = parse_json("body", body)
     if not isinstance(fields, dict):
         raise BadRequest("body: must be a JSON object")
-    return _conversion({name: value for name, value in fields.items() if value != ""})
+    return {name: value for name, value in fields.items() if value not in ("", None)}
+
+
+def merged(query: Fields, body: Fields) -> Fields:
+    """Return what a request has in its query and its body, which counts where both have it.
+
+    Raises BadRequest if they name two postback keys or two clicks.
+    """
+    for name in ("pbk", "click_id"):
+        if name in query and name in body and not _is_same(name, query[name], body[name]):
+            raise BadRequest(f"{name}: differs between the query and the body")
+    replaced = _TRANSACTION_IDS if not body.keys().isdisjoint(_TRANSACTION_IDS) else ()
+    return {name: value for name, value in query.items() if name not in replaced} | body
+
+
+def _is_same(name: str, one: Any, other: Any) -> bool:
+    if name == "click_id" and isinstance(one, str) and isinstance(other, str):
+        return one.lower() == other.lower()
+    return bool(one == other)
+
+
+def conversion_of(fields: Fields) -> Conversion:
+    """Return the conversion that `fields` describe. Raises BadRequest if one breaks a rule."""
+    if fields.keys() <= NAMES:
+        return _conversion(fields)
+    return _conversion(fields, {name: value for name, value in fields.items() if name not in NAMES})
 
 
 def _pairs(text: str) -> Sequence[tuple[str, str]]:
@@ -85,69 +169,89 @@ def _pairs(text: str) -> Sequence[tuple[str, str]]:
     return [(name, value) for name, _, value in pairs if value]
 
 
-def _conversion(fields: Mapping[str, Any]) -> Conversion:
+def _conversion(fields: Mapping[str, Any], others: Mapping[str, Any] | None = None) -> Conversion:
     """Check `fields`, none of which is empty. Raises BadRequest if one breaks a rule."""
-    pbk = _text(fields, "pbk", MAX_PBK_CHARACTERS)
-    click_id = _text(fields, "click_id", _CLICK_ID_CHARACTERS)
+    pbk, click_id, value = fields.get("pbk"), fields.get("click_id"), fields.get("value")
     if pbk is None and click_id is None:
         raise BadRequest("pbk or click_id: at least one is required")
     return Conversion(
-        pbk=pbk,
-        click_id=None if click_id is None else parse_id("click_id", click_id),
-        value=_value(fields.get("value")),
+        pbk=None if pbk is None else _text("pbk", pbk, MAX_PBK_CHARACTERS),
+        click_id=None if click_id is None else _click_id("click_id", click_id),
+        value=None if value is None else checked_value("value", value),
         metadata=_metadata(fields.get("metadata")),
         transaction_id=_transaction_id(fields),
+        others=others,
     )
 
 
-def _text(fields: Mapping[str, Any], name: str, limit: int) -> str | None:
-    text = fields.get(name)
-    if text is None:
-        return None
+def _text(name: str, text: Any, limit: int) -> str:
     if not isinstance(text, str) or len(text) > limit or not text.isprintable():
         raise BadRequest(f"{name}: must be text of 1 to {limit} printable characters")
     return text
 
 
+def _click_id(name: str, value: Any) -> UUID:
+    return parse_id(name, _text(name, value, _CLICK_ID_CHARACTERS))
+
+
 def _transaction_id(fields: Mapping[str, Any]) -> str | None:
     if "transaction_id" not in fields and "txid" not in fields:
         return None
-    named = {
-        _text(
-            {name: str(value) if type(value) is int else value}, name, MAX_TRANSACTION_ID_CHARACTERS
-        )
-        for name in ("transaction_id", "txid")
-        if (value := fields.get(name)) is not None
-    } - {None}
+    named = {_one_transaction_id(name, fields[name]) for name in _TRANSACTION_IDS if name in fields}
     if len(named) > 1:
         raise BadRequest("transaction_id: differs from txid, which is another name for it")
-    return named.pop() if named else None
+    return named.pop()
 
 
-def _number(text: str) -> Decimal:
-    if not _NUMBER.fullmatch(text):
-        raise BadRequest("value: must be a finite number such as 12.50")
-    return Decimal(text)
+def _one_transaction_id(name: str, value: Any) -> str:
+    sent = str(value) if type(value) in (int, Text) else value
+    text = _text(name, sent, MAX_TRANSACTION_ID_CHARACTERS)
+    if what := unfilled(text):
+        raise BadRequest(f"{name}: {what}, {text}; send the id of the order, or none")
+    return text
 
 
-def _value(value: Any) -> Decimal | None:
-    if value is None:
-        return None
+def unfilled(text: str) -> str | None:
+    """Return what `text` is instead of an id, for an error; None if it may be one."""
+    if _has_only_macros(text) or ("%" in text and _has_only_macros(unquote(text))):
+        return "an unfilled macro"
+    return "a placeholder" if text.strip().lower() in _PLACEHOLDERS else None
+
+
+def _has_only_macros(text: str) -> bool:
+    rest, macros = _MACRO.subn("", text)
+    return macros > 0 and not any(map(str.isalnum, rest))
+
+
+def checked_value(name: str, value: Any) -> Decimal:
+    """Return the value of a conversion, sent as `name`. Raises BadRequest if it breaks a rule."""
+    if isinstance(value, Text) and _NUMBER.fullmatch(value):
+        value = Decimal(value)
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise BadRequest("value: must be a finite number such as 12.50")
+        raise BadRequest(f"{name}: must be a finite number such as 12.50")
     number = Decimal(value)
     if (
         abs(number.adjusted()) > MAX_VALUE_DIGITS
         or number.copy_abs() > _MAX_VALUE
         or len(number.as_tuple().digits) > MAX_VALUE_DIGITS
     ):
-        raise BadRequest(f"value: at most 10^15, and {MAX_VALUE_DIGITS} digits")
+        raise BadRequest(f"{name}: at most 10^15, and {MAX_VALUE_DIGITS} digits")
     return number
+
+
+READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    "click_id": _click_id,
+    "value": checked_value,
+    "transaction_id": _one_transaction_id,
+}
+"""Readers of parameters sent under other names. A BadRequest names the name that was sent."""
 
 
 def _metadata(value: Any) -> str | None:
     if value is None:
         return None
+    if isinstance(value, Text):
+        value = parse_json("metadata", value.encode(errors="surrogateescape"))
     if not isinstance(value, dict):
         raise BadRequest("metadata: must be a JSON object")
     text = _TO_JSON.encode(value)

@@ -4,24 +4,27 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from tracker.clock import now_ms
+from tracker.conversions.aliases import with_aliases
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import Conversion
-from tracker.db import keys
 from tracker.errors import BadRequest, NotFound
 from tracker.journal.partitions import partition_of_transaction
+from tracker.stores.redis import keys
 
 
-def checked_config(config: EventConfig | None, conversion: Conversion) -> EventConfig:
-    """Return the configuration that the postback key names.
+def resolved(config: EventConfig | None, conversion: Conversion) -> tuple[EventConfig, Conversion]:
+    """Return the configuration that the postback key names, and the conversion with its aliases.
 
-    Raises NotFound if there is none, BadRequest if its payout type requires a value.
+    Raises NotFound if there is none, BadRequest if what stands under an alias breaks a rule, or if
+    the payout type requires a value.
     """
     if config is None:
         raise NotFound("pbk: no active event configuration has this postback key")
+    conversion = with_aliases(conversion, config.parameter_aliases)
     if config.payout_type is PayoutType.REV_SHARE and conversion.value is None:
         raise BadRequest("value: required, because the payout type is RevShare")
-    return config
+    return config, conversion
 
 
 def account_of(config: EventConfig | None, owner_id: UUID | None) -> UUID | None:

@@ -2,9 +2,10 @@
 
 - Every rule is off unless the account switches it on.
 - A conversion whose account is known is checked before it is answered. The drain checks all others
-  when they are stored or settled, and decides the cap of conversions per click
-  (`ingest/batch_writer`).
-- The rules are a part of the account's document, and are read through a cache (`db/cache`).
+  when they are stored or settled, and it alone decides the cap of conversions per click
+  (`ingest/ruling`).
+- The rules are a part of the account's document, and are read through a cache
+  (`stores/cache/cache`).
 
 Guarantee: every process sees a change within a second.
 """
@@ -20,15 +21,16 @@ from bson import Decimal128
 from pymongo import ReturnDocument
 from redis.asyncio import Redis
 
-from tracker.db import keys
-from tracker.db.breaker import Breaker
-from tracker.db.budget import Budget
-from tracker.db.cache import Cache, Versioned
-from tracker.db.connect import Database, LookUpDatabase
-from tracker.db.memory import CacheEntry
-from tracker.db.source import FieldSource
 from tracker.errors import BadRequest, NotFound
 from tracker.metrics import CONVERSIONS_REFUSED
+from tracker.stores.breaker import Breaker
+from tracker.stores.cache.cache import Cache, Versioned
+from tracker.stores.cache.memory import CacheEntry
+from tracker.stores.cache.origin import FieldSource
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.reader import Reader
+from tracker.stores.redis import keys
+from tracker.stores.redis.memory_budget import Budget
 
 MAX_VALUE: Final = 10**15
 MAX_PER_CLICK: Final = 1000
@@ -72,14 +74,12 @@ class ConversionRules(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def refusal(self, rule: Rule) -> BadRequest:
-        """Return the error for a conversion that breaks `rule`, and count it."""
+        """Return the error for a conversion that breaks `rule` by itself, and count it."""
         CONVERSIONS_REFUSED.labels(rule).inc()
         messages = {
             Rule.REQUIRE_PBK: "pbk: required by the account that the click belongs to",
             Rule.NO_NEGATIVE_VALUES: "value: the account takes no negative ones",
             Rule.MAX_VALUE: f"value: at most {self.max_value}, by a rule of the account",
-            Rule.MAX_PER_CLICK: f"click_id: at most {self.max_per_click} conversions of a click "
-            "and event configuration, by a rule of the account",
         }
         return BadRequest(messages[rule])
 
@@ -97,19 +97,19 @@ RulesCache = Cache[CachedRules]
 
 
 def rules_cache(
-    redis: Redis, breaker: Breaker, database: LookUpDatabase, max_values: int, budget: Budget
+    redis: Redis, breaker: Breaker, reads: Reader, max_values: int, budget: Budget
 ) -> RulesCache:
     """Make the cache of rules by account; its names are those of `keys.account`."""
     fields = ["version", "conversion_rules"]
-    source = FieldSource(database, "accounts", "_id", fields, _cached, UUID)
+    source = FieldSource(reads, "accounts", "_id", fields, _cached, UUID)
     return Cache(redis, breaker, CachedRules, source, max_values, budget=budget)
 
 
 class AccountRules:
     """The rules of all accounts."""
 
-    def __init__(self, database: Database, cache: RulesCache) -> None:
-        self._accounts = database["accounts"]
+    def __init__(self, mongodb: MongoDB, cache: RulesCache) -> None:
+        self._accounts = mongodb["accounts"]
         self._cache = cache
 
     def peek(self, account_id: UUID) -> CacheEntry[CachedRules] | None:

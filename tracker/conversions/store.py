@@ -15,9 +15,15 @@ from tracker.clock import moment
 from tracker.conversions.document import COUNTED, EventDocument, Status, changed
 from tracker.conversions.event import Event
 from tracker.conversions.notification_state import EARLIEST_FIRST, due
-from tracker.db.connect import Database
-from tracker.db.documents import StoredId, as_stored, stored_id, stored_ids, with_byte_ids
-from tracker.db.transaction import Session
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import (
+    StoredId,
+    as_stored,
+    stored_id,
+    stored_ids,
+    with_byte_ids,
+)
+from tracker.stores.mongodb.transaction import Session
 
 MAX_PENDING_READ: Final = 500
 MAX_OVERDUE_READ: Final = 200
@@ -45,8 +51,8 @@ class EventIdTaken(Exception):
 class Events:
     """The conversion events of all accounts."""
 
-    def __init__(self, database: Database) -> None:
-        self._events = with_byte_ids(database["events"])
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._events = with_byte_ids(mongodb["events"])
 
     async def claim(self, event: Event, scopes: Collection[UUID]) -> int:
         """Store `event` ahead of its journal entry, unless its transaction id is taken.
@@ -192,12 +198,18 @@ def document(event: Event) -> EventDocument:
         "payout": _money(event.payout),
         # As text: a visitor's keys never become field names.
         "metadata": event.metadata,
-        "status": Status.NO_CLICK if event.click_id is None else Status.PENDING,
+        "status": _first_status(event),
         "transaction_scope": event.transaction_scope,
     }
     if event.transaction_id is not None:
         made["transaction_id"] = event.transaction_id
     return made
+
+
+def _first_status(event: Event) -> Status:
+    if event.test:
+        return Status.TEST
+    return Status.NO_CLICK if event.click_id is None else Status.PENDING
 
 
 @lru_cache(maxsize=CACHED_AMOUNTS)

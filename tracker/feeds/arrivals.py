@@ -4,7 +4,7 @@ A click may be stored hours after it was made, by any of several drains, so no t
 what was stored after a moment. Therefore each transaction also stores the ids of what it adds, for
 each account:
 
-    {_id: {account_id, feed: "clicks" | "conversions", slot, position}, at, entries}
+    {_id: {account_id, feed: "clicks" | "conversions", slot, position}, at, entries, repeated}
 
 - `position` is the number of the transaction in its slot, and the index of the first entry among
   those of the account. Every transaction increments the number in the fence of its slot
@@ -12,31 +12,34 @@ each account:
   their numbers, even if two drains share it.
 - `entries` are at most ENTRIES_PER_DOCUMENT clicks or conversions, packed. A conversion is in one
   for each state that it enters, with that state.
+- `repeated` is how many of them, the last ones, are conversions that the account had before, in
+  another state. It is missing where there are none.
 
 Guarantee: whoever has read a slot up to a number, in a snapshot in which the slot has that number,
 has read everything that was ever stored in it until then.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from itertools import islice
 from struct import Struct
 from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 from tracker.clicks.document import ClickDocument
 from tracker.clock import now
 from tracker.conversions.document import EventDocument, Status
-from tracker.db.connect import Database
-from tracker.db.documents import run_inserts, shared_id
-from tracker.db.transaction import Session
+from tracker.stores.mongodb.documents import run_inserts, shared_id
+from tracker.stores.mongodb.drivers import Database
+from tracker.stores.mongodb.transaction import Session
 
 FENCES: Final = "drain_fences"
 """The collection with the document of each slot, whose `batches` number its transactions."""
 
 KEPT_DAYS: Final = 8
-"""Days after which MongoDB deletes arrivals (`db/indexes`)."""
+"""Days after which MongoDB deletes arrivals (`stores/mongodb/indexes`)."""
 
 ENTRIES_PER_DOCUMENT: Final = 1024
 """So many ids take 16 KB, and a page of a hundred rows reads no more than it needs."""
@@ -53,10 +56,13 @@ _STATES: Final = (
     Status.FOREIGN_CLICK,
     Status.DUPLICATE,
     Status.REFUSED,
+    Status.TEST,
 )
-"""The states in entries, by number; a claimed event is not listed before it becomes another one."""
+"""The states in entries, by number; a claimed event is not listed before it becomes another one.
+Numbers are stored: new states come last."""
 
-_NUMBERS: Final = {state: number for number, state in enumerate(_STATES)}
+_STATE_OF: Final = dict(enumerate(_STATES))
+_NUMBERS: Final = {state: number for number, state in _STATE_OF.items()}
 _CONVERSION: Final = Struct(">QB")
 _CLICK_BYTES: Final = 16
 
@@ -69,23 +75,34 @@ class FeedName(StrEnum):
 
 
 class ConversionEntry(NamedTuple):
-    """A conversion, and the state that it has entered."""
+    """A conversion, and the state that it has entered; None for one of a newer release."""
 
     event_id: int
-    status: Status
+    status: Status | None
 
 
 class Arrivals:
     """The entries that one transaction stores, by account."""
 
     def __init__(
-        self, clicks: Iterable[ClickDocument] = (), events: Iterable[EventDocument] = ()
+        self,
+        clicks: Iterable[ClickDocument] = (),
+        events: Iterable[EventDocument] = (),
+        repeated: Iterable[EventDocument] = (),
     ) -> None:
-        """Collect `clicks`, and `events` that enter the state that they have."""
+        """Collect `clicks`, and events that enter the state that they have.
+
+        The account had those that are `repeated` before.
+        """
         self._clicks: defaultdict[bytes, list[bytes]] = defaultdict(list)
         self._events: defaultdict[bytes, list[bytes]] = defaultdict(list)
         for click in clicks:
             self._clicks[click["account_id"]].append(click["_id"])
+        self._add(events)
+        self._new = Counter({account_id: len(found) for account_id, found in self._events.items()})
+        self._add(repeated)
+
+    def _add(self, events: Iterable[EventDocument]) -> None:
         for event in events:
             account_id, number = event["account_id"], _NUMBERS.get(event["status"])
             if account_id is not None and number is not None:
@@ -108,22 +125,28 @@ class Arrivals:
         feeds = ((FeedName.CLICKS, self._clicks), (FeedName.CONVERSIONS, self._events))
         for feed, by_account in feeds:
             for account_id, entries in by_account.items():
+                where = {"account_id": shared_id(account_id), "feed": feed, "slot": slot}
+                new = len(entries) if feed == FeedName.CLICKS else self._new[account_id]
                 for start in range(0, len(entries), ENTRIES_PER_DOCUMENT):
+                    piece = entries[start : start + ENTRIES_PER_DOCUMENT]
+                    repeated = len(piece) - max(0, min(new - start, len(piece)))
                     yield {
-                        "_id": {
-                            "account_id": shared_id(account_id),
-                            "feed": feed,
-                            "slot": slot,
-                            "position": position + start,
-                        },
+                        "_id": {**where, "position": position + start},
                         "at": at,
-                        "entries": b"".join(entries[start : start + ENTRIES_PER_DOCUMENT]),
+                        "entries": b"".join(piece),
+                        **({"repeated": repeated} if repeated else {}),
                     }
 
 
 def first_position(number: int) -> int:
     """Return the position of the first entry of a slot's transaction with this number."""
     return number * _MAX_ENTRIES
+
+
+def between(account_id: UUID, feed: FeedName, slot: int, first: int, end: int) -> dict[str, Any]:
+    """Return the condition for the documents with positions from `first` to before `end`."""
+    where = {"account_id": account_id, "feed": feed, "slot": slot}
+    return {"_id": {"$gte": {**where, "position": first}, "$lt": {**where, "position": end}}}
 
 
 def click_ids(entries: bytes) -> Sequence[bytes]:
@@ -134,4 +157,11 @@ def click_ids(entries: bytes) -> Sequence[bytes]:
 def conversion_entries(entries: bytes) -> Sequence[ConversionEntry]:
     """Return the conversions in the `entries` of a document."""
     unpacked = _CONVERSION.iter_unpack(entries)
-    return [ConversionEntry(event_id, _STATES[number]) for event_id, number in unpacked]
+    return [ConversionEntry(event_id, _STATE_OF.get(number)) for event_id, number in unpacked]
+
+
+def new_conversions(document: Mapping[str, Any]) -> Sequence[ConversionEntry]:
+    """Return the conversions in a document that their account did not have before."""
+    found = conversion_entries(document["entries"])
+    new = found[: len(found) - document.get("repeated", 0)]
+    return [entry for entry in new if entry.status is not None]

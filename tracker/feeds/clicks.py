@@ -5,13 +5,12 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-import msgspec
-
-from tracker.db.documents import record
+from tracker.clicks.document import ABSENT, ONLY_TESTS, ClickValues
 from tracker.feeds.arrivals import FeedName, click_ids
 from tracker.feeds.feed import Kind, Links, with_links
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_clicks
 from tracker.feeds.time_order import Range
+from tracker.stores.mongodb.documents import record
 
 MAX_MERGED_LINKS: Final = 100
 """Links whose clicks MongoDB merges by time. The clicks of more are found among those of the
@@ -20,31 +19,18 @@ account."""
 _LOWEST_ID: Final = UUID(int=0)
 
 
-class StoredClick(msgspec.Struct, frozen=True, kw_only=True):
+class StoredClick(ClickValues[datetime], frozen=True, kw_only=True):
     """A stored click. Its referrer and query have one character for each byte."""
 
-    id: UUID
-    at: datetime
+    referrer: str
     link_id: UUID
     domain_name: str
-    country: str
-    device: str
-    browser: str
-    os: str
-    bot: str | None
     unique: bool
-    referrer: str = ""
-    query: str = ""
-    referrer_host: str | None = None
-    utm_source: str | None = None
-    utm_medium: str | None = None
-    utm_campaign: str | None = None
-    utm_term: str | None = None
-    utm_content: str | None = None
+    test: bool
 
 
 def _row(document: Mapping[str, Any]) -> StoredClick:
-    return record(StoredClick, document)
+    return record(StoredClick, {**ABSENT, **document})
 
 
 def _entries(packed: bytes) -> Sequence[tuple[UUID, None]]:
@@ -52,7 +38,10 @@ def _entries(packed: bytes) -> Sequence[tuple[UUID, None]]:
 
 
 def _scan(account_id: UUID, wanted: FeedFilter, links: Links, conditions: Conditions) -> Range:
-    """Return the clicks of the account, or of its links if they are few."""
+    """Return the clicks of the account, or of its links if they are few, or its tests."""
+    if wanted.tests == "only":
+        bounds = [{"account_id": account_id, **ONLY_TESTS}, *wanted.times]
+        return Range("tests", bounds, [*conditions, *with_links(links)], _LOWEST_ID)
     if links is not None and len(links) <= MAX_MERGED_LINKS:
         bounds = [*with_links(links), *wanted.times]
         return Range("by_link_and_time", bounds, conditions, _LOWEST_ID)

@@ -5,7 +5,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from tracker.conversions.document import COUNTED
-from tracker.db.reader import Reader
+from tracker.stores.mongodb.reader import Reader
 
 MAX_COUNTED: Final = 1000
 """Conversions of one click that are counted; a number that high says that there may be more."""

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from tracker.clock import now
 from tracker.conversions.document import Status
-from tracker.db.reader import Reader
+from tracker.stores.mongodb.reader import Reader
 
 MAX_CONVERSIONS: Final = 10_000
 """Conversions that are looked at, the last ones. They take 20 ms."""

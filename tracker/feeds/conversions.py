@@ -11,12 +11,12 @@ from bson import Decimal128
 
 from tracker.conversions.document import Status
 from tracker.conversions.rules import Rule
-from tracker.db.documents import record
-from tracker.db.reader import Reader
 from tracker.feeds.arrivals import FeedName, conversion_entries
 from tracker.feeds.feed import Feed, Kind, Links, with_links
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_conversions
 from tracker.feeds.time_order import Range
+from tracker.stores.mongodb.documents import record
+from tracker.stores.mongodb.reader import Reader
 
 SHOWN: Final = tuple(one for one in Status if one is not Status.CLAIMED)
 """The states of conversions in the feed. A claimed event becomes another one when it counts."""
@@ -55,10 +55,18 @@ def _money(value: Decimal128 | None) -> Decimal | None:
 
 
 def _scan(account_id: UUID, wanted: FeedFilter, links: Links, conditions: Conditions) -> Range:
-    """Return the conversions of the account in the wanted states, which the index decides too."""
+    """Return the conversions of the account in the wanted states, which the index decides too.
+
+    If a click or a transaction is named, its index finds the few that there are.
+    """
     states = list(wanted.statuses or SHOWN)
-    bounds = [{"account_id": account_id, "status": {"$in": states}}, *wanted.times]
-    return Range("log", bounds, [*conditions, *with_links(links)], 0)
+    own = {"account_id": account_id, "status": {"$in": states}}
+    others = [*conditions, *with_links(links)]
+    if named := wanted.of_transaction:
+        return Range("by_transaction", named, [own, *wanted.times, *wanted.of_click, *others], 0)
+    if named := wanted.of_click:
+        return Range("by_click", named, [own, *wanted.times, *others], 0)
+    return Range("log", [own, *wanted.times], others, 0)
 
 
 _FIELDS: Final = [name for name in LoggedEvent.__struct_fields__ if name != "id"]

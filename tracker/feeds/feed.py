@@ -4,14 +4,13 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
-from tracker.db.reader import Reader
 from tracker.feeds import storing_order, time_order
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.filter import Conditions, FeedFilter
-from tracker.feeds.links import wanted_links
 from tracker.feeds.page import Bookmark, FeedPage, Place, Position
 from tracker.feeds.storing_order import Entries, Source, StoringOrder, bookmark_of_now
 from tracker.feeds.time_order import Documents, Range, page_by_time
+from tracker.stores.mongodb.reader import Reader
 
 Row = TypeVar("Row")
 Links = Sequence[UUID] | None
@@ -113,7 +112,7 @@ class Feed(Generic[Row]):
         size: int,
         reader: Reader,
     ) -> FeedPage[Row]:
-        links = await wanted_links(reader, account_id, wanted)
+        links = await _wanted_links(reader, account_id, wanted)
         conditions = self._kind.conditions(wanted, self._host)
         within = self._kind.scan(account_id, wanted, links, conditions)
         documents = Documents(reader, self._kind.collection, self._kind.fields)
@@ -129,9 +128,10 @@ class Feed(Generic[Row]):
         size: int,
         snapshot: Reader,
     ) -> FeedPage[Row]:
-        links = await wanted_links(snapshot, account_id, wanted)
+        links = await _wanted_links(snapshot, account_id, wanted)
         of_values = self._kind.conditions(wanted, self._host)
-        conditions = [*wanted.times, *wanted.states, *of_values, *with_links(links)]
+        named = [*wanted.of_click, *wanted.of_transaction]
+        conditions = [*wanted.times, *wanted.states, *named, *of_values, *with_links(links)]
         kind = self._kind
         source = Source(kind.name, kind.collection, kind.entries, account_id, conditions)
         order = StoringOrder(snapshot, source)
@@ -144,3 +144,21 @@ class Feed(Generic[Row]):
 def with_links(links: Links) -> Conditions:
     """Return the condition that the link is one of these, if there are any to compare with."""
     return [] if links is None else [{"link_id": {"$in": list(links)}}]
+
+
+async def _wanted_links(
+    reader: Reader, account_id: UUID, wanted: FeedFilter
+) -> Sequence[UUID] | None:
+    """Return the ids of the account's links that the filter names; None if it names none.
+
+    Links of other accounts are left out here, so that a page does not even examine their clicks.
+    """
+    ids, tags = wanted.values.get("link"), wanted.values.get("tag")
+    if ids is None and tags is None:
+        return None
+    matching: dict[str, Any] = {"account_id": account_id}
+    if ids is not None:
+        matching["_id"] = {"$in": list(ids)}
+    if tags is not None:
+        matching["tags"] = {"$all" if wanted.all_tags else "$in": list(tags)}
+    return [row["_id"] for row in await reader.find("links", matching, ["_id"])]

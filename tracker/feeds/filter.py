@@ -3,19 +3,22 @@
 Text from a client is only ever a value in a condition, never an operator or a field name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
 
 import msgspec
 
-from tracker.clicks.country import UNKNOWN
+from tracker.clicks.document import NO_TEST, ONLY_TESTS
 from tracker.conversions.document import Status
-from tracker.reports.dimensions import COUNTED, EVENT, NO_KEY
+from tracker.reports.counted import COUNTED, Counted, wanted_values
+from tracker.reports.dimensions import EVENT, NO_KEY
 from tracker.reports.query import Bots, Value
+from tracker.visitor_dimensions import UNKNOWN
 
 Conditions = list[dict[str, Any]]
+Tests = Literal["include", "exclude", "only"]
 
 _OF_NO_CLICK: Final = {"link_id": None}
 """The condition for a conversion that has no values of a click; its field is missing."""
@@ -29,7 +32,10 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     - `all_tags`: links must have every tag, not just one.
     - `bots` says as in reports which clicks pass. Conversions are never left out because their
       click looks like a bot's: `exclude` lets them pass.
+    - `tests` says which clicks pass. For conversions `statuses` says it: a test is a state.
     - `statuses` are the states of conversions that pass; all if it is empty.
+    - `click_id`: only conversions that name this click.
+    - `transaction_id`: only conversions with it; `transaction_scopes` are the account's scopes.
     """
 
     first: datetime | None = None
@@ -37,7 +43,11 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
     values: Mapping[str, Sequence[Value]] = {}
     all_tags: bool = False
     bots: Bots = "include"
+    tests: Tests = "include"
     statuses: Sequence[Status] = ()
+    click_id: UUID | None = None
+    transaction_id: str | None = None
+    transaction_scopes: Sequence[UUID] = ()
 
     @property
     def times(self) -> Conditions:
@@ -50,11 +60,29 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
         """Return the conditions for the state."""
         return [{"status": {"$in": list(self.statuses)}}] if self.statuses else []
 
+    @property
+    def of_click(self) -> Conditions:
+        """Return the condition for the click id that a conversion names."""
+        return [] if self.click_id is None else [{"click_id": self.click_id}]
+
+    @property
+    def of_transaction(self) -> Conditions:
+        """Return the condition for the transaction id."""
+        if self.transaction_id is None:
+            return []
+        scopes = {"$in": list(self.transaction_scopes)}
+        return [{"transaction_scope": scopes, "transaction_id": self.transaction_id}]
+
 
 _BOTS: Final[Mapping[Bots, Conditions]] = {
     "include": [],
     "exclude": [{"bot": None}],
     "only": [{"bot": {"$ne": None}}],
+}
+_TESTS: Final[Mapping[Tests, Conditions]] = {
+    "include": [],
+    "exclude": [NO_TEST],
+    "only": [ONLY_TESTS],
 }
 
 
@@ -63,9 +91,8 @@ def conditions_for_clicks(wanted: FeedFilter, host: str) -> Conditions:
 
     `host` is the name of the default domain.
     """
-    values = _stored_values(wanted, host)
-    fields = [{COUNTED[name].field: {"$in": values[name]}} for name in values]
-    return [*_BOTS[wanted.bots], *fields]
+    fields = [{one.field: {"$in": values}} for one, values in _stored_values(wanted, host)]
+    return [*_BOTS[wanted.bots], *_TESTS[wanted.tests], *fields]
 
 
 def conditions_for_conversions(wanted: FeedFilter, host: str) -> Conditions:
@@ -75,9 +102,9 @@ def conditions_for_conversions(wanted: FeedFilter, host: str) -> Conditions:
     `unknown` in all of them.
     """
     found = list(_BOTS["only"]) if wanted.bots == "only" else []
-    for name, values in _stored_values(wanted, host).items():
-        own: dict[str, Any] = {COUNTED[name].field: {"$in": values}}
-        if COUNTED[name].absent != UNKNOWN and None in values:
+    for one, values in _stored_values(wanted, host):
+        own: dict[str, Any] = {one.field: {"$in": values}}
+        if one.absent != UNKNOWN and None in values:
             own = {"$and": [own, {"link_id": {"$ne": None}}]}
         found.append({"$or": [own, _OF_NO_CLICK]} if UNKNOWN in values else own)
     if configs := wanted.values.get(EVENT):
@@ -86,13 +113,10 @@ def conditions_for_conversions(wanted: FeedFilter, host: str) -> Conditions:
     return found
 
 
-def _stored_values(wanted: FeedFilter, host: str) -> dict[str, list[Value | None]]:
-    """Return the values of each filter as documents have them: None for a missing field."""
-    found: dict[str, list[Value | None]] = {}
-    for name in [one for one in COUNTED if one in wanted.values]:
-        found[name] = list(wanted.values[name])
-        if COUNTED[name].absent in found[name]:
-            found[name].append(None)
-        if name == "domain" and host in found[name]:
-            found[name].append("")
-    return found
+def _stored_values(wanted: FeedFilter, host: str) -> Iterator[tuple[Counted, Sequence[str | None]]]:
+    """Yield the values of each filter as documents have them: None for a missing field."""
+    for name, given in wanted.values.items():
+        counted, values = wanted_values(name, given, host)
+        if counted in COUNTED:
+            one = COUNTED[counted]
+            yield one, [*values, None] if one.absent in values else values

@@ -17,17 +17,18 @@ from uuid import UUID
 
 from tracker.clock import now
 from tracker.conversions.document import Status
-from tracker.db.reader import Reader
 from tracker.errors import BadRequest
 from tracker.feeds.arrivals import (
     ENTRIES_PER_DOCUMENT,
     FENCES,
     KEPT_DAYS,
     FeedName,
+    between,
     first_position,
 )
 from tracker.feeds.filter import Conditions
 from tracker.feeds.page import Bookmark
+from tracker.stores.mongodb.reader import Reader
 
 MAX_EXAMINED: Final = 10_000
 """Clicks or conversions that one page looks at."""
@@ -151,17 +152,10 @@ class StoringOrder:
         A page may need one of 1,024 entries, or many of one entry: MongoDB returns a tenth of
         `size` at once.
         """
-        of_slot = {
-            "account_id": self._source.account_id,
-            "feed": self._source.feed,
-            "slot": slot,
-        }
-        within = {
-            "$gte": {**of_slot, "position": first - first % ENTRIES_PER_DOCUMENT},
-            "$lt": {**of_slot, "position": 2**63 - 1},
-        }
-        at_once = max(2, size // 10)
-        return self._snapshot.each("arrivals", {"_id": within}, sort={"_id": 1}, batch_size=at_once)
+        first -= first % ENTRIES_PER_DOCUMENT
+        source, at_once = self._source, max(2, size // 10)
+        within = between(source.account_id, source.feed, slot, first, 2**63 - 1)
+        return self._snapshot.each("arrivals", within, sort={"_id": 1}, batch_size=at_once)
 
     async def _passing(
         self, entries: Sequence[Entry], fields: Sequence[str]

@@ -13,9 +13,9 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from tracker.db.reader import Reader
 from tracker.feeds.filter import Conditions
 from tracker.feeds.page import Position
+from tracker.stores.mongodb.reader import Reader
 
 MAX_EXAMINED: Final = 50_000
 """Rows that one page looks at. If none of them passes, MongoDB takes 0.05 s to find the last of

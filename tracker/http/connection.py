@@ -27,8 +27,8 @@ _BLANK_LINE: Final = b"\r\n\r\n"
 class Connection(asyncio.Protocol):
     """A connection of a client: the bytes it received, and the phase it is in.
 
-    It sends through a FlowControl and gives requests to a Dispatcher, or to the fast path, which
-    sees it as a FastPathConnection. `peer` is the client's address, as text.
+    It sends through a FlowControl and gives requests to a Dispatcher, or to the fast path. Its
+    `phase` began at `since`, by `ServerState.now`. Bytes of `buffer` before `offset` are consumed.
     """
 
     __slots__ = (

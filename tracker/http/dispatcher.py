@@ -7,7 +7,7 @@ request is received or that its client has gone.
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 from tornado.gen import convert_yielded
@@ -21,6 +21,9 @@ from tracker.http.rejection import RejectedRequest, rejection
 from tracker.http.request import ReceivedRequest
 from tracker.http.server_state import ServerState
 
+if TYPE_CHECKING:
+    from tracker.http.connection import Connection
+
 log = structlog.get_logger(__name__)
 
 # The phases of a connection. Received bytes are read in the first two only.
@@ -33,40 +36,10 @@ CLOSING: Final = 5  # written bytes are being sent; received ones are dropped
 CLOSED: Final = 6
 
 
-class Receiver(Protocol):
-    """The part of a connection that its dispatcher works on."""
-
-    phase: int
-    """One of the phases above."""
-
-    since: float
-    """The time at which the phase began, by `ServerState.now`."""
-
-    buffer: bytes
-    """The bytes received; those before `offset` are consumed."""
-
-    offset: int
-
-    def close(self, linger: bool = False) -> None:
-        """Send what was written, and end."""
-
-    def abort(self) -> None:
-        """End at once, whatever is not sent yet."""
-
-    def advance(self, resume: Callable[[], None] | None = None) -> None:
-        """Call `resume`, then process the received bytes as far as possible."""
-
-    def begin_next(self) -> None:
-        """Begin the next request."""
-
-    def advance_soon(self) -> None:
-        """Call `advance` in the next turn of the event loop."""
-
-
 class Dispatcher:
     """The link between one connection and the handlers of its requests, one at a time.
 
-    Each exchange uses it as its ResponseWriter.
+    Each exchange writes its answer through it.
     """
 
     __slots__ = (
@@ -82,7 +55,7 @@ class Dispatcher:
         "write",
     )
 
-    def __init__(self, connection: Receiver, state: ServerState, flow: FlowControl) -> None:
+    def __init__(self, connection: "Connection", state: ServerState, flow: FlowControl) -> None:
         self._connection = connection
         self._state = state
         # Bound methods, because calls that only pass on would cost each answer time.

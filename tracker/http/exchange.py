@@ -6,7 +6,7 @@ Made by `dispatcher` for each request that the fast path does not take. It frame
 
 import asyncio
 from collections.abc import Callable
-from typing import Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from tornado.httputil import (
     HTTPConnection,
@@ -17,39 +17,13 @@ from tornado.httputil import (
 )
 from tornado.iostream import StreamClosedError
 
-from tracker.http.flow_control import Peer
 from tracker.http.head import Head, connection_options
+
+if TYPE_CHECKING:
+    from tracker.http.dispatcher import Dispatcher
 
 _FIELDS_OF_THE_SERVER: Final = frozenset({"Connection", "Content-Length", "Date", "Server"})
 _STATUSES_WITHOUT_BODY: Final = (204, 304)
-
-
-class ResponseWriter(Protocol):
-    """The way from an exchange to its client, which a dispatcher provides."""
-
-    context: Peer
-
-    @property
-    def ending(self) -> bool:
-        """Return whether every answer must end its connection."""
-
-    def default_headers(self) -> bytes:
-        """Return the fields that every answer carries."""
-
-    def write(self, data: bytes) -> None:
-        """Send, after all that was written before."""
-
-    def flow(self) -> asyncio.Future[None]:
-        """Return a future that is done when more may be written."""
-
-    def break_off(self, exchange: "Exchange") -> None:
-        """Send what was written, and end: the answer remains incomplete."""
-
-    def cut(self, exchange: "Exchange") -> None:
-        """End at once: the answer remains incomplete."""
-
-    def answered(self, exchange: "Exchange") -> None:
-        """Note that the answer is complete."""
 
 
 class Exchange(HTTPConnection):
@@ -73,7 +47,7 @@ class Exchange(HTTPConnection):
     )
 
     def __init__(
-        self, connection: ResponseWriter, head: Head, max_body_bytes: int, body_seconds: float
+        self, connection: "Dispatcher", head: Head, max_body_bytes: int, body_seconds: float
     ) -> None:
         self._connection = connection
         self._method, _, self._version = head.start_line

@@ -4,26 +4,19 @@ Guarantee: whatever a client does or leaves undone, its connection ends within t
 `Limits`, unless its handler is still at work.
 """
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from tracker.http.dispatcher import BODY, CLOSING, FAST_PATH, HEAD, Dispatcher, Receiver
+from tracker.http.dispatcher import BODY, CLOSING, FAST_PATH, HEAD, Dispatcher
 from tracker.http.flow_control import FlowControl
 from tracker.http.rejection import RejectedRequest
 from tracker.http.server_state import ServerState
 
-
-class TimedConnection(Receiver, Protocol):
-    """The part of a connection that its time limits work on."""
-
-    served: bool
-    """True once a request came."""
-
-    def abort(self) -> None:
-        """End at once, whatever is not sent yet."""
+if TYPE_CHECKING:
+    from tracker.http.connection import Connection
 
 
 def end_if_overdue(
-    connection: TimedConnection, dispatcher: Dispatcher, flow: FlowControl, state: ServerState
+    connection: "Connection", dispatcher: Dispatcher, flow: FlowControl, state: ServerState
 ) -> None:
     """End `connection` if its phase has taken too long, or its client takes nothing."""
     limits, phase, since = state.limits, connection.phase, connection.since
@@ -46,7 +39,7 @@ def end_if_overdue(
         connection.abort()
 
 
-def _is_idle_too_long(connection: TimedConnection, state: ServerState) -> bool:
+def _is_idle_too_long(connection: "Connection", state: ServerState) -> bool:
     """Return whether a connection has waited too long for its first request, or its next."""
     limits, since = state.limits, connection.since
     if state.ending_since is not None:

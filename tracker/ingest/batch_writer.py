@@ -20,14 +20,20 @@ from tracker.clock import now
 from tracker.conversions.document import EventDocument, EventFields, Status, changed
 from tracker.conversions.notification_state import outdated, unchanged
 from tracker.conversions.store import ClickAndConfig, Events
-from tracker.db.connect import Database
-from tracker.db.documents import DUPLICATE_KEY, as_read, as_stored, run_inserts, run_updates
-from tracker.db.transaction import Session, in_transaction
 from tracker.feeds.arrivals import Arrivals
 from tracker.ingest.calendars import AccountCalendars, KnownCalendars, StaleCalendars
+from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.notification import should_notify
-from tracker.ingest.slot import Slot
-from tracker.reports.rollup import Calendars, Rollup
+from tracker.reports.rollups.rollup import Calendars, Rollup
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import (
+    DUPLICATE_KEY,
+    as_read,
+    as_stored,
+    run_inserts,
+    run_updates,
+)
+from tracker.stores.mongodb.transaction import Session, in_transaction
 from tracker.webhooks.creation import create_deliveries
 
 _RECORDS_PER_TURN, _EVENTS_PER_TURN = 400, 100
@@ -82,22 +88,19 @@ class WriteSet(NamedTuple):
         moved = [(event, changed(event, fields)) for event, fields in self.moves]
         return arrived + [after for before, after in moved if should_notify(before, after)]
 
-    def landed_events(self) -> list[EventDocument]:
-        """Return the events that are an account's for the first time, as they are afterwards.
-
-        Those are new ones, claimed ones that count now, and those whose click tells whose they are.
-        """
-        moved = [
-            changed(event, fields)
-            for event, fields in self.moves
-            if event["account_id"] is None or event["status"] == Status.CLAIMED
-        ]
-        return [*self.events, *moved]
-
     def arrivals(self) -> Arrivals:
-        """Return the clicks that the write set adds, and the events that enter a state with it."""
-        moved = [changed(event, fields) for event, fields in self.moves if "status" in fields]
-        return Arrivals(self.clicks, [*self.events, *moved])
+        """Return the clicks that the write set adds, and the events that enter a state with it.
+
+        Their account has claimed events, and those whose click tells whose they are, for the first
+        time.
+        """
+        moved = [one for one in self.moves if "status" in one.fields]
+        new: list[EventDocument] = list(self.events)
+        repeated: list[EventDocument] = []
+        for event, fields in moved:
+            is_new = event["account_id"] is None or event["status"] == Status.CLAIMED
+            (new if is_new else repeated).append(changed(event, fields))
+        return Arrivals(self.clicks, new, repeated)
 
     async def rollup(self, calendars: Calendars) -> Rollup:
         """Return the sums that the write set adds. Waiting requests are served meanwhile."""
@@ -125,12 +128,13 @@ class BatchWriter:
     `made_due` is set when a write set has created deliveries. `calendars` are those of its drain.
     """
 
-    def __init__(self, database: Database, slot: Slot, made_due: asyncio.Event) -> None:
-        self._database = database
+    def __init__(self, mongodb: MongoDB, slot: DrainNumber, made_due: asyncio.Event) -> None:
+        self._database = mongodb.database
+        self._events = Events(mongodb)
         self._slot = slot
         self._made_due = made_due
         self._writing = asyncio.Lock()
-        self.calendars = AccountCalendars(database)
+        self.calendars = AccountCalendars(mongodb)
 
     async def write(self, write_set: WriteSet) -> None:
         """Store the whole write set, or nothing.
@@ -238,7 +242,7 @@ class BatchWriter:
         """
         if not caps:
             return
-        counts = await Events(self._database).counted(caps.keys(), session=session)
+        counts = await self._events.counted(caps.keys(), session=session)
         if any(counts.get(one, 0) > caps[one] for one in caps):
             raise WriteConflict
 

@@ -17,13 +17,14 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
-from tracker.access.time_zones import FIELDS, UTC_ACCOUNT, zone_in
+from tracker.accounts.time_zones import FIELDS, UTC_ACCOUNT, zone_in
 from tracker.calendar import Calendar
-from tracker.db.connect import Database
-from tracker.db.documents import run_updates, stored_ids, with_byte_ids
-from tracker.db.transaction import Session
-from tracker.ingest.slot import SLOTS
-from tracker.reports.rollup import Calendars
+from tracker.ingest.drain_number import DRAIN_NUMBERS
+from tracker.reports.rollups.rollup import Calendars
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import run_updates, stored_ids, with_byte_ids
+from tracker.stores.mongodb.drivers import Database
+from tracker.stores.mongodb.transaction import Session
 
 _MAX_ACCOUNTS: Final = 100_000
 """Accounts whose calendars stay in memory; beyond it all are read again."""
@@ -54,8 +55,8 @@ class KnownCalendars(NamedTuple):
 class AccountCalendars:
     """The calendars of accounts, as one drain knows them."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._database = mongodb.database
         self._token: str | None = _UNREAD
         self._known: dict[bytes, tuple[Calendar, ...]] = {}
 
@@ -116,7 +117,7 @@ async def raise_fences(database: Database) -> None:
     """
     token = {"$set": {"token": uuid4().hex}}
     fences: list[dict[str, Any]] = [
-        {"q": {"_id": slot}, "u": token, "upsert": True} for slot in range(SLOTS)
+        {"q": {"_id": slot}, "u": token, "upsert": True} for slot in range(DRAIN_NUMBERS)
     ]
     await run_updates(database, "drain_fences", fences)
 

@@ -20,14 +20,14 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker import metrics
-from tracker.db.connect import BLOCK_SECONDS
-from tracker.db.keys import DRAIN_GROUP, JOURNAL
 from tracker.ingest.faults import is_fault_of_record, is_retryable, is_too_large, reason_of
 from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.entry import Fields, encode, fields_of
 from tracker.journal.reader import DecodedEntry, Entry, Reader
 from tracker.loops import cancel_and_wait, record_failure, wait
+from tracker.stores.redis.clients import BLOCK_SECONDS
+from tracker.stores.redis.keys import DRAIN_GROUP, JOURNAL
 
 log = structlog.get_logger(__name__)
 
@@ -82,7 +82,8 @@ class Consumer:
     """A consumer of the drains' group that has `apply` store the records.
 
     `waiting` is a client whose timeout is longer than a blocking read. `stale` is in seconds,
-    `batch` in records. `stream` is one of the journal's. It reads in its `turns` (`ingest/turns`).
+    `batch` in records. `stream` is one of the journal's. It reads in its `turns`
+    (`ingest/priority`).
     """
 
     def __init__(

@@ -19,24 +19,22 @@ from tracker.clicks.enrich import Enrichment
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
 from tracker.clock import now
-from tracker.conversions.attribution import CLICK_FIELDS
-from tracker.conversions.document import EventDocument, Status
+from tracker.conversions.document import CLICK_FIELDS, EventDocument, Status
 from tracker.conversions.event import Event
 from tracker.conversions.resolution import claims_of
 from tracker.conversions.rules import NO_RULES, AccountRules
 from tracker.conversions.store import Events, Transaction, check_same, click_and_config, document
-from tracker.db.connect import Database
-from tracker.db.documents import owner_id
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import BatchWriter, WriteConflict, WriteSet
+from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.plan import Known
 from tracker.ingest.record import Record
 from tracker.ingest.ruling import Bounds, account_of, count_refused
-from tracker.ingest.slot import Slot
 from tracker.journal.backlog import Backlog
-from tracker.live.publisher import Publisher
 from tracker.loops import cancel_and_wait
 from tracker.metrics import DRAINED
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import owner_id
 from tracker.webhooks.deliveries import Deliveries
 
 log = structlog.get_logger(__name__)
@@ -69,30 +67,28 @@ class Drain:
 
     def __init__(
         self,
-        database: Database,
+        mongodb: MongoDB,
         redis: Redis,
-        slot: Slot,
+        slot: DrainNumber,
         clicks: Clicks,
         events: Events,
         rules: AccountRules,
         enrichment: Enrichment,
         visitors: Visitors,
         deliveries: Deliveries,
-        publisher: Publisher,
         pending_event_days: int,
         partitions: int = 1,
     ) -> None:
         self._redis = redis
         self._partitions = partitions
         self._backlog = Backlog(redis)
-        self._publisher = publisher
         self._clicks = clicks
         self._events = events
         self._rules = rules
         self._enrichment = enrichment
         self._visitors = visitors
         self._pending_ttl = timedelta(days=pending_event_days) if pending_event_days else None
-        self._writer = BatchWriter(database, slot, deliveries.made_due)
+        self._writer = BatchWriter(mongodb, slot, deliveries.made_due)
 
     async def apply(self, records: Sequence[Record]) -> None:
         """Store the records and count them; those that are stored already change nothing.
@@ -109,7 +105,6 @@ class Drain:
         arrived = await _by_id(events)
         checked = {one.id for one in events if one.checked}
         write_set = await self._store(documents, arrived, checked)
-        await self._publisher.publish(write_set.clicks, write_set.landed_events())
         # An event that is stored joined to its click needs no second look: whoever stored the click
         # has joined the others that waited for it.
         joined = {one["_id"] for one in write_set.events if one["status"] != Status.PENDING}
@@ -154,7 +149,10 @@ class Drain:
                     made = documents[click.id] = self._enrichment.document(click)
                     made["stored_at"] = stored_at
                     if made["bot"] is None:
-                        by_people.append(click)
+                        if click.test:
+                            made["unique"] = True  # Every test counts as a visitor of its own.
+                        else:
+                            by_people.append(click)
                 if look_up is not None:
                     _mark(documents, await look_up)
                 look_up = asyncio.create_task(self._visitors.first_clicks(by_people, calendars))
@@ -241,7 +239,6 @@ class Drain:
                 holders = await self._events.holders(plan.transactions_of(pending, clicks))
             else:
                 count_refused(fields for _, fields in write_set.moves)
-                await self._publisher.publish([], write_set.landed_events())
                 return
         raise WriteConflict
 

@@ -2,9 +2,10 @@
 
 All drains run the loop, and a lease lets one of them work. It works only while the journal is
 short, and rests as long as it works: a busy drain pays nothing. What it makes are joint counts like
-any others (`reports/counts`), and those by fewer dimensions are made from them. They stay when
-retention deletes the clicks. A large day is counted hour by hour, so that neither time nor memory
-grows with it; an hour with more clicks than `reports/limits` allows for a day is left out.
+any others (`reports/joint_counts/counts`), and those by fewer dimensions are made from them. They
+stay when retention deletes the clicks. A large day is counted hour by hour, so that neither time
+nor memory grows with it; an hour with more clicks than `reports/limits` allows for a day is left
+out.
 """
 
 import asyncio
@@ -22,16 +23,16 @@ from redis.exceptions import RedisError
 
 from tracker.calendar import Calendar
 from tracker.clock import now
-from tracker.db import keys
-from tracker.db.connect import Database
-from tracker.db.reader import Reader
-from tracker.ingest.lease import Lease
 from tracker.journal.backlog import Backlog
-from tracker.reports.counts import Counts
-from tracker.reports.dimensions import ALL_COUNTED
+from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.joint_counts.counts import Counts
+from tracker.reports.joint_counts.scope import Scope, Snapshot, moment_of
 from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.periods import Period, day_period, hours_of, is_over
-from tracker.reports.scope import Scope, Snapshot, moment_of
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.reader import Reader
+from tracker.stores.redis import keys
+from tracker.stores.redis.lease import Lease
 
 log = structlog.get_logger(__name__)
 
@@ -54,11 +55,9 @@ _BUSY_SECONDS: Final = 1.0
 class JointCounting:
     """The part of a drain that counts finished days ahead."""
 
-    def __init__(
-        self, database: Database, reader: Reader, redis: Redis, backlog: Backlog | None = None
-    ) -> None:
-        self._database = database
-        self._reader = reader
+    def __init__(self, mongodb: MongoDB, redis: Redis, backlog: Backlog | None = None) -> None:
+        self._database = mongodb.database
+        self._reader = mongodb.reads
         self._backlog = backlog or Backlog(redis)
         self._lease = Lease(redis, keys.JOINT_COUNTS_LEASE, _LEASE_SECONDS)
         self._worked_since = 0.0

@@ -21,11 +21,11 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.clock import now_ms
-from tracker.db import keys
 from tracker.ingest.consumer import Consumer
-from tracker.ingest.lease import Lease
 from tracker.journal.partitions import MAX_PARTITIONS
 from tracker.loops import wait
+from tracker.stores.redis import keys
+from tracker.stores.redis.lease import Lease
 
 log = structlog.get_logger(__name__)
 

@@ -12,8 +12,14 @@ from typing import NamedTuple
 import structlog
 
 from tracker.clicks.document import ClickDocument
-from tracker.conversions.attribution import attribute
-from tracker.conversions.document import EventDocument, EventFields, Status, changed, fields_but_id
+from tracker.conversions.document import (
+    EventDocument,
+    EventFields,
+    Status,
+    attribute,
+    changed,
+    fields_but_id,
+)
 from tracker.conversions.notification_state import notified
 from tracker.conversions.store import Transaction, check_same, transaction_of
 from tracker.ingest.batch_writer import Move, WriteSet

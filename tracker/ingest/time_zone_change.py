@@ -1,7 +1,7 @@
 """Changes of accounts' time zones: everything is counted again in the new one, day by day.
 
 All drains run the loop, and a lease lets one of them work. Each step is stored in the account's
-document (`access/time_zones`), so that any drain goes on where another was killed.
+document (`accounts/time_zones`), so that any drain goes on where another was killed.
 
 1. Drains begin to count in the new zone too. Fences make sure that all of them do
    (`ingest/calendars`).
@@ -31,19 +31,18 @@ from pymongo.errors import PyMongoError
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from tracker.access.time_zones import AccountZone, TimeZones, ZoneChange
+from tracker.accounts.time_zones import AccountZone, TimeZones, ZoneChange
 from tracker.calendar import Calendar
-from tracker.db import keys
-from tracker.db.connect import Database
-from tracker.db.reader import Reader
-from tracker.db.retention import first_kept
-from tracker.db.transaction import Session, run_in_transaction
 from tracker.ingest.calendars import raise_fences
-from tracker.ingest.lease import Lease
-from tracker.reports.joint_copy import JointCopy
+from tracker.reports.joint_counts.zone_copy import JointCopy
 from tracker.reports.periods import day_period
-from tracker.reports.recount import Recount, first_whole_day
-from tracker.reports.rollup import of_zone
+from tracker.reports.repair.recount import Recount, first_whole_day
+from tracker.reports.rollups.layout import of_zone
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.retention import first_kept
+from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.redis import keys
+from tracker.stores.redis.lease import Lease
 
 log = structlog.get_logger(__name__)
 
@@ -69,13 +68,11 @@ class _Abandoned(Exception):
 class TimeZoneChanger:
     """The part of a drain that changes accounts' time zones."""
 
-    def __init__(
-        self, database: Database, reader: Reader, redis: Redis, time_zones: TimeZones
-    ) -> None:
-        self._database = database
+    def __init__(self, mongodb: MongoDB, redis: Redis, time_zones: TimeZones) -> None:
+        self._database = mongodb.database
         self._time_zones = time_zones
-        self._recount = Recount(database, reader)
-        self._joint_copy = JointCopy(database, reader)
+        self._recount = Recount(mongodb)
+        self._joint_copy = JointCopy(mongodb)
         self._lease = Lease(redis, keys.TIME_ZONES_LEASE, LEASE_SECONDS)
         # The days of the change that was worked on last, because to find them takes a while.
         self._days: tuple[str, list[str]] = ("", [])

@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from tracker.db import keys
-from tracker.db.breaker import Breaker
-from tracker.db.redis_command_connection import Command, RedisCommandConnection
 from tracker.journal.entry import VERSION, Encoded, JournalRecord, encode
+from tracker.stores.breaker import Breaker
+from tracker.stores.redis import keys
+from tracker.stores.redis.command_connection import Command, RedisCommandConnection
 
 REPLICA_MS: Final = 500
 """How long an append waits for the replicas; less than a request waits for Redis."""

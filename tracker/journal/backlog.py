@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from redis.asyncio import Redis
 
-from tracker.db import keys
 from tracker.journal.partitions import MAX_PARTITIONS
+from tracker.stores.redis import keys
 
 
 class Waiting(NamedTuple):

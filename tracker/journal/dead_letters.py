@@ -17,10 +17,17 @@ from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError
 
 from tracker.clock import moment
-from tracker.db.keys import DEAD_LETTERS, JOURNAL, dead_letters, hash_tag, never_set, streams
-from tracker.db.redis_cluster import is_cluster
 from tracker.journal.entry import EntryDecoder, Fields, Kind
 from tracker.journal.partitions import MAX_PARTITIONS
+from tracker.stores.redis.cluster import is_cluster
+from tracker.stores.redis.keys import (
+    DEAD_LETTERS,
+    JOURNAL,
+    dead_letters,
+    hash_tag,
+    never_set,
+    streams,
+)
 
 _LETTERS_PER_COMMAND: Final = 20
 """Letters of one command, to limit its time in Redis and its memory: a letter may be megabytes."""

@@ -2,8 +2,8 @@
 
 A stream is stored in its order, so one account's flood would delay the clicks of all others. While
 drains are behind, the records of an account that sends a large share of them go to another stream,
-which drains read when they have stored the rest (`ingest/turns`). Each process decides for what it
-receives itself. Records with claims stay, because a claim is made in one script with its append.
+which drains read when they have stored the rest (`ingest/priority`). Each process decides for what
+it receives itself. Records with claims stay, because a claim is made in one script with its append.
 """
 
 import asyncio

@@ -13,8 +13,8 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from tracker.db.keys import DRAIN_GROUP, JOURNAL, never_set
 from tracker.journal.entry import EntryDecoder, Fields, Kind, record_count
+from tracker.stores.redis.keys import DRAIN_GROUP, JOURNAL, never_set
 
 log = structlog.get_logger(__name__)
 

@@ -1,4 +1,4 @@
-"""A pace for API requests, so that visitors are answered between them. Used by `tracker/api`."""
+"""A pace for API requests, so that visitors are answered between them. Used by `tracker/web`."""
 
 import asyncio
 import time

@@ -1,31 +1,38 @@
-"""The cache of links' targets, by slug: memory, then Redis, then MongoDB (`db/cache`)."""
+"""The caches of links' targets, by slug, and of served names, by hostname
+(`stores/cache/cache`)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from redis.asyncio import Redis
 
-from tracker.db import keys
-from tracker.db.breaker import Breaker
-from tracker.db.budget import Budget
-from tracker.db.cache import Cache
-from tracker.db.connect import LookUpDatabase
-from tracker.db.documents import record
-from tracker.db.mongo_reader import MongoReader
 from tracker.limits.allowance import Allowance
-from tracker.links.domain import namespace_of
-from tracker.links.link import Link, Target, target
+from tracker.links.domain import Domain, Reserves, ServedName, namespace_of, served_name
+from tracker.links.link import CachedLink, Link, target
+from tracker.stores.breaker import Breaker
+from tracker.stores.cache.cache import Cache
+from tracker.stores.mongodb.documents import record
+from tracker.stores.mongodb.reader import Reader
+from tracker.stores.redis import keys
+from tracker.stores.redis.memory_budget import Budget
 
-LinkCache = Cache[Target]
+LinkCache = Cache[CachedLink]
+DomainCache = Cache[ServedName]
 
-_FIELDS = [name for name in Link.__struct_fields__ if name != "id"]
+_LINK_FIELDS: Final = [name for name in Link.__struct_fields__ if name != "id"]
+_DOMAIN_FIELDS: Final = [
+    name for name in Domain.__struct_fields__ if name not in ("id", "last_check")
+]
+_CLAIMS_PER_NAME: Final = 4
+"""Claims that one query reads for each name on average. If there are more, names are looked up one
+by one. Few names have several claims, and a name with hundreds of them costs no more than this."""
 
 
 class _LinkSource:
-    def __init__(self, database: LookUpDatabase) -> None:
-        self._reader = MongoReader(database["links"])
+    def __init__(self, reads: Reader) -> None:
+        self._reads = reads
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return the links' documents by name, with one query.
@@ -40,16 +47,12 @@ class _LinkSource:
             {"domain_id": _domain_id(namespace), "slug": {"$in": group}}
             for namespace, group in slugs.items()
         ]
-        rows = await self._reader.find({"$or": branches}, _FIELDS, len(names))
+        rows = await self._reads.find("links", {"$or": branches}, _LINK_FIELDS, limit=len(names))
         return {keys.link(namespace_of(row["domain_id"]), row["slug"]): row for row in rows}
 
-    def value_of(self, found: Any) -> Target | None:
+    def value_of(self, found: Any) -> CachedLink | None:
         """Return the target of a link's document; None if visitors get 404."""
         return target(record(Link, found))
-
-    async def close(self) -> None:
-        """Close the connections of the look-ups."""
-        await self._reader.close()
 
 
 def _domain_id(namespace: str) -> UUID | None:
@@ -59,10 +62,60 @@ def _domain_id(namespace: str) -> UUID | None:
 def link_cache(
     redis: Redis,
     breaker: Breaker,
-    database: LookUpDatabase,
+    reads: Reader,
     max_values: int,
     misses: Allowance,
     budget: Budget,
 ) -> LinkCache:
     """Return the cache of links' targets, by the names of `keys.link`."""
-    return Cache(redis, breaker, Target, _LinkSource(database), max_values, misses, budget)
+    return Cache(redis, breaker, CachedLink, _LinkSource(reads), max_values, misses, budget)
+
+
+class _DomainSource:
+    def __init__(self, reads: Reader, reserves: Reserves) -> None:
+        self._reads = reads
+        self._reserves = reserves
+
+    async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Return the claims to each name, or the decisive ones if there are many.
+
+        Raises PyMongoError if MongoDB does not answer.
+        """
+        wanted = [name.removeprefix("domain:") for name in names]
+        limit = _CLAIMS_PER_NAME * len(wanted) + 1
+        rows = await self._rows({"domain_name": {"$in": wanted}}, limit)
+        if len(rows) == limit:
+            rows = [row for name in wanted for row in await self._decisive(name)]
+        claims: defaultdict[str, list[Domain]] = defaultdict(list)
+        for row in rows:
+            claims[keys.domain(row["domain_name"])].append(record(Domain, row))
+        return claims
+
+    async def _decisive(self, name: str) -> list[dict[str, Any]]:
+        """Return the proven claim, if any, and two others, which then are of its account."""
+        proven = await self._rows({"domain_name": name, "verified": True}, 1)
+        others: dict[str, Any] = {"domain_name": name, "verified": False}
+        if proven:
+            others["account_id"] = proven[0]["account_id"]
+        return proven + await self._rows(others, 2)
+
+    async def _rows(self, wanted: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
+        return await self._reads.find("domains", wanted, _DOMAIN_FIELDS, limit=limit)
+
+    def value_of(self, found: Any) -> ServedName | None:
+        """Return the served name of these claims; None if it serves nothing."""
+        return served_name(found, self._reserves)
+
+
+def domain_cache(
+    redis: Redis,
+    breaker: Breaker,
+    reads: Reader,
+    max_values: int,
+    misses: Allowance,
+    budget: Budget,
+    reserves: Reserves,
+) -> DomainCache:
+    """Return the cache of served names, by the names of `keys.domain`."""
+    source = _DomainSource(reads, reserves)
+    return Cache(redis, breaker, ServedName, source, max_values, misses, budget)

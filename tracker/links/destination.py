@@ -8,6 +8,9 @@ Called by the short-link endpoints (`redirect_address`, for a URL that passed
 - The destination and the visitor's parameters are kept byte for byte, in order; characters that a
   URL cannot hold are percent-encoded. The visitor's `s`, `d` and `click_id` are dropped.
 - It carries exactly one `click_id`, the last parameter, or none if there is no click.
+
+The `utm_` parameters of a destination are the link's own UTM values (`utm_of`). A click counts by
+them (`Destination.utm`) unless its visitor sent others.
 """
 
 import re
@@ -16,6 +19,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote
 
+from tracker.links.utm import MAX_RAW_CHARACTERS, UTM, raw_utm, utm_values
 from tracker.syntax.url import split_url
 
 FIELD: Final = "destination_url"
@@ -45,6 +49,10 @@ def _either_way(name: str) -> str:
 _RESERVED: Final = ("s", "d", "click_id")
 
 
+_OF_ONE_CLICK: Final = frozenset(("click_id", "click_timestamp"))
+"""Macros whose value differs from click to click. Counted by such values, a report would have a row
+for each click."""
+
 _is_click_id: Final = _pair_named("click_id")
 _is_reserved: Final = _pair_named(*_RESERVED)
 _has_dropped: Final = re.compile(
@@ -67,6 +75,13 @@ def redirect_address(url: str) -> tuple[str, int] | None:
     return parts.address if path == "/api/click" or path.startswith("/c/") else None
 
 
+def utm_of(url: str) -> dict[str, str | None]:
+    """Return the link's own UTM values: those in the query of `url`, its macros as written."""
+    query = url.partition("#")[0].partition("?")[2]
+    found = utm_values(_escaped(query))
+    return {name: found.get(name) for name in UTM}
+
+
 class Destination:
     """A link's destination, split once so that each click only fills it in. Immutable.
 
@@ -75,7 +90,7 @@ class Destination:
     - `needs` has the macros in this destination, the only ones whose values `location` reads.
     """
 
-    __slots__ = ("_plain", "_templates", "needs")
+    __slots__ = ("_has_utm_macros", "_plain", "_templates", "_utm", "needs")
 
     needs: frozenset[str]
 
@@ -88,6 +103,9 @@ class Destination:
         fragment = _escaped(parts.fragment)
         self.needs = frozenset(macro.findall(path + query + fragment))
         self._plain = None if self.needs else _frame(origin + path, query, fragment)
+        utm = _counted_utm(query, macro)
+        self._has_utm_macros = macro.search(utm) is not None
+        self._utm = _template(utm, macro) if self._has_utm_macros else utm
         path, query, fragment = [_template(text, macro) for text in (path, query, fragment)]
         self._templates = (origin + path, query, fragment)
 
@@ -105,12 +123,27 @@ class Destination:
             added = f"{added}&click_id={click_id}" if added else f"click_id={click_id}"
         return f"{before}{added}{after}" if added else bare
 
+    def utm(self, macros: Mapping[str, str]) -> str:
+        """Return the `utm_` parameters that a click counts by, as its Location has them.
+
+        `macros` are those of `location`. A parameter with a macro that differs from click to click
+        is left out. Empty: the destination has none.
+        """
+        if not self._has_utm_macros:
+            return self._utm
+        filled = self._utm % self._encoded(macros)
+        # No more than is read: a thousand macros would make each click's record 100 KB long.
+        return filled if len(filled) <= MAX_RAW_CHARACTERS else _joined(raw_utm(filled))
+
     def _filled(self, click_id: str | None, macros: Mapping[str, str]) -> tuple[str, str, str]:
-        values = {name: quote(macros.get(name, ""), safe="") for name in self.needs}
+        values = self._encoded(macros)
         values["click_id"] = click_id or ""
         base, query, fragment = [template % values for template in self._templates]
         # A value may have completed the name click_id: `?click_{slug}=1`.
         return _frame(base, _without_click_id(query), fragment)
+
+    def _encoded(self, macros: Mapping[str, str]) -> dict[str, str]:
+        return {name: quote(macros.get(name, ""), safe="") for name in self.needs}
 
 
 def _passed_on(query: str) -> str:
@@ -135,6 +168,17 @@ def _without_click_id(query: str) -> str:
         return ""
     kept = [pair for pair in query[1:].split("&") if not _is_click_id(pair)]
     return "?" + "&".join(kept) if kept else ""
+
+
+def _counted_utm(query: str, macro: re.Pattern[str]) -> str:
+    """Return the `utm_` parameters of an escaped query that clicks count by."""
+    found = raw_utm(query.removeprefix("?")).items()
+    kept = {name: raw for name, raw in found if _OF_ONE_CLICK.isdisjoint(macro.findall(raw))}
+    return _joined(kept)
+
+
+def _joined(parameters: Mapping[str, str]) -> str:
+    return "&".join(f"{name}={raw}" for name, raw in parameters.items())
 
 
 @lru_cache(maxsize=_CACHED_MACRO_PATTERNS)

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.db.cache import Versioned
+from tracker.stores.cache.cache import Versioned
 
 QUARANTINE: Final = timedelta(days=30)
 """The time in which no other account may have the name of a deleted proven domain."""
@@ -85,7 +85,7 @@ def served_name(
 
     It serves nothing if several accounts claim it and none has proven it. Nor does a name that the
     operator `reserves`, even if it was proven before. The proven claim and two others decide as all
-    claims do (`domain_cache`).
+    claims do (`links/cache`).
     """
     if claims and reserves(claims[0].domain_name):
         return None

@@ -4,7 +4,7 @@
   which ends the others.
 - Slugs are unique within a domain, not a name: two accounts that claim one name share no slugs, and
   a name that is added again begins without links.
-- Served names are read through a cache (`domain_cache`), so every process sees a change within a
+- Served names are read through a cache (`links/cache`), so every process sees a change within a
   second.
 
 The links of an ended claim are archived afterwards. If the process dies before that, they stay in
@@ -20,16 +20,16 @@ from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import now, now_ms
-from tracker.db import keys
-from tracker.db.connect import Database, LookUpDatabase
-from tracker.db.documents import document, record
-from tracker.db.memory import CacheEntry
-from tracker.db.paging import Pages
-from tracker.db.transaction import Session, run_in_transaction
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret
+from tracker.links.cache import DomainCache
 from tracker.links.domain import QUARANTINE, DnsCheck, Domain, Reserves, ServedName, served_name
-from tracker.links.domain_cache import DomainCache
+from tracker.stores.cache.memory import CacheEntry
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.paging import Pages
+from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.redis import keys
 
 _TOKEN_BYTES = 24
 _IN_USE: dict[str, Any] = {"quarantined_until": None}
@@ -44,16 +44,15 @@ class Domains:
 
     def __init__(
         self,
-        database: Database,
-        lists: LookUpDatabase,
+        mongodb: MongoDB,
         cache: DomainCache,
         serve_claimed: bool,
         reserves: Reserves,
     ) -> None:
-        self._database = database
-        self._domains = database["domains"]
-        self._pages = Pages(lists, "domains", Domain)
-        self._links = database["links"]
+        self._database = mongodb.database
+        self._domains = mongodb["domains"]
+        self._pages = Pages(mongodb.reads, "domains", Domain)
+        self._links = mongodb["links"]
         self._cache = cache
         self._serve_claimed = serve_claimed
         self._reserves = reserves

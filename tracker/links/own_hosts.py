@@ -1,4 +1,4 @@
-"""The service's own hosts: no webhook may point to them, and no account may claim them.
+"""The service's own hosts: no webhook may point to them, and no account may claim them. Pure.
 
 A delivery to the service itself could cause the next one, without end. So hosts are checked when a
 target is written, and again when a delivery connects, because a name may become ours in between.
@@ -14,14 +14,13 @@ from typing import Final
 from uuid import UUID
 
 from tracker.dns.addresses import is_local, literal
-from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
 
 _ACCOUNT_LABEL: Final = re.compile(r"a-[0-9a-f]{24}")
 
 
 class OwnHosts:
-    """The base host, the service's own port on this machine, and proven custom domains.
+    """The base host, and the service's own port on this machine.
 
     - `base_host` and `base_port` are those of the public address, `port` is the listening port.
     - Accounts have their hostnames below `cname_host` (empty: the base host).
@@ -33,7 +32,6 @@ class OwnHosts:
         base_host: str,
         base_port: int,
         port: int,
-        domains: Domains,
         cname_host: str = "",
         reserved: Collection[str] = (),
     ) -> None:
@@ -45,7 +43,6 @@ class OwnHosts:
         self._ports = {port, base_port} if is_local(base_host) else {port}
         # Another port of the same address is often another service of the same owner.
         self._base_ports = {port, base_port} if literal(base_host) else None
-        self._domains = domains
 
     def has(self, host: str, port: int) -> bool:
         """Return whether `host`, in its canonical form, is ours; custom domains are left out."""
@@ -70,14 +67,3 @@ class OwnHosts:
     def _is_account_host(self, host: str) -> bool:
         label, _, rest = host.partition(".")
         return rest == self._cname_host and bool(_ACCOUNT_LABEL.fullmatch(label))
-
-    async def serves(self, host: str, port: int) -> bool:
-        """Return whether `host` is ours, including proven custom domains.
-
-        Raises Unavailable if no store answers.
-        """
-        if self.has(host, port):
-            return True
-        name = canonical_hostname(host)
-        domain = await self._domains.by_name(name) if name else None
-        return domain is not None and domain.is_proven

@@ -2,70 +2,44 @@
 
 MongoDB's unique index on (domain's id, slug) decides races: one creator wins, whatever Redis holds.
 A crash after the write to MongoDB heals by itself: in Redis a miss lives for seconds only, and the
-copy of a link that is being changed expires (see `db/cache`).
+copy of a link that is being changed expires (see `stores/cache/cache`).
 """
 
 import asyncio
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
-from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo import ReturnDocument
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from tracker.clock import now, now_ms
-from tracker.db import keys
-from tracker.db.all_of import all_of
-from tracker.db.connect import Database, LookUpDatabase
-from tracker.db.documents import DUPLICATE_KEY, document, record, run_updates
-from tracker.db.paging import NEWEST_FIRST, OLDEST_FIRST, Order, Pages, by_name
-from tracker.db.reader import Reader
-from tracker.db.transaction import Session, run_in_transaction
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_slug
 from tracker.links.cache import LinkCache
+from tracker.links.destination import FIELD, utm_of
 from tracker.links.domain import namespace_of
-from tracker.links.link import Link, target
+from tracker.links.filter import ORDERS, LinkFilter, LinkOrder, conditions, order_of
+from tracker.links.link import Link, LinkFields, target
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import DUPLICATE_KEY, document, record, run_updates
+from tracker.stores.mongodb.paging import Pages, all_of
+from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.redis import keys
 
 _MAX_SLUG_ATTEMPTS = 5
 """Random slugs that are tried before a link without a slug is refused."""
 
 
-class NewLink(msgspec.Struct, frozen=True, kw_only=True):
+Numbers = dict[UUID, int]
+_Step = dict[str, Any]
+
+
+class NewLink(LinkFields, frozen=True, kw_only=True):
     """A checked request for a link. Without a `slug` it gets a random one."""
 
-    account_id: UUID
-    destination_url: str
-    internal_name: str
     slug: str | None
-    domain_id: UUID | None
-    domain_name: str
-    tags: list[UUID]
-    active: bool = True
-
-
-class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of the list of links. `search` ignores case in name, slug and destination."""
-
-    tags: list[UUID] = []
-    all_tags: bool = False
-    search: str = ""
-    active: bool | None = None
-    archived: bool = False
-
-
-LinkOrder = Literal["newest", "oldest", "name", "slug"]
-"""The orders of the list of links; names and slugs are sorted ignoring case."""
-
-_ORDERS: Final[dict[LinkOrder, Order]] = {
-    "newest": NEWEST_FIRST,
-    "oldest": OLDEST_FIRST,
-    "name": by_name("internal_name"),
-    "slug": by_name("slug"),
-}
 
 
 class Revision(NamedTuple):
@@ -78,11 +52,11 @@ class Revision(NamedTuple):
 class Links:
     """The stored links."""
 
-    def __init__(self, database: Database, lists: LookUpDatabase, cache: LinkCache) -> None:
-        self._database = database
-        self._links = database["links"]
-        self._pages = Pages(lists, "links", Link)
-        self._reader = Reader(lists)
+    def __init__(self, mongodb: MongoDB, cache: LinkCache) -> None:
+        self._database = mongodb.database
+        self._links = mongodb["links"]
+        self._pages = Pages(mongodb.reads, "links", Link)
+        self._reader = mongodb.reads
         self._cache = cache
 
     async def create(self, new: NewLink) -> Link:
@@ -91,7 +65,7 @@ class Links:
         for slug in tries:
             link = _new(new, slug)
             try:
-                await self._links.insert_one(document(link))
+                await self._links.insert_one(_document(link))
             except DuplicateKeyError:
                 continue
             await self._publish(link)
@@ -125,9 +99,9 @@ class Links:
         also: Callable[[Session, Sequence[Link]], Awaitable[None]] | None,
     ) -> int | None:
         """Return the index of the first link whose slug is taken; None if all are stored."""
-        rows = [document(link) for link in links]
+        rows = [_document(link) for link in links]
 
-        async def insert(session: AsyncIOMotorClientSession) -> None:
+        async def insert(session: Session) -> None:
             await self._links.insert_many(rows, session=session)
             if also is not None:
                 await also(session, links)
@@ -152,21 +126,44 @@ class Links:
         order: LinkOrder = "newest",
     ) -> tuple[list[Link], int]:
         """Return one page of the links that the filter finds, and their total."""
-        matching = {"account_id": account_id, **_matching(wanted)}
-        return await self._pages.find(matching, page, page_size, _ORDERS[order])
+        matching = {"account_id": account_id, **conditions(wanted)}
+        return await self._pages.find(matching, page, page_size, order_of(wanted, order))
 
     async def all_of(
         self, account_id: UUID, wanted: LinkFilter, order: LinkOrder = "newest"
     ) -> AsyncGenerator[list[Link], None]:
-        """Yield all links that the filter finds, in pieces, as `db/all_of` does."""
-        matching = {"account_id": account_id, **_matching(wanted)}
-        async for rows in all_of(self._reader, self._links.name, matching, _ORDERS[order]):
+        """Yield all links that the filter finds, in pieces, as `stores/mongodb/paging` does."""
+        matching = {"account_id": account_id, **conditions(wanted)}
+        async for rows in all_of(self._reader, self._links.name, matching, ORDERS[order]):
             yield [record(Link, row) for row in rows]
 
     async def has_slug(self, domain_id: UUID | None, slug: str) -> bool:
         """Return whether a link on the domain has the slug, or had it before it was archived."""
         taken = {"domain_id": domain_id, "slug": slug}
         return await self._links.find_one(taken, ["_id"]) is not None
+
+    async def numbers_by_tag(self, account_id: UUID, tag_ids: Collection[UUID]) -> Numbers:
+        """Return how many links of the account have each tag; tags of no link are left out.
+
+        Archived ones do not count. An account's 20,000 links take MongoDB 40 ms, 20 ms by domain.
+        """
+        tagged = {"tags": {"$in": list(tag_ids)}}
+        matching = {"account_id": account_id, **tagged, "archived": False}
+        steps: list[_Step] = [{"$match": matching}, {"$unwind": "$tags"}, {"$match": tagged}]
+        return await self._numbers(steps, "$tags")
+
+    async def numbers_by_domain(self, domain_ids: Collection[UUID]) -> Numbers:
+        """Return how many links are on each domain; domains without links are left out.
+
+        Archived ones do not count.
+        """
+        matching = {"domain_id": {"$in": list(domain_ids)}, "archived": False}
+        return await self._numbers([{"$match": matching}], "$domain_id")
+
+    async def _numbers(self, steps: list[_Step], field: str) -> Numbers:
+        group = {"$group": {"_id": field, "links": {"$sum": 1}}}
+        rows = await self._reader.aggregate(self._links.name, [*steps, group])
+        return {row["_id"]: row["links"] for row in rows}
 
     async def has_links(self, domain_id: UUID) -> bool:
         """Return whether the domain has links that are not archived."""
@@ -191,7 +188,7 @@ class Links:
         await self._cache.begin_update(_name(link))
         row = await self._links.find_one_and_update(
             {"_id": link_id, "archived": False},
-            {"$set": dict(fields), "$inc": {"version": 1}},
+            {"$set": _stored(fields), "$inc": {"version": 1}},
             return_document=ReturnDocument.AFTER,
         )
         if row is None:  # archived meanwhile
@@ -251,6 +248,18 @@ def _name(link: Link) -> str:
     return keys.link(namespace_of(link.domain_id), link.slug)
 
 
+def _document(link: Link) -> dict[str, Any]:
+    return _stored(document(link))
+
+
+def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `fields` as they are stored: beside a destination, its UTM values to filter by.
+
+    Nothing else reads these, so only `links/utm_fill` has to know that a link may lack them.
+    """
+    return {**fields, **(utm_of(fields[FIELD]) if FIELD in fields else {})}
+
+
 def _revised(link: Link, fields: Mapping[str, Any]) -> Link:
     revised = msgspec.structs.replace(link, **fields)
     return link if revised == link else msgspec.structs.replace(revised, version=link.version + 1)
@@ -258,36 +267,11 @@ def _revised(link: Link, fields: Mapping[str, Any]) -> Link:
 
 def _update(revision: Revision) -> dict[str, Any]:
     """Return the statement that stores a revision."""
-    before, after = map(document, revision)
+    before, after = map(_document, revision)
     fields = {name: value for name, value in after.items() if value != before[name]}
     return {"q": {"_id": after["_id"]}, "u": {"$set": fields}}
 
 
-def _matching(wanted: LinkFilter) -> dict[str, Any]:
-    matching: dict[str, Any] = {"archived": wanted.archived}
-    if wanted.tags:
-        matching["tags"] = {"$all" if wanted.all_tags else "$in": wanted.tags}
-    if wanted.active is not None:
-        matching["active"] = wanted.active
-    if wanted.search:
-        # A pattern, because $toLower changes only ASCII.
-        text = {"$regex": re.escape(wanted.search), "$options": "i"}
-        matching["$or"] = [{name: text} for name in ("internal_name", "slug", "destination_url")]
-    return matching
-
-
 def _new(new: NewLink, slug: str) -> Link:
-    return Link(
-        id=new_id(),
-        account_id=new.account_id,
-        internal_name=new.internal_name,
-        slug=slug,
-        destination_url=new.destination_url,
-        domain_id=new.domain_id,
-        domain_name=new.domain_name,
-        active=new.active,
-        archived=False,
-        tags=new.tags,
-        created_at=now(),
-        version=now_ms(),
-    )
+    given = {**msgspec.structs.asdict(new), "slug": slug}
+    return Link(**given, id=new_id(), archived=False, created_at=now(), version=now_ms())

@@ -13,11 +13,11 @@ from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import now
-from tracker.db.connect import Database, LookUpDatabase
-from tracker.db.documents import document, record
-from tracker.db.paging import Pages
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.paging import Pages
 
 _TAKEN = "name: another tag of the account has it; upper and lower case do not differ"
 
@@ -34,9 +34,9 @@ class Tag(msgspec.Struct, frozen=True, kw_only=True):
 class Tags:
     """The stored tags."""
 
-    def __init__(self, database: Database, lists: LookUpDatabase) -> None:
-        self._tags = database["tags"]
-        self._pages = Pages(lists, "tags", Tag)
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._tags = mongodb["tags"]
+        self._pages = Pages(mongodb.reads, "tags", Tag)
 
     async def create(self, account_id: UUID, name: str) -> Tag:
         """Store a new tag and return it. Raises BadRequest if the account has the name already."""

@@ -4,7 +4,6 @@ import math
 from typing import Final
 from uuid import UUID
 
-from tracker.live.landed import Landed
 from tracker.live.stream import LiveEvent, LiveStream
 
 _STATE_SECONDS: Final = 15.0
@@ -15,23 +14,18 @@ that is gone is noticed."""
 class AccountStreams:
     """The streams of an account.
 
-    `landed` is what they have not been told yet, `state` what a new one is told first. A state is
-    counted at `count_at` at the earliest. `is_told` says that somebody tells them at this moment.
+    `is_followed` says that what lands from now on is told. `state` is what a new one is told first.
+    It is counted at `count_at` at the earliest, and not twice at a time (`is_counted`).
     """
 
     def __init__(self, account_id: UUID) -> None:
         self.id = account_id
         self.streams: list[LiveStream] = []
-        self.landed = Landed(account_id=account_id)
+        self.is_followed = False
         self.state: LiveEvent | None = None
         self.told_at = -math.inf
         self.count_at = 0.0
-        self.is_told = False
-
-    def has_news(self, at: float) -> bool:
-        """Return whether anything has landed, or the state is to be told again."""
-        has_landed = self.landed.clicks > 0 or self.landed.conversions > 0
-        return has_landed or self.wants_state(at)
+        self.is_counted = False
 
     def wants_state(self, at: float) -> bool:
         """Return whether the state is to be told."""

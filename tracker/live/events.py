@@ -1,16 +1,21 @@
 """The events that people get: what landed with the names of links, and the state of an account."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
 
+from tracker.clicks.document import VisitorValues
 from tracker.clock import iso
-from tracker.db.connect import Database
-from tracker.live.landed import ClickRow, ClickValues, ConversionRow, ConversionValues, Landed
+from tracker.feeds.clicks import StoredClick
+from tracker.feeds.conversions import LoggedEvent
+from tracker.live.landed import Landed
 from tracker.live.recent import MINUTES, Recent
 from tracker.live.stream import LiveEvent
+from tracker.stores.mongodb.documents import record
+from tracker.stores.mongodb.reader import Reader
 
 
 class LiveLink(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,24 +33,32 @@ class LiveEventConfig(msgspec.Struct, frozen=True, kw_only=True):
     name: str
 
 
-class LiveClick(ClickValues, frozen=True, kw_only=True):
-    """A click, as it is shown."""
+class LiveClick(VisitorValues[str], frozen=True, kw_only=True):
+    """A click, as it is shown. `referrer` is the host."""
 
-    at: str
+    domain: str
+    referrer: str | None
+    test: bool
     link: LiveLink | None
 
 
-class LiveConversion(ConversionValues, frozen=True, kw_only=True):
-    """A conversion, as it is shown."""
+class LiveConversion(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversion, as it is shown. Without its click it has no country and device."""
 
-    event_id: str
+    status: str
+    click_id: UUID | None
+    value: Decimal | None
+    payout: Decimal | None
+    country: str | None
+    device: str | None
+    event_id: int
     at: str
     link: LiveLink | None
     event_config: LiveEventConfig | None
 
 
 class LiveClicks(msgspec.Struct, frozen=True, kw_only=True):
-    """Clicks that landed: how many, how many of them bots', and the last of them."""
+    """Clicks that landed: how many, how many of them bots', and the last of them, also tests."""
 
     count: int
     bots: int
@@ -53,7 +66,7 @@ class LiveClicks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveConversions(msgspec.Struct, frozen=True, kw_only=True):
-    """Conversions that landed: how many, and the last of them."""
+    """Conversions that landed: how many, and the last of them, also tests."""
 
     count: int
     rows: Sequence[LiveConversion]
@@ -85,66 +98,70 @@ def state_event(counts: Recent, behind_seconds: int) -> LiveEvent:
     return LiveEvent("state", state)
 
 
-async def events_of(database: Database, landed: Landed, own_host: str) -> list[LiveEvent]:
-    """Return the events of what landed; `own_host` is the domain of links without one.
+class Names(NamedTuple):
+    """The links and event configurations that rows name, by id."""
 
-    Raises PyMongoError if MongoDB does not answer.
-    """
-    links = await _links(database, landed)
-    configs = await _event_configs(database, landed)
+    links: Mapping[UUID, LiveLink]
+    event_configs: Mapping[UUID, LiveEventConfig]
+
+
+async def names_of(reader: Reader, landed: Collection[Landed]) -> Names:
+    """Return what the rows of all accounts name. Raises PyMongoError if MongoDB does not answer."""
+    clicks = [row for one in landed for row in one.click_rows]
+    conversions = [row for one in landed for row in one.conversion_rows]
+    links = {row.link_id for row in clicks}
+    links |= {row.link_id for row in conversions if row.link_id}
+    configs = {row.event_config_id for row in conversions if row.event_config_id}
+    found = await _find(reader, "links", links, ["internal_name", "slug"])
+    configs_found = await _find(reader, "event_configs", configs, ["name"])
+    return Names(
+        {one["_id"]: record(LiveLink, one) for one in found},
+        {one["_id"]: record(LiveEventConfig, one) for one in configs_found},
+    )
+
+
+async def _find(
+    reader: Reader, collection: str, ids: set[UUID], fields: Sequence[str]
+) -> Sequence[dict[str, Any]]:
+    return await reader.find(collection, {"_id": {"$in": list(ids)}}, fields) if ids else []
+
+
+def events_of(landed: Landed, names: Names, own_host: str) -> list[LiveEvent]:
+    """Return the events of what landed; `own_host` is the domain of links without one."""
     events = []
-    if landed.clicks:
-        rows = [_click(row, links, own_host) for row in landed.click_rows]
-        shown = LiveClicks(count=landed.clicks, bots=landed.bots, rows=rows)
+    if landed.click_rows:
+        clicks = [_click(row, names, own_host) for row in landed.click_rows]
+        shown = LiveClicks(count=landed.clicks, bots=landed.bots, rows=clicks)
         events.append(LiveEvent("clicks", shown))
-    if landed.conversions:
-        converted = [_conversion(row, links, configs) for row in landed.conversion_rows]
+    if landed.conversion_rows:
+        rows = [_conversion(row, names) for row in landed.conversion_rows]
         events.append(
-            LiveEvent("conversions", LiveConversions(count=landed.conversions, rows=converted))
+            LiveEvent("conversions", LiveConversions(count=landed.conversions, rows=rows))
         )
     return events
 
 
-async def _links(database: Database, landed: Landed) -> Mapping[UUID, LiveLink]:
-    ids = {row.link_id for row in landed.click_rows}
-    ids |= {row.link_id for row in landed.conversion_rows if row.link_id is not None}
-    found = await _named(database, "links", landed.account_id, ids, ["internal_name", "slug"])
-    return {
-        key: LiveLink(id=key, internal_name=row["internal_name"], slug=row["slug"])
-        for key, row in found.items()
-    }
+def _click(row: StoredClick, names: Names, own_host: str) -> LiveClick:
+    shown = {name: getattr(row, name) for name in VisitorValues.__struct_fields__}
+    return LiveClick(
+        **{**shown, "at": iso(row.at)},
+        domain=row.domain_name or own_host,
+        referrer=row.referrer_host,
+        test=row.test,
+        link=names.links.get(row.link_id),
+    )
 
 
-async def _event_configs(database: Database, landed: Landed) -> Mapping[UUID, LiveEventConfig]:
-    ids = {row.event_config_id for row in landed.conversion_rows if row.event_config_id}
-    found = await _named(database, "event_configs", landed.account_id, ids, ["name"])
-    return {key: LiveEventConfig(id=key, name=row["name"]) for key, row in found.items()}
-
-
-async def _named(
-    database: Database, collection: str, account_id: UUID, ids: set[UUID], fields: Sequence[str]
-) -> dict[UUID, dict[str, Any]]:
-    if not ids:
-        return {}
-    wanted = {"_id": {"$in": list(ids)}, "account_id": account_id}
-    return {row["_id"]: row async for row in database[collection].find(wanted, fields)}
-
-
-def _click(row: ClickRow, links: Mapping[UUID, LiveLink], own_host: str) -> LiveClick:
-    fields = msgspec.structs.asdict(row)
-    fields["at"] = iso(row.at)
-    fields["domain"] = row.domain or own_host
-    return LiveClick(link=links.get(fields.pop("link_id")), **fields)
-
-
-def _conversion(
-    row: ConversionRow, links: Mapping[UUID, LiveLink], configs: Mapping[UUID, LiveEventConfig]
-) -> LiveConversion:
-    fields = msgspec.structs.asdict(row)
-    fields["at"] = iso(row.at)
+def _conversion(row: LoggedEvent, names: Names) -> LiveConversion:
     return LiveConversion(
-        event_id=str(fields.pop("event_id")),
-        link=links.get(fields.pop("link_id")),
-        event_config=configs.get(fields.pop("event_config_id")),
-        **fields,
+        status=row.status,
+        click_id=row.click_id,
+        value=row.value,
+        payout=row.payout,
+        country=row.country,
+        device=row.device,
+        event_id=row.id,
+        at=iso(row.at),
+        link=names.links.get(row.link_id) if row.link_id else None,
+        event_config=names.event_configs.get(row.event_config_id) if row.event_config_id else None,
     )

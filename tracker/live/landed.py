@@ -1,156 +1,156 @@
-"""The clicks and conversions that a batch has brought to an account, as drains publish them."""
+"""A look at all that has landed in watched accounts, in the arrivals that feeds are read from.
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
-from decimal import Decimal
-from typing import Any, Final
+Guarantee: of looks that follow each other, each click and each conversion of an account that all of
+them name is in exactly one. A conversion is in that of the state with which its account has it for
+the first time, however often it changes.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-import msgspec
-from bson import Decimal128
-
-from tracker.clicks.document import ClickDocument
-from tracker.conversions.document import EventDocument
-from tracker.db.documents import owner_id
+from tracker.clicks.document import NO_TEST
+from tracker.conversions.document import Status
+from tracker.feeds.arrivals import (
+    ConversionEntry,
+    FeedName,
+    between,
+    click_ids,
+    new_conversions,
+)
+from tracker.feeds.clicks import CLICKS, StoredClick
+from tracker.feeds.conversions import CONVERSIONS, SHOWN, LoggedEvent
+from tracker.feeds.feed import Kind, Row
+from tracker.feeds.page import Bookmark
+from tracker.feeds.storing_order import bookmark_of_now
+from tracker.stores.mongodb.reader import Reader
 
 MAX_ROWS: Final = 20
-"""Clicks, and conversions, that are shown of a batch: the last ones."""
+"""Clicks, and conversions, that are shown of an account: the last ones."""
+
+_MAX_GAP: Final = timedelta(minutes=1)
+"""The time between two looks beyond which what landed meanwhile is told to nobody, because it may
+be more than can be read."""
+
+_RANGES_PER_QUERY: Final = 500
+_IDS_PER_QUERY: Final = 10_000
+
+ClickIds = Mapping[UUID, Sequence[UUID]]
+Conversions = Mapping[UUID, Sequence[ConversionEntry]]
 
 
-class ClickValues(msgspec.Struct, frozen=True, kw_only=True):
-    """The values of a click that are published and shown alike. `referrer` is the host."""
+class Landed(NamedTuple):
+    """The clicks and conversions that have landed in an account: their number, and the last ones.
 
-    id: UUID
-    domain: str
-    country: str
-    device: str
-    browser: str
-    os: str
-    bot: str | None
-    referrer: str | None
-
-
-class ClickRow(ClickValues, frozen=True, kw_only=True):
-    """A click that landed."""
-
-    at: datetime
-    link_id: UUID
-
-
-class ConversionValues(msgspec.Struct, frozen=True, kw_only=True):
-    """The values of a conversion that are published and shown alike.
-
-    Without its click it has no country and device.
+    `clicks` has those of bots too, which `bots` counts. Tests are shown, and not counted.
     """
 
-    status: str
-    click_id: UUID | None
-    value: Decimal | None
-    payout: Decimal | None
-    country: str | None
-    device: str | None
+    clicks: int
+    bots: int
+    click_rows: Sequence[StoredClick]
+    conversions: int
+    conversion_rows: Sequence[LoggedEvent]
 
 
-class ConversionRow(ConversionValues, frozen=True, kw_only=True):
-    """A conversion that landed."""
+class Look(NamedTuple):
+    """All that has landed, by account, and the place up to which that was read."""
 
-    event_id: int
-    at: datetime
-    link_id: UUID | None
-    event_config_id: UUID | None
+    landed: Mapping[UUID, Landed]
+    end: Bookmark
 
 
-class Landed(msgspec.Struct, kw_only=True):
-    """The clicks and conversions of an account in a batch: how many, and the last of them.
+async def look(reader: Reader, start: Bookmark | None, accounts: Collection[UUID]) -> Look:
+    """Return what was stored of these accounts after `start`; without it, nothing.
 
-    `clicks` has those of bots too, which `bots` counts.
+    If nothing of anybody was stored, that costs one query. Raises PyMongoError if MongoDB does not
+    answer.
     """
-
-    account_id: UUID
-    clicks: int = 0
-    bots: int = 0
-    click_rows: list[ClickRow] = msgspec.field(default_factory=list)
-    conversions: int = 0
-    conversion_rows: list[ConversionRow] = msgspec.field(default_factory=list)
-
-    def add(self, other: "Landed") -> None:
-        """Add what another batch has brought."""
-        self.clicks += other.clicks
-        self.bots += other.bots
-        self.click_rows = [*self.click_rows, *other.click_rows][-MAX_ROWS:]
-        self.conversions += other.conversions
-        self.conversion_rows = [*self.conversion_rows, *other.conversion_rows][-MAX_ROWS:]
-
-
-def landed_of(
-    clicks: Sequence[ClickDocument], events: Sequence[EventDocument], accounts: frozenset[bytes]
-) -> Iterator[Landed]:
-    """Yield what each of these accounts has in a batch, if it has anything."""
-    clicks_of: dict[bytes, list[ClickDocument]] = {account: [] for account in accounts}
-    events_of: dict[bytes, list[EventDocument]] = {account: [] for account in accounts}
-    for click in clicks:
-        if click["account_id"] in clicks_of:
-            clicks_of[click["account_id"]].append(click)
-    for event in events:
-        if event["account_id"] in events_of:
-            events_of[event["account_id"]].append(event)
-    for account in accounts:
-        own, converted = clicks_of[account], events_of[account]
-        if own or converted:
-            yield Landed(
-                account_id=owner_id(account),
-                clicks=len(own),
-                bots=sum(click["bot"] is not None for click in own),
-                click_rows=[_click_row(click) for click in own[-MAX_ROWS:]],
-                conversions=len(converted),
-                conversion_rows=[_conversion_row(event) for event in converted[-MAX_ROWS:]],
-            )
+    async with reader.at_one_snapshot() as snapshot:
+        end = await bookmark_of_now(snapshot)
+        if start is None or end.at - start.at > _MAX_GAP:
+            return Look({}, end)
+        clicks, conversions = await _arrived(snapshot, start, end, accounts)
+        counted, bots = await _counted(snapshot, clicks)
+        ids = {one: [entry.event_id for entry in conversions[one]] for one in conversions}
+        click_rows = await _last_rows(snapshot, CLICKS, clicks)
+        conversion_rows = await _last_rows(snapshot, CONVERSIONS, ids, status={"$in": SHOWN})
+    landed = {
+        one: Landed(
+            counted[one],
+            bots[one],
+            click_rows.get(one, ()),
+            sum(entry.status is not Status.TEST for entry in conversions.get(one, ())),
+            conversion_rows.get(one, ()),
+        )
+        for one in accounts
+        if one in clicks or one in conversions
+    }
+    return Look(landed, end)
 
 
-def encoded(landed: Landed) -> bytes:
-    """Return the message of the channel."""
-    return msgspec.msgpack.encode(landed)
+async def _arrived(
+    snapshot: Reader, start: Bookmark, end: Bookmark, accounts: Collection[UUID]
+) -> tuple[ClickIds, Conversions]:
+    """Return the clicks and the new conversions of each account, the last one last."""
+    ranges, documents = _ranges(start, end, accounts), []
+    while piece := list(islice(ranges, _RANGES_PER_QUERY)):
+        documents += await snapshot.find("arrivals", {"$or": piece}, hint="_id_")
+    documents.sort(key=lambda one: (one["at"], one["_id"]["slot"], one["_id"]["position"]))
+    clicks: defaultdict[UUID, list[UUID]] = defaultdict(list)
+    conversions: defaultdict[UUID, list[ConversionEntry]] = defaultdict(list)
+    for document in documents:
+        account_id = document["_id"]["account_id"]
+        if document["_id"]["feed"] == FeedName.CLICKS:
+            clicks[account_id] += [UUID(bytes=one) for one in click_ids(document["entries"])]
+        elif new := new_conversions(document):
+            conversions[account_id] += new
+    return clicks, conversions
 
 
-def decoded(message: bytes) -> Landed:
-    """Return what a message says. Raises msgspec.MsgspecError if it is not one."""
-    return msgspec.msgpack.decode(message, type=Landed)
+def _ranges(
+    start: Bookmark, end: Bookmark, accounts: Collection[UUID]
+) -> Iterator[Mapping[str, Any]]:
+    for slot, until in end.positions.items():
+        first = start.positions.get(slot, 0)
+        if first < until:
+            for account_id in accounts:
+                for feed in FeedName:
+                    yield between(account_id, feed, slot, first, until)
 
 
-def _click_row(click: ClickDocument) -> ClickRow:
-    return ClickRow(
-        id=UUID(bytes=click["_id"]),
-        at=click["at"],
-        link_id=owner_id(click["link_id"]),
-        domain=click["domain_name"],
-        country=click["country"],
-        device=click["device"],
-        browser=click["browser"],
-        os=click["os"],
-        bot=click["bot"],
-        referrer=click.get("referrer_host"),
-    )
+async def _counted(snapshot: Reader, clicks: ClickIds) -> tuple[Counter[UUID], Counter[UUID]]:
+    """Return the numbers of clicks that are no tests, and of those among them that are bots'."""
+    counted, bots = Counter[UUID](), Counter[UUID]()
+    ids = chain.from_iterable(clicks.values())
+    while piece := list(islice(ids, _IDS_PER_QUERY)):
+        for row in await snapshot.aggregate("clicks", counting(piece)):
+            counted[row["_id"]] += row["clicks"]
+            bots[row["_id"]] += row["bots"]
+    return counted, bots
 
 
-def _conversion_row(event: EventDocument) -> ConversionRow:
-    fields: Mapping[str, Any] = event
-    return ConversionRow(
-        event_id=fields["_id"],
-        at=fields["at"],
-        status=str(fields["status"]),
-        click_id=_id(fields["click_id"]),
-        link_id=_id(fields.get("link_id")),
-        event_config_id=_id(fields["event_config_id"]),
-        value=_money(fields["value"]),
-        payout=_money(fields["payout"]),
-        country=fields.get("country"),
-        device=fields.get("device"),
-    )
+def counting(ids: Sequence[UUID]) -> list[dict[str, Any]]:
+    """Return the pipeline that counts these clicks, and those of bots, by account."""
+    is_bot = {"$cond": [{"$ne": ["$bot", None]}, 1, 0]}
+    numbers = {"clicks": {"$sum": 1}, "bots": {"$sum": is_bot}}
+    return [
+        {"$match": {"_id": {"$in": ids}, **NO_TEST}},
+        {"$group": {"_id": "$account_id", **numbers}},
+    ]
 
 
-def _id(stored: bytes | None) -> UUID | None:
-    return None if stored is None else UUID(bytes=bytes(stored))
-
-
-def _money(stored: Decimal128 | None) -> Decimal | None:
-    return None if stored is None else stored.to_decimal()
+async def _last_rows(
+    snapshot: Reader, kind: Kind[Row], ids: Mapping[UUID, Sequence[UUID | int]], **also: Any
+) -> dict[UUID, list[Row]]:
+    """Return the last rows of each account, of those that meet the conditions."""
+    last = {account_id: found[-MAX_ROWS:] for account_id, found in ids.items()}
+    wanted = list(chain.from_iterable(last.values()))
+    if not wanted:
+        return {}
+    matching = {"_id": {"$in": wanted}, **also}
+    documents = await snapshot.find(kind.collection, matching, kind.fields)
+    rows = {document["_id"]: kind.row(document) for document in documents}
+    return {one: [rows[each] for each in found if each in rows] for one, found in last.items()}

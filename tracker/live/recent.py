@@ -7,10 +7,11 @@ from uuid import UUID
 import msgspec
 import pymongo
 
+from tracker.clicks.document import NO_TEST
 from tracker.clock import now
 from tracker.conversions import document as event_document
-from tracker.db.connect import Database
 from tracker.journal.backlog import Backlog
+from tracker.stores.mongodb.reader import Reader
 
 MINUTES: Final = 5
 COUNT_SECONDS: Final = 5.0
@@ -28,15 +29,13 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
     conversions: int
 
 
-async def recent(database: Database, account_id: UUID) -> Recent:
+async def recent(reader: Reader, account_id: UUID) -> Recent:
     """Count what an account has had. Raises PyMongoError if MongoDB does not answer in time."""
     since = now() - timedelta(minutes=MINUTES)
     with pymongo.timeout(COUNT_SECONDS):
-        rows = database["clicks"].aggregate(clicks_pipeline(account_id, since))
-        counts = {row["_id"]: row["count"] async for row in rows}
-        conversions = await database["events"].count_documents(
-            conversions_filter(account_id, since)
-        )
+        rows = await reader.aggregate("clicks", clicks_pipeline(account_id, since))
+        conversions = await reader.count("events", conversions_filter(account_id, since))
+    counts = {row["_id"]: row["count"] for row in rows}
     return Recent(clicks=counts.get(False, 0), bots=counts.get(True, 0), conversions=conversions)
 
 
@@ -44,7 +43,7 @@ def clicks_pipeline(account_id: UUID, since: datetime) -> list[dict[str, Any]]:
     """Return the pipeline that counts clicks, by whether they are a bot's."""
     is_bot = {"$ne": ["$bot", None]}
     return [
-        {"$match": {"account_id": account_id, "at": {"$gte": since}}},
+        {"$match": {"account_id": account_id, "at": {"$gte": since}, **NO_TEST}},
         {"$group": {"_id": is_bot, "count": {"$sum": 1}}},
     ]
 

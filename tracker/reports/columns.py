@@ -19,6 +19,9 @@ CLICK_MEASURES: Final = ("clicks", "unique", "bots")
 EVENT_COUNTS: Final = ("conversions", "bot_conversions")
 MONEY: Final = ("value", "payout", "bot_value", "bot_payout")
 MEASURES: Final = (*CLICK_MEASURES, *EVENT_COUNTS, *MONEY)
+UNATTRIBUTED: Final = "unattributed"
+"""The measure of conversions without a click. No count that is stored has it, see
+`reports/joint_counts/unattributed`."""
 
 _DIRECT: Final = 4_000_000
 _DIRECT_PER_ROW: Final = 16
@@ -143,7 +146,7 @@ def joined(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
         name: np.concatenate(
             [table.measures.get(name, np.zeros(table.rows, _type(name))) for table in tables]
         )
-        for name in MEASURES
+        for name in (*MEASURES, UNATTRIBUTED)
         if name in present
     }
     return Columns(columns, measures, sum(table.rows for table in tables))

@@ -1,31 +1,47 @@
-"""Comparison of a report with that of other days: which days, and how much changed. Pure."""
+"""Comparison of a report with that of other days: which days, and how much changed. Pure.
 
-from datetime import date, timedelta
+Days that are not over are compared with the same part of the other days, or any morning would look
+like a loss.
+"""
+
+from calendar import monthrange
+from datetime import date, datetime, timedelta
 from decimal import Context, Decimal
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
-from tracker.reports.day_range import DayRange
-from tracker.reports.query import Measures
+from tracker.calendar import Calendar
+from tracker.reports.periods import DayRange
+from tracker.reports.query import Measures, Query
 
-Compared = Literal["previous_period", "previous_year"]
+Compared = Literal["previous_period", "previous_week", "previous_month", "previous_year"]
 
 DECIMALS: Final = 6
 """The decimals of a change, as of the conversion rate."""
 
+_POINTS: Final = "conversion_rate_points"
+
 # Sums of money have up to 34 digits.
 _EXACT: Final = Context(prec=50)
 
+_DAY: Final = timedelta(days=1)
+_WEEK: Final = timedelta(days=7)
+
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """The change of each measure as a fraction: 0.25 is a quarter more. None where it was 0."""
+    """The change of each measure as a fraction: 0.25 is a quarter more. None where it was 0.
+
+    `conversion_rate_points` is the difference of the rates; None unless both have clicks.
+    """
 
     clicks: float | None
     unique_clicks: float | None
     bot_clicks: float | None
     conversions: float | None
     conversion_rate: float | None
+    conversion_rate_points: float | None
     value: float | None
     payout: float | None
 
@@ -34,12 +50,88 @@ def other_range(days: DayRange, compared: Compared) -> DayRange:
     """Return the days to compare `days` with. Raises OverflowError if they precede year 1.
 
     - `previous_period`: as many days, which end where `days` begin.
+    - `previous_week`: the same weekdays of the week before.
+    - `previous_month`: the same dates of the month before, or its last day; of months that are
+      whole the whole months before.
     - `previous_year`: the days with the same names a year before; 28 February for the 29th.
     """
     if compared == "previous_year":
         return DayRange(_year_before(days.first), _year_before(days.last))
+    if compared == "previous_month":
+        last = _month_before(days.last)
+        is_whole = days.first.day == 1 and days.last.day == _days_of_month(days.last)
+        return DayRange(
+            _month_before(days.first), last.replace(day=_days_of_month(last)) if is_whole else last
+        )
+    if compared == "previous_week":
+        return DayRange(days.first - _WEEK, days.last - _WEEK)
     length = timedelta(days.days)
     return DayRange(days.first - length, days.last - length)
+
+
+class OtherDays(NamedTuple):
+    """The days that a report is compared with; of `last`, which is one of them, only what was
+    before `until`, and nothing after it. All of them without `until`."""
+
+    days: DayRange
+    last: date
+    until: datetime | None
+
+    def whole(self, query: Query) -> Query:
+        """Return the query of all of these days."""
+        return replace(query, first=self.days.first, last=self.days.last)
+
+    def of(self, query: Query) -> Query:
+        """Return the query of the part that is compared."""
+        return replace(query, first=self.days.first, last=self.last, until=self.until)
+
+
+class Comparison(NamedTuple):
+    """Days, and the `other` days to compare them with: chosen ones if `compared` is None."""
+
+    days: DayRange
+    other: DayRange
+    compared: Compared | None = None
+
+    def at(self, calendar: Calendar, at: datetime) -> OtherDays:
+        """Return the other days, as far as `days` have passed at this moment.
+
+        Raises OverflowError if the calendar does not have them.
+        """
+        whole = OtherDays(self.other, self.other.last, None)
+        today = calendar.day_of(at)
+        if not is_unfinished(self.days, calendar, at):
+            return whole
+        day = self._other_day(today)
+        if day is None:
+            return whole
+        until = calendar.at_clock(day, calendar.local(at).time())
+        if until >= calendar.end_of(self.other.last):
+            return whole
+        return OtherDays(self.other, calendar.day_of(until), until)
+
+    def _other_day(self, today: date) -> date | None:
+        """Return the day that today is compared with; None if all other days were before it."""
+        if self.compared in ("previous_month", "previous_year"):
+            day = other_range(DayRange(today, today), self.compared).first
+            # On the 31st a month of 30 days is over.
+            return None if day.day != today.day and self.days.first < today else day
+        day = self.other.first + (today - self.days.first)
+        return None if day > self.other.last else day
+
+
+def is_unfinished(days: DayRange, calendar: Calendar, at: datetime) -> bool:
+    """Return whether days have begun at a moment and are not over."""
+    return days.first <= calendar.day_of(at) <= days.last
+
+
+def _month_before(day: date) -> date:
+    last = day.replace(day=1) - _DAY
+    return last.replace(day=min(day.day, last.day))
+
+
+def _days_of_month(day: date) -> int:
+    return monthrange(day.year, day.month)[1]
 
 
 def _year_before(day: date) -> date:
@@ -55,8 +147,16 @@ def change_of(now: Measures, before: Measures) -> Change:
         **{
             name: _fraction(getattr(now, name), getattr(before, name))
             for name in Change.__struct_fields__
-        }
+            if name != _POINTS
+        },
+        conversion_rate_points=_points(now, before),
     )
+
+
+def _points(now: Measures, before: Measures) -> float | None:
+    if not now.clicks or not before.clicks:
+        return None
+    return round(now.conversion_rate - before.conversion_rate, DECIMALS)
 
 
 def _fraction(now: Decimal | float, before: Decimal | float) -> float | None:

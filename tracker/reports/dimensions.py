@@ -1,19 +1,27 @@
-"""The dimensions of reports as tables: what each is in documents, in rollups and in time. Pure.
+"""The dimensions of reports, as one table: how each is counted, derived, named and filtered. Pure.
+
+Schemas, filters, feeds, files and the console follow from its rows.
 
 - A *counted* dimension is a column of joint counts. Clicks and events have its value, or lack it.
-- A *time* dimension is derived from the day, and from the number of the hour in it.
+- Others are derived from one or two `sources`: a counted dimension, or the day.
 - A tag belongs to links, and is joined when a report is read.
-
-Rollups of an account have the day as a field, those of a link also the link and its domain. Both
-have maps by one more dimension, and none by two at once.
 """
 
-from collections.abc import Collection, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import date
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from tracker.clicks.country import UNKNOWN
-from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
-from tracker.clicks.sources import SOURCES
+from tracker.calendar import Calendar
+from tracker.clicks.bots import REASONS
+from tracker.clicks.sources import SOURCES, Source
+from tracker.clicks.user_agent import DEVICES
+from tracker.errors import BadRequest
+from tracker.ids import parse_id
+from tracker.links.hostnames import canonical_hostname
+from tracker.links.utm import UTM
+from tracker.reports.periods import step_of
+from tracker.visitor_dimensions import LABELS, UNKNOWN
 
 NO_VALUE: Final = "none"
 """The value of people's clicks as reasons to be a bot's, and of no event configuration."""
@@ -24,85 +32,230 @@ NO_EVENT: Final = ""
 NO_KEY: Final = {"link": UNKNOWN, "event": NO_VALUE}
 """The key in a report of conversions without a link or an event configuration."""
 
-TIME: Final = ("hour", "day", "week", "month", "hour_of_day", "weekday", "hour_of_week")
-HOURS: Final = ("hour", "hour_of_day", "hour_of_week")
-"""The time dimensions that need the hour of each click."""
+LINK: Final = "link"
+TAG: Final = "tag"
+DOMAIN: Final = "domain"
+REFERRER: Final = "referrer"
+DAY: Final = "day"
+HOUR: Final = "hour"
+EVENT: Final = "event"
 
 OfDocuments: TypeAlias = Literal["clicks", "events"]
 
 
-class Counted(NamedTuple):
-    """A dimension as clicks and events have it.
+class Filter(NamedTuple):
+    """The values that a filter by a dimension takes.
 
-    - `field`: the field of documents.
-    - `absent`: its value if a click, or the click of an event, lacks the field.
+    - `about` says which, `in_reports` what only reports have beside them.
+    - `choices` are all there are; without any they are texts, or ids of records.
+    - `canonical` returns a value as it is stored. Raises ValueError, which names the dimension, if
+      it can be none.
+    - `members` returns the values of the source of which a derived dimension has a key.
     """
 
-    field: str
-    absent: str
+    about: str = ""
+    in_reports: str = ""
+    choices: Sequence[str] = ()
+    are_ids: bool = False
+    canonical: Callable[[str], str] | None = None
+    members: Callable[[str], Collection[str]] | None = None
 
 
-COUNTED: Final[Mapping[str, Counted]] = {
-    **{name: Counted(name, UNKNOWN) for name in VISITOR_DIMENSIONS},
-    "domain": Counted("domain_name", UNKNOWN),
-    **{source.name: Counted(source.field, source.absent) for source in SOURCES},
-    "bot": Counted("bot", NO_VALUE),
-}
-"""The dimensions of joint counts whose values are texts. The others are the three below."""
+class Dimension(NamedTuple):
+    """A property of clicks and conversions that reports group by.
 
-LINK: Final = "link"
-REFERRER: Final = "referrer"
-HOUR: Final = "hour"
-EVENT: Final = "event"
-
-ALL_COUNTED: Final = (LINK, HOUR, EVENT, *COUNTED)
-"""Every column of joint counts, in their order. Clicks have no event."""
-
-
-def value_of(name: str, of: OfDocuments) -> Any:
-    """Return the expression of a dimension's value in clicks or events.
-
-    Events without a click have no link, and what the click would have told is unknown.
-    """
-    field, absent = COUNTED[name]
-    if of == "clicks" or absent == UNKNOWN:
-        return {"$ifNull": [f"${field}", absent]}
-    no_click = {"$eq": [{"$type": "$link_id"}, "missing"]}
-    return {"$ifNull": [f"${field}", {"$cond": [no_click, UNKNOWN, absent]}]}
-
-
-_MAPS: Final = {
-    "account": frozenset((*VISITOR_DIMENSIONS, HOUR, EVENT, "domain")),
-    "link": frozenset((*VISITOR_DIMENSIONS, HOUR, EVENT)),
-}
-_FIELDS: Final = {"account": frozenset[str](), "link": frozenset((LINK, "domain"))}
-
-
-class RollupSource(NamedTuple):
-    """Rollups that have everything that a report needs.
-
-    `of` is `account` or `link`; `map` is the map whose cells are added up, None for the totals.
+    - `one` and `many` are its names in the console: of a value, and of the panel. Panels of the
+      same `card` share that as tabs; without one there is no panel.
+    - `field` is that of documents, and `absent` its value if a click, or the click of an event,
+      lacks it.
+    - `sources` are the dimensions that it is derived from: a row has the `key` of a calendar and
+      their values.
+    - `record` has the collection whose documents it is of, and the field with their names. Other
+      values have their `label`, or one of `names`.
+    - `filter` says what filters take; without one there is none.
     """
 
-    of: str
-    map: str | None
+    name: str
+    one: str = ""
+    many: str = ""
+    card: str = ""
+    field: str | None = None
+    absent: str = UNKNOWN
+    sources: Sequence[str] = ()
+    key: Callable[..., str] | None = None
+    record: tuple[str, str] | None = None
+    label: Callable[[str], str] = str
+    names: Mapping[str, str] = {}
+    filter: Filter | None = None
 
 
-def rollups_for(needed: Collection[str]) -> RollupSource | None:
-    """Return the smallest rollups that have these counted dimensions; None if none has them."""
-    for of, maps in _MAPS.items():
-        crossed = set(needed) - _FIELDS[of]
-        if len(crossed) <= 1 and crossed <= maps:
-            return RollupSource(of, next(iter(crossed), None))
-    return None
+_COUNTRY: Final = re.compile(r"[A-Za-z]{2}")
+_WEEKDAYS: Final = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
 
-def needed_for(group_by: str, filters: Collection[str]) -> tuple[str, ...]:
-    """Return the counted dimensions that a report needs, in the order of ALL_COUNTED."""
-    asked = {group_by, *filters}
-    found = {name for name in asked if name in COUNTED or name in (LINK, EVENT)}
-    if "tag" in asked:
-        found.add(LINK)
-    if group_by in HOURS:
-        found.add(HOUR)
-    return tuple(name for name in ALL_COUNTED if name in found)
+def _country_of(text: str) -> str:
+    if text.lower() == UNKNOWN:
+        return UNKNOWN
+    if not _COUNTRY.fullmatch(text):
+        raise ValueError("country: must be two letters such as DE, or unknown")
+    return text.upper()
+
+
+def _host_of(text: str) -> str:
+    # The service's own host may be an IP address; endpoints refuse all other invalid domains.
+    return canonical_hostname(text) or text.lower()
+
+
+def _event_of(text: str) -> str:
+    if text == NO_VALUE:
+        return text
+    try:
+        return str(parse_id(EVENT, text))
+    except BadRequest as error:
+        raise ValueError(f"{error.message}, or none") from None
+
+
+def _bot_label(reason: str) -> str:
+    return reason.replace("_", " ").capitalize()
+
+
+def _weekday_label(number: str) -> str:
+    return _WEEKDAYS[int(number) - 1]
+
+
+def _hour_of_week_label(key: str) -> str:
+    number, hour = key.split("T")
+    return f"{_weekday_label(number)} {hour}:00"
+
+
+def _weekday(calendar: Calendar, day: str) -> str:
+    return str(date.fromisoformat(day).isoweekday())
+
+
+def _hour(calendar: Calendar, day: str, hour: str) -> str:
+    return calendar.hour_text(date.fromisoformat(day), int(hour))
+
+
+def _hour_of_day(calendar: Calendar, day: str, hour: str) -> str:
+    return f"{calendar.clock_hour(date.fromisoformat(day), int(hour)):02}"
+
+
+def _hour_of_week(calendar: Calendar, day: str, hour: str) -> str:
+    return f"{_weekday(calendar, day)}T{_hour_of_day(calendar, day, hour)}"
+
+
+def _source(source: Source, one: str, many: str, wanted: Filter) -> Dimension:
+    return Dimension(
+        source.name,
+        *(one, many, "sources"),
+        field=source.field,
+        absent=source.absent,
+        names={source.absent: source.absent.capitalize()},
+        filter=wanted,
+    )
+
+
+def _utm(source: Source) -> Dimension:
+    word = source.name.removeprefix("utm_")
+    wanted = Filter("as reports show them; none: clicks without it")
+    return _source(source, f"UTM {word}", word.capitalize(), wanted)
+
+
+_SOURCES: Final = {source.name: source for source in SOURCES}
+_FAMILIES: Final = Filter("families, named as in reports")
+_ROWS: Final = (
+    Dimension(
+        LINK,
+        *("Link", "Links", "links"),
+        record=("links", "internal_name"),
+        names={NO_KEY[LINK]: "No click"},
+        filter=Filter("ids of short links", are_ids=True),
+    ),
+    Dimension(
+        TAG,
+        *("Tag", "Tags", "links"),
+        sources=(LINK,),
+        record=("tags", "name"),
+        filter=Filter("ids of tags, as links have them now", are_ids=True),
+    ),
+    Dimension(
+        "device",
+        *("Device", "Devices", "visitors"),
+        field="device",
+        label=LABELS["device"],
+        filter=Filter(choices=DEVICES),
+    ),
+    Dimension(
+        "country",
+        *("Country", "Countries", "places"),
+        field="country",
+        label=LABELS["country"],
+        filter=Filter("ISO 3166-1 alpha-2 or unknown, in any case", canonical=_country_of),
+    ),
+    Dimension("browser", "Browser", "Browsers", "visitors", field="browser", filter=_FAMILIES),
+    Dimension("os", "System", "Systems", "visitors", field="os", filter=_FAMILIES),
+    Dimension(
+        DOMAIN,
+        *("Domain", "Domains", "links"),
+        field="domain_name",
+        filter=Filter(
+            "hostnames, including that of the service", ", or unknown", canonical=_host_of
+        ),
+    ),
+    Dimension(
+        EVENT,
+        *("Event", "Events", "events"),
+        record=("event_configs", "name"),
+        names={NO_KEY[EVENT]: "No event configuration"},
+        filter=Filter(
+            "ids of event configurations; none: conversions without one", canonical=_event_of
+        ),
+    ),
+    _source(
+        _SOURCES[REFERRER],
+        *("Referrer", "Referrers"),
+        Filter("hosts, in any case; direct: clicks without a referrer", canonical=_host_of),
+    ),
+    *(_utm(_SOURCES[name]) for name in UTM),
+    Dimension(
+        "bot",
+        *("Bot", "Bots", "events"),
+        field="bot",
+        absent=NO_VALUE,
+        label=_bot_label,
+        names={NO_VALUE: "People"},
+        filter=Filter(
+            "why clicks count as a bot's; none: those of people",
+            "; unknown: conversions without a click",
+            choices=(*REASONS, NO_VALUE, UNKNOWN),
+        ),
+    ),
+    Dimension(HOUR, sources=(DAY, HOUR), key=_hour),
+    Dimension(DAY, sources=(DAY,)),
+    Dimension("week", sources=(DAY,), key=lambda _, day: step_of(day, "week")),
+    Dimension("month", sources=(DAY,), key=lambda _, day: step_of(day, "month")),
+    Dimension(
+        "hour_of_day", sources=(DAY, HOUR), key=_hour_of_day, label=lambda hour: f"{hour}:00"
+    ),
+    Dimension("weekday", sources=(DAY,), key=_weekday, label=_weekday_label),
+    Dimension(
+        "hour_of_week",
+        *("Hour of the week", "Hours of the week", "hours"),
+        sources=(DAY, HOUR),
+        key=_hour_of_week,
+        label=_hour_of_week_label,
+    ),
+)
+
+DIMENSIONS: Final[Mapping[str, Dimension]] = {one.name: one for one in _ROWS}
+GROUPS: Final = tuple(DIMENSIONS)
+FILTERS: Final[Mapping[str, Filter]] = {one.name: one.filter for one in _ROWS if one.filter}
+FILTER_NAMES: Final = tuple(FILTERS)
+PICTURES: Final = ("map", "hour_of_week")
+"""Panels of the console that are pictures. The map is one of countries."""
+
+CARDS: Final = ("links", "places", "visitors", "sources", "events", "hours")
+"""The cards of the console, in their order."""
+
+TIME: Final = frozenset(one.name for one in _ROWS if DAY in one.sources)
+"""The dimensions that are derived from the day, and some of them from the hour in it."""

@@ -1,24 +1,23 @@
 """The limits of reports, each stated once, and the sizes of their caches in memory."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
-MAX_COUNTING_OF_ACCOUNT: Final = 1
-MAX_COUNTING: Final = 2
-"""Requests that count clicks at once, of one account and of a process: each keeps a thread and a
-core of MongoDB busy."""
 
-MAX_READING_OF_ACCOUNT: Final = 2
-MAX_READING: Final = 4
-"""Requests that read what is counted at once. An overview has some milliseconds of the event loop
-for each panel, and of that visitors wait for as many at most as are under way."""
+class PlaceLimits(NamedTuple):
+    """How many requests of an account and of all may do some work at once, or wait for it."""
 
-MAX_WAITING_OF_ACCOUNT: Final = 25
-MAX_WAITING: Final = 200
-"""Requests that wait for a place to count, of one account and in total."""
+    of_account: int
+    of_all: int
+    waiting_of_account: int
+    waiting_of_all: int
 
-MAX_WAITING_TO_READ_OF_ACCOUNT: Final = 100
-MAX_WAITING_TO_READ: Final = 400
-"""Requests that wait for a place to read."""
+
+COUNTING: Final = PlaceLimits(1, 2, 25, 200)
+"""Requests that count clicks: each keeps a thread and a core of MongoDB busy."""
+
+READING: Final = PlaceLimits(2, 4, 100, 400)
+"""Requests that read what is counted. An overview has some milliseconds of the event loop for
+each panel, and of that visitors wait for as many at most as are under way."""
 
 REPORT_SECONDS: Final = 30.0
 """The time limit of a request for reports, its waits for places included."""
@@ -55,6 +54,10 @@ such table."""
 
 MAX_ROWS: Final = 2_000_000
 """Combinations of values that one report adds up in memory, over all of its days."""
+
+MAX_TESTS: Final = 10_000
+"""Clicks, and conversions, of tests that one report reads: 0.1 s, without waiting for a place to
+count."""
 
 ROWS_AT_ONCE: Final = 100_000
 """Rows of several periods that are read or stored together, about."""

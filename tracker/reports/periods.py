@@ -1,4 +1,4 @@
-"""The periods that joint counts are kept for: months, days and hours of a calendar. Pure.
+"""Ranges of days, and the periods that joint counts are kept for: months, days and hours. Pure.
 
 A report's range is cut into the fewest periods: whole months that are over, then days, and hours of
 a day that is not over, because their counts can be kept already.
@@ -10,13 +10,30 @@ from datetime import date, datetime, timedelta
 from typing import Final, Literal, NamedTuple
 
 from tracker.calendar import Calendar
-from tracker.reports.day_range import DayRange
 
 SETTLING: Final = timedelta(minutes=10)
 """How long after its end a day may get clicks still, in all likelihood. Later ones are counted as
 well: the counts that are kept then no longer agree with the rollups, and are made again."""
 
 Kind = Literal["month", "day", "hour"]
+
+
+class DayRange(NamedTuple):
+    """Days from `first` to `last`, both included."""
+
+    first: date
+    last: date
+
+    @property
+    def days(self) -> int:
+        """Return the number of days."""
+        return (self.last - self.first).days + 1
+
+    def dates(self) -> Iterator[date]:
+        """Yield each day, in order."""
+        # Not by adding a day to each: there is none after 9999-12-31.
+        for number in range(self.first.toordinal(), self.last.toordinal() + 1):
+            yield date.fromordinal(number)
 
 
 class Period(NamedTuple):
@@ -93,3 +110,13 @@ def is_over(period: Period, now: datetime) -> bool:
 
 def _end_of_month(day: date) -> date:
     return day.replace(day=monthrange(day.year, day.month)[1])
+
+
+def step_of(key: str, interval: str) -> str:
+    """Return the key of the step to which a row by hour or day belongs."""
+    if interval == "month":
+        return key[:7]
+    if interval == "week":
+        day = date.fromisoformat(key)
+        return (day - timedelta(day.weekday())).isoformat()
+    return key

@@ -6,7 +6,7 @@ the whole one.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import date, timedelta
+from datetime import datetime
 from decimal import Context, Decimal
 from typing import Final, Literal
 
@@ -14,7 +14,7 @@ import msgspec
 
 from tracker.calendar import Calendar
 from tracker.errors import BadRequest
-from tracker.reports.day_range import DayRange
+from tracker.reports.periods import DayRange, step_of
 from tracker.reports.query import Measures, Row
 
 Interval = Literal["hour", "day", "week", "month"]
@@ -30,6 +30,7 @@ NO_MEASURES: Final = Measures(
     unique_clicks=0,
     bot_clicks=0,
     conversions=0,
+    attributed=0,
     value=Decimal(0),
     payout=Decimal(0),
 )
@@ -86,14 +87,12 @@ def series_of(
     return [Step(key=key, measures=measures) for key, measures in sums.items()]
 
 
-def step_of(key: str, interval: Interval) -> str:
-    """Return the key of the step to which a row by hour or day belongs."""
-    if interval == "month":
-        return key[:7]
-    if interval == "week":
-        day = date.fromisoformat(key)
-        return (day - timedelta(day.weekday())).isoformat()
-    return key
+def step_at(at: datetime, interval: Interval, calendar: Calendar) -> str:
+    """Return the key of the step that a moment is in."""
+    day, hour = calendar.day_and_hour(at)
+    if interval == "hour":
+        return calendar.hour_text(day, hour)
+    return step_of(day.isoformat(), interval)
 
 
 def _sum(one: Measures, other: Measures) -> Measures:
@@ -102,6 +101,7 @@ def _sum(one: Measures, other: Measures) -> Measures:
         unique_clicks=one.unique_clicks + other.unique_clicks,
         bot_clicks=one.bot_clicks + other.bot_clicks,
         conversions=one.conversions + other.conversions,
+        attributed=one.attributed + other.attributed,
         value=_money(one.value, other.value),
         payout=_money(one.payout, other.payout),
     )

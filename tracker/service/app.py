@@ -7,8 +7,9 @@ from typing import Any, Final
 from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest
 from tornado.web import Application, RequestHandler
 
-from tracker.api.handler import UnknownPath, log_request
-from tracker.api.routes import (
+from tracker.console.pages import console_routes
+from tracker.http.incoming_body import BodyCollector, BodyMemory, IncomingBody
+from tracker.service.api.routes import (
     ENDPOINTS,
     INTERNAL_ENDPOINTS,
     MONITORING_ENDPOINTS,
@@ -18,9 +19,8 @@ from tracker.api.routes import (
     description,
     routes,
 )
-from tracker.console.pages import console_routes
-from tracker.http.incoming_body import BodyCollector, BodyMemory, IncomingBody
 from tracker.service.services import Services
+from tracker.web.handler import UnknownPath, log_request
 
 MAX_BODIES_BYTES: Final = 32 * 1024 * 1024
 """Memory for all bodies that a process is receiving: 32 of the longest, or 1,000 of those received
@@ -38,10 +38,10 @@ class TrackerApplication(Application):
         super().__init__(
             own_routes,
             default_handler_class=UnknownPath,
-            default_handler_args={"services": services},
+            default_handler_args={"process": services},
             log_function=log_request,
             description=partial(description, services.public_url.url),
-            services=services,
+            process=services,
         )
 
     # Tornado documents the result as any HTTPMessageDelegate, but annotates a private class.
@@ -68,7 +68,7 @@ def make_app(services: Services, bodies_bytes: int = MAX_BODIES_BYTES) -> Applic
     All bodies being received take at most `bodies_bytes`.
     """
     endpoints = VISITORS_ENDPOINTS if services.settings.internal_port else ENDPOINTS
-    shared = {"services": services}
+    shared = {"process": services}
     own_routes = [*console_routes(shared), *routes(endpoints, shared)]
     return TrackerApplication(services, own_routes, BodyMemory(bodies_bytes))
 
@@ -84,5 +84,5 @@ def make_monitoring_app(services: Services) -> Application:
 
 
 def _operators_app(services: Services, endpoints: Endpoints) -> Application:
-    own_routes = routes(endpoints, {"services": services})
+    own_routes = routes(endpoints, {"process": services})
     return TrackerApplication(services, own_routes, BodyMemory(OPERATORS_MAX_BODIES_BYTES))

@@ -7,13 +7,14 @@ from decimal import Decimal
 from typing import Final
 from uuid import UUID
 
+from pymongo.errors import PyMongoError
+
 from tracker import __version__
-from tracker.access.accounts import Account
 from tracker.access.invitations import join_url
-from tracker.access.membership import Author
+from tracker.access.principal import Author
 from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.db.connect import PyMongoError
 from tracker.errors import BadRequest
 from tracker.links.store import NewLink
 from tracker.service.services import Services
@@ -41,10 +42,10 @@ COMMANDS: Final = (
         'curl -s "$BASE/api/event?pbk=$POSTBACK_KEY&value=12.50"',
     ),
     (
-        "see the report of today",
-        f"curl -s $BASE/api/reports {_AS_OWNER}"
+        "see the report of today, as soon as it has a conversion",
+        f"for try in 1 2 3 4 5; do sleep 1; curl -s $BASE/api/reports {_AS_OWNER}"
         '"dateRange": {"from": "\'$(date -u +%F)\'", "to": "\'$(date -u +%F)\'"}, '
-        '"groupBy": "link"}\'',
+        '"groupBy": "link"}\' | grep -v \'"totals":{[^}]*"conversions":0,\' && break; done',
     ),
 )
 """Pairs of purpose and command, for a newcomer to paste. The README has the same."""
@@ -77,15 +78,15 @@ async def _first_account(services: Services) -> tuple[Account, str | None, str]:
 
     Makes what is missing, so that a start completes what an interrupted one began.
     """
-    accounts = await services.accounts.list()
-    account = accounts[0] if accounts else await services.accounts.create("Demo")
-    configs = await services.event_configs.list(account.id)
+    accounts = await services.accounts.accounts.list()
+    account = accounts[0] if accounts else await services.accounts.accounts.create("Demo")
+    configs = await services.conversions.event_configs.list(account.id)
     config = configs[0] if configs else await _config(services, account.id)
     with contextlib.suppress(BadRequest):  # the slug is taken: an earlier start made the link
-        await services.links.create(_link(account.id))
+        await services.links.links.create(_link(account.id))
     key = None
-    if not await services.api_keys.list(account.id):
-        _, key = await services.api_keys.create(account.id, "first key")
+    if not await services.access.api_keys.list(account.id):
+        _, key = await services.access.api_keys.create(account.id, "first key")
     return account, key, config.pbk
 
 
@@ -95,15 +96,15 @@ async def _console(services: Services, account_id: UUID) -> str:
     Only the newest invitation is valid: an earlier start has printed its own somewhere.
     """
     url = services.public_url.url
-    if await services.members.has_owner(account_id):
+    if await services.accounts.members.has_owner(account_id):
         return f"{url}/console"
     author = Author.operator(account_id)
-    _, token = await services.membership.invite(author, None, Role.OWNER)
+    _, token = await services.accounts.membership.invite(author, None, Role.OWNER)
     return f"{join_url(url, token)}   (opens once, within 24 hours)"
 
 
 async def _config(services: Services, account_id: UUID) -> EventConfig:
-    return await services.event_configs.create(
+    return await services.conversions.event_configs.create(
         account_id, "Purchase", PayoutType.REV_SHARE, Decimal(10)
     )
 

@@ -19,8 +19,6 @@ from tornado.httputil import HTTPServerConnectionDelegate
 
 from config.settings import Settings
 from tracker.access.client_address import ClientAddress
-from tracker.api.fast_path import FastPath
-from tracker.api.handler import JSON
 from tracker.http.default_headers import DefaultHeaders
 from tracker.http.limits import Admission, Limits
 from tracker.http.server import Server
@@ -28,7 +26,9 @@ from tracker.http.tls import reload_certificate, server_context
 from tracker.limits.network import is_loopback, network_of
 from tracker.metrics import requests
 from tracker.service.app import make_app
+from tracker.service.hot_requests import HotRequests
 from tracker.service.services import Services
+from tracker.web.handler import JSON
 
 log = structlog.get_logger(__name__)
 
@@ -82,9 +82,9 @@ async def serve_requests(
         yield
     finally:
         server.stop()
-        services.live.stop()
+        services.live.live.stop()
         await asyncio.gather(
-            services.exports.finish(EXPORTS_SECONDS),
+            services.web.exports.finish(EXPORTS_SECONDS),
             server.finish(IN_FLIGHT_SECONDS, QUIET_SECONDS),
         )
         await services.stop()
@@ -110,8 +110,8 @@ async def serve_operators(
 def make_server(services: Services) -> Server:
     """Return the server of public requests, without sockets yet. Needs a running loop."""
     default_headers = DefaultHeaders(Strict_Transport_Security=services.settings.hsts)
-    admission = make_admission(services.settings, services.client_address)
-    fast_path = FastPath(services)
+    admission = make_admission(services.settings, services.access.client_address)
+    fast_path = HotRequests(services)
     return Server(
         make_app(services), render_rejection, LIMITS, fast_path, default_headers, admission
     )

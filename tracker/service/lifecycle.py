@@ -15,19 +15,22 @@ from redis.exceptions import RedisError
 from tornado.netutil import bind_sockets
 
 from config.settings import Settings
-from tracker.db.connect import StoreUnavailable, UnusableStore, followers, redis_advice
-from tracker.db.keys import OVERFLOW
+from tracker.ingest.batch_parts import PART_RECORDS, apply_in_parts
 from tracker.ingest.consumer import BATCH_RECORDS, Consumer
-from tracker.ingest.fleet import CounterPublisher
+from tracker.ingest.drain_counters import CounterPublisher
+from tracker.ingest.drain_number import DrainNumber, kept_drain_number
 from tracker.ingest.overdue import notify_overdue_loop
 from tracker.ingest.partition_readers import PartitionReaders
-from tracker.ingest.parts import PART_RECORDS, apply_in_parts
-from tracker.ingest.slot import Slot, kept_slot
-from tracker.ingest.turns import unless_behind, while_behind
+from tracker.ingest.priority import unless_behind, while_behind
+from tracker.links.utm_fill import UtmFill
 from tracker.loops import Loops, cancel_and_wait, wait
 from tracker.service.app import make_internal_app, make_monitoring_app
 from tracker.service.front import serve_operators, serve_requests
 from tracker.service.services import Services
+from tracker.stores.errors import StoreUnavailable, UnusableStore
+from tracker.stores.redis.clients import followers
+from tracker.stores.redis.keys import OVERFLOW
+from tracker.stores.startup.redis_advice import redis_advice
 
 log = structlog.get_logger(__name__)
 
@@ -141,8 +144,8 @@ async def _running_services(
     stop = _stop_signals()
     services = Services(settings)
     services.serves = serves
-    watching = [services.loops.start("memory", services.budget_meter.keep_measuring)]
-    for name, follow in followers(services.redis, services.redis_waiting).items():
+    watching = [services.loops.start("memory", services.journal.budget_meter.keep_measuring)]
+    for name, follow in followers(services.stores.redis, services.stores.redis_waiting).items():
         watching.append(services.loops.start(name, follow))
     try:
         await _prepare(services)
@@ -189,7 +192,7 @@ async def _prepare(services: Services) -> None:
     try:
         await services.check_redis()
         replicas = services.settings.journal_replicas
-        for advice in await redis_advice(services.redis, replicas):
+        for advice in await redis_advice(services.stores.redis, replicas):
             log.warning("Redis is not safe for clicks", advice=advice)
     except (StoreUnavailable, RedisError) as error:
         log.warning("Redis is unavailable; clicks go to the spool", reason=str(error)[:300])
@@ -222,32 +225,32 @@ async def _preparing(services: Services) -> AsyncIterator[None]:
 @contextlib.asynccontextmanager
 async def _draining(services: Services) -> AsyncIterator[None]:
     """Drain and send to webhooks in this process; on exit, finish the batch in progress."""
-    kept = kept_slot(services.redis, services.mongodb, loops=services.loops)
+    kept = kept_drain_number(services.stores.redis, services.stores.mongodb, loops=services.loops)
     async with kept as slot, _preparing(services), _drain_loops(services, slot):
         yield
 
 
 @contextlib.asynccontextmanager
-async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
-    drain = services.drain(slot)
+async def _drain_loops(services: Services, slot: DrainNumber) -> AsyncIterator[None]:
+    drain = services.ingest.drain(slot)
     apply = partial(apply_in_parts, drain.apply)
-    make_consumer = partial(Consumer, services.redis, services.redis_waiting, apply)
+    make_consumer = partial(Consumer, services.stores.redis, services.stores.redis_waiting, apply)
     consumer = make_consumer()
     helper = make_consumer(turns=while_behind(consumer))
     partitions = services.settings.journal_partitions
     # So that a drain that reads all partitions holds about as many records as with one.
     batch = max(PART_RECORDS, BATCH_RECORDS // partitions)
     readers = PartitionReaders(
-        services.redis, partitions, lambda stream: make_consumer(stream=stream, batch=batch)
+        services.stores.redis, partitions, lambda stream: make_consumer(stream=stream, batch=batch)
     )
     overflow = make_consumer(
         batch=PART_RECORDS,
         stream=OVERFLOW,
         turns=unless_behind(lambda: (consumer, *readers.consumers)),
     )
-    fleet = CounterPublisher(services.redis)
-    sender = services.sender()
-    changer, counting = services.time_zone_changer(), services.joint_counting()
+    fleet = CounterPublisher(services.stores.redis)
+    sender = services.ingest.sender()
+    changer, counting = services.ingest.time_zone_changer(), services.ingest.joint_counting()
     stop = asyncio.Event()
     loops = {
         "drain": lambda: (consumer if partitions == 1 else readers).run(stop),
@@ -261,6 +264,7 @@ async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
         "time_zones": changer.run,
         "joint_counts": counting.run,
         "overflow": overflow.run,
+        "link_utm": UtmFill(services.stores.mongodb).run,
     }
     if partitions == 1:
         others["partitions"] = readers.run

@@ -17,20 +17,17 @@ import uvloop
 
 from config.logging import background_writer, notify_operator
 from config.settings import Settings
-from tracker import __version__, handover
-from tracker.builtin import stores
-from tracker.builtin.data_folder import check_writable
-from tracker.builtin.watchdog import Watchdog
-from tracker.db.connect import UnusableStore
-from tracker.handover import Handover
-from tracker.loops import LoopFailed, Loops, cancel_and_wait
+from tracker import __version__
+from tracker.loops import LoopFailed
 from tracker.metrics import LOG_LINES_DROPPED
-from tracker.multiprocess_metrics import SetWorker, forget_gauges
+from tracker.multiprocess_metrics import SetWorker
 from tracker.service import front, lifecycle
 from tracker.service.demo import Banner
 from tracker.service.services import Services
-from tracker.service.succession import Succession, Workers
 from tracker.service.supervisor import STOP_SECONDS, Process, run_processes
+from tracker.stores.builtin import stores
+from tracker.stores.builtin.data_folder import check_writable
+from tracker.stores.errors import UnusableStore
 
 log = structlog.get_logger(__name__)
 
@@ -38,6 +35,9 @@ SWITCH_INTERVAL_SECONDS: Final = 0.0005
 """How long a thread waits for the interpreter while another is busy. MongoDB's client works in
 threads, and each of its steps waits this long for a busy event loop. With the default of 5 ms a
 look-up waited three times 5 ms."""
+
+_LOOK_SECONDS: Final = 0.5
+"""How often a process without a supervisor looks whether its built-in stores run."""
 
 
 def check(settings: Settings) -> int:
@@ -49,14 +49,11 @@ def check(settings: Settings) -> int:
     return 0
 
 
-def run(role: str, settings: Settings, set_worker: SetWorker, given: Handover | None = None) -> int:
+def run(role: str, settings: Settings, set_worker: SetWorker) -> int:
     """Run `role` (all, web or drain) and return the exit code: 0 after a clean stop, 1 if it could
-    not start or the drain failed, 2 for a wrong setting. `given` is what a predecessor leaves."""
+    not start or the drain failed, 2 for a wrong setting."""
     if role == "drain":
         return _drain(settings)
-    if given is not None:
-        sockets, internal = map(handover.listening, (given.sockets, given.operators))
-        return _serve(settings, sockets, internal, set_worker, role == "all", given)
     try:
         front.check_certificate(settings)
         sockets = lifecycle.bind(settings)
@@ -92,10 +89,9 @@ def _serve(
     internal: list[socket],
     set_worker: SetWorker,
     draining: bool,
-    given: Handover | None = None,
 ) -> int:
     """Serve in WEB_CONCURRENCY processes. The first prints the banner, and drains if `draining`."""
-    banner, watchdog = Banner(builtin_stores=settings.builtin_mongodb), Watchdog()
+    banner, own = Banner(builtin_stores=settings.builtin_mongodb), stores.OwnStores()
 
     def work(complete: Settings) -> int:
         check_writable(complete.data_path)
@@ -111,50 +107,22 @@ def _serve(
 
             set_worker(process.number)
             serving = lifecycle.serve(final, sockets, announce, draining and first, internal)
-            return _run(serving, watchdog)
+            return _run(serving, own)
 
         on_stop = partial(_close, sockets + internal)
         stop_seconds = STOP_SECONDS + settings.stop_delay_seconds
-        has_stores = settings.builtin_redis or settings.builtin_mongodb
         return run_processes(
             settings.web_concurrency,
             serve,
             on_stop,
-            watchdog.restart_ended,
             stop_seconds,
-            None if has_stores else _succession(sockets, internal, given),
+            own.log_ended,
         )
 
     _log_start(role="all" if draining else "web")
     # A worker that was started with this process may have started the stores already.
     run_or_attach = stores.run_stores if draining else stores.attach_stores
-    return _with_stores(run_or_attach(settings, watchdog=watchdog), work)
-
-
-def _succession(
-    sockets: list[socket], internal: list[socket], given: Handover | None
-) -> Succession:
-    """Return how the supervisor of this process follows the one in `given`, if any."""
-    generation = given.generation if given else 0
-
-    def hand_over(workers: Workers, mask: set[signal.Signals]) -> None:
-        log.info("loading the program again", workers=len(workers))
-        try:
-            handover.check_program()
-        except handover.Unloadable as error:
-            log.error("workers are not replaced: the program would not start", reason=str(error))
-            return
-        public, operators = ([one.fileno() for one in ports] for ports in (sockets, internal))
-        before = signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        try:
-            handover.load_again(Handover(public, operators, dict(workers), generation + 1))
-        except OSError as error:
-            log.error("workers are not replaced", reason=str(error))
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-    inherited = given.workers if given else {}
-    return Succession(inherited, hand_over, partial(forget_gauges, generation))
+    return _with_stores(run_or_attach(settings, own=own), work)
 
 
 def _log_start(role: str) -> None:
@@ -177,12 +145,12 @@ def _drain(settings: Settings) -> int:
     except (OSError, UnicodeError) as error:
         return _fail(_cannot_listen(settings, settings.metrics_port, error, "METRICS_PORT"), 1)
     _log_start(role="drain")
-    watchdog = Watchdog()
+    own = stores.OwnStores()
 
     def work(complete: Settings) -> int:
-        return _run(lifecycle.drain(complete, monitoring), watchdog)
+        return _run(lifecycle.drain(complete, monitoring), own)
 
-    return _with_stores(stores.attach_stores(settings, log.warning, watchdog), work)
+    return _with_stores(stores.attach_stores(settings, log.warning, own), work)
 
 
 def _with_stores(running: AbstractContextManager[Settings], work: Callable[[Settings], int]) -> int:
@@ -197,22 +165,27 @@ def _with_stores(running: AbstractContextManager[Settings], work: Callable[[Sett
         return 130
 
 
-async def _run_with_watchdog(work: Coroutine[Any, Any, None], watchdog: Watchdog) -> None:
-    watching = Loops().start("stores", watchdog.run)
-    try:
-        await work
-    finally:
-        await cancel_and_wait(watching)
+async def _run_until_store_ends(work: Coroutine[Any, Any, None], own: stores.OwnStores) -> bool:
+    """Do `work`, and stop it as SIGTERM does if a store ends; return whether one did."""
+    working = asyncio.create_task(work)
+    ended = False
+    while not (await asyncio.wait([working], timeout=_LOOK_SECONDS))[0] and not ended:
+        if ended := own.log_ended():
+            signal.raise_signal(signal.SIGTERM)
+    await working
+    return ended
 
 
-def _run(work: Coroutine[Any, Any, None], watchdog: Watchdog) -> int:
+def _run(work: Coroutine[Any, Any, None], own: stores.OwnStores) -> int:
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     try:
         with (
             background_writer(LOG_LINES_DROPPED.inc),
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
-            runner.run(_run_with_watchdog(work, watchdog) if watchdog.has_stores else work)
+            if own.any:
+                return int(runner.run(_run_until_store_ends(work, own)))
+            runner.run(work)
     except (UnusableStore, front.UnusableCertificate, LoopFailed) as error:
         return _fail(str(error), 1)
     return 0

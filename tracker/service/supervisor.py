@@ -2,9 +2,7 @@
 
 The supervisor forks before anything that a fork would break (event loops, threads, clients), and
 then only waits for signals. It replaces a worker that ends, after a pause that grows with each
-short life. SIGTERM and SIGINT stop all workers, and SIGHUP is passed on. At SIGUSR2 the program is
-loaded again (`tracker/handover`): the new supervisor starts workers one by one, and stops an old
-one when the new one of its number is ready. Linux only.
+short life. SIGTERM and SIGINT stop all workers, and SIGHUP is passed on. Linux only.
 
 Guarantee: no worker outlives the supervisor, however that ends.
 """
@@ -20,8 +18,7 @@ from typing import Final, NamedTuple, NoReturn
 
 import structlog
 
-from tracker.builtin.child import end_with_parent
-from tracker.service.succession import InheritedWorkers, Succession
+from tracker.stores.builtin.child import end_with_parent
 
 log = structlog.get_logger(__name__)
 
@@ -36,15 +33,13 @@ FIRST_PAUSE_SECONDS: Final = 0.5
 MAX_PAUSE_SECONDS: Final = 30.0
 
 _IDLE_SECONDS: Final = 3600.0
-_LOOK_SECONDS: Final = 0.1
-"""How often a supervisor looks whether a new worker is ready."""
 
 # The state of a worker's number, a byte in memory shared with the workers. 0: none was ever ready.
 _READY: Final = 1
 _READY_BEFORE: Final = 2  # an earlier worker of this number was ready; the present one is not yet
 
 _STOP: Final[set[signal.Signals]] = {signal.SIGTERM, signal.SIGINT}
-_WATCHED: Final[set[signal.Signals]] = {*_STOP, signal.SIGHUP, signal.SIGUSR2, signal.SIGCHLD}
+_WATCHED: Final[set[signal.Signals]] = {*_STOP, signal.SIGHUP, signal.SIGCHLD}
 
 
 class Process(NamedTuple):
@@ -67,23 +62,21 @@ def run_processes(
     count: int,
     work: Work,
     on_stop: Callable[[], None],
-    restart_stores: Callable[[], float] = lambda: math.inf,
     stop_seconds: float = STOP_SECONDS,
-    succession: Succession | None = None,
+    has_lost_store: Callable[[], bool] = lambda: False,
 ) -> int:
     """Run `work` in `count` processes until a signal to stop, then return the exit code.
 
     The code is 0 after a clean stop. A worker that fails before any worker of its number was ready
     stops all of them, and its code is returned. With a `count` of 1 nothing is forked.
-    `on_stop` is called once, when the stop begins. `restart_stores` is called whenever a child has
-    ended, and again after the seconds that it returns. A worker that runs `stop_seconds` after the
-    signal is killed. Without a `succession` SIGUSR2 changes nothing.
+    `on_stop` is called once, when the stop begins. A worker that runs `stop_seconds` after the
+    signal is killed. `has_lost_store` is asked whenever a child has ended; if so, all are stopped.
     """
     if count == 1:
         return work(Process(0, False, _do_nothing))
     before = {signal.Signals(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)}
     try:
-        given = (count, work, on_stop, restart_stores, before, stop_seconds, succession)
+        given = (count, work, on_stop, before, stop_seconds, has_lost_store)
         return Supervisor(*given).run()
     finally:
         # Drop further signals to stop, because the stop is done.
@@ -116,81 +109,44 @@ class Supervisor:
         count: int,
         work: Work,
         on_stop: Callable[[], None],
-        restart_stores: Callable[[], float],
         mask: set[signal.Signals],
         stop_seconds: float,
-        succession: Succession | None,
+        has_lost_store: Callable[[], bool],
     ) -> None:
-        self._succession = succession
-        inherited = succession.inherited if succession else {}
-        self._inherited = InheritedWorkers(inherited, stop_seconds)
         self._stop_seconds = stop_seconds
-        self._restart_stores = restart_stores
+        self._has_lost_store = has_lost_store
         self._work = work
         self._on_stop = on_stop
         self._mask = mask
         self._children: dict[int, _Child] = {}
-        numbers = set(range(count)) - set(inherited.values())
-        self._start_at = dict.fromkeys(numbers, 0.0)
+        self._start_at = dict.fromkeys(range(count), 0.0)
         self._failures = [0] * count
         # Shared with the workers: each sets the byte of its number to _READY.
         self._ready = mmap.mmap(-1, count)
-        for number in inherited.values():
-            self._ready[number] = _READY_BEFORE
         self._kill_at: float | None = None
         self._code = 0
 
     def run(self) -> int:
         """Start, replace and stop the workers; return the exit code once all have ended."""
         while True:
-            self._replace_next()
             self._start_due()
-            if not (self._children or self._start_at or self._inherited.workers):
+            if not (self._children or self._start_at):
                 return self._code
-            seconds = min(self._seconds_to_wait(), self._restart_stores())
-            received = signal.sigtimedwait(_WATCHED, seconds)
+            received = signal.sigtimedwait(_WATCHED, self._seconds_to_wait())
             if received is not None and received.si_signo in _STOP:
                 self._stop()
             elif received is not None and received.si_signo == signal.SIGHUP:
                 self._send(signal.SIGHUP)
-            elif received is not None and received.si_signo == signal.SIGUSR2:
-                self._hand_over()
             self._reap()
+            if self._kill_at is None and self._has_lost_store():
+                self._code = 1
+                self._stop()
             self._kill_overdue()
 
     def _seconds_to_wait(self) -> float:
         """Return the seconds until a start or a kill is due."""
         next_time = min([*self._start_at.values(), self._kill_at or math.inf])
-        longest = _LOOK_SECONDS if self._inherited.to_replace else _IDLE_SECONDS
-        return min(max(0.0, next_time - time.monotonic()), longest)
-
-    def _replace_next(self) -> None:
-        """Begin to replace an inherited worker, or stop it if the new one is ready."""
-        if not self._inherited.to_replace or self._kill_at is not None:
-            return
-        number = self._inherited.to_replace[0]
-        if not self._is_started(number):
-            self._start_at[number] = 0.0
-        if self._ready[number] == _READY and self._inherited.stop(number):
-            del self._inherited.to_replace[0]
-            log.info("worker replaced", number=number, left=len(self._inherited.to_replace))
-            if not self._inherited.to_replace and self._succession:
-                self._succession.complete()
-
-    def _is_started(self, number: int) -> bool:
-        return number in self._start_at or any(
-            child.number == number for child in self._children.values()
-        )
-
-    def _hand_over(self) -> None:
-        """Begin the successor, unless all are being stopped."""
-        if self._kill_at is not None:
-            return
-        if self._succession is None:
-            log.error("workers are not replaced: the built-in stores belong to this process")
-            return
-        workers = {pid: child.number for pid, child in self._children.items()}
-        self._succession.hand_over(workers | self._inherited.workers, self._mask)
+        return min(max(0.0, next_time - time.monotonic()), _IDLE_SECONDS)
 
     def _start_due(self) -> None:
         now = time.monotonic()
@@ -248,9 +204,6 @@ class Supervisor:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 self._handle_exit(self._children.pop(pid), pid, os.waitstatus_to_exitcode(status))
-        for number in self._inherited.reap():
-            if self._kill_at is None and not self._is_started(number):
-                self._start_at[number] = 0.0
 
     def _handle_exit(self, child: _Child, pid: int, code: int) -> None:
         """Replace a worker that has ended, or stop all. A negative `code` is a killing signal."""
@@ -282,14 +235,13 @@ class Supervisor:
         self._send(signal.SIGTERM)
 
     def _kill_overdue(self) -> None:
-        left = [*self._children, *self._inherited.workers]
-        if self._kill_at is not None and left and time.monotonic() >= self._kill_at:
-            log.error("killing workers that did not stop", pids=left)
+        if self._kill_at is not None and self._children and time.monotonic() >= self._kill_at:
+            log.error("killing workers that did not stop", pids=list(self._children))
             self._kill_at = math.inf
             self._code = self._code or 1
             self._send(signal.SIGKILL)
 
     def _send(self, number: signal.Signals) -> None:
         """Send a signal to every worker. The system reuses no pid before its process is reaped."""
-        for pid in (*self._children, *self._inherited.workers):
+        for pid in self._children:
             os.kill(pid, number)

@@ -14,7 +14,7 @@ import msgspec
 from pymongo import UpdateOne
 
 from tracker.clock import now
-from tracker.db.connect import Database
+from tracker.stores.mongodb.database import MongoDB
 
 FLUSH_SECONDS: Final = 10.0
 """The time that openings may be uncounted, and that a killed process may lose. A process writes a
@@ -29,15 +29,18 @@ class _Opened(msgspec.Struct):
 class ShareOpens:
     """The openings that this process has counted and not yet stored."""
 
-    def __init__(self, database: Database) -> None:
-        self._shares = database["shares"]
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._shares = mongodb["shares"]
         self._opened: dict[UUID, _Opened] = defaultdict(_Opened)
 
     def count(self, share_id: UUID) -> None:
         """Count an opening of a share."""
-        opened = self._opened[share_id]
-        opened.number += 1
-        opened.last_at = now()
+        self.note(share_id)
+        self._opened[share_id].number += 1
+
+    def note(self, share_id: UUID) -> None:
+        """Note the time at which an open share was read again."""
+        self._opened[share_id].last_at = now()
 
     async def keep_storing(self) -> None:
         """Store what was counted, every FLUSH_SECONDS. Raises PyMongoError if MongoDB fails."""

@@ -1,10 +1,11 @@
 """Shares: public links to a report that nobody but their maker can change.
 
 A link has 256 random bits, of which only the SHA-256 is stored: it cannot be guessed, and nobody
-who reads the database can use it. A share ends when it is revoked or expires.
+who reads the database can use it. A share ends when it is revoked or expires. A revoked one stays
+listed for 30 days (`stores/mongodb/indexes`).
 """
 
-import hashlib
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -13,18 +14,19 @@ import msgspec
 
 from tracker.access.principal import Actor
 from tracker.clock import now
-from tracker.db.account_lock import has_room
-from tracker.db.connect import Database, LookUpDatabase
-from tracker.db.documents import document, record
-from tracker.db.paging import Pages
-from tracker.db.transaction import Session
 from tracker.errors import BadRequest, NotFound
-from tracker.ids import new_id, new_secret
+from tracker.ids import new_id, new_secret, secret_digest
+from tracker.stores.mongodb.account_lock import has_room
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.paging import Pages
+from tracker.stores.mongodb.transaction import Session
 
 MAX_OF_ACCOUNT: Final = 100
 """Shares of an account that have not been revoked."""
 
 _TOKEN_BYTES: Final = 32
+_NOT_REVOKED: Final[Mapping[str, None]] = {"revoked_at": None}
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,15 +47,16 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     created_by: Actor | None = None
     opens: int = 0
     last_opened_at: datetime | None = None
+    revoked_at: datetime | None = None
 
 
 class Shares:
     """The stored shares."""
 
-    def __init__(self, database: Database, lists: LookUpDatabase) -> None:
-        self._database = database
-        self._shares = database["shares"]
-        self._pages = Pages(lists, "shares", Share)
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._database = mongodb.database
+        self._shares = mongodb["shares"]
+        self._pages = Pages(mongodb.reads, "shares", Share)
 
     async def create(
         self,
@@ -70,7 +73,8 @@ class Shares:
 
         Raises BadRequest if the account has MAX_OF_ACCOUNT.
         """
-        if not await has_room(self._database, "shares", account_id, MAX_OF_ACCOUNT, session):
+        at_most = (account_id, MAX_OF_ACCOUNT, session, _NOT_REVOKED)
+        if not await has_room(self._database, "shares", *at_most):
             raise BadRequest(f"share: an account has at most {MAX_OF_ACCOUNT}; revoke one first")
         token = new_secret("", _TOKEN_BYTES)
         share = Share(
@@ -85,31 +89,34 @@ class Shares:
             created_by=created_by,
         )
         by = {"created_by": msgspec.to_builtins(created_by, builtin_types=(UUID,))}
-        stored = {**document(share), **by, "sha256": _digest(token)}
+        stored = {**document(share), **by, "sha256": secret_digest(token)}
         await self._shares.insert_one(stored, session=session)
         return share, token
 
     async def open(self, token: str) -> Share:
         """Return the share of a token. Raises NotFound if it is unknown, revoked or expired."""
-        row = await self._shares.find_one({"sha256": _digest(token)})
+        row = await self._shares.find_one({"sha256": secret_digest(token), **_NOT_REVOKED})
         share = None if row is None else record(Share, row)
         if share is None or (share.expires_at is not None and share.expires_at <= now()):
             raise NotFound("share: expired, revoked or unknown")
         return share
 
     async def find(self, share_id: UUID) -> Share | None:
-        """Return a share, expired or not, or None if there is none."""
-        row = await self._shares.find_one({"_id": share_id})
+        """Return a share that is not revoked, expired or not, or None if there is none."""
+        row = await self._shares.find_one({"_id": share_id, **_NOT_REVOKED})
         return None if row is None else record(Share, row)
 
-    async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Share], int]:
-        """Return one page of the account's shares, newest first, and the number of all."""
-        return await self._pages.find({"account_id": account_id}, page, page_size)
+    async def page(
+        self, account_id: UUID, page: int, page_size: int, revoked: bool = False
+    ) -> tuple[list[Share], int]:
+        """Return one page of the account's shares, newest first, and the number of all.
+
+        `revoked`: also those that were revoked in the last 30 days.
+        """
+        matching = {"account_id": account_id, **({} if revoked else _NOT_REVOKED)}
+        return await self._pages.find(matching, page, page_size)
 
     async def revoke(self, share_id: UUID) -> None:
-        """Delete a share: its link opens nothing from here on."""
-        await self._shares.delete_one({"_id": share_id})
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()
+        """Revoke a share: its link opens nothing from here on."""
+        revoked = {"$set": {"revoked_at": now()}}
+        await self._shares.update_one({"_id": share_id, **_NOT_REVOKED}, revoked)

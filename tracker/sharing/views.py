@@ -7,13 +7,13 @@ from uuid import UUID
 import msgspec
 
 from tracker.clock import now
-from tracker.db.account_lock import has_room
-from tracker.db.connect import Database, LookUpDatabase
-from tracker.db.documents import document, record
-from tracker.db.paging import Pages
-from tracker.db.transaction import Session
 from tracker.errors import BadRequest
 from tracker.ids import new_id
+from tracker.stores.mongodb.account_lock import has_room
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.paging import Pages
+from tracker.stores.mongodb.transaction import Session
 
 MAX_OF_ACCOUNT: Final = 200
 
@@ -31,10 +31,10 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 class Views:
     """The stored views."""
 
-    def __init__(self, database: Database, lists: LookUpDatabase) -> None:
-        self._database = database
-        self._views = database["views"]
-        self._pages = Pages(lists, "views", View)
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._database = mongodb.database
+        self._views = mongodb["views"]
+        self._pages = Pages(mongodb.reads, "views", View)
 
     async def create(self, account_id: UUID, name: str, query: str, session: Session) -> View:
         """Store a view and return it. Raises BadRequest if the account has MAX_OF_ACCOUNT."""

@@ -15,8 +15,8 @@ from typing import Any
 from uuid import UUID
 
 from tracker.clock import now
-from tracker.db.connect import Collection, Database
-from tracker.db.transaction import Session
+from tracker.stores.mongodb.drivers import Collection, Database
+from tracker.stores.mongodb.transaction import Session
 from tracker.webhooks.delivery import Kind, delivery_id, new_row
 from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
 

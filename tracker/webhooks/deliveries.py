@@ -16,12 +16,11 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from tracker.db.connect import Database
-from tracker.db.documents import record, run_updates
-from tracker.db.reader import Reader
-from tracker.db.transaction import Session, in_transaction
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import record, run_updates, sendable
+from tracker.stores.mongodb.transaction import Session, in_transaction
 from tracker.webhooks.delivery import Attempt, Delivery, Kind, Status
-from tracker.webhooks.operational import create_messages, delivery_failed
+from tracker.webhooks.operational_messages import create_messages, delivery_failed
 
 LEASE: Final = timedelta(seconds=30)
 """How long a claim holds: twice the time limit of an attempt."""
@@ -31,9 +30,6 @@ LOG_DAYS: Final = 30
 
 MAX_KEPT_ATTEMPTS: Final = 20
 """Attempts that are kept of a delivery, the newest: more than it has without retries by hand."""
-
-_MAX_PAYLOADS_PER_COMMAND: Final = 100
-"""At 64 KB each they are two fifths of what the driver can send at once."""
 
 SHOWN_CHARACTERS: Final = 4096
 """Characters of each payload that a page shows, because a page may have many payloads."""
@@ -45,7 +41,7 @@ _MAX_COUNTED: Final = 100_000
 
 
 _SHOWN_FIELDS: Final = {
-    **dict.fromkeys(Delivery.__struct_fields__, True),
+    **dict.fromkeys(set(Delivery.__struct_fields__) - {"macros"}, True),
     "payload": {
         "$cond": [
             {"$eq": [{"$type": "$payload"}, "string"]},
@@ -78,10 +74,10 @@ class Backlog(NamedTuple):
 class Deliveries:
     """The deliveries of all accounts."""
 
-    def __init__(self, database: Database, reader: Reader) -> None:
-        self._database = database
-        self._reader = reader
-        self._deliveries = database["deliveries"]
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._database = mongodb.database
+        self._reader = mongodb.reads
+        self._deliveries = mongodb["deliveries"]
         self.made_due = asyncio.Event()
         """Set when this process makes deliveries due, so that its sender looks for them now."""
 
@@ -126,14 +122,17 @@ class Deliveries:
         together = [{"$unionWith": {"coll": "deliveries", "pipeline": one}} for one in others]
         return await self._deliveries.aggregate([*first, *together]).to_list(None)
 
-    async def keep_payloads(self, payloads: Sequence[tuple[Delivery, str]]) -> None:
-        """Store payloads of deliveries we hold, so that every later attempt sends the same."""
+    async def keep(self, kept: Sequence[tuple[Delivery, Mapping[str, str | None]]]) -> None:
+        """Store what deliveries we hold send, so that every later attempt sends the same.
+
+        Each comes with its fields to set: `payload`, `macros`, `url`.
+        """
         statements = [
-            {"q": {"_id": one.id, "holder": one.holder}, "u": {"$set": {"payload": payload}}}
-            for one, payload in payloads
+            {"q": {"_id": one.id, "holder": one.holder}, "u": {"$set": dict(fields)}}
+            for one, fields in kept
+            if fields
         ]
-        for start in range(0, len(statements), _MAX_PAYLOADS_PER_COMMAND):
-            piece = statements[start : start + _MAX_PAYLOADS_PER_COMMAND]
+        for piece in sendable(statements):
             await run_updates(self._database, "deliveries", piece)
 
     async def record(self, results: Sequence[Result]) -> None:

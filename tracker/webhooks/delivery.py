@@ -53,6 +53,9 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
       one, when the lease of that holder ends. Only due deliveries have it.
     - `payload` is JSON text, built for the first attempt and kept for all. Messages have it from
       the start; conversions have an `event_id` instead.
+    - `macros` is JSON text: the value of each macro that the webhook has outside of its payload, as
+      text. They are kept as the payload is. `url` is the target that was filled with them last;
+      None if it has no macros.
     - A finished delivery is deleted after `expires_at`.
     """
 
@@ -67,6 +70,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     holder: UUID | None = None
     attempts: list[Attempt] = []
     payload: str | None = None
+    macros: str | None = None
+    url: str | None = None
     expires_at: datetime | None = None
 
 
@@ -93,3 +98,37 @@ def new_row(
         "due_at": created_at,
         "attempts": [],
     }
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a request.
+
+    - `code` is the status of the answer, 200 to 599. It is None without an answer; `error` then
+      says why, as `<class>: <detail>`.
+    - `answer` is the first MAX_BODY_BYTES of the body, as text.
+    - `retry_after` is the value of that header, as it was sent.
+    """
+
+    code: int | None
+    milliseconds: int
+    answer: str
+    error: str | None
+    retry_after: str | None
+
+    @property
+    def delivered(self) -> bool:
+        """Return whether the receiver accepted the request."""
+        return self.code is not None and 200 <= self.code <= 299
+
+    @property
+    def failure(self) -> str | None:
+        """Return the class of the failure; None if the request was delivered.
+
+        It is 3xx, 4xx or 5xx, or the text before the colon of `error`: timeout, dns, private, own,
+        tls, connection, or a class of the sender.
+        """
+        if self.delivered:
+            return None
+        if self.code is not None:
+            return f"{self.code // 100}xx"
+        return (self.error or "connection").partition(":")[0]

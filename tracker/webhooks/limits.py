@@ -10,6 +10,13 @@ MAX_TEMPLATE_DEPTH: Final = 8
 MAX_PAYLOAD_BYTES: Final = 64 * 1024
 """Larger than the limit of a template, because a template may repeat a long value."""
 
+MAX_FILLED_TARGET_CHARACTERS: Final = 8 * 1024
+"""The URL of a request without the payload of a GET: what common servers read of a head's line."""
+
+MAX_HEADERS: Final = 20
+MAX_HEADERS_CHARACTERS: Final = 8 * 1024
+"""Names and values of a webhook's own headers together, before and after macros are filled."""
+
 MAX_IN_FLIGHT: Final = 256
 """Requests in total; far fewer than the client can have in flight."""
 

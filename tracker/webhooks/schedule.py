@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Final
 
-from tracker.webhooks.client import Outcome
+from tracker.webhooks.delivery import Outcome
 
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE

@@ -8,8 +8,8 @@ from uuid import UUID
 import msgspec
 import pymongo
 
-from tracker.db.connect import Database
-from tracker.db.documents import record
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import record
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery, Status
 
@@ -55,9 +55,9 @@ class Retried(NamedTuple):
 class DeliverySearch:
     """A search of the deliveries of all accounts."""
 
-    def __init__(self, database: Database, deliveries: Deliveries) -> None:
-        self._rows = database["deliveries"]
-        self._webhooks = database["webhooks"]
+    def __init__(self, mongodb: MongoDB, deliveries: Deliveries) -> None:
+        self._rows = mongodb["deliveries"]
+        self._webhooks = mongodb["webhooks"]
         self._deliveries = deliveries
 
     async def find(self, wanted: Filter, limit: int) -> tuple[list[Delivery], int]:

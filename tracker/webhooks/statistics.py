@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.calendar import Calendar
-from tracker.db.reader import Reader
+from tracker.stores.mongodb.reader import Reader
 from tracker.webhooks.delivery import Status
 
 MAX_DELIVERIES: Final = 5_000

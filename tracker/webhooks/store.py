@@ -4,6 +4,7 @@ import base64
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -12,24 +13,29 @@ from msgspec.structs import replace
 from pymongo import ReturnDocument
 
 from tracker.clock import now
-from tracker.db.account_lock import has_room, run_in_turn
-from tracker.db.connect import Database, LookUpDatabase
-from tracker.db.documents import document, record
-from tracker.db.paging import Pages
-from tracker.db.reseal import SealedFields
-from tracker.db.secret_box import SecretBox
-from tracker.db.transaction import Session, run_in_transaction
 from tracker.errors import BadRequest
 from tracker.ids import new_id
+from tracker.stores.mongodb.account_lock import has_room, run_in_turn
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.paging import Pages
+from tracker.stores.mongodb.reseal import SealedFields
+from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.secret_box import SecretBox
+from tracker.syntax.url import check_url
 from tracker.webhooks.delivery import Kind
+from tracker.webhooks.headers import FIELD as HEADERS
+from tracker.webhooks.headers import headers_text, merged, parsed_headers
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
-from tracker.webhooks.operational import create_messages, webhook_disabled
+from tracker.webhooks.operational_messages import create_messages, webhook_disabled
 from tracker.webhooks.schedule import Disabled
-from tracker.webhooks.template import template_text
+from tracker.webhooks.target import FIELD as TARGET_URL
 
 ROTATION: Final = timedelta(days=1)
 """How long the previous secret signs too, so that a receiver has time to adopt the new one."""
 
+
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 Approve = Callable[[Session], Awaitable[object]]
 """A function that is called before a webhook is stored, in the transaction, and may raise."""
@@ -40,6 +46,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
 
     - `secret` signs deliveries, and so does `previous_secret` until `previous_secret_until`. Both
       are in the form that is stored; `Webhooks.with_readable_secrets` decrypts them.
+    - `headers` is JSON text, stored as the secrets are; their names are in `header_names` too.
     - `payload_template` is JSON text, `events` the kinds of events that it subscribes to.
     - `failing_since` is the time of the first failure since the last success.
     - `disabled_reason` is why the service itself disabled it, at `disabled_at`.
@@ -51,6 +58,8 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     target_url: str
     method: str
     payload_template: str
+    header_names: tuple[str, ...] = ()
+    headers: str | None = None
     events: tuple[Kind, ...] = (Kind.CONVERSION,)
     active: bool
     secret: str
@@ -79,16 +88,16 @@ class Target(NamedTuple):
 class Webhooks:
     """The webhooks of all accounts. `box` seals their secrets."""
 
-    def __init__(self, database: Database, lists: LookUpDatabase, box: SecretBox) -> None:
-        self._database = database
+    def __init__(self, mongodb: MongoDB, box: SecretBox) -> None:
+        self._database = mongodb.database
         self._box = box
-        self._webhooks = database["webhooks"]
-        self._pages = Pages(lists, "webhooks", Webhook)
+        self._webhooks = mongodb["webhooks"]
+        self._pages = Pages(mongodb.reads, "webhooks", Webhook)
 
     @property
     def sealed_fields(self) -> SealedFields:
         """Return the fields of webhooks that are sealed."""
-        return SealedFields("webhooks", ("secret", "previous_secret"), self._box)
+        return SealedFields("webhooks", ("secret", "previous_secret", "headers"), self._box)
 
     async def create(
         self,
@@ -98,12 +107,13 @@ class Webhooks:
         method: str,
         payload_template: Mapping[str, Any],
         events: Sequence[Kind] = (Kind.CONVERSION,),
+        headers: Mapping[str, str] = MappingProxyType({}),
         approve: Approve | None = None,
     ) -> Webhook:
         """Store a new webhook, and return it with its secret decrypted.
 
-        Raises BadRequest if the account has MAX_WEBHOOKS_PER_ACCOUNT of them, and what `approve`
-        raises.
+        Raises BadRequest if the account has MAX_WEBHOOKS_PER_ACCOUNT of them or the headers are too
+        long, and what `approve` raises.
         """
         webhook_id, secret = new_id(), _new_secret()
         webhook = Webhook(
@@ -114,21 +124,26 @@ class Webhooks:
             method=method,
             payload_template=template_text(payload_template),
             events=tuple(events),
+            **self._sealed_headers(webhook_id, merged({}, headers)),
             active=True,
             secret=self._box.seal(webhook_id, secret),
             created_at=now(),
         )
+        await self._insert(webhook, approve)
+        return replace(webhook, secret=secret)
+
+    async def _insert(self, webhook: Webhook, approve: Approve | None) -> None:
+        """Store a new webhook if its account has room for it. Raises as `create`."""
 
         async def work(session: Session) -> None:
             if approve is not None:
                 await approve(session)
-            limit = MAX_WEBHOOKS_PER_ACCOUNT
-            if not await has_room(self._database, "webhooks", account_id, limit, session):
+            owner, limit = webhook.account_id, MAX_WEBHOOKS_PER_ACCOUNT
+            if not await has_room(self._database, "webhooks", owner, limit, session):
                 raise BadRequest(f"account_id: has {limit} webhooks, which is the limit")
             await self._webhooks.insert_one(document(webhook), session=session)
 
-        await run_in_turn(self._database, account_id, work)
-        return replace(webhook, secret=secret)
+        await run_in_turn(self._database, webhook.account_id, work)
 
     async def find(self, webhook_id: UUID) -> Webhook | None:
         """Return the webhook with this id; None if there is none."""
@@ -183,15 +198,49 @@ class Webhooks:
     ) -> Webhook | None:
         """Set checked `fields` and return the webhook; None if it is gone.
 
-        A template is passed as it was sent.
+        Template and headers are passed as they were sent. Raises BadRequest if a header has no
+        value to keep, UnreadableSecret if it cannot be decrypted.
         """
+        update = _update(fields)
+        if {"headers", "target_url"} & fields.keys():
+            update |= await self._changed_headers(webhook_id, fields, session)
         row = await self._webhooks.find_one_and_update(
             {"_id": webhook_id},
-            {"$set": _update(fields)},
+            {"$set": update},
             return_document=ReturnDocument.AFTER,
             session=session,
         )
         return None if row is None else record(Webhook, row)
+
+    async def _changed_headers(
+        self, webhook_id: UUID, fields: Mapping[str, Any], session: Session | None
+    ) -> dict[str, Any]:
+        """Return the fields to set for the headers that a change leaves a webhook with.
+
+        Values are kept for the receiver that they were written for, and for no other: else whoever
+        may change webhooks could send the secrets of others to a server of their own.
+        """
+        row = await self._webhooks.find_one(
+            {"_id": webhook_id}, ["target_url", "header_names", "headers"], session=session
+        )
+        if row is None:
+            return {}
+        names = row.get("header_names", [])
+        sent = fields.get("headers", dict.fromkeys(names))
+        keeps = None in sent.values()
+        if keeps and _origin(fields.get("target_url", row["target_url"])) != _origin(
+            row["target_url"]
+        ):
+            raise BadRequest(f"{HEADERS}: send their values again, as target_url has another host")
+        if "headers" not in fields:
+            return {}
+        sealed = row.get("headers")
+        stored = parsed_headers(self._box.open(webhook_id, sealed) if sealed and keeps else None)
+        return self._sealed_headers(webhook_id, merged(stored, sent))
+
+    def _sealed_headers(self, webhook_id: UUID, headers: Mapping[str, str]) -> dict[str, Any]:
+        sealed = self._box.seal(webhook_id, headers_text(headers)) if headers else None
+        return {"header_names": tuple(headers), "headers": sealed}
 
     async def rotate_secret(self, webhook_id: UUID) -> Webhook | None:
         """Store a new secret and return the webhook with it, decrypted; None if it is gone.
@@ -210,12 +259,14 @@ class Webhooks:
         return None if row is None else replace(record(Webhook, row), secret=secret)
 
     def with_readable_secrets(self, webhook: Webhook, at: datetime) -> Webhook:
-        """Return `webhook` with the secrets that sign at that moment, decrypted.
+        """Return `webhook` with its headers and the secrets that sign at that moment, decrypted.
 
         Raises UnreadableSecret if one is encrypted with none of the keys that are set.
         """
         current, *previous = [self._box.open(webhook.id, one) for one in webhook.secrets(at)]
-        return replace(webhook, secret=current, previous_secret=next(iter(previous), None))
+        headers = webhook.headers and self._box.open(webhook.id, webhook.headers)
+        previous_secret = next(iter(previous), None)
+        return replace(webhook, secret=current, previous_secret=previous_secret, headers=headers)
 
     async def delete(self, webhook_id: UUID) -> bool:
         """Delete a webhook, and return whether it was there. The sender cancels what is due."""
@@ -230,7 +281,19 @@ def _new_secret() -> str:
 def _update(fields: Mapping[str, Any]) -> dict[str, Any]:
     template = fields.get("payload_template")
     text = {} if template is None else {"payload_template": template_text(template)}
-    # The owner has changed where or whether it sends, so its failures so far no longer count.
-    health = {"failing_since": None} if {"active", "target_url"} & fields.keys() else {}
+    # The owner has changed where, how or whether it sends: failures so far no longer count.
+    causes = {"active", "target_url", "headers"}
+    health = {"failing_since": None} if causes & fields.keys() else {}
     reason = {"disabled_reason": None, "disabled_at": None} if "active" in fields else {}
-    return {**fields, **text, **health, **reason}
+    plain = {name: value for name, value in fields.items() if name != "headers"}
+    return {**plain, **text, **health, **reason}
+
+
+def _origin(target_url: str) -> tuple[str, tuple[str, int]]:
+    parts = check_url(TARGET_URL, target_url)
+    return parts.scheme.lower(), parts.address
+
+
+def template_text(template: Mapping[str, Any]) -> str:
+    """Return a template as the JSON text that is stored."""
+    return _ENCODER.encode(template).decode()

@@ -21,7 +21,10 @@ from tracker.errors import BadRequest
 from tracker.syntax.url import check_url
 
 FIELD: Final = "target_url"
-PRIVATE: Final = f"{FIELD}: must not be in a private network"
+PRIVATE: Final = (
+    f"{FIELD}: must not be in a private network, unless the operator sets "
+    "WEBHOOK_ALLOW_PRIVATE=true, as in a trial"
+)
 OWN_HOST: Final = f"{FIELD}: must not be a host of this service"
 
 Resolve = Callable[[str], Awaitable[list[str]]]

@@ -3,7 +3,7 @@
 import { render } from "preact";
 import {
   Button, ErrorNote, HOME, Skeleton, TextField, api, can, dismissToast, html, lazy, loadSession, navigate, nextPage,
-  queryText, route, session, shortcuts, signOut, signal, startRouter, toast, toasts, useAction, useEffect,
+  queryText, route, session, sessionEnded, shortcuts, signOut, signal, startRouter, toast, toasts, useAction, useEffect,
   useLayoutEffect, useRef, useState, useTitle,
 } from "console/core";
 
@@ -14,6 +14,7 @@ const ROUTES = [
   ["/console/links", "console/pages/links"],
   ["/console/links/:id", "console/pages/link"],
   ["/console/conversions", "console/pages/conversions"],
+  ["/console/conversions/refused", "console/pages/refused-postbacks"],
   ["/console/conversions/:id", "console/pages/conversion"],
   ["/console/webhooks", "console/pages/webhooks"],
   ["/console/webhooks/:id", "console/pages/webhook"],
@@ -305,6 +306,7 @@ function SignIn() {
   const [signIn, busy, error] = useAction(async () => {
     const { code, ...others } = fields;
     session.value = await api.post("/api/sign-in", asksCode ? fields : others);
+    sessionEnded.value = false;
     navigate(nextPage(route.value.query.next), { replace: true });
   });
   useEffect(() => {
@@ -321,6 +323,7 @@ function SignIn() {
   const shown = error?.code === "code_required" && !fields.code ? null : error;
   return html`<${Outside}><form class="card" onSubmit=${submit}>
     <h1>Sign in</h1>
+    ${sessionEnded.value && !shown && html`<div class="note" role="status"><p>Your session has ended. Sign in again to go on. Drafts of links and webhooks are kept.</p></div>`}
     <${TextField} label="E-mail" name="email" type="email" autocomplete="username" required autofocus value=${fields.email} onInput=${set("email")} />
     <${TextField} label="Password" name="password" type="password" autocomplete="current-password" required value=${fields.password} onInput=${set("password")} />
     ${asksCode && html`<${TextField} label="Code" name="code" hint="From your authenticator, or a recovery code" autocomplete="one-time-code" required autofocus value=${fields.code} onInput=${set("code")} />`}

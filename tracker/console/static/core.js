@@ -23,6 +23,9 @@ export const session = signal(
   document.documentElement.dataset.session === "yes" ? undefined : null,
 );
 
+/** Whether the session ended by itself, which the sign-in page then says. */
+export const sessionEnded = signal(false);
+
 /** Return whether the role of the session has a scope, such as "links:write". */
 export function can(scope) {
   const scopes = session.value?.scopes;
@@ -35,8 +38,9 @@ export async function loadSession() {
   try {
     session.value = await api.get("/api/session");
   } catch (error) {
-    if (error.status === 401) session.value = null;
-    else throw error;
+    if (error.status !== 401) throw error;
+    sessionEnded.value = true;
+    session.value = null;
   }
 }
 
@@ -55,25 +59,35 @@ export async function signOut() {
 
 const TIMEOUT_MS = 15_000;
 
-/** An answer that is an error, or none at all (`status` 0). */
+/**
+ * An answer that is an error, or none at all (`status` 0). `text` is that of the API; `words` say the
+ * same to people, if there are any. The message adds when to try again.
+ */
 export class ApiError extends Error {
-  constructor(status, code, message, retryAfter, progress = 0) {
-    super(message);
+  constructor(status, code, text, { retryAfter = 0, progress = 0, words = "" } = {}) {
+    super((words || text) + (retryAfter ? ` Try again in ${format.count(retryAfter, "second")}.` : ""));
     this.status = status;
     this.code = code;
+    this.text = text;
+    this.words = words;
     this.retryAfter = retryAfter;
     /** The share of a report that is counted and kept, from 0 to 1. */
     this.progress = progress;
   }
 
-  /** Return the field that the message names ("slug: already taken"), or "". */
+  /** Return the field that the API names ("slug: already taken"), or "". */
   get field() {
-    return /^([\w.[\]]+): /.exec(this.message)?.[1] ?? "";
+    return /^([\w.[\]]+): /.exec(this.text)?.[1] ?? "";
   }
 
-  /** Return the rule without the name of the field. */
+  /** Return what is wrong with the field, without its name. */
   get rule() {
-    return this.message.replace(/^[\w.[\]]+: /, "");
+    return this.words ? this.message : this.text.replace(/^[\w.[\]]+: /, "");
+  }
+
+  /** Return whether the same request may succeed later. */
+  get mayPass() {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
 
@@ -107,16 +121,19 @@ export async function send(method, path, { query, body, signal, timeout = TIMEOU
     redirect: "error",
   });
   if (answer.ok) return answer;
-  const value = await answer.json().catch(() => null);
-  const error = new ApiError(
-    answer.status,
-    answer.headers.get("X-Error-Code") ?? "",
-    value?.error ?? `the service answered ${answer.status}`,
-    Number(answer.headers.get("Retry-After") ?? 0),
-    Number(answer.headers.get("X-Report-Progress") ?? 0),
-  );
+  const error = await errorOf(answer);
   followSession(path, error);
   throw error;
+}
+
+async function errorOf(answer) {
+  const { status, headers } = answer;
+  const value = await answer.json().catch(() => null);
+  const code = headers.get("X-Error-Code") ?? "";
+  const text = value?.error ?? `The service answered ${status}.`;
+  const words = await import("console/parts/errors").then(({ wordsFor }) => wordsFor({ code, text }), () => "");
+  const retryAfter = Number(headers.get("Retry-After") ?? 0);
+  return new ApiError(status, code, text, { retryAfter, progress: Number(headers.get("X-Report-Progress") ?? 0), words });
 }
 
 async function fetched(url, options) {
@@ -132,6 +149,7 @@ async function fetched(url, options) {
 /** Notice that the session ended, or that another tab has switched to another account. */
 function followSession(path, error) {
   if (error.status === 401 && session.value && !path.startsWith("/api/session")) {
+    sessionEnded.value = true;
     session.value = null;
   } else if (error.status === 403 && error.field === "accountId") {
     location.reload();
@@ -588,16 +606,15 @@ export function PageHeader({ title, about, children, back }) {
 }
 
 /**
- * A note about an error, with a way to try again.
+ * A note about an error, with a way to try again where that may help.
  *
  * `fields` are the names of the fields on screen: they show their errors themselves.
  */
 export function ErrorNote({ error, retry, fields = [] }) {
   if (!error || fields.includes(error.field)) return null;
-  const wait = error.retryAfter ? ` Try again in ${format.count(error.retryAfter, "second")}.` : "";
   return html`<div class="note bad" role="alert">
-    <${Icon} name="warning" /><p>${error.message}${wait}</p>
-    ${retry && html`<${Button} onClick=${retry}>Try again<//>`}
+    <${Icon} name="warning" /><p>${error.message}</p>
+    ${retry && error.mayPass && html`<${Button} onClick=${retry}>Try again<//>`}
   </div>`;
 }
 

@@ -3,7 +3,7 @@
 import { ErrorNote, OutLink, PageHeader, Skeleton, Time, api, can, format, html, useLoad } from "console/core";
 import { Deliveries } from "console/parts/deliveries";
 import { JsonViewer } from "console/parts/json";
-import { ConversionState, STATES } from "console/pages/conversions";
+import { ConversionState, STATES } from "console/parts/conversion-states";
 
 const BACK = { href: "/console/conversions", label: "Conversions" };
 
@@ -32,7 +32,7 @@ function Facts({ conversion }) {
   return html`<section class="card">
     <h2>The conversion</h2>
     <dl class="facts">
-      <dt>State</dt><dd><${ConversionState} conversion=${conversion} /><p class="hint">${STATES[conversion.status]?.[2]}</p></dd>
+      <dt>State</dt><dd><${ConversionState} conversion=${conversion} /><p class="hint">${STATES[conversion.status]?.[1]}</p></dd>
       <dt>Received</dt><dd><${Time} at=${conversion.at} exact /></dd>
       <dt>Event</dt><dd>${config ? config.name : html`<span class="faint">none</span>`}</dd>
       <dt>Value</dt><dd>${format.money(conversion.value)}</dd>

@@ -1,49 +1,31 @@
 /** Conversions: the log, newest first, with what became of each. */
 
 import {
-  Badge, Button, CsvButton, Empty, Icon, PageHeader, Table, Tag, Time, api, can, format, html, lazy, route, session, setQuery, useLoad, useState,
+  Button, CsvButton, Empty, Icon, PageHeader, Table, Tag, Time, api, can, format, html, lazy, route, session, setQuery, useLoad, useState,
 } from "console/core";
 import { loadAll } from "console/parts/all";
+import { ConversionState, STATES, stateWord } from "console/parts/conversion-states";
 
 const ConversionCharts = lazy("console/parts/conversion-charts", "ConversionCharts");
 const PAGE_SIZE = 50;
-
-/** The states of a conversion: how they are called, coloured and explained. */
-export const STATES = {
-  attributed: ["found", "good", "Its click was found; it counts under the click’s link."],
-  pending: ["pending", "accent", "Its click is not stored yet; it counts without one until then."],
-  no_click: ["no click", "quiet", "It named no click; it counts without one."],
-  foreign_click: ["foreign click", "warning", "Its click belongs to another account; it counts without one."],
-  duplicate: ["duplicate", "warning", "Another one has its transaction id; it does not count."],
-  refused: ["refused", "bad", "It breaks a rule of the account; it does not count."],
-};
-
-const RULES = {
-  require_pbk: "without a postback key",
-  no_negative_values: "a value below zero",
-  max_value: "a value above the highest",
-  max_per_click: "too many for its click",
-};
-
-/** The state of a conversion, with the rule that it breaks. */
-export function ConversionState({ conversion }) {
-  const [word, kind, meaning] = STATES[conversion.status] ?? [conversion.status, "quiet", ""];
-  return html`<span title=${meaning}><${Badge} kind=${kind}>${word}<//>${conversion.refused && html` <span class="hint">${RULES[conversion.refused] ?? conversion.refused}</span>`}</span>`;
-}
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** The page. Its filters are in the URL; the pages after the first are added below it. */
 export default function Conversions() {
   const { query } = route.value;
-  const filters = { status: query.status, event_config_id: query.event_config_id, link_id: query.link_id, from: query.from, to: query.to };
-  const first = useLoad((signal) => api.get("/api/conversions", { ...filters, pageSize: PAGE_SIZE }, signal), [JSON.stringify(filters)]);
+  const { status, event, link, from, to, find } = query;
+  const chosen = { status, event, link, from, to };
+  const first = useLoad((signal) => firstPage(chosen, find, signal), [JSON.stringify(chosen), find]);
+  const filters = { ...chosen, ...((!first.loading && first.data?.named) || namesOf(find)[0]) };
   const narrowed = Object.values(filters).some(Boolean);
   return html`
     <${PageHeader} title="Conversions" about="Every conversion that was accepted, and what became of it.">
+      <a class="button" href="/console/conversions/refused">Refused postbacks</a>
       <${CsvButton} path="/api/conversions" query=${filters} />
       <${Button} icon="refresh" onClick=${first.reload}>Refresh<//>
     <//>
-    ${can("reports:read") && html`<${ConversionCharts} filters=${{ link: query.link_id, event: query.event_config_id }} />`}
-    <${Filters} filters=${filters} />
+    ${can("reports:read") && html`<${ConversionCharts} filters=${filters} />`}
+    <${Filters} filters=${filters} find=${find} />
     <${Table} caption="Conversions" load=${first} rowKey=${(row) => row.event_id} columns=${COLUMNS} empty=${first.data?.next_cursor ? html`<${NoneYet} page=${first.data} />` : html`<${NoConversions} narrowed=${narrowed} />`} />
     ${first.data?.next_cursor && html`<${More} key=${first.data.next_cursor} filters=${filters} cursor=${first.data.next_cursor} />`}`;
 }
@@ -58,23 +40,43 @@ const COLUMNS = [
   { label: "Transaction", cell: (row) => html`<span class="mono truncate transaction">${row.transaction_id ?? "–"}</span>` },
 ];
 
-function Filters({ filters }) {
+/** Return the filters for what was searched for: a UUID is a click id, or else a transaction id. */
+function namesOf(find) {
+  if (!find) return [{}];
+  const transaction = { transaction_id: find };
+  return UUID.test(find) ? [{ click_id: find.toLowerCase() }, transaction] : [transaction];
+}
+
+/** Load the first page, with the filter that found it as `named`. */
+async function firstPage(filters, find, signal) {
+  let page;
+  for (const named of namesOf(find)) {
+    page = { ...(await api.get("/api/conversions", { ...filters, ...named, pageSize: PAGE_SIZE }, signal)), named };
+    if (page.rows.length > 0 || page.next_cursor) return page;
+  }
+  return page;
+}
+
+function Filters({ filters, find }) {
   const configs = useLoad((signal) => (can("event_configs:read") ? loadAll("/api/event-configs", signal) : Promise.resolve({ rows: [] })), []);
   const pick = (name) => (event) => setQuery({ [name]: event.target.value });
+  const search = (event) => setQuery({ find: event.target.value.trim() });
   return html`<div class="filters">
-    <${Icon} name="filter" />
+    <form class="search" role="search" onSubmit=${(event) => event.preventDefault()}>
+      <${Icon} name="search" /><input type="search" aria-label="Find by id" placeholder="Transaction or click id" value=${find ?? ""} onChange=${search} />
+    </form>
     <select aria-label="State" value=${filters.status ?? ""} onChange=${pick("status")}>
       <option value="">Every state</option>
-      ${Object.entries(STATES).map(([value, [word]]) => html`<option value=${value} selected=${value === filters.status}>${word}</option>`)}
+      ${Object.keys(STATES).map((value) => html`<option value=${value} selected=${value === filters.status}>${stateWord(value)}</option>`)}
     </select>
-    <select aria-label="Event configuration" value=${filters.event_config_id ?? ""} onChange=${pick("event_config_id")}>
+    <select aria-label="Event configuration" value=${filters.event ?? ""} onChange=${pick("event")}>
       <option value="">Every event</option>
-      ${(configs.data?.rows ?? []).map(({ id, name }) => html`<option value=${id} selected=${id === filters.event_config_id}>${name}</option>`)}
+      ${(configs.data?.rows ?? []).map(({ id, name }) => html`<option value=${id} selected=${id === filters.event}>${name}</option>`)}
     </select>
     <label class="row">From <input type="date" value=${filters.from ?? ""} onChange=${pick("from")} /></label>
     <label class="row">to <input type="date" value=${filters.to ?? ""} onChange=${pick("to")} /></label>
     <span class="hint">Days of ${session.value.account.time_zone}</span>
-    ${filters.link_id && html`<${Tag} label="the filter by link" onRemove=${() => setQuery({ link_id: null })}>one link<//>`}
+    ${filters.link && html`<${Tag} label="the filter by link" onRemove=${() => setQuery({ link: null })}>one link<//>`}
   </div>`;
 }
 
@@ -95,8 +97,8 @@ function NoneYet({ page }) {
 
 function NoConversions({ narrowed }) {
   if (narrowed) {
-    const clear = () => setQuery({ status: null, event_config_id: null, link_id: null, from: null, to: null });
-    return html`<${Empty} title="No conversion fits" action=${html`<${Button} onClick=${clear}>Show all<//>`}><p>Try fewer filters.</p><//>`;
+    const clear = () => setQuery({ status: null, event: null, link: null, from: null, to: null, find: null });
+    return html`<${Empty} title="No conversion fits" action=${html`<${Button} onClick=${clear}>Show all<//>`}><p>Try fewer filters. A conversion that was never accepted is among the <a href="/console/conversions/refused">refused postbacks</a>.</p><//>`;
   }
   const action = html`<div class="row"><a class="button main" href="/console/events">Set up an event</a><a class="button" href="/console/start">Show me how it works</a></div>`;
   return html`<${Empty} title="No conversions yet" action=${action}>

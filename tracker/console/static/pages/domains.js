@@ -6,6 +6,7 @@ import {
 } from "console/core";
 import { CopyValue } from "console/parts/code";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
+import { hostnameOf } from "console/parts/typed-url";
 
 /** The page. */
 export default function Domains() {
@@ -97,7 +98,7 @@ function LastCheck({ check }) {
 function AddDialog({ onClose, onDone }) {
   const [name, setName] = useState("");
   const [add, busy, error] = useAction(async () => {
-    await api.post("/api/domains", owned({ domain_name: name }));
+    await api.post("/api/domains", owned({ domain_name: hostnameOf(name) }));
     toast("Added. Now set its DNS record.");
     onDone();
     onClose();
@@ -106,7 +107,7 @@ function AddDialog({ onClose, onDone }) {
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
     <${Button} kind="main" type="submit" busy=${busy}>Add<//>`;
   return html`<${Dialog} title="Add a domain" ...${{ footer, busy, onClose }} onSubmit=${add}>
-    <${TextField} label="Hostname" name="domain_name" placeholder="go.example.com" hint="Without https:// and without a path" required spellcheck=${false} autocapitalize="none" error=${error} value=${name} onInput=${setName} />
+    <${TextField} label="Hostname" name="domain_name" placeholder="go.example.com" required spellcheck=${false} autocapitalize="none" error=${error} value=${name} onInput=${setName} onBlur=${() => setName(hostnameOf(name))} />
     <${ErrorNote} error=${error} fields=${["domain_name"]} />
   <//>`;
 }

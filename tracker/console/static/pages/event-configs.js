@@ -7,6 +7,7 @@ import {
 import { CodeBlock, CopyValue } from "console/parts/code";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
 import { Menu } from "console/parts/menu";
+import { ParameterAliases, aliasesFrom, namesIn } from "console/parts/parameter-aliases";
 
 const PAYOUT_TYPES = [
   ["CPA", "CPA: a fixed amount for each action"],
@@ -52,7 +53,7 @@ function columns(mayWrite, setOpen, reload) {
         ${mayWrite && html`<${Button} label="Snippets of ${config.name}" onClick=${() => setOpen({ kind: "snippets", config })}>Snippets<//>`}
         <${Menu} label="Actions for ${config.name}" items=${[
           can("reports:read") && { label: "Its report", icon: "chart", href: `/console/overview?event=${config.id}&measure=conversions` },
-          { label: "Its conversions", icon: "search", href: `/console/conversions?event_config_id=${config.id}` },
+          { label: "Its conversions", icon: "search", href: `/console/conversions?event=${config.id}` },
           mayWrite && { label: "Edit", icon: "edit", run: () => setOpen({ kind: "form", config }) },
           mayWrite && (config.active ? { label: "Pause", run: setActive(config, false) } : { label: "Activate", icon: "check", run: setActive(config, true) }),
           mayWrite && { label: "Archive", icon: "archive", kind: "danger", run: () => setOpen({ kind: "archive", config }) },
@@ -79,9 +80,10 @@ function ConfigDialog({ config, onClose, onDone, onCreated }) {
     payout_type: config?.payout_type ?? "CPA",
     payout: config ? String(config.payout) : "",
   });
+  const [names, setNames] = useState(namesIn(config?.parameter_aliases));
   const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
   const [save, busy, error] = useAction(async () => {
-    const sent = { ...fields, payout: Number(fields.payout) };
+    const sent = { ...fields, payout: Number(fields.payout), parameter_aliases: aliasesFrom(names) };
     const saved = config ? await api.patch(`/api/event-configs/${config.id}`, sent) : await api.post("/api/event-configs", owned(sent));
     onDone();
     if (config) onClose();
@@ -95,6 +97,7 @@ function ConfigDialog({ config, onClose, onDone, onCreated }) {
     <${TextField} label="Name" name="name" placeholder="Purchase" required maxlength="255" error=${error} value=${fields.name} onInput=${set("name")} />
     <${Select} label="Pays" name="payout_type" options=${PAYOUT_TYPES} error=${error} value=${fields.payout_type} onInput=${set("payout_type")} />
     <${TextField} label=${isShare ? "Percentage" : "Amount"} name="payout" type="number" min="0" step="any" required error=${error} value=${fields.payout} onInput=${set("payout")} />
+    <${ParameterAliases} ...${{ names }} onInput=${setNames} />
     ${config && html`<p class="hint">Conversions that were recorded keep what they paid.</p>`}
     <${ErrorNote} error=${error} fields=${["name", "payout_type", "payout"]} />
   <//>`;
@@ -103,13 +106,13 @@ function ConfigDialog({ config, onClose, onDone, onCreated }) {
 /** The ways to report a conversion, ready to copy, and a button that sends one. */
 function SnippetsDialog({ config, onClose }) {
   const [send, busy, error] = useAction(async () => {
-    const { eventId, clickStatus } = await api.get("/api/event", { pbk: config.pbk, value: 1, transaction_id: `test-${Date.now()}` });
-    toast(`Conversion ${eventId} is recorded (${clickStatus})`);
+    const { event_id: id } = await api.post(`/api/event-configs/${config.id}/test-conversion`, { value: 1 });
+    toast(`Test conversion ${id} is recorded`);
   });
   const footer = html`
     <${Button} busy=${busy} disabled=${!config.active} onClick=${send}>Send a test conversion<//>
     <${Button} kind="main" data-focus onClick=${onClose}>Close<//>`;
-  return html`<${Dialog} title="Report “${config.name}”" about="Replace CLICK_ID by the click_id that the landing page was opened with. A transaction_id counts once." wide ...${{ footer, onClose }}>
+  return html`<${Dialog} title="Report “${config.name}”" about="Replace CLICK_ID by the click_id that the landing page was opened with, and ORDER_ID by the number of the order. A conversion that still has one of them is refused. Each transaction_id counts once." wide ...${{ footer, onClose }}>
     ${snippets(location.origin, config.pbk).map(([title, text]) => html`<${CodeBlock} title=${title} label=${`the snippet: ${title}`} text=${text} />`)}
     <${ErrorNote} error=${error} />
   <//>`;

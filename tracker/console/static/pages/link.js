@@ -7,15 +7,20 @@ import {
 import { Report } from "console/pages/overview";
 import { Changes } from "console/parts/history";
 import { QrCode } from "console/parts/link-qr";
+import { UTM } from "console/parts/link-utm";
+import { usePoll } from "console/parts/poll";
+import { testClick } from "console/parts/test-click";
 
 const LinkDialog = lazy("console/parts/link-form", "LinkDialog");
 const CLICKS = 15;
+const POLL_MS = 1_000;
 
 /** The page. */
 export default function Link({ params }) {
   const link = useLoad((signal) => api.get(`/api/short-links/${params.id}`, {}, signal), [params.id]);
   const history = useLoad((signal) => api.get(`/api/short-links/${params.id}/history`, {}, signal), [params.id]);
   const [editing, setEditing] = useState(false);
+  const [tested, setTested] = useState(null);
   const changed = (saved) => {
     link.set(() => saved);
     history.reload();
@@ -23,18 +28,18 @@ export default function Link({ params }) {
   if (!link.data) return html`<${PageHeader} title="Link" back=${BACK} />${link.error ? html`<${ErrorNote} error=${link.error} retry=${link.reload} />` : html`<${Skeleton} lines=${6} />`}`;
   return html`
     <${PageHeader} title=${link.data.internal_name} back=${BACK}>
-      <${Actions} link=${link.data} onEdit=${() => setEditing(true)} onChanged=${changed} />
+      <${Actions} link=${link.data} onEdit=${() => setEditing(true)} onChanged=${changed} onTested=${setTested} />
     <//>
     <div class="columns link-facts"><${Facts} link=${link.data} /><section class="card"><h2>QR code</h2><${QrCode} link=${link.data} /></section></div>
     ${can("reports:read") && html`<section class="stack"><h2>Report</h2><${Report} fixed=${{ link: link.data.id }} /></section>`}
-    ${can("conversions:read") && html`<${Clicks} link=${link.data} />`}
+    ${can("conversions:read") && html`<${Clicks} link=${link.data} tested=${tested} />`}
     <${History} history=${history} />
     ${editing && html`<${LinkDialog} link=${link.data} onClose=${() => setEditing(false)} onDone=${changed} />`}`;
 }
 
 const BACK = { href: "/console/links", label: "Links" };
 
-function Actions({ link, onEdit, onChanged }) {
+function Actions({ link, onEdit, onChanged, onTested }) {
   const [act, busy] = useAction((work) => work().catch((error) => toast(error.message, { kind: "bad" })));
   const archive = async () => {
     await api.delete(`/api/short-links/${link.id}`);
@@ -46,17 +51,10 @@ function Actions({ link, onEdit, onChanged }) {
   if (!can("links:write")) return null;
   if (link.archived) return html`<${Button} kind="main" icon="refresh" busy=${busy} onClick=${() => act(restore)}>Restore<//>`;
   return html`
-    ${link.active && html`<a class="button" href=${testUrl(link)} target="_blank" rel="noopener noreferrer">Test click</a>`}
+    ${link.active && html`<${Button} busy=${busy} onClick=${() => act(() => testClick(link).then(onTested))}>Test click<//>`}
     <${Button} busy=${busy} onClick=${() => act(setActive(!link.active))}>${link.active ? "Pause" : "Activate"}<//>
     <${Button} kind="danger" icon="archive" busy=${busy} onClick=${() => act(archive)}>Archive<//>
     <${Button} kind="main" icon="edit" onClick=${onEdit}>Edit<//>`;
-}
-
-/** Return the address of a test click: an ordinary click that reports can tell from others. */
-function testUrl(link) {
-  const url = new URL(link.short_url);
-  url.searchParams.set("utm_source", "test");
-  return url.href;
 }
 
 function Facts({ link }) {
@@ -65,6 +63,7 @@ function Facts({ link }) {
     <dl class="facts">
       <dt>Short URL</dt><dd><span class="copy-value"><${OutLink} url=${link.short_url} /><${CopyButton} text=${link.short_url} label="Copy the short URL" /></span></dd>
       <dt>Destination</dt><dd><${OutLink} url=${link.destination_url} /></dd>
+      ${UTM.map(([name, label]) => link[name] !== null && html`<dt>UTM ${label.toLowerCase()}</dt><dd>${link[name]}</dd>`)}
       <dt>State</dt><dd>${link.archived ? html`<${Badge}>archived<//>` : link.active ? html`<${Badge} kind="good">active<//>` : html`<${Badge} kind="warning">paused<//>`}</dd>
       <dt>Tags</dt><dd class="tags">${link.tags.length ? link.tags.map(({ name }) => html`<${Tag}>${name}<//>`) : html`<span class="faint">none</span>`}</dd>
       <dt>Created</dt><dd><${Time} at=${link.created_at} exact /></dd>
@@ -73,12 +72,13 @@ function Facts({ link }) {
   </section>`;
 }
 
-/** The last clicks, and what became of each. */
-function Clicks({ link }) {
+/** The last clicks, and what became of each. It looks again until it has the test click with the id `tested`. */
+function Clicks({ link, tested }) {
   const clicks = useLoad((signal) => api.get("/api/clicks", { link: link.id, pageSize: CLICKS }, signal), [link.id]);
-  const own = `/console/conversions?link_id=${link.id}`;
+  usePoll(clicks, tested && !clicks.data?.rows.some(({ id }) => id === tested), POLL_MS);
+  const own = `/console/conversions?link=${link.id}`;
   const columns = [
-    { label: "When", wide: true, cell: ({ at }) => html`<${Time} at=${at} exact />` },
+    { label: "When", wide: true, cell: ({ at, test }) => html`<span class="row"><${Time} at=${at} exact />${test && html` <${Badge} kind="accent">test<//>`}</span>` },
     { label: "Country", cell: ({ country }) => country },
     { label: "Device", cell: ({ device, browser, os }) => [device, browser, os].filter((one) => one && one !== "unknown").join(", ") },
     { label: "Referrer", cell: (row) => row.referrer_host },

@@ -4,6 +4,7 @@ import {
   Badge, Button, CopyButton, CsvButton, Empty, Menu, OutLink, PageHeader, Pagination, SearchBox, Table, Tag, Time, api, can,
   format, html, lastRange, lazy, owned, route, setQuery, toast, useAction, useCallback, useEffect, useLoad, useShortcut, useState,
 } from "console/core";
+import { UtmChips, UtmValues, hasUtm, noUtmFilters, utmFilters } from "console/parts/link-utm";
 
 // The first page is painted before any of these is loaded.
 const LinkDialog = lazy("console/parts/link-form", "LinkDialog");
@@ -39,7 +40,7 @@ export default function Links() {
         <${Button} kind="main" icon="plus" onClick=${create}>New link<//>`}
     <//>
     <${Filters} query=${query} />
-    <${Table} caption="Links" load=${links} selection=${selection} columns=${columns(mayWrite, clicks, setOpen, links.reload)}
+    <${Table} caption="Links" load=${links} selection=${selection} columns=${columns(rows, mayWrite, clicks, setOpen, links.reload)}
       empty=${html`<${NoLinks} query=${query} create=${mayWrite && create} />`} />
     ${selected.size > 0 && html`<${BulkBar} links=${rows.filter(({ id }) => selected.has(id))} reload=${links.reload} onTag=${() => setOpen({ kind: "tags", links: rows.filter(({ id }) => selected.has(id)) })} />`}
     <${Pagination} pagination=${links.data?.pagination} noun="link" />
@@ -50,8 +51,9 @@ export default function Links() {
 }
 
 /** Return the parameters of the API for the filters in the URL. */
-function parameters({ page, search, tags, tagOperator, state, sort }) {
+function parameters({ page, search, tags, tagOperator, state, sort, ...others }) {
   return {
+    ...utmFilters(others),
     page,
     search,
     sort,
@@ -72,6 +74,7 @@ function Filters({ query }) {
     ${select("state", "State", STATES)}
     ${can("tags:read") && html`<${TagFilter} tags=${query.tags} operator=${query.tagOperator} />`}
     ${select("sort", "Order", SORTS)}
+    <${UtmChips} query=${query} />
   </div>`;
 }
 
@@ -84,10 +87,11 @@ function TagFilter({ tags, operator }) {
     ${open && html`<${TagFilterDialog} ...${{ selected, operator }} onClose=${() => setOpen(false)} />`}`;
 }
 
-function columns(mayWrite, clicks, setOpen, reload) {
+function columns(rows, mayWrite, clicks, setOpen, reload) {
   return [
     { label: "Link", wide: true, cell: (link) => html`<${Name} link=${link} />` },
     { label: "Destination", cell: (link) => html`<span class="truncate destination"><${OutLink} url=${link.destination_url}>${link.destination_url.replace(/^https?:\/\//, "")}<//></span>` },
+    ...(rows.some(hasUtm) ? [{ label: "UTM", cell: (link) => hasUtm(link) && html`<${UtmValues} link=${link} />` }] : []),
     { label: "Tags", cell: ({ tags }) => tags.length > 0 && html`<span class="tags">${tags.map(({ name }) => html`<${Tag}>${name}<//>`)}</span>` },
     { label: "State", cell: (link) => html`<${State} link=${link} />` },
     { label: "Clicks, 30 days", numeric: true, cell: ({ id }) => (clicks ? format.number(clicks.get(id) ?? 0) : html`<span class="faint">${clicks === null ? "…" : "–"}</span>`) },
@@ -158,7 +162,7 @@ function BulkBar({ links, reload, onTag }) {
 function NoLinks({ query, create }) {
   const narrowed = Object.keys(query).some((name) => !["page", "sort"].includes(name));
   if (narrowed) {
-    const clear = () => setQuery({ search: null, state: null, tags: null, tagOperator: null, page: null });
+    const clear = () => setQuery({ search: null, state: null, tags: null, tagOperator: null, page: null, ...noUtmFilters() });
     return html`<${Empty} title="No link fits" action=${html`<${Button} onClick=${clear}>Show all links<//>`}><p>Try another word, or fewer filters.</p><//>`;
   }
   if (query.page > 1) return html`<${Empty} title="This page is empty" action=${html`<${Button} onClick=${() => setQuery({ page: null })}>To the first page<//>`} />`;

@@ -1,16 +1,20 @@
 /** Live: clicks and conversions as they land. */
 
-import { Badge, Button, Empty, PageHeader, Table, format, html, useState } from "console/core";
-import { ConversionState } from "console/pages/conversions";
-import { isHeard, rows, state } from "console/parts/live";
+import { Badge, Button, Empty, PageHeader, Table, format, html, useLoad, useState } from "console/core";
+import { ConversionState } from "console/parts/conversion-states";
+import { MINUTES, addRecent, begins, isHeard, rows, state } from "console/parts/live";
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
-/** The page. While it is paused it shows what was there then. */
+/** The page: what landed in the last minutes, then what lands. While it is paused it shows what was there then. */
 export default function Live() {
   const [paused, setPaused] = useState(null);
   const now = state.value;
   const shown = paused ?? rows.value;
+  // Again with each stream: what landed between two is in the feeds.
+  const recent = useLoad(addRecent, [begins.value]);
+  const isKnown = shown.length > 0 || (recent.data && !recent.error);
+  const load = { error: recent.error, reload: recent.reload, ...(isKnown ? { data: { rows: shown } } : { loading: !recent.error }) };
   return html`
     <${PageHeader} title="Live" about="Clicks and conversions as they are stored, the last hundred.">
       <${Button} aria-pressed=${Boolean(paused)} onClick=${() => setPaused(paused ? null : rows.value)}>${paused ? "Go on" : "Pause"}<//>
@@ -18,11 +22,11 @@ export default function Live() {
     ${now?.behindSeconds > 0 && html`<div class="note warning" role="status"><p>Clicks are stored ${format.count(now.behindSeconds, "second")} late at the moment. None is lost.</p></div>`}
     ${now && !isHeard.value && html`<div class="note warning" role="status"><p>Nothing is heard at the moment; connecting again.</p></div>`}
     <dl class="figures card">
-      <div><dt>Clicks, ${now?.minutes ?? 5} minutes</dt><dd>${now ? format.number(now.clicks) : "–"}</dd></div>
+      <div><dt>Clicks, ${now?.minutes ?? MINUTES} minutes</dt><dd>${now ? format.number(now.clicks) : "–"}</dd></div>
       <div><dt>Bots</dt><dd>${now ? format.number(now.bots) : "–"}</dd></div>
       <div><dt>Conversions</dt><dd>${now ? format.number(now.conversions) : "–"}</dd></div>
     </dl>
-    <${Table} caption="What landed" load=${{ data: { rows: shown } }} rowKey=${({ kind, key }) => `${kind} ${key}`} columns=${COLUMNS}
+    <${Table} caption="What landed" load=${load} rowKey=${({ key }) => key} columns=${COLUMNS}
       empty=${html`<${Empty} title="Nothing yet"><p>Open one of your <a href="/console/links">short links</a>, and watch its click come in.</p><//>`} />`;
 }
 
@@ -37,6 +41,7 @@ const COLUMNS = [
 ];
 
 function ClickKind({ click }) {
+  if (click.test) return html`<${Badge} kind="accent">test click<//>`;
   return click.bot ? html`<${Badge} kind="warning">${click.bot.replace(/_/g, " ")}<//>` : html`<${Badge}>click<//>`;
 }
 

@@ -4,7 +4,8 @@ import {
   Button, Empty, ErrorNote, Menu, PageHeader, Skeleton, Tag, api, can, format, html, joinValues, lastDays, lazy, owned, route, session, setQuery,
   splitValues, toast, useCallback, useEffect, useLoad, useShortcut, useState,
 } from "console/core";
-import { CARDS, DIMENSIONS, MEASURES, ReportView, groupOf, measureOf, stepText } from "console/parts/report";
+import { CARDS, DIMENSIONS, FILTERS, MEASURES, ReportView, groupOf, measureOf } from "console/parts/report";
+import { daysText } from "console/parts/report-words";
 
 const FilterDialog = lazy("console/parts/report-filter", "FilterDialog");
 const ShareDialog = lazy("console/parts/share", "ShareDialog");
@@ -12,7 +13,8 @@ const ViewsDialog = lazy("console/parts/views", "ViewsDialog");
 const DetailsDialog = lazy("console/parts/report-details", "DetailsDialog");
 
 const DEFAULT_PERIOD = "28d";
-const PERIODS = {
+/** The periods that roll with each day, by their names in the URL. */
+export const PERIODS = {
   today: "Today",
   yesterday: "Yesterday",
   "7d": "Last 7 days",
@@ -26,15 +28,16 @@ const PERIODS = {
   "365d": "Last 365 days",
 };
 const COMPARISONS = [["", "vs time before"], ["previous_year", "vs year before"], ["none", "Not compared"]];
+/** What the time before a period of the calendar is. Before other periods it is as many days. */
+const TIME_BEFORE = { week: "previous_week", month: "previous_month", last_month: "previous_month", year: "previous_year" };
+const LAST_DAYS = [["", "Including today"], ["yesterday", "Up to yesterday"]];
 const INTERVALS = [["", "Automatic steps"], ["hour", "By hour"], ["day", "By day"], ["week", "By week"], ["month", "By month"]];
 const BOTS = [["", "Without bots"], ["include", "With bots"], ["only", "Only bots"]];
 const ROWS = 8;
 const ALL_COUNTRIES = 250;
 const HOURS_OF_WEEK = 168;
+const MOST_DAYS_BY_HOUR = 31;
 const REPORT_MS = 35_000;
-
-/** The dimensions that can be filtered by. */
-const FILTERS = Object.keys(DIMENSIONS).filter((name) => name !== "map" && name !== "hour_of_week");
 
 /** The page. */
 export default function Overview() {
@@ -64,7 +67,10 @@ export function Report({ title, fixed = {} }) {
     setMeasure: (measure) => setQuery({ measure: measure === "clicks" ? null : measure }),
     setPanel: (card, panel) => setQuery({ panels: panelsText(report.panels, cards[card], panel) }),
     setRange: (first, last) => setQuery({ period: null, ...daysBetween(first, last, answer.data), ...intervalFor(first, last, report.interval) }, { replace: false }),
-    filter: (dimension, row) => toggleFilter(report.filters, dimension, row.key),
+    filter: (dimension, { key, name }) => {
+      names.set(`${dimension} ${key}`, name);
+      toggleFilter(report.filters, dimension, key);
+    },
     details: (panel) => setOpen({ kind: "details", panel }),
   };
   const close = () => setOpen(null);
@@ -75,26 +81,26 @@ export function Report({ title, fixed = {} }) {
     <${Controls} ...${{ report, answer, step }} />
     <${Chips} ...${{ report, names, onAdd: () => setOpen({ kind: "filter" }) }}>
       ${title && can("views:read") && html`<${Button} onClick=${() => setOpen({ kind: "views" })}>Views<//>`}
-      ${can("shares:write") && html`<${Button} onClick=${() => setOpen({ kind: "share" })}>Share<//>`}
+      ${can("shares:write") && !report.tests && html`<${Button} onClick=${() => setOpen({ kind: "share" })}>Share<//>`}
       <${Menu} kind="plain" icon="download" label="Download as CSV" items=${downloads(exported, shown, report.measure, answer.data)}>CSV<//>
     <//>
     <${ErrorNote} error=${answer.error} retry=${answer.reload} />
     ${answer.progress > 0 && html`<p class="hint" role="status">${format.percent(Math.floor(answer.progress * 100) / 100)} is counted. The rest follows.</p>`}
     ${!answer.data && !answer.error && html`<div class="card"><${Skeleton} lines=${8} /></div>`}
     ${answer.data && html`<div class="stack report" aria-busy=${answer.loading}>
-      ${isEmpty(answer.data) && html`<${Nothing} narrowed=${Object.keys(report.filters).length > 0} />`}
+      ${isEmpty(answer.data) && html`<${Nothing} narrowed=${report.tests || Object.keys(report.filters).length > 0} />`}
       <${ReportView} data=${answer.data} measure=${report.measure} ...${{ cards, shown, actions, filters: report.filters }} />
     </div>`}
     ${open?.kind === "filter" && html`<${FilterDialog} ...${{ report, names, onClose: close, dimensions: FILTERS.filter((name) => !(name in fixed)) }} />`}
     ${open?.kind === "views" && html`<${ViewsDialog} onClose=${close} />`}
-    ${open?.kind === "share" && html`<${ShareDialog} report=${sharedReport(report, cards, fixed)} onClose=${close} />`}
+    ${open?.kind === "share" && html`<${ShareDialog} report=${sharedReport(report, cards, fixed)} days=${report.days} onClose=${close} />`}
     ${open?.kind === "details" && html`<${DetailsDialog} ...${{ panel: groupOf(open.panel), body: exported, measure: measureOf(open.panel, report.measure), onFilter: actions.filter, onClose: close }} />`}`;
 }
 
 // --------------------------------------------------------------------------- the report in the URL
 
 /**
- * Return what the query of the URL asks for: {period, days, compare, interval, bots, measure,
+ * Return what the query of the URL asks for: {period, until, days, compare, interval, bots, tests, measure,
  * panels, filters, tagOperator}. What it does not know is left out.
  */
 function readReport(query, fixed = {}) {
@@ -107,12 +113,16 @@ function readReport(query, fixed = {}) {
     const values = splitValues(query[name]);
     if (values.length) filters[name] = values;
   }
+  const until = (isRolling(period) && known(LAST_DAYS, query.until)) || undefined;
+  const days = own ? { from, to } : daysOf(period, until);
   return {
     period,
-    days: own ? { from, to } : daysOf(period),
-    compare: query.compare === "none" ? undefined : known(COMPARISONS, query.compare) || "previous_period",
-    interval: known(INTERVALS, query.interval) || undefined,
+    until,
+    days,
+    compare: query.compare === "none" ? undefined : known(COMPARISONS, query.compare) || (TIME_BEFORE[period] ?? "previous_period"),
+    interval: known(intervalsFor(days), query.interval) || undefined,
     bots: known(BOTS, query.bots) || undefined,
+    tests: query.tests === "only" ? "only" : undefined,
     measure: Object.hasOwn(MEASURES, query.measure ?? "") ? query.measure : "clicks",
     panels: splitValues(query.panels),
     tagOperator: filters.tag && query.tagOperator === "AND" ? "AND" : undefined,
@@ -120,30 +130,31 @@ function readReport(query, fixed = {}) {
   };
 }
 
+/** Return the steps that are offered for days. */
+function intervalsFor(days) {
+  return INTERVALS.filter(([name]) => name !== "hour" || numberOf(days) <= MOST_DAYS_BY_HOUR);
+}
+
 /** Return the body of the request for a report. */
-function requestOf({ days, compare, interval, bots, filters, tagOperator, panels, measure }, cards, fixed) {
+function requestOf({ days, compare, interval, bots, tests, filters, tagOperator, panels, measure }, cards, fixed) {
   const asked = cards.map((one) => shownPanel(panels, one)).map((panel) => ({
     groupBy: groupOf(panel),
     limit: panel === "map" ? ALL_COUNTRIES : panel === "hour_of_week" ? HOURS_OF_WEEK : ROWS,
     sort: panel === "hour_of_week" ? "key" : `-${measureOf(panel, measure)}`,
   }));
-  // The names of links, tags and events that are filtered by.
-  for (const name of ["link", "tag", "event"]) {
-    if (filters[name] && !asked.some(({ groupBy }) => groupBy === name)) asked.push({ groupBy: name, limit: 100, sort: "-clicks" });
-  }
-  return { dateRange: days, compare, interval, filters: { ...filters, ...fixed, bots, tagOperator }, panels: asked };
+  return { dateRange: days, compare, interval, filters: { ...filters, ...fixed, bots, tests, tagOperator }, panels: asked };
 }
 
-/** Return a report as it is shared: with a panel for every card, and the last days where they move. */
+/** Return what is shown of a report, as `/api/shares` takes it: its days roll unless they are own ones. */
 function sharedReport(report, cards, fixed) {
-  const { dateRange, panels, ...others } = requestOf(report, cards, fixed);
-  const last = report.period === "today" ? 1 : Number.parseInt(report.period, 10);
-  const more = ["device", "browser", "os", "referrer", "utm_campaign"].filter((name) => !panels.some(({ groupBy }) => groupBy === name));
-  return {
-    ...(last ? { lastDays: last } : { dateRange }),
-    ...others,
-    panels: [...panels, ...more.map((groupBy) => ({ groupBy, limit: ROWS, sort: "-clicks" }))],
-  };
+  const { dateRange, ...others } = requestOf(report, cards, fixed);
+  const shown = cards.map((one) => shownPanel(report.panels, one));
+  return { ...(report.period === "own" ? { dateRange } : rolling(report)), ...others, measure: report.measure, shown };
+}
+
+function rolling({ period, until }) {
+  if (!isRolling(period)) return { period };
+  return { lastDays: Number.parseInt(period, 10), untilYesterday: until === "yesterday" || undefined };
 }
 
 function toggleFilter(filters, dimension, key) {
@@ -175,6 +186,10 @@ function plus(day, days) {
   return new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
+function numberOf({ from, to }) {
+  return (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
+}
+
 function monthsAfter(day, months) {
   const [year, month] = day.split("-").map(Number);
   return new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10);
@@ -184,8 +199,13 @@ function mondayOf(day) {
   return plus(day, -((new Date(day).getUTCDay() + 6) % 7));
 }
 
-/** Return the days of a period, by the calendar of the account's time zone. */
-function daysOf(period) {
+/** Return whether a period is so many last days. */
+function isRolling(period) {
+  return /^\d+d$/.test(period);
+}
+
+/** Return the days of a period, by the calendar of the account's time zone; last days end at `until`. */
+function daysOf(period, until) {
   const [today] = lastDays(1);
   const month = monthsAfter(today, 0);
   switch (period) {
@@ -196,7 +216,10 @@ function daysOf(period) {
     case "month": return { from: month, to: today };
     case "last_month": return { from: monthsAfter(today, -1), to: plus(month, -1) };
     case "year": return { from: `${today.slice(0, 4)}-01-01`, to: today };
-    default: return { from: plus(today, 1 - Number.parseInt(period, 10)), to: today };
+    default: {
+      const to = until === "yesterday" ? plus(today, -1) : today;
+      return { from: plus(to, 1 - Number.parseInt(period, 10)), to };
+    }
   }
 }
 
@@ -211,7 +234,7 @@ function shifted({ from, to }, direction) {
     const first = monthsAfter(from, direction);
     return { from: first, to: plus(monthsAfter(first, 1), -1) };
   }
-  const count = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
+  const count = numberOf({ from, to });
   return { from: plus(from, direction * count), to: plus(to, direction * count) };
 }
 
@@ -240,9 +263,12 @@ function Controls({ report, answer, step }) {
   const { from, to } = report.days;
   const pick = (name, value) => setQuery({ [name]: value || null }, { replace: false });
   const period = (value) => setQuery(value === "own" ? { period: null, from, to } : { period: value === DEFAULT_PERIOD ? null : value, from: null, to: null }, { replace: false });
-  const select = (name, label, options) => html`<select aria-label=${label} value=${route.value.query[name] ?? ""} onChange=${(event) => pick(name, event.target.value)}>
-    ${options.map(([value, text]) => html`<option value=${value} selected=${value === (route.value.query[name] ?? "")}>${text}</option>`)}
-  </select>`;
+  const select = (name, label, options) => {
+    const chosen = options.some(([one]) => one === route.value.query[name]) ? route.value.query[name] : "";
+    return html`<select aria-label=${label} value=${chosen} onChange=${(event) => pick(name, event.target.value)}>
+      ${options.map(([value, text]) => html`<option value=${value} selected=${value === chosen}>${text}</option>`)}
+    </select>`;
+  };
   // While a year is typed its first digits are a year too.
   const own = (name, value) => value >= "1000" && setQuery({ period: null, from, to, [name]: value }, { replace: false });
   return html`<div class="filters report-controls">
@@ -255,9 +281,10 @@ function Controls({ report, answer, step }) {
     ${report.period === "own"
       ? html`<label class="row">From <input type="date" value=${from} max=${to} onChange=${(event) => own("from", event.target.value)} /></label>
         <label class="row">to <input type="date" value=${to} min=${from} onChange=${(event) => own("to", event.target.value)} /></label>`
-      : html`<span class="hint">${from === to ? stepText(from) : `${stepText(from)} to ${stepText(to)}`}</span>`}
+      : html`<span class="hint">${daysText(report.days)}</span>`}
+    ${isRolling(report.period) && select("until", "Last day", LAST_DAYS)}
     ${select("compare", "Comparison", COMPARISONS)}
-    ${select("interval", "Steps", INTERVALS)}
+    ${select("interval", "Steps", intervalsFor(report.days))}
     ${select("bots", "Bots", BOTS)}
     <span class="hint">Days of ${answer.data?.timeZone ?? session.value.account.time_zone}</span>
   </div>`;
@@ -271,6 +298,7 @@ function Chips({ report, names, onAdd, children }) {
       const text = `${DIMENSIONS[name][0]} is ${values.map((key) => label(name, key)).join(name === "tag" && report.tagOperator === "AND" ? " and " : " or ")}`;
       return html`<${Tag} key=${name} onRemove=${() => setQuery({ [name]: null }, { replace: false })}>${text}<//>`;
     })}
+    ${report.tests && html`<${Tag} onRemove=${() => setQuery({ tests: null }, { replace: false })}>Only tests<//>`}
     <${Button} icon="filter" onClick=${onAdd}>Filter<//>
     <span class="end row">${children}</span>
   </div>`;
@@ -286,11 +314,11 @@ function isEmpty({ totals }) {
   return !totals.clicks && !totals.botClicks && !totals.conversions;
 }
 
-/** Return the names of keys, as far as answers have told them, by "dimension key". */
+/** Return the names of the values that are filtered by, by "dimension key". */
 function useNames(data) {
   const [names] = useState(() => new Map());
-  for (const [dimension, { rows }] of Object.entries(data?.panels ?? {})) {
-    for (const { key, name } of rows) names.set(`${dimension} ${key}`, name);
+  for (const [dimension, found] of Object.entries(data?.filterNames ?? {})) {
+    for (const [key, name] of Object.entries(found)) names.set(`${dimension} ${key}`, name);
   }
   return names;
 }

@@ -125,7 +125,7 @@ function RulesForm({ rules, change }) {
     <p class="about">Anybody who sees a pixel can send a conversion. These rules refuse what does not fit, before it counts.</p>
     ${SWITCHES.map(([name, label, hint]) => html`<${Switch} ...${{ label, hint }} checked=${rules[name]} disabled=${fixed} onInput=${(on) => set({ [name]: on })} />`)}
     <${NumberRule} name="max_value" label="Highest value" hint="Empty: any value" value=${rules.max_value} ...${{ fixed, set, error }} />
-    <${NumberRule} name="max_per_click" label="Conversions of one click" hint="For each event configuration; empty: any number" step="1" value=${rules.max_per_click} ...${{ fixed, set, error }} />
+    <${NumberRule} name="max_per_click" label="Conversions of one click" hint="For each event configuration; more are listed as refused. Empty: any number" step="1" value=${rules.max_per_click} ...${{ fixed, set, error }} />
     <${ErrorNote} error=${error} fields=${["max_value", "max_per_click"]} />
   </section>`;
 }

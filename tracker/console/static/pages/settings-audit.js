@@ -1,6 +1,6 @@
 /** Settings, Audit log: who changed what, when, and from where. */
 
-import { Button, Empty, Icon, Pagination, Table, Time, api, html, route, setQuery, useLoad } from "console/core";
+import { Button, Empty, Icon, Pagination, Table, Time, api, can, html, route, setQuery, useLoad } from "console/core";
 import { Changes } from "console/parts/history";
 import { SettingsHeader } from "console/parts/settings";
 
@@ -29,7 +29,7 @@ export default function AuditLog() {
   const empty = html`<${Empty} title=${narrowed ? "Nothing fits" : "Nothing yet"}><p>Every change in this account is listed here for 400 days.</p><//>`;
   return html`
     <${SettingsHeader} title="Audit log" about="Every change in this account, by people, API keys and the operator." />
-    <div class="filters">
+    ${can("audit:read") && html`<div class="filters">
       <${Icon} name="filter" />
       <select aria-label="Action" value=${action ?? ""} onChange=${(event) => setQuery({ action: event.target.value, page: null })}>
         <option value="">Every action</option>
@@ -38,7 +38,7 @@ export default function AuditLog() {
         </optgroup>`)}
       </select>
       ${narrowed && html`<${Button} kind="quiet" icon="close" onClick=${() => setQuery({ action: null, target: null, actor: null, page: null })}>Show everything<//>`}
-    </div>
+    </div>`}
     <${Table} caption="Audit log" load=${log} columns=${COLUMNS} empty=${empty} />
     <${Pagination} pagination=${log.data?.pagination} noun="entry" plural="entries" />`;
 }

@@ -2,12 +2,14 @@
 
 import { Badge, Button, Empty, Pagination, Table, Time, api, can, format, html, route, toast, useLoad, useState } from "console/core";
 import { ConfirmDialog } from "console/parts/dialog";
+import { daysText } from "console/parts/report-words";
 import { SettingsHeader } from "console/parts/settings";
+import { rollingDays } from "console/parts/share";
 
 /** The page. */
 export default function Shares() {
   const { page } = route.value.query;
-  const shares = useLoad((signal) => api.get("/api/shares", { page }, signal), [page]);
+  const shares = useLoad((signal) => api.get("/api/shares", { page, revoked: true }, signal), [page]);
   const [leaving, setLeaving] = useState(null);
   const revoke = async () => {
     await api.delete(`/api/shares/${leaving.id}`);
@@ -25,12 +27,20 @@ export default function Shares() {
 function columns(setLeaving) {
   return [
     { label: "Title", wide: true, cell: (share) => html`<strong>${share.name}</strong>` },
-    { label: "Days", cell: ({ report }) => (report.lastDays ? `last ${report.lastDays}` : `${report.dateRange.from} to ${report.dateRange.to}`) },
+    { label: "Status", cell: (share) => html`<${Badge} ...${stateOf(share)} />` },
+    { label: "Days", cell: ({ report }) => rollingDays(report) || daysText(report.dateRange) },
     { label: "Asks for", cell: (share) => (share.has_password ? html`<${Badge} kind="good">a password<//>` : html`<${Badge}>nothing<//>`) },
     { label: "Link names", cell: (share) => (share.show_link_names ? "shown" : "hidden") },
-    { label: "Until", cell: (share) => html`<${Time} at=${share.expires_at} none="revoked" exact />` },
-    { label: "Opened", cell: (share) => html`<span class="main-cell"><span>${share.opens ? format.count(share.opens, "time") : "never"}</span>${share.opens > 0 && html`<${Time} at=${share.last_opened_at} />`}</span>` },
+    { label: "Opened", cell: (share) => html`<span class="main-cell"><span>${share.last_opened_at ? format.count(share.opens, "time") : "never"}</span>${share.last_opened_at && html`<${Time} at=${share.last_opened_at} />`}</span>` },
     { label: "Shared", cell: (share) => html`<span class="main-cell"><${Time} at=${share.created_at} />${share.created_by && html`<span>by ${share.created_by.name}</span>`}</span>` },
-    can("shares:write") && { label: "Actions", actions: true, cell: (share) => html`<${Button} kind="danger" label="Revoke ${share.name}" onClick=${() => setLeaving(share)}>Revoke<//>` },
+    can("shares:write") && { label: "Actions", actions: true, cell: (share) => !share.revoked_at && html`<${Button} kind="danger" label="Revoke ${share.name}" onClick=${() => setLeaving(share)}>Revoke<//>` },
   ].filter(Boolean);
+}
+
+/** Return whether a link still opens its report, as a badge. */
+function stateOf({ revoked_at, expires_at }) {
+  if (revoked_at) return { children: `Revoked ${format.date(revoked_at)}` };
+  if (!expires_at) return { kind: "good", children: "Active, no end" };
+  const hasEnded = Date.parse(expires_at) <= Date.now();
+  return hasEnded ? { children: `Ended ${format.date(expires_at)}` } : { kind: "good", children: `Active until ${format.date(expires_at)}` };
 }

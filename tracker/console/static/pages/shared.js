@@ -1,9 +1,14 @@
-/** A shared report, for whoever has its link. Nothing of it can be changed, and it leads nowhere. */
+/**
+ * A shared report, for whoever has its link. It leads nowhere. Only the measure can be chosen: the
+ * rows are then read for that one.
+ */
 
 import { Button, ErrorNote, Skeleton, Tag, TextField, api, format, html, useAction, useEffect, useState, useTitle } from "console/core";
-import { CARDS, DIMENSIONS, ReportView, groupOf, measureOf, stepText } from "console/parts/report";
+import { CARDS, DIMENSIONS, ReportView, groupOf } from "console/parts/report";
+import { daysText } from "console/parts/report-words";
 
 const REPORT_MS = 35_000;
+const DEFAULT_MEASURE = "clicks";
 
 /** Ask for a report until it comes, as long as each try gets further: what is counted is kept. */
 async function untilDone(ask) {
@@ -21,15 +26,21 @@ async function untilDone(ask) {
 /** The page. `token` is the part of the link after the #. */
 export default function Shared({ token }) {
   const [password, setPassword] = useState("");
-  const [data, setData] = useState(null);
+  const [first, setFirst] = useState(null);
+  const read = (measure) => {
+    const body = { token, password: password || null, measure };
+    return untilDone(() => api.post("/api/shared", body, { timeout: REPORT_MS }));
+  };
   const [open, busy, error] = useAction(async () => {
-    const body = { token, password: password || null };
-    setData(await untilDone(() => api.post("/api/shared", body, { timeout: REPORT_MS })));
+    const data = await read();
+    // A report without a measure may have rows for several.
+    setFirst(data.measure ? data : { ...(await read(DEFAULT_MEASURE)), measure: DEFAULT_MEASURE });
   });
   useEffect(() => void open(), []);
-  useTitle(data?.name ?? "Shared report");
-  if (data) return html`<main id="main"><${SharedReport} data=${data} /></main>`;
+  useTitle(first?.name ?? "Shared report");
+  if (first) return html`<main id="main"><${SharedReport} ...${{ first, read }} /></main>`;
   const asks = error?.code === "password_required";
+  const wasTried = error?.text === "password: wrong";
   const submit = (event) => {
     event.preventDefault();
     open();
@@ -37,12 +48,12 @@ export default function Shared({ token }) {
   if (asks || password) {
     return html`<main class="outside" id="main"><form class="card" onSubmit=${submit}>
       <h1>A shared report</h1>
-      <${TextField} label="Password" type="password" autocomplete="off" required autofocus value=${password} onInput=${setPassword} error=${asks && error.rule === "wrong" && !busy ? "wrong" : undefined} />
+      <${TextField} label="Password" type="password" autocomplete="off" required autofocus value=${password} onInput=${setPassword} error=${asks && wasTried && !busy ? error.rule : undefined} />
       <${ErrorNote} error=${asks ? null : error} />
       <${Button} kind="main" type="submit" busy=${busy}>Show it<//>
     </form></main>`;
   }
-  return html`<main class="outside" id="main"><h1>A shared report</h1>${error ? html`<${ErrorNote} error=${error} retry=${error.status === 404 ? undefined : open} />` : html`<${Skeleton} lines=${6} />`}</main>`;
+  return html`<main class="outside" id="main"><h1>A shared report</h1>${error ? html`<${ErrorNote} error=${error} retry=${open} />` : html`<${Skeleton} lines=${6} />`}</main>`;
 }
 
 const BOTS = { include: "With bots", only: "Only bots" };
@@ -54,24 +65,36 @@ function Narrowed({ filters, tagOperator, bots }) {
   return said.length > 0 && html`<div class="filters chips">${said.map((text) => html`<${Tag} key=${text}>${text}<//>`)}</div>`;
 }
 
-function SharedReport({ data }) {
-  const [measure, setMeasure] = useState("clicks");
+function SharedReport({ first, read }) {
+  const [answers, setAnswers] = useState({ [first.measure]: first });
+  const [measure, setMeasure] = useState(first.measure);
   const [chosen, setChosen] = useState({});
-  const cards = CARDS.map((panels) => panels.filter((panel) => groupOf(panel) in data.panels)).filter((panels) => panels.length);
+  const [choose, busy, error] = useAction(async (one) => {
+    if (!answers[one]) {
+      const data = await read(one);
+      setAnswers((old) => ({ ...old, [one]: data }));
+    }
+    setMeasure(one);
+  });
+  const data = answers[measure];
+  const cards = cardsOf(data);
   const shown = cards.map((panels, card) => chosen[card] ?? panels[0]);
-  const actions = { setMeasure, setPanel: (card, panel) => setChosen({ ...chosen, [card]: panel }) };
-  const { from, to } = data.dateRange;
+  const actions = { setMeasure: choose, setPanel: (card, panel) => setChosen({ ...chosen, [card]: panel }) };
   return html`
     <header class="page-header"><div>
       <h1>${data.name}</h1>
-      <p class="about">${stepText(from)} to ${stepText(to)}, days of ${data.timeZone}${data.expiresAt && `. Shared until ${format.date(data.expiresAt)}`}</p>
+      <p class="about">${daysText(data.dateRange)}, days of ${data.timeZone}${data.expiresAt && `. Shared until ${format.date(data.expiresAt)}`}</p>
       <${Narrowed} ...${data} />
     </div></header>
-    <${ReportView} ...${{ data: { ...data, panels: ordered(data.panels, measure) }, measure, cards, shown, actions }} />`;
+    <${ErrorNote} error=${error} />
+    <div class="stack report" aria-busy=${busy}><${ReportView} ...${{ data, measure, cards, shown, actions }} /></div>`;
 }
 
-/** Return panels with their rows in the order of a measure. Which rows there are is fixed. */
-function ordered(panels, measure) {
-  const by = (panel) => (one, other) => Number(other[measureOf(panel, measure)]) - Number(one[measureOf(panel, measure)]);
-  return Object.fromEntries(Object.entries(panels).map(([panel, { rows, ...others }]) => [panel, { ...others, rows: rows.toSorted(by(panel)) }]));
+/** Return the panels by the cards that they share: those that were chosen, or as tabs all there are. */
+function cardsOf({ shown, panels }) {
+  // A map of the first countries only would show the others as empty.
+  const isWhole = ({ rows, totalRows }) => rows.length === totalRows;
+  const isKnown = (panel) => groupOf(panel) in panels && (panel !== "map" || isWhole(panels.country));
+  if (shown) return [...new Set(shown.map((panel) => (isKnown(panel) ? panel : groupOf(panel))))].map((panel) => [panel]);
+  return CARDS.map((card) => card.filter(isKnown)).filter((card) => card.length);
 }

@@ -1,12 +1,12 @@
 /** Start: leads a new account through a link, a click, and a conversion, with what it has by now. */
 
 import {
-  Button, ErrorNote, OutLink, PageHeader, Skeleton, Time, api, can, format, html, lastRange, lazy, owned, toast, useAction, useLoad,
-  useState,
+  Badge, Button, ErrorNote, OutLink, PageHeader, Skeleton, Time, api, can, format, html, lazy, owned, toast, useAction, useLoad, useState,
 } from "console/core";
 import { CodeBlock } from "console/parts/code";
 import { rows } from "console/parts/live";
 import { usePoll } from "console/parts/poll";
+import { testClick } from "console/parts/test-click";
 
 const LinkDialog = lazy("console/parts/link-form", "LinkDialog");
 const POLL_MS = 2_000;
@@ -14,34 +14,39 @@ const POLL_MS = 2_000;
 /** The page. It looks every two seconds, while it is seen, whether the next step is done. */
 export default function Start() {
   const state = useLoad(progress, []);
-  const { link, clicks, config, conversions } = state.data ?? {};
-  const done = [Boolean(link), clicks > 0, clicks > 0, conversions > 0, conversions > 0];
+  const { link, click, config, conversion } = state.data ?? {};
+  const done = [Boolean(link), Boolean(click), Boolean(click), Boolean(conversion), Boolean(conversion)];
   usePoll(state, !done.every(Boolean), POLL_MS);
   const current = done.indexOf(false);
   const kind = (step) => (done[step] ? "done" : step === current ? "current" : "");
   return html`
-    <${PageHeader} title="How it works" about="From a link to a report, with real data." />
+    <${PageHeader} title="How it works" about="From a link to a report, with a click and a conversion of your own. They are tests: no figure counts them." />
     <${ErrorNote} error=${state.error} retry=${state.reload} />
     ${!state.data && !state.error && html`<div class="card"><${Skeleton} lines=${6} /></div>`}
     ${state.data && html`<ol class="steps card">
       <li class=${kind(0)}><div><h2>Create a link</h2><${LinkStep} link=${link} reload=${state.reload} /></div></li>
-      <li class=${kind(1)}><div><h2>Open it</h2><${ClickStep} link=${link} clicks=${clicks} /></div></li>
-      <li class=${kind(2)}><div><h2>See it live</h2><${LiveStep} clicks=${clicks} /></div></li>
-      <li class=${kind(3)}><div><h2>Send a test conversion</h2><${ConversionStep} ...${{ clicks, config, conversions }} reload=${state.reload} /></div></li>
-      <li class=${kind(4)}><div><h2>See it in the report</h2><${ReportStep} conversions=${conversions} /></div></li>
+      <li class=${kind(1)}><div><h2>Click it</h2><${ClickStep} link=${link} click=${click} reload=${state.reload} /></div></li>
+      <li class=${kind(2)}><div><h2>See it live</h2><${LiveStep} click=${click} /></div></li>
+      <li class=${kind(3)}><div><h2>Send a test conversion</h2><${ConversionStep} ...${{ click, config, conversion }} reload=${state.reload} /></div></li>
+      <li class=${kind(4)}><div><h2>See it in the report</h2><${ReportStep} conversion=${conversion} /></div></li>
     </ol>`}
     ${done.every(Boolean) && html`<div class="note good" role="status"><p>That is all there is to it. <a href="/console/overview">Go to the overview</a></p></div>`}`;
 }
 
-/** Return what the account has: its newest link, clicks and conversions of today and yesterday. */
+/** Return what the account has: its newest link, the newest test click of it and the newest test conversion. */
 async function progress(signal) {
   const [links, configs] = await Promise.all([
     api.get("/api/short-links", { pageSize: 1 }, signal),
-    can("event_configs:read") ? api.get("/api/event-configs", { pageSize: 1 }, signal) : { rows: [] },
+    can("event_configs:read") ? api.get("/api/event-configs", {}, signal) : { rows: [] },
   ]);
-  const report = await api.post("/api/reports", owned({ dateRange: lastRange(2), groupBy: "day", filters: { bots: "include" } }));
-  const { clicks, conversions } = report.totals;
-  return { link: links.rows[0], config: configs.rows[0], clicks, conversions };
+  const link = links.rows[0];
+  const config = configs.rows.find(({ active }) => active);
+  if (!link || !can("conversions:read")) return { link, config };
+  const [clicks, conversions] = await Promise.all([
+    api.get("/api/clicks", { link: link.id, tests: "only", pageSize: 1 }, signal),
+    api.get("/api/conversions", { link: link.id, status: "test", pageSize: 1 }, signal),
+  ]);
+  return { link, config, click: clicks.rows[0], conversion: conversions.rows[0] };
 }
 
 function LinkStep({ link, reload }) {
@@ -53,51 +58,60 @@ function LinkStep({ link, reload }) {
     ${open && html`<${LinkDialog} onClose=${() => setOpen(false)} onDone=${reload} />`}`;
 }
 
-function ClickStep({ link, clicks }) {
+function ClickStep({ link, click, reload }) {
+  const [made, setMade] = useState(false);
+  const [make, making, error] = useAction(async () => {
+    await testClick(link);
+    setMade(true);
+    reload();
+  });
   if (!link) return html`<p class="about">First create a link.</p>`;
-  if (clicks > 0) return html`<p>${format.count(clicks, "click")} since yesterday.</p>`;
+  if (click) return html`<p>Clicked <${Time} at=${click.at} />: <code>click_id=${click.id}</code> <${Badge} kind="accent">test<//></p>`;
+  if (!can("links:write")) return html`<p class="about">Somebody who may change links can make a test click.</p>`;
   return html`
-    <p>Your visitor lands on the destination, with a <code>click_id</code> in its address.</p>
-    <a class="button main" href=${link.short_url} target="_blank" rel="noopener noreferrer">Open ${link.short_url}</a>
-    <p class="hint" role="status">Waiting for the click…</p>`;
+    <p>A new tab shows what your visitors see: the destination, with a <code>click_id</code> in its address.</p>
+    <${Button} kind="main" busy=${making} onClick=${make}>Make a test click<//>
+    ${made && html`<p class="hint" role="status">Waiting for the click…</p>`}
+    <p class="hint">If you open ${link.short_url} yourself, that is a visitor’s click, and it counts.</p>
+    <${ErrorNote} error=${error} />`;
 }
 
 /** The last click that landed, told without a reload. */
-function LiveStep({ clicks }) {
+function LiveStep({ click }) {
   const last = rows.value.find(({ kind }) => kind === "click")?.row;
   const device = last && [last.browser, last.os].filter((one) => one !== "unknown").join(" on ");
   return html`
     ${last && html`<p role="status">${device || "A click"}, <${Time} at=${last.at} />.</p>`}
-    ${clicks ? html`<p><a href="/console/live">Watch clicks come in</a></p>` : !last && html`<p class="about">First open the link.</p>`}`;
+    ${click ? html`<p><a href="/console/live">Watch clicks come in</a></p>` : !last && html`<p class="about">First make the click.</p>`}`;
 }
 
-function ReportStep({ conversions }) {
-  if (!conversions) return html`<p class="about">First send a conversion.</p>`;
-  return html`<p><a href="/console/overview?period=today&measure=conversions&bots=include">Today’s report</a> has both, by country, device, referrer and more.</p>`;
-}
-
-function ConversionStep({ clicks, config, conversions, reload }) {
+function ConversionStep({ click, config, conversion, reload }) {
   const [create, creating, createError] = useAction(async () => {
     await api.post("/api/event-configs", owned({ name: "Purchase", payout_type: "CPA", payout: 1 }));
     reload();
   });
   const [send, sending, sendError] = useAction(async () => {
-    await api.get("/api/event", { pbk: config.pbk, value: 12.5, transaction_id: `test-${Date.now()}` });
-    toast("Sent; it counts in a moment");
+    const { event_id: id } = await api.post(`/api/event-configs/${config.id}/test-conversion`, { click_id: click.id, value: 12.5 });
+    toast(`Test conversion ${id} is recorded`);
     reload();
   });
-  if (conversions > 0) return html`<p>${format.count(conversions, "conversion")} since yesterday. <a href="/console/conversions">See them</a></p>`;
-  if (!clicks) return html`<p class="about">First open the link.</p>`;
+  if (conversion) return html`<p>Value ${format.money(conversion.value)}, sent <${Time} at=${conversion.at} />. <a href="/console/conversions/${conversion.event_id}">See it with its click</a> <${Badge} kind="accent">test<//></p>`;
+  if (!click) return html`<p class="about">First make the click.</p>`;
   if (!config) {
     return html`
       <p>An event configuration says what a conversion is, and what it pays. It has a postback key, which names it in every request.</p>
       ${can("event_configs:write") && html`<${Button} kind="main" busy=${creating} onClick=${create}>Create “Purchase”<//>`}
       <${ErrorNote} error=${createError} />`;
   }
-  if (!can("event_configs:write")) return html`<p class="about">Somebody who may change event configurations has the address that your shop or network calls.</p>`;
+  if (!can("event_configs:write")) return html`<p class="about">Somebody who may change event configurations can send a test conversion.</p>`;
   return html`
-    <p>Your shop or network calls this address. Add <code>&click_id=…</code> from the visitor’s address to count it under the link.</p>
-    <${CodeBlock} text="${location.origin}/api/event?pbk=${config.pbk}&value=12.50" label="the address" />
+    <p>Your shop or network calls this address, with the <code>click_id</code> that the visitor came with. Here it is that of your click.</p>
+    <${CodeBlock} text="${location.origin}/api/event?pbk=${config.pbk}&click_id=${click.id}&value=12.50" label="the address" />
     <${Button} kind="main" busy=${sending} onClick=${send}>Send a test conversion<//>
     <${ErrorNote} error=${sendError} />`;
+}
+
+function ReportStep({ conversion }) {
+  if (!conversion) return html`<p class="about">First send a conversion.</p>`;
+  return html`<p><a href="/console/overview?period=7d&measure=conversions&bots=include&tests=only">The report of your tests</a> has the conversion under its link, country, source and more. Other reports leave tests out.</p>`;
 }

@@ -113,7 +113,7 @@ function MenusAndDialogs() {
 function Notes() {
   return html`
     <${ErrorNote} error=${UNREACHABLE} retry=${() => {}} />
-    <${ErrorNote} error=${new ApiError(429, "", "Too many requests.", 30)} />
+    <${ErrorNote} error=${new ApiError(429, "", "Too many requests.", { retryAfter: 30 })} />
     <div class="note"><${Icon} name="help" /><p>Something to know.</p></div>
     <div class="note good"><${Icon} name="check" /><p>The domain is proven.</p></div>
     <div class="note warning"><${Icon} name="warning" /><p>The webhook fails since 14:02.</p></div>`;
@@ -167,6 +167,7 @@ const STEPS = Array.from({ length: 30 }, (_, number) => ({
   value: number === 12 ? 0 : Math.round(400 + 300 * Math.sin(number / 3) + (number % 7) * 20),
 }));
 const BEFORE = STEPS.map((step) => ({ ...step, value: Math.round(step.value / 2) }));
+const COMPARED = STEPS.map((step, index) => ({ ...step, before: BEFORE[index] }));
 
 function Figured() {
   const [range, setRange] = useState("nothing");
@@ -175,7 +176,7 @@ function Figured() {
       <div><dt>Clicks</dt><dd>${format.number(12_408)}</dd></div><div><dt>Visitors</dt><dd>${format.number(9_911)}</dd></div>
       <div><dt>Conversions</dt><dd>${format.number(412)}</dd></div><div><dt>Payout</dt><dd>${format.money(2060.5)}</dd></div>
     </dl>
-    <div class="card"><${SeriesChart} title="Clicks by day" steps=${STEPS} previous=${BEFORE} format=${format.number}
+    <div class="card"><${SeriesChart} title="Clicks by day" steps=${COMPARED} previous=${BEFORE} format=${format.number}
       onRange=${(first, last) => setRange(`${first} to ${last}`)} /><p class="hint">Chosen: ${range}</p></div>
     <div class="columns">
       <div class="card"><${HeatMap} title="Clicks by hour of the week" cells=${CELLS} format=${format.number} /></div>

@@ -9,6 +9,7 @@ import { Deliveries } from "console/parts/deliveries";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
 import { usePoll } from "console/parts/poll";
 import { SecretDialog, WebhookDialog, pretty } from "console/parts/webhook-form";
+import { requestText } from "console/parts/webhook-headers";
 import { WebhookState } from "console/pages/webhooks";
 
 const DeliveryCharts = lazy("console/parts/delivery-charts", "DeliveryCharts");
@@ -82,6 +83,7 @@ function Facts({ webhook }) {
     <dl class="facts">
       <dt>Target</dt><dd>${webhook.method} <${OutLink} url=${webhook.target_url} /></dd>
       <dt>State</dt><dd><${WebhookState} webhook=${webhook} />${webhook.disabled_at && html` <${Time} at=${webhook.disabled_at} />`}</dd>
+      ${Object.keys(webhook.headers).length > 0 && html`<dt>Headers</dt><dd>${Object.keys(webhook.headers).join(", ")}</dd>`}
       <dt>Gets</dt><dd>${webhook.events.join(", ")}</dd>
       <dt>Created</dt><dd><${Time} at=${webhook.created_at} exact /></dd>
     </dl>
@@ -104,8 +106,8 @@ function RetryAll({ path, active, reload }) {
   return html`<${Button} busy=${busy} disabled=${!active} onClick=${retry}>Retry all that failed<//>`;
 }
 
-function TestDialog({ result, onClose }) {
-  const { delivered, payload, attempt } = result;
+function TestDialog({ webhook, result, onClose }) {
+  const { delivered, payload, url, headers, attempt } = result;
   const footer = html`<${Button} kind="main" onClick=${onClose}>Close<//>`;
   return html`<${Dialog} title=${delivered ? "The receiver took it" : "The receiver did not take it"} wide ...${{ footer, onClose }}>
     <dl class="facts">
@@ -113,7 +115,8 @@ function TestDialog({ result, onClose }) {
       <dt>Time</dt><dd>${format.number(attempt.milliseconds)} ms</dd>
     </dl>
     ${attempt.answer && html`<${CodeBlock} title="What it said" text=${attempt.answer} label="the answer" />`}
-    <${CodeBlock} title="What was sent" text=${pretty(payload)} label="the payload" />
+    <${CodeBlock} title="What was sent" text=${requestText(webhook.method, url, headers)} label="the request" />
+    <${CodeBlock} title="Its payload" text=${pretty(payload)} label="the payload" />
   <//>`;
 }
 

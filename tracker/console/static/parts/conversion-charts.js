@@ -1,36 +1,67 @@
-/** The conversions of the last days as charts: their number, rate and value, and their delays. */
+/** The conversions of some days as charts: their number, rate and value, and their delays. */
 
-import { ErrorNote, Skeleton, api, format, html, lastRange, owned, useLoad, useState } from "console/core";
+import { ErrorNote, Skeleton, api, format, html, lastDays, owned, useLoad, useState } from "console/core";
 import { ColumnChart } from "console/parts/column-chart";
-import { MEASURES, SeriesChart, stepText } from "console/parts/report";
+import { MEASURES, SeriesChart } from "console/parts/report";
+import { chartSteps, daysText } from "console/parts/report-words";
 
 const DAYS = 28;
+const MAX_DAYS = 731;
+const DAY_MS = 86_400_000;
+const REPORT_MS = 35_000;
 const SHOWN = ["conversions", "conversionRate", "value", "payout"];
 const UNITS = [[86_400, "day"], [3_600, "hour"], [60, "minute"]];
 
-/** The charts. `filters` are those of a report. */
-export function ConversionCharts({ filters }) {
-  const [measure, setMeasure] = useState("conversions");
-  const report = useLoad((signal) => api.post("/api/reports/overview", owned({ dateRange: lastRange(DAYS), interval: "day", compare: "previous_period", filters }), { signal }), [JSON.stringify(filters)]);
-  const delays = useLoad((signal) => api.get("/api/conversions/delays", {}, signal), []);
-  // The delays are those of the account.
-  const narrowed = Object.values(filters).some(Boolean);
+/** All reasons of clicks to be a bot's, and none: what only conversions with a click have. */
+const WITH_CLICK = ["none", "prefetch", "no_user_agent", "preview", "crawler", "headless", "library"];
+
+/** The charts. `filters` are those of the log. Of states reports know only whether there is a click. */
+export function ConversionCharts({ filters: { status, event, link, from, to, ...named } }) {
+  const narrowed = [status, event, link, from, to].some(Boolean);
+  if (Object.values(named).some(Boolean)) return null;
+  if (status && status !== "attributed") return html`<p class="about">Charts are of all states together, or of attributed conversions.</p>`;
+  const days = daysOf(from, to);
+  if (days.from > days.to) return null;
+  return html`<div class="columns">
+    <${Days} days=${days} filters=${{ link, event, bot: status && WITH_CLICK }} />
+    ${!narrowed && html`<${Delays} />`}
+  </div>`;
+}
+
+/** Return the days of the charts: those of the log, at most as many as a report has; else the last ones. */
+function daysOf(from, to) {
+  const end = to || lastDays(1)[0];
+  const before = (days) => new Date(Date.parse(end) - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+  const first = from || before(DAYS);
+  return { from: first > before(MAX_DAYS) ? first : before(MAX_DAYS), to: end };
+}
+
+function Days({ days, filters }) {
+  const [chosen, setChosen] = useState("conversions");
+  const body = owned({ dateRange: days, compare: "previous_period", filters });
+  const report = useLoad((signal) => api.post("/api/reports/overview", body, { signal, timeout: REPORT_MS }), [JSON.stringify(body)]);
   if (report.error) return html`<${ErrorNote} error=${report.error} retry=${report.reload} />`;
   if (!report.data) return html`<div class="card"><${Skeleton} lines=${6} /></div>`;
-  const { totals, series, previousSeries } = report.data;
+  const { totals, dateRange } = report.data;
+  // Clicks are of no event, so there is no rate of one.
+  const shown = SHOWN.filter((one) => one !== "conversionRate" || !filters.event);
+  const measure = shown.includes(chosen) ? chosen : "conversions";
   const [name, text] = MEASURES[measure];
-  const steps = (list) => list.map((step) => ({ key: step.key, label: stepText(step.key), value: Number(step[measure]) }));
-  return html`<div class="columns">
-    <section class="card">
-      <div class="row panel-tabs">${SHOWN.map((one) => html`<button type="button" key=${one} aria-pressed=${one === measure} onClick=${() => setMeasure(one)}>${MEASURES[one][0]} ${MEASURES[one][1](totals[one])}</button>`)}</div>
-      <${SeriesChart} title="${name}, last ${DAYS} days" steps=${steps(series)} previous=${steps(previousSeries)} format=${text} />
-    </section>
-    <${ErrorNote} error=${delays.error} retry=${delays.reload} />
-    ${!narrowed && delays.data?.conversions > 0 && html`<section class="card">
-      <${ColumnChart} title="From click to conversion" valueLabel="Conversions" columns=${delayColumns(delays.data.groups)} />
-      <p class="hint">Half of the last ${format.number(delays.data.conversions)} of 30 days took less than ${duration(delays.data.medianSeconds)}.</p>
-    </section>`}
-  </div>`;
+  return html`<section class="card" aria-busy=${report.loading}>
+    <div class="row panel-tabs">${shown.map((one) => html`<button type="button" key=${one} aria-pressed=${one === measure} onClick=${() => setChosen(one)}>${MEASURES[one][0]} ${MEASURES[one][1](totals[one])}</button>`)}</div>
+    <${SeriesChart} title="${name}, ${daysText(dateRange)}" ...${chartSteps(report.data, measure)} format=${text} />
+  </section>`;
+}
+
+/** The delays are those of the account. */
+function Delays() {
+  const delays = useLoad((signal) => api.get("/api/conversions/delays", {}, signal), []);
+  if (delays.error) return html`<${ErrorNote} error=${delays.error} retry=${delays.reload} />`;
+  if (!delays.data?.conversions) return null;
+  return html`<section class="card">
+    <${ColumnChart} title="From click to conversion, last 30 days" valueLabel="Conversions" columns=${delayColumns(delays.data.groups)} />
+    <p class="hint">${delayText(delays.data)}</p>
+  </section>`;
 }
 
 function delayColumns(groups) {
@@ -40,8 +71,15 @@ function delayColumns(groups) {
   }));
 }
 
-/** Return a length of time in its largest unit: "6 hours". */
+/** Return the median delay in words. */
+function delayText({ conversions, medianSeconds }) {
+  const after = medianSeconds < 1 ? "a second" : duration(medianSeconds);
+  if (conversions === 1) return `One conversion, within ${after} of its click.`;
+  return `Half of ${format.number(conversions)} conversions came within ${after} of their click.`;
+}
+
+/** Return a length of time in its largest unit, rounded up: "6 hours". */
 function duration(seconds) {
   const [size, unit] = UNITS.find(([length]) => seconds >= length) ?? [1, "second"];
-  return format.count(Math.round(seconds / size), unit);
+  return format.count(Math.ceil(seconds / size), unit);
 }

@@ -33,6 +33,7 @@ function Delivery({ delivery, retryPath, reload }) {
       <p><strong>${outcome(attempt)}</strong> <span class="faint">after ${format.number(attempt.milliseconds)} ms,</span> <${Time} at=${attempt.at} exact /></p>
       ${attempt.answer && html`<${CodeBlock} text=${attempt.answer} label="the answer" />`}
     </li>`)}</ol>`}
+    ${delivery.url && html`<${CodeBlock} title="URL" text=${delivery.url} label="the URL" />`}
     ${delivery.payload && html`<${CodeBlock} title="Payload" text=${delivery.payload} label="the payload" />`}
     <div class="row between">
       ${webhook ? html`<a href="/console/webhooks/${webhook}">${name}</a>` : eventId !== null && html`<a href="/console/conversions/${eventId}">Conversion ${eventId}</a>`}

@@ -2,7 +2,7 @@
 
 import { ErrorNote, api, format, html, useLoad } from "console/core";
 import { ColumnChart } from "console/parts/column-chart";
-import { stepText } from "console/parts/report";
+import { stepText } from "console/parts/report-words";
 
 /** The charts; nothing while there are no deliveries. `path` is that of the webhook in the API. */
 export function DeliveryCharts({ path }) {

@@ -9,6 +9,7 @@ const FIRST = ["[data-focus]", ".dialog-body :is(input, select, textarea):not(:d
  *
  * With `onSubmit` its content is a form. `footer` holds its buttons, the main one last. While `busy`
  * it cannot be closed. The focus goes to the element with `data-focus`, else to the first field.
+ * `wide` makes it wider; "page" as wide as a page.
  */
 export function Dialog({ title, about, footer, onClose, onSubmit, busy, wide, children }) {
   const dialog = useRef(null);
@@ -29,7 +30,7 @@ export function Dialog({ title, about, footer, onClose, onSubmit, busy, wide, ch
     </div>
     <div class="dialog-body">${children}</div>
     ${footer && html`<div class="dialog-foot">${footer}</div>`}`;
-  return html`<dialog ref=${dialog} class=${wide ? "wide" : ""} aria-labelledby=${id} onCancel=${close}>
+  return html`<dialog ref=${dialog} class=${wide === true ? "wide" : wide} aria-labelledby=${id} onCancel=${close}>
     ${onSubmit ? html`<form onSubmit=${submit}>${content}</form>` : html`<div>${content}</div>`}
   </dialog>`;
 }

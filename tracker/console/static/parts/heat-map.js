@@ -1,6 +1,7 @@
 /** A heat map: a measure by the hours of a week. */
 
 import { html, useState } from "console/core";
+import { Legend, scaleOf } from "console/parts/shades";
 
 const WEEKDAYS = Array.from({ length: 7 }, (_, index) => {
   const monday = Date.UTC(2024, 0, 1);
@@ -8,7 +9,6 @@ const WEEKDAYS = Array.from({ length: 7 }, (_, index) => {
   return { short: name("short"), long: name("long") };
 });
 const HOURS = Array.from({ length: 24 }, (_, hour) => `${hour}`.padStart(2, "0"));
-const SHADES = 6;
 
 /**
  * The map. `cells` are {weekday: 1 for Monday to 7, hour: 0 to 23, value}; those without a value may
@@ -18,14 +18,14 @@ export function HeatMap({ title, cells, format: text }) {
   const [at, setAt] = useState(null);
   const [open, setOpen] = useState(false);
   const values = new Map(cells.map(({ weekday, hour, value }) => [weekday * 24 + hour, value]));
-  const most = Math.max(0, ...values.values());
+  const scale = scaleOf(Math.max(0, ...values.values()));
   const valueOf = (day, hour) => values.get((day + 1) * 24 + hour) ?? 0;
   return html`<figure class="heat-map">
-    <figcaption class="hint">${at ? `${WEEKDAYS[at.day].long}, ${HOURS[at.hour]}:00: ${text(valueOf(at.day, at.hour))}` : "The darker, the more"}</figcaption>
+    <figcaption class="hint"><span>${at && `${WEEKDAYS[at.day].long}, ${HOURS[at.hour]}:00: ${text(valueOf(at.day, at.hour))}`}</span><${Legend} ...${{ scale, text }} /></figcaption>
     <svg viewBox="0 0 268 82" aria-hidden="true" onPointerLeave=${() => setAt(null)}>
       ${WEEKDAYS.map(({ short }, day) => html`<text x="0" y=${day * 10 + 17}>${short}</text>`)}
       ${[0, 6, 12, 18].map((hour) => html`<text x=${28 + hour * 10} y="7">${HOURS[hour]}</text>`)}
-      ${WEEKDAYS.map((_, day) => HOURS.map((__, hour) => html`<rect class="shade-${shade(valueOf(day, hour), most)}" x=${28 + hour * 10} y=${10 + day * 10} width="9" height="9" rx="1.5" onPointerEnter=${() => setAt({ day, hour })} />`))}
+      ${WEEKDAYS.map((_, day) => HOURS.map((__, hour) => html`<rect class="shade-${scale.shade(valueOf(day, hour))}" x=${28 + hour * 10} y=${10 + day * 10} width="9" height="9" rx="1.5" onPointerEnter=${() => setAt({ day, hour })} />`))}
     </svg>
     <details onToggle=${(event) => setOpen(event.target.open)}>
       <summary>As a table</summary>
@@ -36,9 +36,4 @@ export function HeatMap({ title, cells, format: text }) {
       </table></div>`}
     </details>
   </figure>`;
-}
-
-/** Return the shade of a value: 0 for none, else 1 to SHADES in equal steps. */
-function shade(value, most) {
-  return value > 0 ? Math.max(1, Math.ceil((SHADES * value) / most)) : 0;
 }

@@ -6,23 +6,19 @@ import {
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
+import { SLUG, SLUG_RULE, TEXTS, given, textsOf } from "console/parts/link-fields";
 import { TagPicker } from "console/parts/link-tags";
+import { UTM, withParameter } from "console/parts/link-utm";
+import { completedUrl } from "console/parts/typed-url";
 
-const UTM = [
-  ["utm_source", "Source", "newsletter"],
-  ["utm_medium", "Medium", "email"],
-  ["utm_campaign", "Campaign", "spring-sale"],
-  ["utm_term", "Term", "running shoes"],
-  ["utm_content", "Content", "top banner"],
-];
-const NEW = { destination_url: "", slug: "", domain_id: "", internal_name: "", tags: [] };
-const SLUG = /^[\w-]{1,64}$/;
+const NEW = { destination_url: "", slug: "", domain_id: "", tags: [], ...textsOf({}) };
 
 /** The dialog to create a link, or to change `link`. `onDone` gets the link. */
 export function LinkDialog({ link, onClose, onDone }) {
   const { fields, set, dirty, clear } = useDraft(link ? `link:${link.id}` : "link:new", link ? editable(link) : NEW);
   const [save, busy, error] = useAction(async () => {
-    const saved = link ? await api.patch(`/api/short-links/${link.id}`, changed(link, fields)) : await api.post("/api/short-links", created(fields));
+    const completed = { ...fields, destination_url: completedUrl(fields.destination_url) };
+    const saved = link ? await api.patch(`/api/short-links/${link.id}`, changed(link, completed)) : await api.post("/api/short-links", created(completed));
     clear();
     onDone(saved);
     onClose();
@@ -33,17 +29,17 @@ export function LinkDialog({ link, onClose, onDone }) {
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
     <${Button} kind="main" type="submit" busy=${busy}>${link ? "Save" : "Create"}<//>`;
   return html`<${Dialog} title=${link ? "Edit the link" : "New link"} wide ...${{ footer, busy, onClose }} onSubmit=${save}>
-    <${TextField} label="Destination" name="destination_url" type="url" required data-focus placeholder="https://shop.example/offer" hint="Macros such as {click_id} and {country} are filled in at the click." error=${error} value=${fields.destination_url} onInput=${set("destination_url")} />
-    <${UtmBuilder} url=${fields.destination_url} onChange=${set("destination_url")} />
+    <${TextField} label="Destination" name="destination_url" inputmode="url" autocapitalize="none" spellcheck=${false} required data-focus placeholder="https://shop.example/offer" hint="Macros such as {click_id} and {country} are filled in at the click." error=${error} value=${fields.destination_url} onInput=${set("destination_url")} onBlur=${() => set("destination_url")(completedUrl(fields.destination_url))} />
+    <${UtmBuilder} url=${completedUrl(fields.destination_url)} onChange=${set("destination_url")} />
     ${!link && html`<${ShortUrl} fields=${fields} set=${set} error=${error} />`}
-    <${TextField} label="Name" name="internal_name" hint=${link ? undefined : "For you and your reports. Empty: the destination’s host and path."} required=${Boolean(link)} maxlength="255" error=${error} value=${fields.internal_name} onInput=${set("internal_name")} />
+    ${TEXTS.map(({ name, label, most, hint, required }) => html`<${TextField} ...${{ label, name, error }} hint=${link ? undefined : hint} required=${Boolean(link && required)} maxlength=${most} value=${fields[name]} onInput=${set(name)} />`)}
     ${can("tags:read") && html`<${TagPicker} selected=${fields.tags} onChange=${set("tags")} />`}
-    <${ErrorNote} error=${error} fields=${["destination_url", "internal_name", ...(link ? [] : ["slug", "domain_id"])]} />
+    <${ErrorNote} error=${error} fields=${["destination_url", ...TEXTS.map(({ name }) => name), ...(link ? [] : ["slug", "domain_id"])]} />
   <//>`;
 }
 
-function editable({ destination_url, internal_name, tags }) {
-  return { destination_url, internal_name, tags: tags.map(({ id }) => id) };
+function editable(link) {
+  return { destination_url: link.destination_url, tags: link.tags.map(({ id }) => id), ...textsOf(link) };
 }
 
 /** Return the fields that differ from those of the link. */
@@ -54,8 +50,7 @@ function changed(link, fields) {
 
 /** Return the fields of a new link; what is left empty gets its default from the service. */
 function created({ destination_url, tags, ...others }) {
-  const given = Object.entries(others).filter(([, value]) => value !== "");
-  return owned({ destination_url, tags, ...Object.fromEntries(given) });
+  return owned({ destination_url, tags, ...given(others) });
 }
 
 /** The domain and the slug of a new link. The slug is checked while it is typed. */
@@ -80,7 +75,7 @@ function useSlugState(slug, domainId) {
     [settled, domainId],
   );
   if (!slug) return { text: "" };
-  if (!SLUG.test(slug)) return { text: "1 to 64 of A-Z a-z 0-9 _ -", bad: true };
+  if (!SLUG.test(slug)) return { text: SLUG_RULE, bad: true };
   if (slug !== settled || answer.loading || !answer.data) return { text: "Checking…" };
   return answer.data.available ? { text: "Free" } : { text: answer.data.reason, bad: true };
 }
@@ -91,20 +86,9 @@ function UtmBuilder({ url, onChange }) {
   const put = (name) => (value) => onChange(withParameter(url, name, value));
   return html`<details class="utm">
     <summary>UTM parameters</summary>
+    <p class="hint">They are written into the destination, and the link’s clicks count by them. A value in the query of the short link itself comes first.</p>
     ${parsed
       ? html`<div class="columns">${UTM.map(([name, label, example]) => html`<${TextField} label=${label} name=${name} placeholder=${example} value=${parsed.get(name) ?? ""} onInput=${put(name)} />`)}</div>`
       : html`<p class="hint">First give the destination.</p>`}
   </details>`;
-}
-
-/**
- * Return `url` with one parameter of its query set, or removed if `value` is empty. All else stays as
- * it was typed: the URL class would encode the braces of macros.
- */
-export function withParameter(url, name, value) {
-  const [, start, query = "", fragment] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(url);
-  const others = query.split("&").filter((part) => part && part.split("=")[0] !== name);
-  const encoded = encodeURIComponent(value).replace(/%7B([\w.]+)%7D/g, "{$1}");
-  const parts = value ? [...others, `${name}=${encoded}`] : others;
-  return start + (parts.length ? `?${parts.join("&")}` : "") + (fragment ?? "");
 }

@@ -6,17 +6,23 @@
  * hidden there is no stream.
  */
 
-import { loadSession, session, signal } from "console/core";
+import { api, loadSession, session, signal } from "console/core";
 
 const FIRST_PAUSE_MS = 2_000;
 const MAX_PAUSE_MS = 60_000;
 const MAX_ROWS = 100;
+
+/** The minutes of a state, until one is known. */
+export const MINUTES = 5;
 
 /** The clicks, bots and conversions of the last minutes; null until they are known. */
 export const state = signal(null);
 
 /** The last rows that landed, newest first: {kind: "click" | "conversion", key, row}. */
 export const rows = signal([]);
+
+/** How many streams have begun. What lands after that is heard; what landed before is in the feeds. */
+export const begins = signal(0);
 
 /** Whether what lands is heard at this moment. */
 export const isHeard = signal(false);
@@ -35,6 +41,7 @@ export function stop() {
   stopCurrent = null;
   state.value = null;
   rows.value = [];
+  begins.value = 0;
   isHeard.value = false;
 }
 
@@ -79,16 +86,40 @@ function share(account) {
 /** Take a message of the stream, whichever tab has it. */
 function take({ event, data }) {
   if (event === "heard") isHeard.value = data;
+  // A tab that opens while another has the stream only hears its state.
+  if (event === "begun" || (event === "state" && begins.peek() === 0)) begins.value += 1;
   if (event === "state") {
     state.value = data;
     isHeard.value = true;
   }
-  if (event === "clicks") add(data.rows.map((row) => ({ kind: "click", key: row.id, row })));
-  if (event === "conversions") add(data.rows.map((row) => ({ kind: "conversion", key: row.event_id, row })));
+  if (event === "clicks") add(data.rows.map(ofClick));
+  if (event === "conversions") add(data.rows.map(ofConversion));
 }
 
+const ofClick = (row) => ({ kind: "click", key: `click ${row.id}`, row });
+const ofConversion = (row) => ({ kind: "conversion", key: `conversion ${row.event_id}`, row });
+
+/** Add rows: each once, and a conversion that has settled in the place of its pending one. */
 function add(landed) {
-  rows.value = [...landed.reverse(), ...rows.peek()].slice(0, MAX_ROWS);
+  const known = new Map(rows.peek().map((one) => [one.key, one]));
+  for (const one of landed) {
+    if (!(known.has(one.key) && one.row.status === "pending")) known.set(one.key, one);
+  }
+  rows.value = [...known.values()].sort((one, other) => Date.parse(other.row.at) - Date.parse(one.row.at)).slice(0, MAX_ROWS);
+}
+
+/** Add what the feeds have of the last minutes. Read after a stream has begun, they miss nothing that it does not tell. */
+export async function addRecent(signal) {
+  const query = { pageSize: MAX_ROWS };
+  const [clicks, conversions] = await Promise.all([api.get("/api/clicks", query, signal), api.get("/api/conversions", query, signal)]);
+  if (signal.aborted) return false;
+  const since = Date.now() - (state.peek()?.minutes ?? MINUTES) * 60_000;
+  const found = [
+    ...clicks.rows.map((row) => ofClick({ ...row, referrer: row.referrer_host })),
+    ...conversions.rows.map(ofConversion),
+  ];
+  add(found.filter(({ row }) => Date.parse(row.at) >= since));
+  return true;
 }
 
 /** Hold one stream after the other, until `signal` is aborted, as it is when the session has no access. */
@@ -97,6 +128,7 @@ async function listen(account, tell, signal) {
   while (!signal.aborted) {
     let begun = false;
     const end = await oneStream(account, signal, (message) => {
+      if (!begun) tell({ event: "begun" });
       begun = true;
       pause = FIRST_PAUSE_MS;
       tell(message);

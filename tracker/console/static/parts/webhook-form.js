@@ -7,6 +7,7 @@ import {
 import { CodeBlock, Secret } from "console/parts/code";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
+import { HeadersEditor, headerRows, requestText, sentHeaders } from "console/parts/webhook-headers";
 
 const METHODS = [["POST", "POST"], ["PUT", "PUT"], ["PATCH", "PATCH"], ["GET", "GET, the payload as query"]];
 const EVENTS = [
@@ -19,9 +20,10 @@ const TEMPLATE = { event: "{event_name}", id: "{event_id}", click_id: "{click_id
 /** The dialog to create a webhook, or to change `webhook`. A new one shows its secret once. */
 export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
   const { fields, set, dirty, clear } = useDraft(webhook ? `webhook:${webhook.id}` : "webhook:new", initial(webhook));
+  const [headers, setHeaders] = useState(() => headerRows(webhook)); // not in the draft: their values are secrets
   const [made, setMade] = useState(null);
   const [save, busy, error] = useAction(async () => {
-    const sent = { ...fields, payload_template: parsed(fields.payload_template) };
+    const sent = { ...fields, payload_template: parsed(fields.payload_template), headers: sentHeaders(headers) };
     const saved = webhook ? await api.patch(`/api/webhooks/${webhook.id}`, sent) : await api.post("/api/webhooks", owned(withoutEmpty(sent)));
     clear();
     onDone(saved);
@@ -34,13 +36,15 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
     <${Button} kind="main" type="submit" busy=${busy}>${webhook ? "Save" : "Create"}<//>`;
   return html`<${Dialog} title=${webhook ? "Edit the webhook" : "New webhook"} wide ...${{ footer, busy, onClose }} onSubmit=${save}>
-    <${TextField} label="Target" name="target_url" type="url" required placeholder="https://shop.example/hooks/conversions" error=${error} value=${fields.target_url} onInput=${set("target_url")} />
+    <${TextField} label="Target" name="target_url" type="url" required placeholder="https://network.example/postback?cid={click_id}" hint="Path and query may have macros, such as {click_id}." error=${error} value=${fields.target_url} onInput=${set("target_url")} />
     <div class="columns">
       <${TextField} label="Name" name="name" hint=${webhook ? undefined : "Empty: the host of the target"} required=${Boolean(webhook)} maxlength="255" error=${error} value=${fields.name} onInput=${set("name")} />
       <${Select} label="Method" name="method" options=${METHODS} error=${error} value=${fields.method} onInput=${set("method")} />
     </div>
     <${EventBoxes} events=${fields.events} onChange=${set("events")} />
     <${TemplateEditor} text=${fields.payload_template} method=${fields.method} onInput=${set("payload_template")} error=${error} />
+    <${HeadersEditor} rows=${headers} onChange=${setHeaders} />
+    <${RequestPreview} ...${{ ...fields, headers: sentHeaders(headers) }} />
     <${ErrorNote} error=${error} fields=${["target_url", "name", "method", "payload_template"]} />
   <//>`;
 }
@@ -105,6 +109,26 @@ function Preview({ text, method }) {
     <h3>Preview</h3>
     ${preview.error ? html`<p class="error">${preview.error.rule}</p>` : html`<${CodeBlock} text=${pretty(preview.data ?? "")} label="the preview" />`}
   </div>`;
+}
+
+/** The request that carries the payload. With GET the payload is in its URL. */
+function RequestPreview({ target_url, method, payload_template, headers }) {
+  const settled = useSettled(JSON.stringify({ target_url, method, payload_template, headers }), 400);
+  const preview = useLoad(async () => {
+    const { payload_template: text, ...sent } = JSON.parse(settled);
+    if (!sent.target_url) return "";
+    const filled = await api.post("/api/webhooks/preview", owned({ ...sent, payload_template: method === "GET" ? parsed(text) : {} }));
+    return requestText(method, method === "GET" ? withQuery(filled.url, filled.payload) : filled.url, filled.headers);
+  }, [settled]);
+  if (!preview.error && !preview.data) return null;
+  return html`<div class="stack close" aria-live="polite">
+    <h3>Request</h3>
+    ${preview.error ? html`<p class="error">${preview.error.message}</p>` : html`<${CodeBlock} text=${preview.data} label="the request" />`}
+  </div>`;
+}
+
+function withQuery(url, query) {
+  return query ? `${url}${url.includes("?") ? "&" : "?"}${query}` : url;
 }
 
 /** Return JSON text over several lines; other text as it is. */

@@ -1,9 +1,10 @@
-/** A map of the world, where countries are as dark as their share is large. */
+/** A map of the world, where the shade of a country stands for its value. */
 
 import { html, useState } from "console/core";
+import { Legend, scaleOf } from "console/parts/shades";
 import { DOTS, HEIGHT, SHAPES, WIDTH } from "console/parts/world";
 
-const SHADES = 6;
+const POWER = 0.5;
 
 /**
  * The map. `rows` are {key: "DE", name, value}; `format` writes a value. The list of countries says
@@ -14,16 +15,15 @@ const SHADES = 6;
 export function WorldMap({ rows, format: text, onChoose }) {
   const [at, setAt] = useState(null);
   const known = new Map(rows.map((row) => [row.key, row]));
-  const most = Math.max(0, ...rows.map(({ value }) => value));
-  const shade = (value) => (value > 0 ? Math.max(1, Math.ceil(SHADES * Math.sqrt(value / most))) : 0);
+  const scale = scaleOf(Math.max(0, ...rows.filter(({ key }) => key !== "unknown").map(({ value }) => value)), POWER);
   const place = (code) => {
     const row = known.get(code);
     const chosen = row && onChoose ? { onClick: () => onChoose(row) } : {};
-    return { class: `shade-${shade(row?.value ?? 0)} ${row && onChoose ? "choosable" : ""}`, onPointerEnter: () => setAt(row ?? null), ...chosen };
+    return { class: `shade-${scale.shade(row?.value ?? 0)} ${row && onChoose ? "choosable" : ""}`, onPointerEnter: () => setAt(row ?? null), ...chosen };
   };
   const unplaced = rows.filter(({ key }) => key === "unknown").reduce((sum, { value }) => sum + value, 0);
   return html`<figure class="world-map">
-    <figcaption class="hint">${at ? `${at.name}: ${text(at.value)}` : unplaced ? `Without a country: ${text(unplaced)}` : "The darker, the more"}</figcaption>
+    <figcaption class="hint"><span>${at ? `${at.name}: ${text(at.value)}` : unplaced ? `Without a country: ${text(unplaced)}` : ""}</span><${Legend} ...${{ scale, text }} /></figcaption>
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true" onPointerLeave=${() => setAt(null)}>
       ${SHAPES.map(([code, path], index) => html`<path key=${index} d=${path} ...${place(code)} />`)}
       ${DOTS.map(([code, x, y]) => html`<circle key=${code} cx=${x} cy=${y} r="5" ...${place(code)} />`)}

@@ -1,0 +1,187 @@
+"""The account of a key over HTTP, and its rules against forged conversions."""
+
+from typing import Any
+
+import pytest
+
+from tests.conversions import scene
+from tests.factories import create_click, create_event_config, make_click
+from tests.web.client import Client
+from tests.web.keyed_client import KeyedClient
+from tests.web.records import journaled_events
+from tests.web.scopes import each_scope_of
+from tracker.accounts.accounts import Account
+from tracker.clock import iso
+from tracker.service.services import Services
+
+PATH = "/api/account"
+OFF = {
+    "require_pbk": False,
+    "no_negative_values": False,
+    "max_value": None,
+    "max_per_click": None,
+}
+
+
+@pytest.mark.parametrize("spelling", ["accountId", "account_id"])
+async def test_an_account_is_shown_with_every_rule_off(
+    api: KeyedClient, account: Account, spelling: str
+) -> None:
+    shown = await api.get(f"{PATH}?{spelling}={account.id}")
+    assert shown.status == 200
+    assert shown.json() == {
+        "id": str(account.id),
+        "name": "Acme",
+        "created_at": iso(account.created_at),
+        "time_zone": "UTC",
+        "time_zone_change": None,
+        "conversion_rules": OFF,
+    }
+
+
+async def test_each_rule_is_switched_on_and_off_separately(
+    api: KeyedClient, account: Account
+) -> None:
+    expected: dict[str, Any] = dict(OFF)
+    for change in (
+        {"require_pbk": True},
+        {"max_value": 99.5, "max_per_click": 2},
+        {},
+        {"no_negative_values": True, "max_value": 0},
+        {"require_pbk": False, "max_value": None},
+        {"max_per_click": None},
+    ):
+        answer = await api.patch(PATH, account_id=str(account.id), conversion_rules=change)
+        expected |= change
+        assert (answer.status, answer.json()["conversion_rules"]) == (200, expected)
+        shown = await api.get(f"{PATH}?accountId={account.id}")
+        assert shown.json() == answer.json()
+    assert (await api.patch(PATH, accountId=str(account.id))).json() == shown.json()
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"max_value": -1}, "max_value: must be from 0 to 1000000000000000"),
+        ({"max_value": 1e16}, "max_value: must be from 0 to 1000000000000000"),
+        ({"max_value": "5"}, "max_value: must be a number or null"),
+        ({"max_value": True}, "max_value: must be a number or null"),
+        ({"max_value": 0.1234567}, "max_value: at most 6 decimals"),
+        *(
+            (
+                {"max_per_click": number},
+                "max_per_click: must be a whole number from 1 to 1000, or null",
+            )
+            for number in (0, -1, 1001, 1.5, "1", True)
+        ),
+        ({"require_pbk": 1}, "conversion_rules.require_pbk: must be true or false"),
+        ({"require_pbk": None}, "conversion_rules.require_pbk: must be true or false"),
+        ({"requirePbk": True}, "conversion_rules.requirePbk: unknown field"),
+        (None, "conversion_rules: must be an object"),
+    ],
+    ids=str,
+)
+async def test_an_invalid_rule_is_named_and_changes_nothing(
+    api: KeyedClient, account: Account, rules: Any, message: str
+) -> None:
+    refused = await api.patch(PATH, accountId=str(account.id), conversion_rules=rules)
+    assert refused.status == 400
+    assert refused.error.startswith(message.partition(": must be an object")[0])
+    shown = await api.get(f"{PATH}?accountId={account.id}")
+    assert shown.json()["conversion_rules"] == OFF
+
+
+@each_scope_of("account")
+async def test_a_key_needs_the_scope(
+    scoped_api: KeyedClient, account: Account, reads: int, writes: int
+) -> None:
+    assert (await scoped_api.get(f"{PATH}?accountId={account.id}")).status == reads
+    assert (await scoped_api.patch(PATH, accountId=str(account.id))).status == writes
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_forged_conversion_is_rejected_over_http(
+    services: Services,
+    api: KeyedClient,
+    client: Client,
+    account: Account,
+    method: str,
+) -> None:
+    config = await create_event_config(services, account.id)
+    click_id = await create_click(services, account.id)
+    rules = {"require_pbk": True, "max_value": 10, "no_negative_values": True}
+    await api.patch(PATH, accountId=str(account.id), conversion_rules=rules)
+    sent: list[tuple[str, int, str]] = [
+        (f"click_id={click_id}", 400, "pbk: "),
+        (f"click_id={click_id}&pbk={config.pbk}&value=-1", 400, "value: "),
+        (f"click_id={click_id}&pbk={config.pbk}&value=10.01", 400, "value: "),
+        (f"click_id={click_id}&pbk={config.pbk}&value=10", 200, ""),
+    ]
+    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    for query, status, field in sent:
+        if method == "GET":
+            answer = await client.get(f"/api/event?{query}")
+        else:
+            answer = await client.request("POST", "/api/event", form, query.encode())
+        assert answer.status == status, answer.body
+        assert status == 200 or answer.error.startswith(field)
+    assert len(await journaled_events(services)) == 1
+
+
+async def test_an_account_is_renamed_and_what_changed_is_audited(
+    api: KeyedClient, account: Account
+) -> None:
+    for body in ({"name": " Acme Media "}, {"conversion_rules": {"max_value": 5}}, {}):
+        answer = await api.patch(PATH, accountId=str(account.id), **body)
+    assert (answer.json()["name"], answer.json()["conversion_rules"]["max_value"]) == (
+        "Acme Media",
+        5,
+    )
+    again = {"name": "Acme Media", "conversion_rules": {"max_value": 5}}
+    assert (await api.patch(PATH, accountId=str(account.id), **again)).status == 200
+    logged = (await api.get(f"/api/audit?accountId={account.id}")).json()["rows"]
+    assert [one["changes"] for one in logged] == [
+        {"max_value": {"before": None, "after": "5"}},
+        {"name": {"before": "Acme", "after": "Acme Media"}},
+    ]
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 256, "a\nb", None])
+async def test_a_wrong_name_of_an_account_is_refused(
+    api: KeyedClient, account: Account, name: object
+) -> None:
+    answer = await api.patch(PATH, accountId=str(account.id), name=name)
+    assert (answer.status, answer.error.startswith("name: ")) == (400, True)
+
+
+async def test_a_time_zone_is_requested_audited_and_shown_until_all_is_counted(
+    api: KeyedClient, account: Account, services: Services
+) -> None:
+    await scene.applied(services, [make_click(account.id)])
+    asked = await api.patch(PATH, accountId=str(account.id), time_zone="Europe/Berlin")
+    assert (asked.status, asked.json()["time_zone"]) == (200, "UTC")
+    change = asked.json()["time_zone_change"]
+    assert (change["time_zone"], change["days"], change["days_done"]) == ("Europe/Berlin", None, 0)
+    again = await api.patch(PATH, accountId=str(account.id), time_zone="Europe/Berlin")
+    assert again.json() == asked.json()
+    changer = services.ingest.time_zone_changer()
+    for _ in range(3):
+        assert await changer.step()
+    shown = (await api.get(f"{PATH}?accountId={account.id}")).json()
+    assert shown["time_zone_change"] == change | {"days": 1, "days_done": 1}
+    while await changer.step():
+        pass
+    shown = (await api.get(f"{PATH}?accountId={account.id}")).json()
+    assert (shown["time_zone"], shown["time_zone_change"]) == ("Europe/Berlin", None)
+    [entry] = (await api.get(f"/api/audit?accountId={account.id}")).json()["rows"]
+    assert entry["changes"] == {"time_zone": {"before": "UTC", "after": "Europe/Berlin"}}
+
+
+@pytest.mark.parametrize("zone", ["", "Mars/Olympus", "europe/berlin", "+01:00", "../etc", 1, None])
+async def test_an_unknown_time_zone_is_refused_by_name(
+    api: KeyedClient, account: Account, zone: object
+) -> None:
+    refused = await api.patch(PATH, accountId=str(account.id), name="New", time_zone=zone)
+    assert (refused.status, refused.error.startswith("time_zone: must be ")) == (400, True)
+    shown = (await api.get(f"{PATH}?accountId={account.id}")).json()
+    assert (shown["name"], shown["time_zone_change"]) == ("Acme", None)

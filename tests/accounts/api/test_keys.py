@@ -1,0 +1,252 @@
+"""API keys over HTTP: an account makes, lists and revokes its own."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.web.client import Client
+from tests.web.keyed_client import KeyedClient
+from tests.web.scopes import each_scope_of
+from tests.web.test_parameters import TIME
+from tracker.access.principal import EVERY_SCOPE
+from tracker.accounts.accounts import Account
+from tracker.clock import iso, now
+from tracker.service.services import Services
+
+PATH = "/api/keys"
+WRONG_SCOPE = f"scopes[0]: must be {' or '.join(sorted(EVERY_SCOPE))}"
+UNKNOWN = {"last_used_at": None, "expires_at": None, "revoked_at": None}
+
+
+async def test_a_listed_key_shows_everything_but_its_secret(
+    services: Services, api: KeyedClient, account: Account, secret: str
+) -> None:
+    expiry = now() + timedelta(days=1)
+    key, other_secret = await services.access.api_keys.create(
+        account.id, "reporting", ["reports:read", "links:*"], expiry
+    )
+    before = now()
+    response = await api.get(f"{PATH}?accountId={account.id}")
+    assert response.status == 200
+    listed, own = response.json()["rows"]
+    assert listed == {
+        **UNKNOWN,
+        "id": str(key.id),
+        "account_id": str(account.id),
+        "name": "reporting",
+        "prefix": other_secret[:12],
+        "scopes": ["reports:read", "links:*"],
+        "created_at": iso(key.created_at),
+        "expires_at": iso(expiry),
+        "created_by": {"kind": "operator", "id": None, "name": "operator"},
+        "parent": None,
+        "descendants": [],
+    }
+    assert list(own) == [
+        *("id", "account_id", "name", "prefix", "scopes"),
+        *("created_at", "last_used_at", "expires_at", "revoked_at", "created_by"),
+        *("parent", "descendants"),
+    ]
+    assert (own["scopes"], own["prefix"]) == (None, secret[:12])
+    assert iso(before) <= own["last_used_at"] <= iso(now())
+    for one in (secret, other_secret):
+        assert one[12:].encode() not in response.body
+
+
+async def test_keys_are_listed_newest_first_by_page(
+    services: Services, api: KeyedClient, account: Account, other_account: Account
+) -> None:
+    for name in "abc":
+        await services.access.api_keys.create(account.id, name)
+    await services.access.api_keys.create(other_account.id, "foreign")
+    query = f"{PATH}?account_id={account.id}&pageSize=3"
+    first, second, third = [(await api.get(f"{query}&page={n}")).json() for n in (1, 2, 3)]
+    assert [row["name"] for row in first["rows"]] == ["c", "b", "a"]
+    assert [row["name"] for row in second["rows"]] == ["a key"]
+    assert third["rows"] == []
+    assert first["pagination"] == {"page": 1, "pageSize": 3, "totalRows": 4, "totalPages": 2}
+
+
+async def test_a_revoked_key_stops_working_at_once_and_stays_listed(
+    services: Services, api: KeyedClient, client: Client, account: Account
+) -> None:
+    key, secret = await services.access.api_keys.create(account.id, "leaked")
+    leaked = KeyedClient(client, secret)
+    query = f"{PATH}?accountId={account.id}"
+    assert (await leaked.get(query)).status == 200
+    before = now()
+    response = await api.delete(f"{PATH}/{key.id}")
+    assert response.status == 200
+    revoked = response.json()
+    assert (revoked["id"], revoked["name"]) == (str(key.id), "leaked")
+    assert iso(before) <= revoked["revoked_at"] <= iso(now())
+    refused = await leaked.get(query)
+    assert (refused.status, refused.error) == (401, "API key: revoked")
+    assert (await api.get(query)).json()["rows"][0] == revoked
+
+
+async def test_revoking_twice_keeps_the_time_of_the_first(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    key, _ = await services.access.api_keys.create(account.id, "k")
+    first = await api.delete(f"{PATH}/{key.id}")
+    second = await api.delete(f"{PATH}/{key.id}")
+    assert (first.status, second.status) == (200, 200)
+    assert first.json() == second.json()
+
+
+async def test_a_key_may_revoke_itself(
+    services: Services, client: Client, account: Account
+) -> None:
+    key, secret = await services.access.api_keys.create(
+        account.id, "k", ["keys:write", "links:read"]
+    )
+    api = KeyedClient(client, secret)
+    response = await api.delete(f"{PATH}/{key.id}")
+    assert (response.status, response.json()["id"]) == (200, str(key.id))
+    assert (await api.delete(f"{PATH}/{key.id}")).status == 401
+
+
+async def test_an_expired_key_can_still_be_revoked(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    key, _ = await services.access.api_keys.create(account.id, "old", expires_at=now())
+    assert (await api.delete(f"{PATH}/{key.id}")).json()["revoked_at"] is not None
+
+
+async def test_keys_of_another_account_are_forbidden_and_stay_valid(
+    services: Services, api: KeyedClient, client: Client, other_account: Account
+) -> None:
+    key, secret = await services.access.api_keys.create(other_account.id, "foreign")
+    assert (await api.get(f"{PATH}?accountId={other_account.id}")).status == 403
+    response = await api.delete(f"{PATH}/{key.id}")
+    assert (response.status, response.error) == (403, "API key: belongs to another account")
+    theirs = KeyedClient(client, secret)
+    assert (await theirs.get(f"{PATH}?accountId={other_account.id}")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("key_id", "status", "error"),
+    [(str(UUID(int=404)), 404, "API key: not found"), ("x", 400, "id: must be a UUID")],
+)
+async def test_a_key_that_does_not_exist_cannot_be_revoked(
+    api: KeyedClient, key_id: str, status: int, error: str
+) -> None:
+    response = await api.delete(f"{PATH}/{key_id}")
+    assert response.status == status
+    assert response.error.startswith(error)
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [("", "accountId: required"), ("accountId=ID&page=0", "page: "), ("accountId=1", "accountId")],
+)
+async def test_an_invalid_query_is_named(
+    api: KeyedClient, account: Account, query: str, error: str
+) -> None:
+    response = await api.get(f"{PATH}?{query.replace('ID', str(account.id))}")
+    assert response.status == 400
+    assert response.error.startswith(error)
+
+
+@each_scope_of("keys")
+async def test_a_key_needs_the_scope(
+    services: Services, scoped_api: KeyedClient, account: Account, reads: int, writes: int
+) -> None:
+    key, _ = await services.access.api_keys.create(account.id, "another", ["keys:write"])
+    assert (await scoped_api.get(f"{PATH}?accountId={account.id}")).status == reads
+    assert (await scoped_api.delete(f"{PATH}/{key.id}")).status == writes
+    row: Any = await services.stores.mongodb["api_keys"].find_one({"_id": key.id})
+    assert (row["revoked_at"] is not None) == (writes == 200)
+
+
+async def test_a_new_key_is_shown_once_and_works(
+    api: KeyedClient, client: Client, account: Account
+) -> None:
+    expiry = iso(now() + timedelta(days=1))
+    body = {"name": " ci ", "scopes": ["tags:read", "tags:read"], "expires_at": expiry}
+    made = await api.post(PATH, account_id=str(account.id), **body)
+    assert made.status == 200
+    key = made.json()
+    assert (key["name"], key["scopes"], key["expires_at"]) == ("ci", ["tags:read"], expiry)
+    assert key["created_by"]["kind"] == "api_key"
+    assert key["key"].startswith(key["prefix"])
+    new = KeyedClient(client, key["key"])
+    assert (await new.get(f"/api/tags?accountId={account.id}")).status == 200
+    assert (await new.get(f"/api/domains?accountId={account.id}")).status == 403
+    listed = (await api.get(f"{PATH}?accountId={account.id}")).body
+    assert key["key"].encode() not in listed
+
+
+@pytest.mark.parametrize(
+    ("scopes", "granted", "status"),
+    [
+        (["keys:*"], ["keys:read"], 200),
+        (["keys:write"], ["keys:*"], 403),
+        (["keys:write", "links:read"], ["links:write"], 403),
+        (["keys:*", "links:*"], ["links:write", "keys:write"], 200),
+        (["keys:*"], None, 403),
+        (None, None, 200),
+    ],
+)
+async def test_a_key_makes_no_key_that_may_do_more(
+    scoped_api: KeyedClient, account: Account, granted: list[str] | None, status: int
+) -> None:
+    made = await scoped_api.post(PATH, accountId=str(account.id), name="x", scopes=granted)
+    assert made.status == status
+    if status == 403:
+        assert made.headers["X-Error-Code"] == "missing_scope"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"name": " "}, "name: 1 to 255 characters, no control characters"),
+        ({"scopes": []}, "scopes: must be a list of at least 1"),
+        ({"scopes": ["links"]}, WRONG_SCOPE),
+        ({"scopes": ["links:read; drop"]}, WRONG_SCOPE),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at: must be in the future"),
+        (
+            {"expires_at": "0001-01-01T00:00:00+14:00"},
+            "expires_at: must be in the years 1 to 9999 of UTC",
+        ),
+        ({"expires_at": "2099-01-01T00:00:00"}, f"expires_at: must be {TIME}"),
+        ({"expires_at": "soon"}, f"expires_at: must be {TIME}"),
+        ({"expires_at": 7}, f"expires_at: must be {TIME} or null, got a whole number"),
+        ({"key": "mine"}, "key: unknown field"),
+    ],
+)
+async def test_a_wrong_key_is_refused_by_field_and_rule(
+    services: Services, api: KeyedClient, account: Account, fields: dict[str, Any], message: str
+) -> None:
+    refused = await api.post(PATH, accountId=str(account.id), **({"name": "x"} | fields))
+    assert (refused.status, refused.error) == (400, message)
+    assert await services.stores.mongodb["api_keys"].count_documents({}) == 1
+
+
+async def test_valid_keys_are_limited_and_others_do_not_count(
+    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.access.api_keys.MAX_VALID_KEYS", 2)
+    await services.access.api_keys.create(account.id, "old", None, now() - timedelta(seconds=1))
+    made = await api.post(PATH, accountId=str(account.id), name="second")
+    refused = await api.post(PATH, accountId=str(account.id), name="third")
+    assert (made.status, refused.status) == (200, 400)
+    await api.delete(f"{PATH}/{made.json()['id']}")
+    assert (await api.post(PATH, accountId=str(account.id), name="third")).status == 200
+
+
+async def test_making_and_revoking_a_key_is_audited_once(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    made = (await api.post(PATH, accountId=str(account.id), name="ci")).json()
+    for _ in range(2):
+        await api.delete(f"{PATH}/{made['id']}")
+    logged = (await api.get(f"/api/audit?accountId={account.id}")).json()["rows"]
+    assert [one["action"] for one in logged] == ["api_key.revoked", "api_key.created"]
+    assert logged[0]["target"] == {"kind": "api_key", "id": made["id"], "name": "ci"}
+    assert logged[0]["actor"]["name"] == "a key"
+    assert logged[0]["address"] == "127.0.0.0/24"
+    assert made["key"] not in str(logged)

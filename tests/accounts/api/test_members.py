@@ -1,0 +1,178 @@
+"""Members over HTTP: an account's people, their roles, removals and password resets."""
+
+from typing import Any
+
+import pytest
+
+from tests.factories import create_member, create_person
+from tests.web.client import Client
+from tests.web.keyed_client import KeyedClient
+from tests.web.person import signed_in
+from tracker.access.audit import AuditFilter
+from tracker.access.roles import SCOPES_OF, Role
+from tracker.accounts.accounts import Account
+from tracker.clock import iso
+from tracker.service.services import Services
+
+PATH = "/api/members"
+
+
+async def test_members_are_listed_with_their_person_newest_first(
+    services: Services, api: KeyedClient, account: Account, other_account: Account
+) -> None:
+    person = await create_person(services, "ada@example.com", name="Ada")
+    first = await create_member(services, account.id, Role.OWNER, person)
+    second = await create_member(services, account.id, Role.VIEWER)
+    await create_member(services, other_account.id, Role.OWNER, person)
+    rows = (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"]
+    assert [row["id"] for row in rows] == [str(second.id), str(first.id)]
+    assert rows[1] == {
+        "id": str(first.id),
+        "person_id": str(person.id),
+        "email": "ada@example.com",
+        "name": "Ada",
+        "role": "owner",
+        "totp": False,
+        "created_at": iso(first.created_at),
+        "last_seen_at": None,
+    }
+
+
+async def test_a_role_is_changed_and_a_member_removed(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await create_member(services, account.id)
+    member = await create_member(services, account.id, Role.VIEWER)
+    changed = await api.patch(f"{PATH}/{member.id}", role="editor")
+    assert (changed.status, changed.json()["role"]) == (200, "editor")
+    removed = await api.delete(f"{PATH}/{member.id}")
+    assert (removed.status, removed.json()) == (200, {"success": True})
+    entries, _ = await services.access.audit.page(account.id, AuditFilter(), 1, 10)
+    assert [one.action for one in entries] == ["member.removed", "member.role_changed"]
+    assert {(one.actor.name, one.address) for one in entries} == {("a key", "127.0.0.0/24")}
+    again = await api.delete(f"{PATH}/{member.id}")
+    assert (again.status, again.error) == (404, "member: not found")
+
+
+async def test_the_last_owner_is_neither_demoted_nor_removed(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    owner = await create_member(services, account.id)
+    await create_member(services, account.id, Role.EDITOR)
+    for refused in (
+        await api.patch(f"{PATH}/{owner.id}", role="viewer"),
+        await api.delete(f"{PATH}/{owner.id}"),
+    ):
+        assert refused.status == 400
+        assert refused.error == "role: an account keeps its last owner; make another owner first"
+    assert await services.accounts.members.find(owner.id) == owner
+
+
+@pytest.mark.parametrize("role", ["admin", "", "Owner", None, 1])
+async def test_an_unknown_role_is_refused(
+    services: Services, api: KeyedClient, account: Account, role: Any
+) -> None:
+    member = await create_member(services, account.id, Role.VIEWER)
+    response = await api.patch(f"{PATH}/{member.id}", role=role)
+    assert response.status == 400
+    assert response.error.startswith("role: must be ")
+
+
+@pytest.mark.parametrize(
+    "scopes",
+    [["members:*"], ["members:write", *(SCOPES_OF[Role.EDITOR] or [])]],
+    ids=["members only", "editor"],
+)
+async def test_a_key_changes_no_member_with_more_rights_than_its_own(
+    services: Services, scoped_api: KeyedClient, account: Account
+) -> None:
+    await create_member(services, account.id)
+    owner = await create_member(services, account.id)
+    viewer = await create_member(services, account.id, Role.VIEWER)
+    for refused in (
+        await scoped_api.patch(f"{PATH}/{owner.id}", role="viewer"),
+        await scoped_api.patch(f"{PATH}/{viewer.id}", role="owner"),
+        await scoped_api.delete(f"{PATH}/{owner.id}"),
+        await scoped_api.send("POST", f"{PATH}/{owner.id}/password-reset"),
+    ):
+        assert (refused.status, refused.headers["X-Error-Code"]) == (403, "missing_scope")
+        assert "has scopes that you lack" in refused.error
+    assert await services.accounts.members.find(owner.id) == owner
+    assert await services.stores.mongodb["invitations"].count_documents({}) == 0
+
+
+async def test_a_password_reset_is_a_link_for_a_member_of_this_account_alone(
+    services: Services, api: KeyedClient, account: Account, other_account: Account
+) -> None:
+    member = await create_member(services, account.id, Role.VIEWER)
+    made = await api.send("POST", f"{PATH}/{member.id}/password-reset")
+    assert made.status == 200
+    url, _, token = made.json()["url"].partition("#")
+    assert url == "http://tracker.test/console/join"
+    reset = await services.access.invitations.find_open(token)
+    assert made.json()["expires_at"] == iso(reset.expires_at)
+    assert reset.person_id == member.person_id
+    person = await services.accounts.people.find(member.person_id)
+    await create_member(services, other_account.id, Role.VIEWER, person)
+    refused = await api.send("POST", f"{PATH}/{member.id}/password-reset")
+    assert (refused.status, refused.headers["X-Error-Code"]) == (403, "forbidden")
+    assert "only the operator may reset the password" in refused.error
+
+
+@pytest.mark.parametrize("scopes", [["members:read"], ["members:write"]], ids=str)
+async def test_a_key_needs_the_scope(
+    services: Services, scoped_api: KeyedClient, account: Account, scopes: list[str]
+) -> None:
+    status = 200 if scopes == ["members:read"] else 403
+    assert (await scoped_api.get(f"{PATH}?accountId={account.id}")).status == status
+
+
+@pytest.mark.parametrize("role", [Role.EDITOR, Role.VIEWER])
+async def test_an_editor_or_viewer_changes_no_member_and_invites_nobody(
+    services: Services, client: Client, account: Account, role: Role
+) -> None:
+    owner = await create_member(services, account.id)
+    person = await signed_in(services, client, account.id, role)
+    own = await services.accounts.members.find_person(account.id, person.person.id)
+    assert own is not None
+    invitation = {"accountId": str(account.id), "email": "eve@example.com", "role": "viewer"}
+    for method, path, body in (
+        ("PATCH", f"{PATH}/{own.id}", {"role": "owner"}),
+        ("PATCH", f"{PATH}/{owner.id}", {"role": "viewer"}),
+        ("DELETE", f"{PATH}/{owner.id}", None),
+        ("POST", f"{PATH}/{owner.id}/password-reset", None),
+        ("POST", "/api/invitations", invitation),
+    ):
+        refused = await person.send(method, path, body)
+        assert (refused.status, refused.error) == (403, "your role lacks the scope members:write")
+    assert (await person.send("GET", f"{PATH}?accountId={account.id}")).status == 200
+
+
+async def test_a_changed_role_or_a_removal_ends_the_session_at_once(
+    services: Services, client: Client, account: Account
+) -> None:
+    owner = await signed_in(services, client, account.id)
+    for method, body in (("PATCH", {"role": "viewer"}), ("DELETE", None)):
+        person = await signed_in(services, client, account.id, Role.EDITOR)
+        member = await services.accounts.members.find_person(account.id, person.person.id)
+        assert member is not None
+        assert (await person.send("GET", "/api/session")).status == 200
+        assert (await owner.send(method, f"{PATH}/{member.id}", body)).status == 200
+        assert (await person.send("GET", "/api/session")).status == 401
+    assert len(await services.access.sessions.of_person(owner.person.id)) == 1
+    entries, _ = await services.access.audit.page(account.id, AuditFilter(), 1, 10)
+    assert {one.actor.id for one in entries} == {owner.person.id}
+
+
+async def test_a_member_of_another_account_is_forbidden(
+    services: Services, api: KeyedClient, other_account: Account
+) -> None:
+    await create_member(services, other_account.id)
+    foreign = await create_member(services, other_account.id, Role.VIEWER)
+    for refused in (
+        await api.patch(f"{PATH}/{foreign.id}", role="editor"),
+        await api.delete(f"{PATH}/{foreign.id}"),
+        await api.send("POST", f"{PATH}/{foreign.id}/password-reset"),
+    ):
+        assert (refused.status, refused.error) == (403, "member: belongs to another account")
+    assert await services.accounts.members.find(foreign.id) == foreign

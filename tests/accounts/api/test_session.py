@@ -1,0 +1,173 @@
+"""Signing in, and what a session may do; attacks on it are in `test_session_attacks`."""
+
+import re
+
+import orjson
+import pytest
+from argon2 import PasswordHasher
+
+from tests.web.client import Client, Response
+from tests.web.person import PASSWORD, create_person, signed_in
+from tracker.access.roles import Role
+from tracker.access.session_cookie import SessionCookie
+from tracker.accounts.accounts import Account
+from tracker.public_url import PublicUrl
+from tracker.service.services import Services
+
+FROM_CONSOLE: dict[str, str | bytes] = {
+    "Sec_Fetch_Site": "same-origin",
+    "Content_Type": "application/json",
+}
+
+
+async def sign_in(client: Client, email: str, password: str = PASSWORD, **headers: str) -> Response:
+    body = orjson.dumps({"email": email, "password": password})
+    return await client.request("POST", "/api/sign-in", {**FROM_CONSOLE, **headers}, body)
+
+
+def secret_in(response: Response) -> str:
+    match = re.match(r"session=([\w-]{43});", response.headers["Set-Cookie"])
+    assert match is not None
+    return match[1]
+
+
+async def test_a_person_signs_in_and_out(
+    client: Client, services: Services, account: Account
+) -> None:
+    person = await create_person(services, "ada@example.com", PASSWORD)
+    await services.accounts.members.add(account.id, person.id, Role.EDITOR)
+    response = await sign_in(client, " Ada@Example.com ")
+    assert (response.status, response.headers["Cache-Control"]) == (200, "no-store")
+    record = response.json()
+    assert record["person"] == {
+        "id": str(person.id),
+        "email": "ada@example.com",
+        "name": "Ada",
+        "totp": False,
+    }
+    assert record["account"] == {"id": str(account.id), "name": "Acme", "time_zone": "UTC"}
+    assert (record["role"], "links:*" in record["scopes"]) == ("editor", True)
+    cookie: dict[str, str | bytes] = {"Cookie": f"session={secret_in(response)}", **FROM_CONSOLE}
+    shown = await client.request("GET", "/api/session", cookie)
+    assert (shown.status, shown.json()["person"]) == (200, record["person"])
+    out = await client.request("DELETE", "/api/session", cookie)
+    assert (out.status, out.headers["Clear-Site-Data"]) == (200, '"cache", "storage"')
+    assert "Max-Age=0" in out.headers["Set-Cookie"]
+    assert (await client.request("GET", "/api/session", cookie)).status == 401
+    logged = (
+        await services.stores.mongodb["audit"].find({}, ["action"]).sort("_id", 1).to_list(None)
+    )
+    assert [one["action"] for one in logged] == ["session.signed_in", "session.signed_out"]
+
+
+@pytest.mark.parametrize(
+    ("url", "field"),
+    [
+        (
+            "https://t.example",
+            "__Host-session=x; Path=/; Max-Age=7776000; HttpOnly; SameSite=Lax; Secure",
+        ),
+        ("http://localhost:8080", "session=x; Path=/; Max-Age=7776000; HttpOnly; SameSite=Lax"),
+    ],
+)
+def test_the_cookie_is_kept_from_scripts_and_other_sites(url: str, field: str) -> None:
+    assert SessionCookie(PublicUrl(url)).set("x") == field
+
+
+async def test_a_person_switches_between_their_accounts(
+    client: Client, services: Services, account: Account, other_account: Account
+) -> None:
+    person = await signed_in(services, client, account.id)
+    refused = await person.send("PATCH", "/api/session", {"accountId": str(other_account.id)})
+    assert (refused.status, refused.error) == (
+        403,
+        "accountId: you are not a member of this account",
+    )
+    await services.accounts.members.add(other_account.id, person.person.id, Role.VIEWER)
+    switched = await person.send("PATCH", "/api/session", {"accountId": str(other_account.id)})
+    assert (switched.json()["account"]["name"], switched.json()["role"]) == ("Another", "viewer")
+    assert {one["name"] for one in switched.json()["accounts"]} == {"Acme", "Another"}
+    # A new id: the old one has ended.
+    assert (await person.send("GET", "/api/session")).status == 401
+    person.secret = secret_in(switched)
+    tags = await person.send("GET", f"/api/tags?accountId={other_account.id}")
+    assert tags.status == 200
+    assert (await person.send("GET", f"/api/tags?accountId={account.id}")).status == 403
+
+
+async def test_switching_to_the_present_account_changes_nothing(
+    client: Client, services: Services, account: Account
+) -> None:
+    person = await signed_in(services, client, account.id)
+    shown = await person.send("GET", "/api/session")
+    before = await services.stores.mongodb["sessions"].find().to_list(None)
+    answer = await person.send("PATCH", "/api/session", {"accountId": str(account.id)})
+    assert (answer.status, answer.json()) == (200, shown.json())
+    assert "Set-Cookie" not in answer.headers
+    assert await services.stores.mongodb["sessions"].find().to_list(None) == before
+    assert await services.stores.mongodb["audit"].count_documents({}) == 0
+    assert (await person.send("GET", "/api/session")).status == 200
+
+
+async def test_a_session_reads_and_changes_what_its_role_may(
+    client: Client, services: Services, account: Account
+) -> None:
+    query, body = f"?accountId={account.id}", {"accountId": str(account.id), "name": "Spring"}
+    for role, writes in ((Role.OWNER, 200), (Role.EDITOR, 400), (Role.VIEWER, 403)):
+        person = await signed_in(services, client, account.id, role)
+        read = await person.send("GET", f"/api/tags{query}")
+        assert (read.status, read.headers["Cache-Control"]) == (200, "no-store")
+        assert read.headers["Vary"] == "Authorization, Cookie"
+        # The editor's tag is taken by the owner: the role was not the reason.
+        assert (await person.send("POST", "/api/tags", body)).status == writes
+        keys = await person.send("GET", f"/api/keys{query}")
+        assert keys.status == (200 if role == Role.OWNER else 403)
+
+
+async def test_an_api_key_has_no_session(client: Client, secret: str) -> None:
+    response = await client.get("/api/session", Authorization=f"Bearer {secret}")
+    assert (response.status, response.error) == (
+        403,
+        "session: this endpoint is for people who are signed in",
+    )
+
+
+async def test_people_have_a_limit_of_their_own(
+    client: Client, services: Services, account: Account
+) -> None:
+    person = await signed_in(services, client, account.id)
+    for _ in range(3):
+        response = await person.send("GET", "/api/session")
+    assert response.headers["RateLimit-Policy"] == '"session";q=600;w=60'
+    assert response.headers["X-RateLimit-Remaining"] == "597"
+
+
+async def test_a_key_counts_if_a_cookie_is_sent_too(
+    client: Client, services: Services, account: Account, secret: str
+) -> None:
+    person = await signed_in(services, client, account.id, Role.VIEWER)
+    keys = await person.send(
+        "GET", f"/api/keys?accountId={account.id}", headers={"Authorization": f"Bearer {secret}"}
+    )
+    assert keys.status == 200
+
+
+async def test_the_account_of_a_person_who_is_a_member_of_none_is_refused(
+    client: Client, services: Services
+) -> None:
+    await create_person(services, "ada@example.com", PASSWORD)
+    response = await sign_in(client, "ada@example.com")
+    assert (response.status, "Set-Cookie" in response.headers) == (403, False)
+
+
+async def test_an_outdated_hash_is_replaced_at_sign_in(
+    client: Client, services: Services, account: Account
+) -> None:
+    person = await create_person(services, "ada@example.com", PASSWORD)
+    await services.accounts.members.add(account.id, person.id, Role.OWNER)
+    old = PasswordHasher(1, 8, 1).hash(PASSWORD)
+    await services.accounts.people.change(person.id, {"password": old})
+    assert (await sign_in(client, "ada@example.com")).status == 200
+    found = await services.accounts.people.find(person.id)
+    assert found is not None
+    assert not services.accounts.passwords.is_outdated(found.password)

@@ -1,0 +1,295 @@
+"""`/c/<slug>` and `/api/click` for visitors."""
+
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
+
+import pytest
+
+from tests.conversions import scene
+from tests.factories import LANDING, create_link
+from tests.web.client import Client, Response
+from tests.web.records import journaled_clicks
+from tracker.access.client_address import ClientAddress
+from tracker.accounts.accounts import Account
+from tracker.service.services import Services
+
+BOTH_PATHS = pytest.mark.parametrize("target", ["/c/abc", "/api/click?s=abc"])
+IDN, IDN_ASCII = "b\u00fccher.example", "xn--bcher-kva.example"
+
+
+def click_id(response: Response) -> UUID:
+    (text,) = parse_qs(urlsplit(response.headers["Location"]).query)["click_id"]
+    assert text == str(UUID(text))
+    return UUID(text)
+
+
+async def stored_clicks(services: Services) -> list[dict[str, Any]]:
+    """Return the clicks in MongoDB after the journal was drained."""
+    await scene.drained(services)
+    return [row async for row in services.stores.mongodb["clicks"].find().sort("_id", 1)]
+
+
+@BOTH_PATHS
+async def test_a_visitor_is_redirected_with_a_click_id(
+    services: Services, client: Client, account: Account, target: str
+) -> None:
+    link = await create_link(services, account.id)
+    response = await client.get(target)
+    assert (response.status, response.body) == (302, b"")
+    assert response.headers["Location"] == f"{LANDING}?click_id={click_id(response)}"
+    assert click_id(response).version == 7
+    (click,) = await journaled_clicks(services)
+    assert click.id == click_id(response).bytes
+    assert (click.link_id, click.account_id) == (link.id.bytes, account.id.bytes)
+
+
+@BOTH_PATHS
+async def test_a_redirect_has_these_headers_and_no_others(
+    services: Services, client: Client, account: Account, target: str
+) -> None:
+    await create_link(services, account.id)
+    headers = dict((await client.get(target)).headers)
+    for varying in ("Location", "X-Request-Id", "Date", "Connection"):
+        del headers[varying]
+    assert headers == {
+        "Server": "tracker",
+        "Cache-Control": "no-store",
+        "X-Robots-Tag": "noindex",
+        "Content-Length": "0",
+        "X-Content-Type-Options": "nosniff",
+    }
+
+
+async def test_every_click_has_an_id_of_its_own(
+    services: Services, client: Client, account: Account
+) -> None:
+    await create_link(services, account.id)
+    ids = [click_id(await client.get("/c/abc")) for _ in range(5)]
+    assert ids == sorted(set(ids))
+    assert [UUID(bytes=click.id) for click in await journaled_clicks(services)] == ids
+
+
+@pytest.mark.parametrize(
+    ("sent", "passed_on"),
+    [
+        (b"", ""),
+        (b"utm_source=news&a=1&b=2&a=3", "utm_source=news&a=1&b=2&a=3&"),
+        (b"b=&a&=c&a=", "b=&a&=c&a=&"),
+        (b"a=%2f%2F+%20%7E~&%C3%a9=1", "a=%2f%2F+%20%7E~&%C3%a9=1&"),
+        (b"a=%zz&b=%", "a=%zz&b=%&"),
+        (b"q=\xc3\xa9&r=\xff", "q=%C3%A9&r=%FF&"),
+        (b"u=https://x.test/?y=1?z&t=a;b,c'\"<>{}|", "u=https://x.test/?y=1?z&t=a;b,c'\"<>{}|&"),
+        (b"s=other&a=1&click_id=7&b=2", "a=1&b=2&"),
+        (b"%73=x&a=1&%64=tracker.test", "a=1&"),
+        (b"a=1&click%5Fid=7&%63%6c%69%63%6B%5f%69%64=8&click_id", "a=1&"),
+        (b"S=1&D=2&CLICK_ID=3&ss=4&sd=5", "S=1&D=2&CLICK_ID=3&ss=4&sd=5&"),
+        (b"a=s&b=d&c=click_id=1", "a=s&b=d&c=click_id=1&"),
+    ],
+)
+async def test_parameters_are_passed_on_byte_for_byte(
+    services: Services, client: Client, account: Account, sent: bytes, passed_on: str
+) -> None:
+    await create_link(services, account.id, destination_url=f"{LANDING}?own=%2f#part")
+    response = await client.get(b"/c/abc?" + sent)
+    added = f"{passed_on}click_id={click_id(response)}"
+    assert response.headers["Location"] == f"{LANDING}?own=%2f&{added}#part"
+
+
+@pytest.mark.parametrize("query", ["s=abc&a=1&b=2", "a=1&s=abc&b=2", "a=1&b=2&%73=%61bc"])
+async def test_the_slug_of_api_click_may_be_anywhere_in_the_query(
+    services: Services, client: Client, account: Account, query: str
+) -> None:
+    await create_link(services, account.id)
+    response = await client.get(f"/api/click?{query}")
+    assert response.headers["Location"] == f"{LANDING}?a=1&b=2&click_id={click_id(response)}"
+
+
+async def test_a_click_id_of_the_destination_is_replaced_and_macros_are_filled(
+    services: Services, client: Client, account: Account
+) -> None:
+    url = "https://example.com/{slug}?k={click_id}&click_id=old&c={country}&n={domain_name}"
+    await create_link(services, account.id, destination_url=url)
+    services.web = services.web._replace(country_header="CF-IPCountry")
+    response = await client.get("/c/abc", CF_IPCountry="NZ")
+    shown = click_id(response)
+    assert response.headers["Location"] == (
+        f"https://example.com/abc?k={shown}&c=NZ&n=tracker.test&click_id={shown}"
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tracker.test", "TRACKER.test", "tracker.test.", "%74racker.test", ""],
+)
+@BOTH_PATHS
+async def test_d_may_name_the_default_domain(
+    services: Services, client: Client, account: Account, target: str, name: str
+) -> None:
+    await create_link(services, account.id)
+    joiner = "&" if "?" in target else "?"
+    response = await client.get(f"{target}{joiner}d={name}")
+    assert response.status == 302
+    assert response.headers["Location"] == f"{LANDING}?click_id={click_id(response)}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        IDN_ASCII.encode(),
+        IDN_ASCII.upper().encode() + b".",
+        b"b%C3%BCcher.example",
+        b"B%c3%9cCHER.example.",
+        IDN.encode(),
+    ],
+)
+@BOTH_PATHS
+async def test_d_names_a_custom_domain_in_any_spelling(
+    services: Services, client: Client, account: Account, target: str, name: bytes
+) -> None:
+    domain = await services.links.domains.create(account.id, IDN_ASCII)
+    await create_link(services, account.id)
+    await create_link(services, account.id, "abc", "https://custom.example/", domain=domain)
+    joiner = b"&" if "?" in target else b"?"
+    response = await client.get(target.encode() + joiner + b"d=" + name)
+    shown = click_id(response)
+    assert response.headers["Location"] == f"https://custom.example/?click_id={shown}"
+    (click,) = await journaled_clicks(services)
+    assert click.domain_name == IDN_ASCII
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "expected"),
+    [
+        ("/c/abc", "go.example", "custom"),
+        ("/c/abc", "go.example:8080", "custom"),
+        ("/c/abc", "GO.Example", "custom"),
+        ("/c/abc", "go.example.", "custom"),
+        ("/c/abc", "tracker.test", "default"),
+        ("/c/abc", "tracker.test:8080", "default"),
+        ("/c/abc", "not-registered.example", "default"),
+        ("/c/abc", "127.0.0.1:8080", "default"),
+        ("/c/abc", "[::1]:8080", "default"),
+        ("/c/abc?d=go.example", "tracker.test", "custom"),
+        ("/c/abc?d=tracker.test", "go.example", "default"),
+        ("/c/abc?d=", "go.example", "custom"),
+        ("/api/click?s=abc", "go.example", "default"),
+        ("/api/click?s=abc&d=go.example", "tracker.test", "custom"),
+        ("/api/click?s=abc&d=", "go.example", "default"),
+    ],
+)
+async def test_one_slug_on_two_domains_is_two_links(
+    services: Services, client: Client, account: Account, target: str, host: str, expected: str
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.example")
+    await create_link(services, account.id, "abc", "https://default.example/")
+    await create_link(services, account.id, "abc", "https://custom.example/", domain=domain)
+    response = await client.get(target, Host=host)
+    assert urlsplit(response.headers["Location"]).hostname == f"{expected}.example"
+
+
+async def test_a_link_of_the_default_domain_is_not_found_on_a_custom_one(
+    services: Services, client: Client, account: Account
+) -> None:
+    await services.links.domains.create(account.id, "go.example")
+    await create_link(services, account.id)
+    assert (await client.get("/c/abc", Host="go.example")).status == 404
+
+
+@BOTH_PATHS
+async def test_head_redirects_without_a_click_id_and_records_nothing(
+    services: Services, client: Client, account: Account, target: str
+) -> None:
+    await create_link(services, account.id, destination_url=f"{LANDING}?k={{click_id}}")
+    joiner = "&" if "?" in target else "?"
+    response = await client.request("HEAD", f"{target}{joiner}a=1&click_id=2")
+    assert (response.status, response.body) == (302, b"")
+    assert response.headers["Location"] == f"{LANDING}?k=&a=1"
+    assert response.headers["Content-Length"] == "0"
+    assert response.headers["X-Robots-Tag"] == "noindex"
+    assert response.headers["Cache-Control"] == "no-store"
+    assert await services.stores.redis.xlen("journal") == 0
+
+
+@pytest.mark.parametrize("target", ["/c/abc", "/c/none", "/api/click?s=abc", "/api/click"])
+async def test_options_answers_without_looking_for_the_link(
+    services: Services, client: Client, target: str
+) -> None:
+    response = await client.request("OPTIONS", target)
+    assert (response.status, response.body) == (204, b"")
+    assert response.headers["Allow"] == "GET, HEAD, OPTIONS"
+    assert "Content-Length" not in response.headers
+    assert await services.stores.redis.xlen("journal") == 0
+
+
+@pytest.mark.parametrize(
+    ("headers", "reason"),
+    [
+        ({}, None),
+        ({"Sec_Purpose": "prefetch"}, "prefetch"),
+        ({"Sec_Purpose": "prefetch;prerender"}, "prefetch"),
+        ({"Purpose": "prefetch"}, "prefetch"),
+        ({"X_Purpose": "preview"}, "prefetch"),
+        ({"X_Moz": "prefetch"}, "prefetch"),
+        ({"User_Agent": "Googlebot/2.1 (+http://www.google.com/bot.html)"}, "crawler"),
+        ({"User_Agent": "curl/8.5.0"}, "library"),
+        ({"User_Agent": ""}, "no_user_agent"),
+    ],
+)
+async def test_prefetches_and_bots_are_redirected_and_recorded_with_the_reason(
+    services: Services,
+    client: Client,
+    account: Account,
+    headers: dict[str, str],
+    reason: str | None,
+) -> None:
+    await create_link(services, account.id)
+    agent = (
+        "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/126.0 Safari/537.36"
+    )
+    response = await client.request("GET", "/c/abc", {"User_Agent": agent, **headers})
+    (stored,) = await stored_clicks(services)
+    assert (stored["_id"], stored["bot"]) == (click_id(response), reason)
+
+
+@pytest.mark.parametrize("path", ["/c/%61bc", "/c/%61%62%63", "/c/ab%63?a=1"])
+async def test_a_slug_in_the_path_may_be_percent_encoded(
+    services: Services, client: Client, account: Account, path: str
+) -> None:
+    await create_link(services, account.id)
+    assert (await client.get(path)).status == 302
+
+
+async def test_headers_that_are_not_ascii_are_kept_byte_for_byte(
+    services: Services, client: Client, account: Account
+) -> None:
+    await create_link(services, account.id)
+    agent, referrer = "Caf\u00e9/1 \u4e2d".encode() + b"\xff", "https://x.test/\u00e9".encode()
+    response = await client.get("/c/abc", User_Agent=agent, Referer=referrer)
+    (click,) = await journaled_clicks(services)
+    assert click.user_agent.encode("latin-1") == agent
+    assert click.referrer.encode("latin-1") == referrer
+    (stored,) = await stored_clicks(services)
+    assert stored["_id"] == click_id(response)
+
+
+async def test_values_that_are_too_long_are_stored_cut_and_passed_on_in_full(
+    services: Services, client: Client, account: Account
+) -> None:
+    await create_link(services, account.id)
+    query = "a=" + "x" * 40_000
+    response = await client.get(f"/c/abc?{query}", User_Agent="u" * 5000, Referer="r" * 5000)
+    assert response.headers["Location"] == f"{LANDING}?{query}&click_id={click_id(response)}"
+    (click,) = await journaled_clicks(services)
+    assert (len(click.query), len(click.user_agent), len(click.referrer)) == (8192, 1024, 2048)
+
+
+async def test_the_visitor_behind_a_trusted_proxy_is_recorded(
+    services: Services, client: Client, account: Account
+) -> None:
+    await create_link(services, account.id)
+    await client.get("/c/abc", X_Forwarded_For="9.9.9.9")
+    services.web = services.web._replace(client_address=ClientAddress("1"))
+    await client.get("/c/abc", X_Forwarded_For="6.6.6.6, 9.9.9.9")
+    addresses = [click.address for click in await journaled_clicks(services)]
+    assert addresses == ["127.0.0.1", "9.9.9.9"]

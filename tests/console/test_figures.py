@@ -1,0 +1,181 @@
+"""How figures are laid out: numbers on one line, labels apart, scales with their meaning."""
+
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from bson import Decimal128
+from playwright.async_api import Locator, Page, expect
+
+from tests.console.conftest import OpenPage
+from tests.console.people import sign_in
+from tests.factories import create_link, make_click_document, make_event_document
+from tests.reports.history import store
+from tracker.accounts.accounts import Account
+from tracker.clock import now
+from tracker.service.services import Services
+
+WIDTHS = (1440, 1024, 390)
+
+BROKEN = """(all) => all.filter((one) => {
+  const range = document.createRange();
+  range.selectNodeContents(document.createTreeWalker(one, NodeFilter.SHOW_TEXT).nextNode());
+  const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+  const box = one.closest("button, td, li, div").getBoundingClientRect();
+  const text = range.getBoundingClientRect();
+  return lines.size > 1 || text.right > box.right + 1 || text.left < box.left - 1;
+}).map((one) => one.textContent)"""
+"""The texts of elements that take more than one line, or stick out of their box."""
+
+TOUCHING = """(all) => {
+  const boxes = all.map((one) => one.getBoundingClientRect()).sort((a, b) => a.left - b.left);
+  const axis = all[0].closest("svg").getBoundingClientRect();
+  const apart = boxes.slice(1).map((box, index) => box.left - boxes[index].right);
+  return {
+    gap: Math.min(...apart, 1000),
+    outside: boxes.some(({ left, right }) => left < axis.left - 1 || right > axis.right + 1),
+    count: boxes.length,
+  };
+}"""
+
+
+async def resized(page: Page, width: int) -> None:
+    await page.set_viewport_size({"width": width, "height": 900})
+    # The chart is drawn again once it is observed to be wider or narrower.
+    await page.evaluate(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
+async def broken(numbers: Locator) -> Any:
+    await expect(numbers.first).to_be_visible()
+    return await numbers.evaluate_all(BROKEN)
+
+
+async def with_large_sums(services: Services, account: Account) -> None:
+    link = await create_link(services, account.id)
+    at = now() - timedelta(minutes=1)
+    click = make_click_document(account_id=account.id, link_id=link.id, at=at)
+    taken = {name: click[name] for name in click if name not in ("_id", "unique", "at")}
+    event = make_event_document(
+        1,
+        **taken,
+        at=at,
+        click_id=click["_id"],
+        status="attributed",
+        value=Decimal128("1261119.98"),
+        payout=Decimal128("26111.99"),
+    )
+    await store(services, Random(0), [click], [event])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+async def test_numbers_are_on_one_line_and_whole_in_tiles_and_details(
+    open_page: OpenPage, services: Services, account: Account, width: int
+) -> None:
+    await with_large_sums(services, account)
+    async with open_page(viewport={"width": width, "height": 900}) as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview?period=7d")
+        await expect(page.locator(".tile", has_text="Value")).to_contain_text("1,261,119.98")
+        assert await broken(page.locator(".tile strong")) == []
+        await page.get_by_role("region", name="Links").get_by_role("button", name="Details").click()
+        dialog = page.get_by_role("dialog")
+        await expect(dialog.get_by_role("table")).to_contain_text("26,111.99")
+        assert await broken(dialog.locator("td.numeric")) == []
+        if width > 390:
+            main = await page.locator("main").bounding_box()
+            shown = await dialog.bounding_box()
+            assert main and shown
+            assert shown["width"] >= main["width"] - 40
+            box = dialog.locator(".table-box")
+            assert await box.evaluate("(one) => one.scrollWidth <= one.clientWidth")
+
+
+async def test_a_sum_of_money_with_every_digit_fits_a_phone(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    event = make_event_document(
+        1,
+        account_id=account.id,
+        at=now(),
+        value=Decimal128("9007199254740991"),
+    )
+    await store(services, Random(0), [], [event])
+    async with open_page(viewport={"width": 390, "height": 844}) as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview?period=7d")
+        await expect(page.locator(".tile", has_text="Value")).to_contain_text(
+            "9,007,199,254,740,991"
+        )
+        assert await broken(page.locator(".tile strong")) == []
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("locale", ["en-US", "de-DE"])
+async def test_the_labels_of_an_axis_never_touch(
+    open_page: OpenPage, services: Services, account: Account, locale: str
+) -> None:
+    async with open_page(locale=locale) as (page, _):
+        await sign_in(services, page, account.id)
+        for query in (
+            *("today", "7d", "28d", "90d", "365d", "last_month"),
+            *("7d&interval=hour", "365d&interval=day", "365d&interval=month", "year&interval=week"),
+        ):
+            await page.goto(f"/console/overview?period={query}")
+            labels = page.locator(".report .lines text[text-anchor]")
+            await expect(labels.first).to_be_visible()
+            for width in WIDTHS:
+                await resized(page, width)
+                found = await labels.evaluate_all(TOUCHING)
+                assert found["gap"] > 3, (query, width, found)
+                assert not found["outside"], (query, width, found)
+                assert found["count"] >= 2 or query == "year&interval=week", (query, width)
+
+
+async def test_days_have_a_year_if_they_are_not_all_of_this_one(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await page.clock.install(time=datetime(2026, 3, 10, 12, tzinfo=UTC))
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview?period=365d")
+        controls = page.locator(".report-controls")
+        await expect(controls).to_contain_text("Tue, 11 Mar 2025 to Tue, 10 Mar 2026")
+        await page.goto("/console/overview?period=7d")
+        await expect(controls).to_contain_text("Wed 4 Mar to Tue 10 Mar")
+        await expect(controls).not_to_contain_text("2026")
+        await page.goto("/console/overview?from=2024-12-30&to=2025-01-05")
+        labels = page.locator(".report .lines text[text-anchor]")
+        await expect(labels.first).to_have_text("Mon, 30 Dec 2024")
+        await expect(labels.last).to_contain_text("Jan 2025")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_maps_say_what_their_shades_stand_for(
+    open_page: OpenPage, services: Services, account: Account, theme: str
+) -> None:
+    link = await create_link(services, account.id)
+    at = now() - timedelta(minutes=1)
+    clicks = [
+        make_click_document(account_id=account.id, link_id=link.id, at=at, country=country)
+        for country in ["DE"] * 36 + ["FR"] * 4 + ["unknown"] * 200
+    ]
+    await store(services, Random(0), clicks, [])
+    async with open_page(color_scheme=theme) as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview?panels=map")
+        world, heat = page.locator(".world-map"), page.locator(".heat-map")
+        await expect(world.locator(".legend > span")).to_have_text(["0", "36"])
+        await expect(heat.locator(".legend > span")).to_have_text(["0", "240"])
+        await expect(page.get_by_text("The darker")).to_have_count(0)
+        # The shade of a value is the one that the legend has for it: 4 of 36 by a square root.
+        fr = world.locator("title", has_text="up to 4")
+        await expect(fr).to_have_text("over 1, up to 4")
+        shades = "(one) => getComputedStyle(one.parentElement).fill"
+        colour = await fr.evaluate(shades)
+        shown = await world.locator("svg path.choosable.shade-2").evaluate_all(
+            "(all) => all.map((one) => getComputedStyle(one).fill)"
+        )
+        assert shown == [colour]

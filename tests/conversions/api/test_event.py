@@ -1,0 +1,287 @@
+"""`/api/event` for pixels, browsers and servers."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import quote, urlencode
+from uuid import UUID
+
+import orjson
+import pytest
+
+from tests.conversions import scene
+from tests.factories import create_event_config, create_link
+from tests.syntax.test_accept import IMAGES, NAVIGATIONS
+from tests.web.client import Client, Response
+from tests.web.records import journaled_events
+from tracker.accounts.accounts import Account
+from tracker.ids import new_id
+from tracker.service.services import Services
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+GIF = b"GIF89a\x01\x00\x01\x00"
+Send = Callable[[Client, dict[str, Any]], Awaitable[Response]]
+
+
+def texts(fields: dict[str, Any]) -> str:
+    """Return `fields` as a query string, with objects as JSON text."""
+    shown = {
+        name: orjson.dumps(value).decode() if isinstance(value, dict) else value
+        for name, value in fields.items()
+    }
+    return urlencode(shown)
+
+
+async def by_query(client: Client, fields: dict[str, Any]) -> Response:
+    return await client.get(f"/api/event?{texts(fields)}")
+
+
+async def by_posted_query(client: Client, fields: dict[str, Any]) -> Response:
+    headers = {"Content_Length": "0", "Content_Type": JSON}
+    return await client.request("POST", f"/api/event?{texts(fields)}", headers)
+
+
+async def by_json(client: Client, fields: dict[str, Any]) -> Response:
+    return await client.post("/api/event", orjson.dumps(fields), Content_Type=JSON)
+
+
+async def by_beacon(client: Client, fields: dict[str, Any]) -> Response:
+    kind = "text/plain;charset=UTF-8"
+    return await client.post("/api/event", orjson.dumps(fields), Content_Type=kind)
+
+
+async def by_untyped_json(client: Client, fields: dict[str, Any]) -> Response:
+    return await client.post("/api/event", orjson.dumps(fields))
+
+
+async def by_form(client: Client, fields: dict[str, Any]) -> Response:
+    kind = f"{FORM}; charset=utf-8"
+    return await client.post("/api/event", texts(fields).encode(), Content_Type=kind)
+
+
+async def by_form_data(client: Client, fields: dict[str, Any]) -> Response:
+    shown = {
+        name: orjson.dumps(value).decode() if isinstance(value, dict) else str(value)
+        for name, value in fields.items()
+    }
+    kind = "multipart/form-data; boundary=----x"
+    return await client.post("/api/event", form_data(shown), Content_Type=kind)
+
+
+def form_data(fields: dict[str, str], ended: bool = True) -> bytes:
+    """Return fields as a browser sends a FormData, with the boundary `----x`."""
+    parts = [
+        f'------x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        for name, value in fields.items()
+    ]
+    return ("".join(parts) + ("------x--\r\n" if ended else "")).encode()
+
+
+EVERY_WAY = pytest.mark.parametrize(
+    "send",
+    [by_query, by_posted_query, by_json, by_beacon, by_untyped_json, by_form, by_form_data],
+)
+
+
+async def drained(services: Services) -> None:
+    await scene.drained(services)
+
+
+async def clicked(services: Services, client: Client, account: Account) -> str:
+    """Return the id of a click that is in the journal, but not yet in MongoDB."""
+    await create_link(services, account.id)
+    return (await client.get("/c/abc")).headers["Location"].partition("click_id=")[2]
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        value = {"a": value}
+    return value
+
+
+@EVERY_WAY
+async def test_a_conversion_is_recorded_by_every_method_and_format(
+    services: Services, client: Client, account: Account, send: Send
+) -> None:
+    config = await create_event_config(services, account.id)
+    metadata = {"plan": "caf\u00e9", "deep": {"n": 1}}
+    response = await send(
+        client, {"pbk": config.pbk, "value": 12.5, "metadata": metadata, "sub1": "ignored"}
+    )
+    assert response.status == 200
+    answer = response.json()
+    (event,) = await journaled_events(services)
+    pending = {"clickStatus": "pending", "clickNamed": False}
+    assert answer == {"success": True, "eventId": event.id, **pending}
+    assert 0 < event.id < 2**53
+    assert event.event_config_id == config.id.bytes
+    assert event.account_id == account.id.bytes
+    assert (event.value, event.payout) == ("12.5", "2.50")
+    assert orjson.loads(event.metadata or "") == metadata
+
+
+@EVERY_WAY
+async def test_metadata_of_16_kib_are_accepted_by_every_method_and_format(
+    services: Services, client: Client, account: Account, send: Send
+) -> None:
+    config = await create_event_config(services, account.id)
+    metadata = {"a": "x" * 16_376}
+    response = await send(client, {"pbk": config.pbk, "metadata": metadata})
+    assert response.status == 200
+    (event,) = await journaled_events(services)
+    assert len((event.metadata or "").encode()) == 16 * 1024
+
+
+@EVERY_WAY
+async def test_every_answer_may_be_read_by_any_origin_and_is_never_cached(
+    client: Client, send: Send
+) -> None:
+    response = await send(client, {"value": 1})
+    assert response.status == 400
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+    assert response.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+    assert response.headers["Cache-Control"] == "no-store"
+    assert "X-Event-Id" not in response.headers
+
+
+async def test_the_status_says_whether_the_click_is_stored(
+    services: Services, client: Client, account: Account
+) -> None:
+    click_id = await clicked(services, client, account)
+    assert (await by_query(client, {"click_id": click_id})).json()["clickStatus"] == "pending"
+    await drained(services)
+    response = await by_query(client, {"click_id": click_id.upper()})
+    assert response.json()["clickStatus"] == "found"
+    assert response.headers["X-Event-Id"] == str(response.json()["eventId"])
+
+
+async def test_an_unknown_click_id_is_pending(services: Services, client: Client) -> None:
+    click_id = new_id()
+    response = await by_json(client, {"click_id": str(click_id)})
+    assert response.json()["clickStatus"] == "pending"
+    (event,) = await journaled_events(services)
+    assert (event.click_id, event.account_id) == (click_id.bytes, None)
+
+
+async def test_metadata_at_its_limits_is_recorded(
+    services: Services, client: Client, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    for metadata in (nested(8), {"a": "x" * (16_384 - len('{"a":""}'))}, {}):
+        assert (await by_json(client, {"pbk": config.pbk, "metadata": metadata})).status == 200
+    assert len(await journaled_events(services)) == 3
+
+
+@EVERY_WAY
+async def test_a_misspelt_name_is_told_and_pending_says_whether_a_click_was_named(
+    services: Services, client: Client, account: Account, send: Send
+) -> None:
+    config = await create_event_config(services, account.id)
+    for name, named in (("cid", False), ("click_id", True)):
+        answer = (await send(client, {"pbk": config.pbk, name: str(new_id()), "a": "b"})).json()
+        assert (answer["clickStatus"], answer["clickNamed"]) == ("pending", named)
+        told = None if named else ["cid: ignored; did you mean click_id?"]
+        assert answer.get("warnings") == told
+
+
+@EVERY_WAY
+async def test_an_alias_of_the_configuration_stands_for_a_parameter_by_every_method_and_format(
+    services: Services, client: Client, account: Account, send: Send
+) -> None:
+    aliases = {"cid": "click_id", "payout": "value", "tid": "transaction_id"}
+    config = await create_event_config(services, account.id, parameter_aliases=aliases)
+    click_id = new_id()
+    sent = {"pbk": config.pbk, "cid": str(click_id), "payout": 12.5, "tid": "T-1"}
+    response = await send(client, sent)
+    assert response.json()["clickNamed"] is True
+    assert "warnings" not in response.json()
+    (event,) = await journaled_events(services)
+    assert (event.click_id, event.value) == (click_id.bytes, "12.5")
+    assert event.transaction_id == "T-1"
+    other = await send(client, {**sent, "click_id": str(new_id())})
+    assert (other.status, other.error) == (400, "cid: differs from the click_id that was sent too")
+
+
+@pytest.mark.parametrize("alias", ["transaction_id", "txid"])
+async def test_a_transaction_id_is_recorded_once(
+    services: Services, client: Client, account: Account, alias: str
+) -> None:
+    config = await create_event_config(services, account.id)
+    first = await by_json(client, {"pbk": config.pbk, "transaction_id": "T-1"})
+    again = await by_query(client, {"pbk": config.pbk, alias: "T-1", "value": 3})
+    await drained(services)
+    late = await by_form(client, {"pbk": config.pbk, alias: "T-1"})
+    assert again.json() == late.json() == {**first.json(), "duplicate": True}
+    for response, repeated in ((first, None), (again, "true"), (late, "true")):
+        assert response.headers.get("X-Event-Duplicate") == repeated
+    assert await services.stores.mongodb["events"].count_documents({}) == 1
+    assert await journaled_events(services) == []
+
+
+async def test_a_pixel_says_in_a_header_that_its_transaction_id_is_a_repeated_one(
+    services: Services, client: Client, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    target = f"/api/event?pbk={config.pbk}&transaction_id=T-1"
+    first, again = [await client.get(target, Accept="image/*") for _ in range(2)]
+    assert first.headers.get("X-Event-Duplicate") is None
+    assert again.headers["X-Event-Duplicate"] == "true"
+    assert first.headers["X-Event-Id"] == again.headers["X-Event-Id"]
+
+
+@pytest.mark.parametrize("accept", IMAGES.values(), ids=IMAGES.keys())
+async def test_an_image_element_gets_a_pixel_with_the_status_of_the_answer(
+    services: Services, client: Client, account: Account, accept: str
+) -> None:
+    config = await create_event_config(services, account.id)
+    shown = await client.get(f"/api/event?pbk={config.pbk}", Accept=accept)
+    refused = await client.get("/api/event", Accept=accept)
+    unknown = await client.get("/api/event?pbk=unknown", Accept=accept)
+    responses = (shown, refused, unknown)
+    assert [response.status for response in responses] == [200, 400, 404]
+    for response in responses:
+        assert response.body.startswith(GIF)
+        assert response.headers["Content-Type"] == "image/gif"
+        assert response.headers["Cache-Control"] == "no-store"
+        assert response.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+    (event,) = await journaled_events(services)
+    assert shown.headers["X-Event-Id"] == str(event.id)
+
+
+@pytest.mark.parametrize("accept", [*NAVIGATIONS.values(), "*/*", "", JSON])
+async def test_other_clients_get_json(
+    services: Services, client: Client, account: Account, accept: str
+) -> None:
+    config = await create_event_config(services, account.id)
+    response = await client.get(f"/api/event?pbk={config.pbk}", Accept=accept)
+    assert response.headers["Content-Type"] == "application/json; charset=utf-8"
+    assert response.json()["success"] is True
+
+
+async def test_a_post_is_answered_with_json_whatever_it_accepts(client: Client) -> None:
+    response = await client.post("/api/event", b"{}", Accept="image/*")
+    assert (response.status, response.error[:3]) == (400, "pbk")
+
+
+async def test_an_empty_parameter_counts_as_not_sent(
+    services: Services, client: Client, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    query = f"pbk={config.pbk}&click_id=&value=&metadata=&txid="
+    assert (await client.get(f"/api/event?{query}")).status == 200
+    (event,) = await journaled_events(services)
+    assert (event.click_id, event.value, event.metadata) == (None, None, None)
+    assert event.transaction_id is None
+
+
+async def test_a_query_in_raw_utf8_is_read_like_an_encoded_one(
+    services: Services, client: Client, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    for text in ("caf\u00e9".encode(), quote("caf\u00e9").encode()):
+        target = b"/api/event?pbk=" + config.pbk.encode() + b"&txid=" + text
+        assert (await client.get(target)).status == 200
+    (event,) = await journaled_events(services)
+    assert event.transaction_id == "caf\u00e9"
+    assert UUID(bytes=event.transaction_scope or b"") == config.id

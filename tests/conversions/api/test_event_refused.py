@@ -1,0 +1,205 @@
+"""Conversions that break a rule: the error names it, and nothing is recorded."""
+
+from typing import Any
+
+import pytest
+
+from tests.conversions.api.test_event import (
+    EVERY_WAY,
+    FORM,
+    JSON,
+    Send,
+    by_json,
+    by_query,
+    clicked,
+    drained,
+    nested,
+)
+from tests.factories import create_event_config
+from tests.web.client import Client, Response
+from tests.web.records import journaled_events
+from tracker.accounts.accounts import Account
+from tracker.conversions.event_config import PayoutType
+from tracker.service.services import Services
+
+
+@EVERY_WAY
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"value": 1}, "pbk or click_id: at least one is required"),
+        ({"click_id": "not-a-uuid"}, "click_id: must be a UUID such as"),
+        ({"pbk": "PBK", "value": "abc"}, "value: must be a finite number"),
+        ({"pbk": "PBK", "metadata": "[1]"}, "metadata: must be a JSON object"),
+        ({"pbk": "PBK", "metadata": nested(9)}, "metadata: at most 8 levels deep"),
+        ({"pbk": "PBK", "metadata": {"a": "x" * 16_384}}, "metadata: at most 16384 bytes"),
+        ({"pbk": "PBK", "transaction_id": "a", "txid": "b"}, "transaction_id: differs from txid"),
+        (
+            {"pbk": "PBK", "transaction_id": "{transaction_id}"},
+            "transaction_id: an unfilled macro, {transaction_id}; ",
+        ),
+        ({"pbk": "PBK", "txid": "%%TID%%"}, "txid: an unfilled macro, %%TID%%; "),
+        ({"pbk": "PBK", "txid": " ORDER_ID"}, "txid: a placeholder,  ORDER_ID; "),
+    ],
+    ids=lambda value: value.partition(":")[0] if isinstance(value, str) else "",
+)
+async def test_a_broken_rule_is_named_and_nothing_is_recorded(
+    services: Services,
+    client: Client,
+    account: Account,
+    send: Send,
+    fields: dict[str, Any],
+    error: str,
+) -> None:
+    if "pbk" in fields:
+        fields = {**fields, "pbk": (await create_event_config(services, account.id)).pbk}
+    response = await send(client, fields)
+    assert response.status == 400
+    assert response.error.startswith(error)
+    assert await journaled_events(services) == []
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-inf", "1e999", "1_0", "0x10", "12,5"])
+async def test_a_value_has_to_be_a_finite_number(
+    services: Services, client: Client, account: Account, value: str
+) -> None:
+    config = await create_event_config(services, account.id)
+    bodies = [f'{{"pbk":"{config.pbk}","value":{text}}}' for text in (value, f'"{value}"')]
+    responses = [await client.post("/api/event", body.encode()) for body in bodies]
+    responses.append(await by_query(client, {"pbk": config.pbk, "value": value}))
+    assert [response.status for response in responses] == [400, 400, 400]
+    assert await journaled_events(services) == []
+
+
+async def test_an_unknown_or_inactive_postback_key_is_not_found(
+    services: Services, client: Client, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    await services.stores.mongodb["event_configs"].update_one(
+        {"_id": config.id}, {"$set": {"active": False}}
+    )
+    await services.stores.redis.flushall()
+    for pbk in ("unknown", config.pbk, "caf\u00e9"):
+        response = await by_json(client, {"pbk": pbk})
+        assert response.status == 404
+        assert response.error.startswith("pbk: ")
+    assert await journaled_events(services) == []
+
+
+async def test_revshare_requires_a_value(
+    services: Services, client: Client, account: Account
+) -> None:
+    config = await create_event_config(services, account.id, PayoutType.REV_SHARE)
+    for fields in ({"pbk": config.pbk}, {"pbk": config.pbk, "value": ""}):
+        response = await by_query(client, fields)
+        assert response.status == 400
+        assert response.error == "value: required, because the payout type is RevShare"
+    assert await journaled_events(services) == []
+    assert (await by_json(client, {"pbk": config.pbk, "value": 0})).status == 200
+
+
+async def test_a_stored_click_of_another_account_is_rejected(
+    services: Services, client: Client, account: Account, other_account: Account
+) -> None:
+    config = await create_event_config(services, other_account.id)
+    click_id = await clicked(services, client, account)
+    await drained(services)
+    response = await by_json(client, {"pbk": config.pbk, "click_id": click_id})
+    assert response.status == 400
+    assert response.error == "click_id: belongs to another account than pbk"
+    assert await journaled_events(services) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/xml", b"<a/>"),
+        ("application/jsonp", b"{}"),
+        ("text/html", b"{}"),
+        ("multipart/mixed; boundary=x", b"--x\r\n\r\n--x--\r\n"),
+    ],
+)
+async def test_a_body_of_another_media_type_is_rejected(
+    client: Client, kind: str, body: bytes
+) -> None:
+    response = await client.post("/api/event?click_id=ignored", body, Content_Type=kind)
+    assert response.status == 400
+    kinds = f"{JSON}, text/plain, {FORM} or multipart/form-data"
+    assert response.error == f"Content-Type: must be {kinds}"
+
+
+PART = b'--x\r\nContent-Disposition: form-data; name="pbk"\r\n\r\nk\r\n'
+FILE = b'--x\r\nContent-Disposition: form-data; name="a"; filename="b"\r\n\r\nc\r\n'
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "error"),
+    [
+        ("multipart/form-data; boundary=x", PART + FILE + b"--x--\r\n", "a file is not taken"),
+        ("multipart/form-data; boundary=x", PART, "must be multipart/form-data"),
+        ("multipart/form-data; boundary=x", b"text" + PART + b"--x--", "must be multipart"),
+        ("multipart/form-data; boundary=x", PART * 201 + b"--x--", "must be multipart/form-data"),
+        ("multipart/form-data; boundary=x", b"--x\r\n\r\n\r\n--x--", "must be multipart"),
+        ("multipart/form-data; boundary=y", PART + b"--x--\r\n", "must be multipart/form-data"),
+        ("multipart/form-data", PART + b"--x--\r\n", "must be multipart/form-data"),
+        ("multipart/form-data; boundary=", PART + b"--x--\r\n", "must be multipart/form-data"),
+    ],
+    ids=str,
+)
+async def test_form_data_that_is_malformed_or_has_a_file_is_refused(
+    client: Client, kind: str, body: bytes, error: str
+) -> None:
+    response = await client.post("/api/event", body, Content_Type=kind)
+    assert response.status == 400
+    assert response.error.startswith(f"body: {error}")
+
+
+async def test_form_data_over_32_kib_is_refused(client: Client) -> None:
+    body = PART + b"x" * 32_768
+    response = await client.post("/api/event", body, Content_Type="multipart/form-data; boundary=x")
+    assert (response.status, response.error) == (413, "body: at most 32768 bytes")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"{", b"[]", b"null", b"pbk=1", b'{"pbk":"\xff"}', b"[" * 30_000, b'{"pbk":"\\ud800"}', b" "],
+    ids=lambda body: repr(body[:12]),
+)
+async def test_a_body_that_is_not_a_json_object_is_rejected(client: Client, body: bytes) -> None:
+    response = await client.post("/api/event", body, Content_Type=JSON)
+    assert response.status == 400
+    assert response.error.startswith("body: ")
+
+
+@pytest.mark.parametrize(
+    "query", ["pbk=%FF", "metadata=%7B", "&".join(f"a{n}=1" for n in range(300)), "click_id=%00"]
+)
+async def test_a_malformed_query_is_rejected(client: Client, query: str) -> None:
+    response = await client.get(f"/api/event?{query}&pbk=x")
+    assert response.status == 400
+    assert response.error
+
+
+@pytest.mark.parametrize("method", ["HEAD", "PUT", "PATCH", "DELETE", "TRACE"])
+async def test_other_methods_are_rejected(client: Client, method: str) -> None:
+    response = await client.request(method, "/api/event")
+    assert response.status == 405
+    assert response.headers["Allow"] == "GET, POST, OPTIONS"
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_delivery_of_a_webhook_is_rejected_so_that_none_causes_another(
+    services: Services, client: Client, account: Account, method: str
+) -> None:
+    config = await create_event_config(services, account.id)
+
+    async def sent(webhook_id: str) -> Response:
+        headers: dict[str, str | bytes] = {"Webhook_Id": webhook_id, "Content_Length": "0"}
+        return await client.request(method, f"/api/event?pbk={config.pbk}", headers)
+
+    refused = await sent("msg_1")
+    assert refused.status == 400
+    assert refused.error.startswith("webhook-id: ")
+    assert await journaled_events(services) == []
+    assert (await sent("")).status == 200

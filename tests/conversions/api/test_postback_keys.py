@@ -1,0 +1,128 @@
+"""Whoever may not write event configurations sees no postback key whole, wherever it is."""
+
+import pytest
+
+from tests.conversions import scene
+from tests.factories import create_event_config, make_event
+from tests.web.client import Client, Response
+from tests.web.keyed_client import KeyedClient
+from tests.web.person import signed_in
+from tests.webhooks.receiver import answer
+from tests.webhooks.sending.scene import Clock, listening, sending
+from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
+from tracker.conversions.api.postback_keys import shortened, without_key
+from tracker.conversions.event_config import EventConfig
+from tracker.service.services import Services
+from tracker.webhooks.delivery import Status
+from tracker.webhooks.store import Webhook
+
+EVENT_ID = 7 * 10**12
+PBK = "mB2eZc0vQ8yT5sWkXn1uHg"
+
+
+def pbk_in(listed: Response) -> str:
+    assert listed.status == 200, listed.body
+    [row] = listed.json()["rows"]
+    return str(row["pbk"])
+
+
+@pytest.mark.parametrize(
+    ("role", "whole"), [(Role.VIEWER, False), (Role.EDITOR, True), (Role.OWNER, True)]
+)
+async def test_a_role_that_may_not_write_configurations_sees_the_beginning_of_the_key(
+    services: Services, client: Client, account: Account, role: Role, whole: bool
+) -> None:
+    config = await create_event_config(services, account.id)
+    person = await signed_in(services, client, account.id, role)
+    listed = await person.send("GET", f"/api/event-configs?accountId={account.id}")
+    assert pbk_in(listed) == (config.pbk if whole else f"{config.pbk[:4]}…")
+
+
+@pytest.mark.parametrize(
+    ("scopes", "whole"),
+    [(["event_configs:read"], False), (["event_configs:*"], True), (None, True)],
+)
+async def test_a_key_that_may_not_write_configurations_sees_the_beginning_of_the_key(
+    services: Services, client: Client, account: Account, scopes: list[str] | None, whole: bool
+) -> None:
+    config = await create_event_config(services, account.id)
+    _, secret = await services.access.api_keys.create(account.id, "k", scopes)
+    api = KeyedClient(client, secret)
+    shown = pbk_in(await api.get(f"/api/event-configs?accountId={account.id}"))
+    assert shown == (config.pbk if whole else f"{config.pbk[:4]}…")
+    recorded = await client.get(f"/api/event?{'pbk=' + shown.replace('…', '%E2%80%A6')}")
+    assert recorded.status == (200 if whole else 404)
+
+
+async def delivered(services: Services, account: Account) -> tuple[EventConfig, Webhook]:
+    """Deliver a conversion with the template that has every macro; the receiver repeats the key."""
+    config = await create_event_config(services, account.id)
+    fields = {"account_id": account.id.bytes, "event_config_id": config.id.bytes}
+    async with (
+        listening(services, account.id) as (receiver, webhook),
+        sending(services, Clock()) as one,
+    ):
+        receiver.behaviour = answer(200, f"thanks for {config.pbk}".encode())
+        await scene.applied(services, [make_event(EVENT_ID, **fields, payout="2.5")])
+        await one.burst()
+    return config, webhook
+
+
+@pytest.mark.parametrize(
+    ("path", "scopes"),
+    [
+        ("/api/webhooks/{webhook}/deliveries", ["webhooks:read"]),
+        ("/api/webhooks/{webhook}/deliveries", ["webhooks:*"]),
+        (f"/api/conversions/{EVENT_ID}", ["conversions:read", "webhooks:read"]),
+    ],
+)
+async def test_readers_of_deliveries_see_neither_what_was_sent_nor_what_was_repeated_whole(
+    services: Services, client: Client, account: Account, path: str, scopes: list[str]
+) -> None:
+    config, webhook = await delivered(services, account)
+    path = path.format(webhook=webhook.id)
+    _, weak = await services.access.api_keys.create(account.id, "reader", scopes)
+    _, strong = await services.access.api_keys.create(
+        account.id, "writer", [*scopes, "event_configs:write"]
+    )
+    shown = (await KeyedClient(client, weak).get(path)).body.decode()
+    assert config.pbk[5:] not in shown
+    assert f"thanks for {config.pbk[:4]}…" in shown
+    assert f'\\"pbk\\":\\"{config.pbk[:4]}…\\"' in shown
+    whole = (await KeyedClient(client, strong).get(path)).body.decode()
+    assert whole.count(config.pbk) == 2
+
+
+async def test_a_retried_delivery_is_shown_without_the_key(
+    services: Services, client: Client, account: Account
+) -> None:
+    config, webhook = await delivered(services, account)
+    [delivery], _ = await services.webhooks.deliveries.page(webhook.id, list(Status), 1, 1)
+    _, secret = await services.access.api_keys.create(account.id, "k", ["webhooks:write"])
+    path = f"/api/webhooks/{webhook.id}/deliveries/{delivery.id}/retry"
+    answered = await KeyedClient(client, secret).post(path)
+    assert answered.status == 200, answered.body
+    assert config.pbk[5:] not in answered.body.decode()
+
+
+async def test_readers_see_no_payload_of_an_event_whose_key_is_not_known_any_more(
+    services: Services, client: Client, account: Account
+) -> None:
+    config, webhook = await delivered(services, account)
+    await services.stores.mongodb["events"].delete_many({})
+    _, secret = await services.access.api_keys.create(account.id, "k", ["webhooks:read"])
+    response = await KeyedClient(client, secret).get(f"/api/webhooks/{webhook.id}/deliveries")
+    [row] = response.json()["rows"]
+    assert (row["payload"], [one["answer"] for one in row["attempts"]]) == (None, [""])
+    assert config.pbk[:8] not in response.body.decode()
+
+
+@pytest.mark.parametrize("characters", range(5, len(PBK) + 1))
+def test_a_key_that_the_end_of_a_text_cuts_off_is_shortened_too(characters: int) -> None:
+    assert without_key(f'{{"pbk":"{PBK[:characters]}', PBK) == f'{{"pbk":"{shortened(PBK)}'
+
+
+def test_texts_without_the_key_stay_as_they_are() -> None:
+    for text in ("", "…", PBK[:4], PBK[1:], f"{PBK[:6]} is not all"):
+        assert without_key(text, PBK) == text

@@ -1,0 +1,99 @@
+"""A transaction id that was never filled in is recognized, and no number of an order is."""
+
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracker.conversions.parameters import from_json, from_text, unfilled
+from tracker.errors import BadRequest
+
+MACROS = (
+    *("{transaction_id}", "{x}", "{aff_sub2}", "{order.id}", "{Order-Number}", "{$order_id}"),
+    *("{{x}}", "{{ order.number }}", "{{Transaction ID}}", "{{{x}}}", "{ x }", "{_id}"),
+    *("${x}", "${orderId}", "#{x}", "%{x}", "{}", "{{}}", "${}", "{ }"),
+    *("[TID]", "[tid]", "[[TID]]", "[ORDER_ID]", "[object Object]", "[]"),
+    *("%X%", "%%X%%", "%%order_id%%", "%ORDER_ID%", "<x>", "<ORDER-ID>", "<<x>>", "<>"),
+    *("#tid#", "__TXID__", "__order_id__"),
+    # Several, as templates of networks join them.
+    *("{tid}{cid}", "{tid}_{cid}", "{{tid}}-{{cid}}", "${tid}:${cid}", "[TID]-[CID]"),
+    *("%%A%%_%%B%%", "<a>/<b>", "#a#-#b#", "{a}-[B]-%C%", "{tid}-", "({tid})", "#{tid}#"),
+)
+PLACEHOLDERS = ("ORDER_ID", "order_id", "TRANSACTION_ID", "undefined", "null", "None", "NaN")
+ORDERS = (
+    *("1", "1001", "T-1", "order-1001", "#1001", "#1001#", "A{B}", "[2024]-17", "{A}17"),
+    *(
+        "[1001]",
+        "{1001}",
+        "{A1001}",
+        "[INV-2024-0017]",
+        "<1001>",
+        "%1001%",
+        "{a}b",
+        "a[b]",
+        "[",
+        "}",
+    ),
+    *("{a190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b}", "{deadbeef-dead-beef-dead-beefdeadbeef}"),
+    *("__1__", "_a_", "50%", "%", "%%", "a%20b", "ORDER_ID-7", "nullable", "undefined1", "x>y"),
+    *("größe 1", "订单", "{订单}", "$ne", "a.b", "tid", "transaction", "0", "-"),
+)
+
+
+@pytest.mark.parametrize("text", MACROS)
+def test_a_macro_of_any_notation_is_no_transaction_id(text: str) -> None:
+    for sent in (text, text.upper(), f" {text}\t", quote(text, safe="")):
+        assert unfilled(sent) == "an unfilled macro", sent
+
+
+@pytest.mark.parametrize("text", PLACEHOLDERS)
+def test_a_placeholder_is_no_transaction_id(text: str) -> None:
+    for sent in (text, text.lower(), f" {text} "):
+        assert unfilled(sent) == "a placeholder", sent
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_a_number_that_an_order_may_have_is_a_transaction_id(text: str) -> None:
+    assert unfilled(text) is None
+
+
+NUMBERS = st.from_regex(r"[A-Za-z]{0,3}[-#./ ]?[0-9]{3,12}(-[0-9A-Za-z]{1,4})?", fullmatch=True)
+BRACKETS = st.sampled_from(["{}", "[]", "<>", "##", "%%", "()", "  "])
+
+
+@given(NUMBERS, BRACKETS)
+def test_whatever_has_three_digits_in_a_row_is_a_transaction_id(number: str, marks: str) -> None:
+    for text in (number, f"{marks[0]}{number}{marks[1]}"):
+        assert unfilled(text) is None, text
+
+
+@given(
+    st.sampled_from(MACROS),
+    st.from_regex(r"-?[0-9A-Za-z][0-9A-Za-z-]{0,7}", fullmatch=True),
+    st.booleans(),
+)
+def test_a_macro_with_a_letter_or_digit_beside_it_is_a_transaction_id(
+    macro: str, beside: str, before: bool
+) -> None:
+    assert unfilled(beside + macro if before else macro + beside) is None
+
+
+@given(st.uuids(), st.sampled_from(["{%s}", "[%s]", "<%s>", "%s"]))
+def test_a_guid_in_braces_is_a_transaction_id(guid: object, within: str) -> None:
+    assert unfilled(within % guid) is None
+    assert unfilled(within % str(guid).upper()) is None
+
+
+@pytest.mark.parametrize("name", ["transaction_id", "txid"])
+@pytest.mark.parametrize("encode", [str, quote, lambda text: quote(quote(text))])
+def test_a_query_with_an_unfilled_macro_is_refused_by_its_name(name: str, encode: object) -> None:
+    assert callable(encode)
+    with pytest.raises(BadRequest, match=rf"^{name}: an unfilled macro, .*transaction_id.*; send"):
+        from_text(f"pbk=k&{name}={encode('{transaction_id}')}".encode())
+
+
+def test_other_parameters_may_hold_what_looks_like_a_macro() -> None:
+    read = from_text(b"pbk=k&sub1={sub1}&txid=7&metadata=%7B%22a%22:%22{x}%22%7D")
+    assert read.transaction_id == "7"
+    assert from_json(b'{"pbk":"k","transaction_id":7,"a":"{x}"}').transaction_id == "7"

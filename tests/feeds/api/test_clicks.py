@@ -1,0 +1,289 @@
+"""The feed of clicks: its rows, filters and cursors, and what no answer has."""
+
+import base64
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.conversions.scene import applied, drain_of
+from tests.factories import AT_MS, CHROME, create_event_config, create_link, make_click, make_event
+from tests.web.client import Client
+from tests.web.keyed_client import KeyedClient
+from tracker.accounts.accounts import Account
+from tracker.clicks.country import Countries
+from tracker.clicks.enrich import Enrichment
+from tracker.clock import iso, moment
+from tracker.feeds.api.cursors import FeedCursors
+from tracker.feeds.arrivals import FeedName
+from tracker.feeds.page import Bookmark, Position
+from tracker.ids import new_id
+from tracker.service.services import Services
+
+ROW = [
+    *("id", "at", "country", "device", "browser", "os", "bot", "referrer", "referrer_host"),
+    *("query", "utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"),
+    *("link", "domain", "unique", "conversions", "test"),
+]
+NOT_A_CURSOR = "cursor: must be the next_cursor of a page of the same account's clicks"
+NOT_A_BOOKMARK = "since: must be the since_cursor of a page of the same account's clicks"
+
+
+async def page(api: KeyedClient, account: Account, query: str = "") -> dict[str, Any]:
+    response = await api.get(f"/api/clicks?accountId={account.id}{query}")
+    assert response.status == 200, response.body
+    found: dict[str, Any] = response.json()
+    return found
+
+
+async def ids(api: KeyedClient, account: Account, query: str = "") -> list[str]:
+    return [row["id"] for row in (await page(api, account, query))["rows"]]
+
+
+async def error(api: KeyedClient, account: Account, query: str) -> str:
+    response = await api.get(f"/api/clicks?accountId={account.id}{query}")
+    assert response.status == 400
+    return response.error
+
+
+def text_of(click: Any) -> str:
+    return str(UUID(bytes=click.id))
+
+
+async def test_a_click_has_its_link_its_source_and_the_number_of_its_conversions(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    link = await create_link(services, account.id, "s1")
+    config = await create_event_config(services, account.id)
+    click = make_click(
+        account.id,
+        link_id=link.id.bytes,
+        domain_name="",
+        referrer="https://A.example:8080/\xc3\xa4?b=c",
+        query="utm_source=Sp%C3%A4t&utm_term=a+b&x=\xc3\xa4",
+    )
+    own = {"account_id": account.id.bytes, "event_config_id": config.id.bytes}
+    events = [make_event(number, click.id, **own) for number in (1, 2)]
+    await applied(services, [click, *events])
+    [row] = (await page(api, account))["rows"]
+    assert list(row) == ROW
+    assert row == {
+        "id": text_of(click),
+        "at": iso(moment(AT_MS)),
+        "country": row["country"],
+        "device": "desktop",
+        "browser": "Chrome",
+        "os": "Windows",
+        "bot": None,
+        "referrer": "https://A.example:8080/ä?b=c",
+        "referrer_host": "a.example",
+        "query": "utm_source=Sp%C3%A4t&utm_term=a+b&x=ä",
+        "utm_source": "Spät",
+        "utm_medium": None,
+        "utm_campaign": None,
+        "utm_term": "a b",
+        "utm_content": None,
+        "link": {"id": str(link.id), "internal_name": "A link", "slug": "s1"},
+        "domain": services.public_url.host,
+        "unique": True,
+        "conversions": 2,
+        "test": False,
+    }
+
+
+async def test_no_answer_has_an_address_or_a_user_agent_even_if_both_are_stored(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    enrichment = Enrichment(Countries(services.settings.geoip_database), store_ip=True)
+    services.clicks = services.clicks._replace(enrichment=enrichment)
+    since = (await page(api, account))["since_cursor"]
+    click = make_click(account.id, address="203.0.113.77", user_agent=f"{CHROME} Secret/7")
+    await applied(services, [click, make_event(1, click.id)])
+    stored = await services.stores.mongodb["clicks"].find_one({})
+    assert stored is not None
+    assert (stored["address"], stored["user_agent"]) == ("203.0.113.77", f"{CHROME} Secret/7")
+    for path in ("/api/clicks", "/api/conversions"):
+        response = await api.get(f"{path}?accountId={account.id}")
+        assert len(response.json()["rows"]) == 1
+        answers = [response]
+        if path == "/api/clicks":
+            answers.append(await api.get(f"{path}?accountId={account.id}&since={since}"))
+        else:
+            answers.append(await api.get(f"{path}/1"))
+        for answer in answers:
+            assert text_of(click).encode() in answer.body
+            for secret in (b"203.0.113", b"Secret", b"Mozilla", b"address", b"user_agent"):
+                assert secret not in answer.body
+
+
+async def test_filters_are_those_of_reports_and_may_be_repeated(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    tag = await services.links.tags.create(account.id, "A tag")
+    link = await create_link(services, account.id, "s1", tags=[tag.id])
+    clicks = [
+        make_click(account.id, link_id=link.id.bytes, referrer="", query="", domain_name=""),
+        make_click(account.id, user_agent="Googlebot/2.1", query="utm_source=a"),
+        make_click(account.id, at=AT_MS - 86_400_000, query="utm_source=b&utm_medium=c"),
+    ]
+    await applied(services, clicks)
+    first, bot, old = map(text_of, clicks)
+    day, before = iso(moment(AT_MS))[:10], iso(moment(AT_MS - 86_400_000))[:10]
+    for query, expected in {
+        "": {first, bot, old},
+        f"&link={link.id}": {first},
+        f"&link={link.id}&link={new_id()}": {first},
+        f"&link[]={new_id()}": set(),
+        f"&tag={tag.id}": {first},
+        f"&tag={tag.id}&tag={new_id()}&tagOperator=AND": set(),
+        "&bots=exclude": {first, old},
+        "&bots=only": {bot},
+        "&bot=crawler": {bot},
+        "&bot=crawler&bot=none": {first, bot, old},
+        "&utm_source=a&utm_source=b": {bot, old},
+        "&utm_source=none": {first},
+        "&utm_source=b&utm_medium=c": {old},
+        "&referrer=direct": {first},
+        "&referrer=EXAMPLE.com&browser=Chrome": {old},
+        f"&domain={services.public_url.host}": {first},
+        "&domain=GO.example.com": {bot, old},
+        f"&from={day}": {first, bot},
+        f"&to={before}": {old},
+        f"&from={before}&to={day}": {first, bot, old},
+        "&from=0001-01-01&to=9999-12-31": {first, bot, old},
+        "&from=9999-12-31": set(),
+        "&to=0001-01-01": set(),
+    }.items():
+        assert set(await ids(api, account, query)) == expected, query
+
+
+async def test_days_are_of_the_time_zone_of_the_account(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    midnight = 1_767_222_000_000  # 2026-01-01 00:00 in Berlin
+    clicks = [make_click(account.id, at=midnight + more) for more in (-1, 0)]
+    await applied(services, clicks)
+    before, after = map(text_of, clicks)
+    assert await ids(api, account, "&from=2026-01-01") == []
+    zone = {"$set": {"time_zone": "Europe/Berlin"}}
+    await services.stores.mongodb["accounts"].update_one({"_id": account.id}, zone)
+    assert await ids(api, account, "&from=2026-01-01") == [after]
+    assert await ids(api, account, "&to=2025-12-31") == [before]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("&link=x", "link: must be a UUID"),
+        ("&tag=x", "tag: must be a UUID"),
+        ("&country=DEU", "country: must be two letters such as DE, or unknown"),
+        ("&device=phone", "device: must be bot or desktop or mobile or tablet or tv or unknown"),
+        ("&domain=..", "domain: must be a hostname such as go.example.com"),
+        ("&bot=spider", "bot: must be crawler or headless or library or no_user_agent or none"),
+        ("&tagOperator=NOT", "tagOperator: must be AND or OR"),
+        ("&from=2026-02-30", "from: must be a date such as 2026-01-31"),
+        ("&from=2026-01-02&to=2026-01-01", "from: must not be after to"),
+        ("&pageSize=101", "pageSize: must be"),
+        ("&utmSource=a", "utmSource: unknown parameter; did you mean utm_source?"),
+        ("&page=1", "page: this list goes by cursor"),
+        ("&cursor=x&since=x", "since: not together with cursor"),
+        ("&" + "&".join(f"os={number}" for number in range(101)), "os: "),
+    ],
+)
+async def test_a_wrong_filter_is_400_and_names_field_and_rule(
+    api: KeyedClient, account: Account, query: str, expected: str
+) -> None:
+    assert (await error(api, account, query)).startswith(expected)
+
+
+async def test_cursors_lead_through_all_pages_and_since_to_what_comes_late(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    clicks = [make_click(account.id, at=AT_MS + number) for number in range(7)]
+    await applied(services, clicks)
+    first = await page(api, account, "&pageSize=3")
+    second = await page(api, account, f"&pageSize=3&cursor={first['next_cursor']}")
+    third = await page(api, account, f"&pageSize=3&cursor={second['next_cursor']}")
+    seen = [row["id"] for one in (first, second, third) for row in one["rows"]]
+    assert seen == [text_of(click) for click in reversed(clicks)]
+    assert [one["since_cursor"] is None for one in (first, second, third)] == [False, True, True]
+    assert third["next_cursor"] is None
+    late = [make_click(account.id, at=AT_MS - 10**9 * number) for number in range(3)]
+    await drain_of(services).apply(late[:2])
+    await drain_of(services).apply(late[2:])
+    since, found = first["since_cursor"], []
+    for rows, is_over in ((2, False), (1, True), (0, True)):
+        answer = await page(api, account, f"&pageSize=2&since={since}")
+        assert list(answer) == ["rows", "next_cursor", "since_cursor", "searched_to"]
+        assert (len(answer["rows"]), answer["searched_to"] is None) == (rows, is_over)
+        assert answer["next_cursor"] is None
+        found += [row["id"] for row in answer["rows"]]
+        since = answer["since_cursor"]
+    assert found == [text_of(click) for click in late]
+
+
+async def test_cursors_that_no_page_of_the_feed_has_are_400(
+    services: Services,
+    client: Client,
+    api: KeyedClient,
+    account: Account,
+    other_account: Account,
+) -> None:
+    await applied(services, [make_click(account.id), make_click(account.id)])
+    first = await page(api, account, "&pageSize=1")
+    good, since = first["next_cursor"], first["since_cursor"]
+    assert len(await ids(api, account, f"&cursor={good}")) == 1
+    conversions = (await api.get(f"/api/conversions?accountId={account.id}")).json()
+    _, secret = await services.access.api_keys.create(other_account.id, "theirs")
+    theirs = await page(KeyedClient(client, secret), other_account)
+    position, bookmark = Position(moment(AT_MS), new_id()), Bookmark(moment(AT_MS), {0: 1})
+    others = [
+        FeedCursors(FeedName.CLICKS, other_account.id).cursor_of(position),
+        FeedCursors(FeedName.CONVERSIONS, account.id).cursor_of(Position(moment(AT_MS), 1)),
+        FeedCursors(FeedName.CONVERSIONS, account.id).cursor_of(bookmark),
+        theirs["since_cursor"],
+        conversions["since_cursor"],
+    ]
+    packed = base64.urlsafe_b64decode(good + "=" * (-len(good) % 4))
+    changed = packed[:-1] + bytes([packed[-1] ^ 1])
+    made_up = [
+        *("", "x", "%C3%A4", "=", good[:-1], good + "A", good + "==", good[:-2] + "__", "A" * 5000),
+        *(base64.urlsafe_b64encode(one).rstrip(b"=").decode() for one in (changed, packed + b"x")),
+    ]
+    for cursor in [*made_up, *others, since]:
+        assert await error(api, account, f"&cursor={cursor}") == NOT_A_CURSOR
+    for cursor in [*made_up, *others, good]:
+        assert await error(api, account, f"&since={cursor}") == NOT_A_BOOKMARK
+
+
+async def test_cursors_of_any_place_are_read_as_they_were_written() -> None:
+    feed = FeedCursors(FeedName.CLICKS, new_id())
+    position = Position(moment(AT_MS), new_id())
+    assert feed.position_of(feed.cursor_of(position)) == position
+    for slots in (0, 1, 64):
+        bookmark = Bookmark(moment(AT_MS), {slot: 2**63 - 1 - slot for slot in range(slots)})
+        assert feed.bookmark_of(feed.cursor_of(bookmark)) == bookmark
+
+
+async def test_an_account_sees_only_its_own_clicks(
+    services: Services, api: KeyedClient, account: Account, other_account: Account
+) -> None:
+    since = (await page(api, account))["since_cursor"]
+    theirs = await create_link(services, other_account.id, "theirs")
+    await applied(services, [make_click(other_account.id, link_id=theirs.id.bytes)])
+    assert await ids(api, account) == []
+    assert await ids(api, account, f"&link={theirs.id}") == []
+    assert await ids(api, account, f"&since={since}") == []
+    response = await api.get(f"/api/clicks?accountId={other_account.id}")
+    assert response.status == 403
+
+
+@pytest.mark.parametrize(
+    ("scopes", "status"),
+    [(["conversions:read"], 200), (["conversions:*"], 200), (["reports:*", "links:*"], 403)],
+)
+async def test_clicks_need_the_scope_that_shows_single_visitors(
+    scoped_api: KeyedClient, account: Account, status: int
+) -> None:
+    response = await scoped_api.get(f"/api/clicks?accountId={account.id}")
+    assert response.status == status

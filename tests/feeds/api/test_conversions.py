@@ -1,0 +1,324 @@
+"""The log of conversions: rows and filters, cursors, and one conversion with all about it."""
+
+from typing import Any, get_args
+from uuid import UUID
+
+import pytest
+
+from tests.conversions import scene
+from tests.factories import (
+    AT_MS,
+    create_event_config,
+    create_link,
+    make_click,
+    make_event,
+    make_event_document,
+)
+from tests.web.keyed_client import KeyedClient
+from tests.webhooks.receiver import answer
+from tests.webhooks.sending.scene import listening, sending
+from tracker.accounts.accounts import Account
+from tracker.clock import iso, moment
+from tracker.feeds.api.conversion_schema import StatusName
+from tracker.feeds.conversions import SHOWN
+from tracker.ids import new_id
+from tracker.service.services import Services
+
+ROW = [
+    *("event_id", "at", "status", "refused", "event_config", "click_id", "link", "value"),
+    *("payout", "transaction_id", "country", "device", "browser", "os", "bot"),
+]
+
+
+async def store(services: Services, account: Account, *numbers: int, **fields: Any) -> None:
+    await services.stores.mongodb["events"].insert_many(
+        [make_event_document(number, account_id=account.id, **fields) for number in numbers]
+    )
+
+
+async def rows(api: KeyedClient, account: Account, query: str = "") -> list[dict[str, Any]]:
+    response = await api.get(f"/api/conversions?accountId={account.id}{query}")
+    assert response.status == 200, response.body
+    found: list[dict[str, Any]] = response.json()["rows"]
+    return found
+
+
+async def ids(api: KeyedClient, account: Account, query: str = "") -> list[int]:
+    return [row["event_id"] for row in await rows(api, account, query)]
+
+
+async def error(api: KeyedClient, account: Account, query: str) -> str:
+    response = await api.get(f"/api/conversions?accountId={account.id}{query}")
+    assert response.status == 400
+    return response.error
+
+
+async def convert(services: Services, account: Account, number: int, **fields: Any) -> bytes:
+    """Drain a click on a link of the account and a conversion of it; return the click's id."""
+    link = await create_link(services, account.id, f"s{number}")
+    click = make_click(
+        account.id, link_id=link.id.bytes, referrer="https://a.example/\xc3\xa4", query="a=%C3%A4"
+    )
+    config = await create_event_config(services, account.id)
+    given = {"account_id": account.id.bytes, "event_config_id": config.id.bytes} | fields
+    event = make_event(number, click.id, **given)
+    await scene.applied(services, [click, event])
+    return click.id
+
+
+async def test_a_conversion_has_the_names_of_its_link_and_event_configuration(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    click_id = await convert(
+        services, account, 7, value="12.50", payout="2.50", transaction_id="t-1"
+    )
+    [row] = await rows(api, account)
+    assert list(row) == [*ROW, "click", "deliveries"]
+    assert row["click"]["id"] == row["click_id"]
+    assert row["deliveries"] == {"due": 0, "delivered": 0, "failed": 0, "cancelled": 0}
+    assert row["event_config"] | {"id": 0} == {"id": 0, "name": "Purchase"}
+    assert row["link"] | {"id": 0} == {"id": 0, "internal_name": "A link", "slug": "s7"}
+    assert (row["event_id"], row["at"]) == (7, iso(moment(AT_MS + 7)))
+    assert (row["status"], row["refused"]) == ("attributed", None)
+    assert row["click_id"] == str(UUID(bytes=click_id))
+    assert (row["value"], row["payout"], row["transaction_id"]) == (12.5, 2.5, "t-1")
+    assert (row["device"], row["browser"], row["os"]) == ("desktop", "Chrome", "Windows")
+
+
+async def test_names_are_those_of_archived_links_and_event_configurations_too(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await convert(services, account, 1)
+    [row] = await rows(api, account)
+    await api.delete(f"/api/short-links/{row['link']['id']}")
+    await api.delete(f"/api/event-configs/{row['event_config']['id']}")
+    assert await rows(api, account) == [row]
+
+
+async def test_filters_by_state_link_configuration_and_days(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    link_id, config_id = (await create_link(services, account.id)).id, new_id()
+    await store(services, account, 1, at=moment(AT_MS - 86_400_000))
+    await store(services, account, 2, status="refused", refused="max_value", link_id=link_id)
+    await store(services, account, 3, status="pending", event_config_id=config_id)
+    assert await ids(api, account) == [3, 2, 1]
+    [refused] = await rows(api, account, "&status=refused")
+    assert (refused["event_id"], refused["refused"]) == (2, "max_value")
+    assert await ids(api, account, f"&link={link_id}") == [2]
+    assert await ids(api, account, f"&event={config_id}") == [3]
+    assert await ids(api, account, f"&link={link_id}&event={config_id}") == []
+    assert await ids(api, account, "&status=refused&status=pending") == [3, 2]
+    assert await ids(api, account, f"&event={config_id}&status=refused") == []
+    day, before = iso(moment(AT_MS))[:10], iso(moment(AT_MS - 86_400_000))[:10]
+    assert await ids(api, account, f"&from={day}") == [3, 2]
+    assert await ids(api, account, f"&to={before}") == [1]
+    assert await ids(api, account, f"&from={before}&to={day}") == [3, 2, 1]
+    assert await ids(api, account, "&from=0001-01-01&to=9999-12-31") == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("&status=claimed", "status: must be attributed or duplicate or foreign_click or no_click"),
+        ("&link=x", "link: must be a UUID"),
+        ("&from=2026-02-30", "from: must be a date such as 2026-01-31"),
+        ("&to=2026-01-31T00:00:00Z", "to: must be a date such as 2026-01-31"),
+        ("&from=2026-01-02&to=2026-01-01", "from: must not be after to"),
+        ("&pageSize=0", "pageSize: must be"),
+        ("&pageSize=101", "pageSize: must be"),
+        ("&page=2", "page: this list goes by cursor"),
+        ("&Status=refused", "Status: unknown parameter; did you mean status?"),
+        ("&country=DEU", "country: must be two letters such as DE, or unknown"),
+        ("&domain=..", "domain: must be a hostname such as go.example.com"),
+        ("&device=phone", "device: must be bot or desktop or mobile or tablet or tv or unknown"),
+        ("&bots=yes", "bots: must be exclude or include or only"),
+        ("&cursor=x&since=x", "since: not together with cursor"),
+    ],
+)
+async def test_a_wrong_filter_is_400_and_names_field_and_rule(
+    api: KeyedClient, account: Account, query: str, expected: str
+) -> None:
+    assert (await error(api, account, query)).startswith(expected)
+
+
+def test_every_state_of_the_log_can_be_asked_for() -> None:
+    assert set(get_args(StatusName)) == set(SHOWN)
+
+
+async def test_cursors_lead_through_all_pages(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await store(services, account, *range(1, 60))
+    seen, cursor = [], ""
+    for size in (25, 25, 9):
+        response = await api.get(f"/api/conversions?accountId={account.id}{cursor}")
+        page = response.json()
+        assert list(page) == ["rows", "next_cursor", "since_cursor", "searched_to"]
+        assert len(page["rows"]) == size
+        seen += [row["event_id"] for row in page["rows"]]
+        cursor = f"&cursor={page['next_cursor']}"
+    assert seen == list(range(59, 0, -1))
+    assert page["next_cursor"] is None
+
+
+async def test_a_conversion_is_listed_since_a_cursor_when_it_is_stored_and_when_it_is_settled(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    page = f"/api/conversions?accountId={account.id}"
+    since = (await api.get(page)).json()["since_cursor"]
+    click = make_click(account.id)
+    event = make_event(1, click.id, account_id=account.id.bytes)
+    seen = []
+    for records in ([event], [click], []):
+        await scene.applied(services, records)
+        found = (await api.get(f"{page}&since={since}")).json()
+        assert (found["next_cursor"], found["searched_to"]) == (None, None)
+        seen.append([(row["event_id"], row["status"]) for row in found["rows"]])
+        since = found["since_cursor"]
+    assert seen == [[(1, "pending")], [(1, "attributed")], []]
+
+
+async def test_a_listed_conversion_has_its_click_and_the_number_of_its_deliveries(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id), listening(services, account.id) as (failing, _):
+        failing.behaviour = answer(500, b"no")
+        async with sending(services) as sender:
+            await convert(services, account, 1)
+            await sender.burst()
+    [row] = await rows(api, account)
+    shown = (await api.get("/api/conversions/1")).json()
+    assert row["click"] == shown["click"]
+    assert row["deliveries"] == {"due": 1, "delivered": 1, "failed": 0, "cancelled": 0}
+
+
+async def test_one_conversion_has_its_click_its_metadata_and_its_deliveries(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id) as (receiver, webhook), sending(services) as sender:
+        receiver.behaviour = answer(500, b"no")
+        click_id = await convert(services, account, 10**12, metadata='{"a": 1.0}')
+        await sender.burst()
+    response = await api.get(f"/api/conversions/{10**12}")
+    assert response.status == 200, response.body
+    shown = response.json()
+    assert list(shown) == [*ROW, "click", "metadata", "deliveries"]
+    assert shown["metadata"] == '{"a": 1.0}'
+    assert shown["click"] | {"at": 0, "link_id": 0} == {
+        "id": str(UUID(bytes=click_id)),
+        "at": 0,
+        "link_id": 0,
+        "country": shown["country"],
+        "device": "desktop",
+        "browser": "Chrome",
+        "os": "Windows",
+        "bot": None,
+        "referrer": "https://a.example/ä",
+        "query": "a=%C3%A4",
+        "referrer_host": "a.example",
+        **dict.fromkeys(("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")),
+        "test": False,
+    }
+    [delivery] = shown["deliveries"]
+    assert (delivery["webhook_id"], delivery["webhook_name"]) == (str(webhook.id), "A webhook")
+    assert (delivery["kind"], delivery["status"]) == ("conversion", "due")
+    [attempt] = delivery["attempts"]
+    assert (attempt["code"], attempt["answer"]) == (500, "no")
+
+
+async def test_a_conversion_without_click_metadata_and_webhooks_shows_none(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await store(services, account, 1, click_id=new_id(), status="pending")
+    shown = (await api.get("/api/conversions/1")).json()
+    assert (shown["click"], shown["metadata"], shown["deliveries"]) == (None, None, [])
+    assert (shown["link"], shown["event_config"], shown["country"]) == (None, None, None)
+
+
+async def test_the_click_of_another_account_is_not_shown(
+    services: Services, api: KeyedClient, account: Account, other_account: Account
+) -> None:
+    click = make_click(other_account.id)
+    event = make_event(1, click.id, account_id=account.id.bytes)
+    await scene.applied(services, [click, event])
+    shown = (await api.get("/api/conversions/1")).json()
+    assert (shown["status"], shown["click"]) == ("foreign_click", None)
+
+
+@pytest.mark.parametrize("scopes", [["conversions:read"], ["conversions:*", "webhooks:write"]])
+async def test_a_key_that_may_not_read_webhooks_does_not_see_deliveries(
+    services: Services, scoped_api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id):
+        await scene.applied(services, [make_event(1, account_id=account.id.bytes)])
+    shown = (await scoped_api.get("/api/conversions/1")).json()
+    assert (shown["event_id"], shown["deliveries"]) == (1, None)
+    [row] = await rows(scoped_api, account)
+    assert (row["event_id"], row["deliveries"]) == (1, None)
+
+
+async def test_deliveries_to_deleted_webhooks_and_messages_are_not_shown(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id) as (_, webhook):
+        await scene.applied(services, [make_event(1, account_id=account.id.bytes)])
+    assert len((await api.get("/api/conversions/1")).json()["deliveries"]) == 1
+    await api.delete(f"/api/webhooks/{webhook.id}")
+    assert (await api.get("/api/conversions/1")).json()["deliveries"] == []
+
+
+async def test_a_conversion_of_no_account_is_nobodys(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await scene.applied(services, [make_event(1, new_id().bytes)])
+    response = await api.get("/api/conversions/1")
+    assert (response.status, response.error) == (404, "conversion: not found")
+    assert await ids(api, account) == []
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.0", "01", "%D9%A1", "9007199254740992", "1" * 30])
+async def test_an_event_id_is_a_whole_number_that_json_keeps_exact(
+    api: KeyedClient, text: str
+) -> None:
+    response = await api.get(f"/api/conversions/{text}")
+    rule = "event_id: must be a whole number from 1 to 9007199254740991"
+    assert (response.status, response.error) == (400, rule)
+
+
+async def test_the_highest_event_id_is_accepted(api: KeyedClient) -> None:
+    assert (await api.get("/api/conversions/9007199254740991")).status == 404
+
+
+async def test_conversions_are_found_by_transaction_and_by_click(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    click, other = new_id(), new_id()
+    scoped = {"event_config_id": config.id, "transaction_scope": config.id}
+    await store(services, account, 1, transaction_id="T-1", click_id=click, **scoped)
+    await store(services, account, 2, transaction_id="T-1", transaction_scope=account.id)
+    await store(services, account, 3, transaction_id="T-2", click_id=click, **scoped)
+    await store(services, account, 4, click_id=other)
+    foreign = make_event_document(5, account_id=new_id(), click_id=click, transaction_id="T-1")
+    await services.stores.mongodb["events"].insert_one(foreign)
+    assert sorted(await ids(api, account, "&transaction_id=T-1")) == [1, 2]
+    assert await ids(api, account, f"&click_id={click}") == [3, 1]
+    assert await ids(api, account, f"&click_id={click}&transaction_id=T-2") == [3]
+    assert await ids(api, account, "&transaction_id=T-") == []
+    assert "click_id" in await error(api, account, "&click_id=x")
+
+
+async def test_a_click_with_many_conversions_is_paged(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    click = new_id()
+    await store(services, account, *range(1, 8), click_id=click)
+    query, found = f"accountId={account.id}&click_id={click}&pageSize=3", []
+    cursor = ""
+    for _ in range(3):
+        page = (await api.get(f"/api/conversions?{query}{cursor}")).json()
+        found += [row["event_id"] for row in page["rows"]]
+        cursor = f"&cursor={page['next_cursor']}"
+    assert found == [7, 6, 5, 4, 3, 2, 1]
+    assert page["next_cursor"] is None

@@ -1,0 +1,157 @@
+"""Refused postbacks: kept for their account, counted by reason, bounded, and without secrets."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.conversions.api.test_event import clicked, drained
+from tests.factories import create_event_config
+from tests.web.client import Client
+from tests.web.keyed_client import KeyedClient
+from tracker.accounts.accounts import Account
+from tracker.conversions import refusals
+from tracker.errors import BadRequest, MethodNotAllowed, Unavailable
+from tracker.metrics import POSTBACKS_NOT_KEPT
+from tracker.service.services import Services
+
+
+async def listed(
+    services: Services, api: KeyedClient, account: Account, query: str = ""
+) -> dict[str, Any]:
+    await services.conversions.refusals.store()
+    response = await api.get(f"/api/refused-postbacks?accountId={account.id}{query}")
+    assert response.status == 200, response.body
+    found: dict[str, Any] = response.json()
+    return found
+
+
+async def test_a_refused_postback_is_kept_with_its_reason_and_what_was_sent(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    config = await create_event_config(services, account.id, name="Purchase")
+    refused = await client.get(
+        f"/api/event?pbk={config.pbk}&click_id=%7Bclick_id%7D&token=s3cret&value=12"
+    )
+    [row] = (await listed(services, api, account))["rows"]
+    assert (
+        row.items()
+        >= {
+            "method": "GET",
+            "reason": "click_id",
+            "status": 400,
+            "error": refused.error,
+            "query": f"pbk={config.pbk[:4]}…&click_id=%7Bclick_id%7D&token=…&value=12",
+            "body": "",
+            "event_config": {"id": str(config.id), "name": "Purchase"},
+            "click_id": None,
+        }.items()
+    )
+    stored = await services.stores.mongodb["refused_postbacks"].find_one({})
+    assert config.pbk not in str(stored)
+
+
+async def test_requests_on_the_fast_path_are_kept_too(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    await services.conversions.event_configs.change(config.id, {"active": False})
+    reader, writer = await asyncio.open_connection("127.0.0.1", client.port)
+    writer.write(f"GET /api/event?pbk={config.pbk} HTTP/1.1\r\nHost: a.example\r\n\r\n".encode())
+    assert b" 404 " in await reader.readline()
+    writer.close()
+    [row] = (await listed(services, api, account))["rows"]
+    assert (row["reason"], row["status"]) == ("pbk", 404)
+
+
+async def test_one_without_a_known_key_belongs_to_the_account_of_its_click(
+    services: Services, client: Client, api: KeyedClient, account: Account, other_account: Account
+) -> None:
+    click_id = await clicked(services, client, account)
+    await drained(services)
+    await client.post("/api/event", f'{{"pbk": "wrong", "click_id": "{click_id}"}}'.encode())
+    await client.get("/api/event?pbk=wrong")
+    await client.get("/api/event?value=1")
+    foreign = await create_event_config(services, other_account.id)
+    await client.get(f"/api/event?pbk={foreign.pbk}&click_id={click_id}")
+    [row] = (await listed(services, api, account))["rows"]
+    assert (row["reason"], row["click_id"], row["body"]) == (
+        "pbk",
+        click_id,
+        f'{{"pbk": "wron…", "click_id": "{click_id}"}}',
+    )
+    assert await services.stores.mongodb["refused_postbacks"].count_documents({}) == 2
+
+
+async def test_all_are_counted_by_reason_and_the_newest_are_kept(
+    services: Services,
+    client: Client,
+    api: KeyedClient,
+    account: Account,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(refusals, "MAX_KEPT", 3)
+    config = await create_event_config(services, account.id)
+    for number in range(5):
+        await client.get(f"/api/event?pbk={config.pbk}&value=a{number}")
+        await services.conversions.refusals.store()
+    await client.get(f"/api/event?pbk={config.pbk}&txid=%5BTID%5D")
+    found = await listed(services, api, account)
+    assert [row["reason"] for row in found["rows"]] == ["transaction_id", "value", "value"]
+    assert found["counts"] == [
+        {"reason": "value", "count": 5},
+        {"reason": "transaction_id", "count": 1},
+    ]
+    by_reason = await listed(services, api, account, "&reason=value&pageSize=1")
+    assert by_reason["pagination"]["totalRows"] == 2
+    assert by_reason["rows"][0]["query"].endswith("value=a4")
+
+
+async def test_what_was_sent_under_an_alias_counts_as_its_parameter(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    aliases = {"cid": "click_id", "rate": "value", "tid": "transaction_id"}
+    config = await create_event_config(services, account.id, parameter_aliases=aliases)
+    for query in ("cid={x}", "rate=much", "rate=1&value=2", "tid={tid}"):
+        refused = await client.get(f"/api/event?pbk={config.pbk}&{query}")
+        assert refused.status == 400
+    assert (await listed(services, api, account))["counts"] == [
+        {"reason": "value", "count": 2},
+        {"reason": "click_id", "count": 1},
+        {"reason": "transaction_id", "count": 1},
+    ]
+
+
+async def test_what_the_service_could_not_do_and_other_accounts_are_not_listed(
+    services: Services, client: Client, api: KeyedClient, account: Account, other_account: Account
+) -> None:
+    other = await create_event_config(services, other_account.id)
+    await client.get(f"/api/event?pbk={other.pbk}&value=x")
+    await client.request("PUT", "/api/event")
+    own = await create_event_config(services, account.id)
+    for error in (Unavailable("database: unavailable"), MethodNotAllowed("GET")):
+        services.conversions.refusals.note("GET", f"pbk={own.pbk}".encode(), b"", error)
+    assert (await listed(services, api, account))["rows"] == []
+    response = await api.get(f"/api/refused-postbacks?accountId={other_account.id}")
+    assert response.status == 403
+
+
+async def test_beyond_its_bound_requests_are_dropped_and_counted(services: Services) -> None:
+    before = POSTBACKS_NOT_KEPT._value.get()
+    for _ in range(refusals.MAX_WAITING + 2):
+        services.conversions.refusals.note("GET", b"pbk=a", b"", BadRequest("value: no"))
+    assert POSTBACKS_NOT_KEPT._value.get() == before + 2
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("pbk: unknown", "pbk"),
+        ("txid: an unfilled macro", "transaction_id"),
+        ("pbk or click_id: at least one is required", "request"),
+        ("body: must be a JSON object", "request"),
+        ("{$where}: x", "request"),
+    ],
+)
+def test_the_reason_is_one_of_a_closed_list(message: str, reason: str) -> None:
+    assert refusals.reason_of(BadRequest(message)) == reason

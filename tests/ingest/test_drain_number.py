@@ -1,0 +1,327 @@
+"""Drains do not share slots unless they must, whatever store is unavailable, and those that live
+keep their sessions."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo.errors import PyMongoError
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tests.conversions import scene
+from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
+from tests.stores.relay import relay
+from tracker.ids import new_id
+from tracker.ingest.drain_number import DRAIN_NUMBERS, LEASE_SECONDS, DrainNumber, kept_drain_number
+from tracker.service.services import Services
+from tracker.stores.builtin.child import free_port
+from tracker.stores.mongodb import drivers
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.redis import clients
+
+pytestmark = pytest.mark.redis
+
+SHORT_LEASE = 1.5
+"""Seconds; renewed every half."""
+
+
+def slot_of(services: Services) -> DrainNumber:
+    return DrainNumber(services.stores.redis, services.stores.mongodb)
+
+
+async def recorded(services: Services) -> dict[bytes, bytes]:
+    """Return the sessions on record, by slot."""
+    found: Any = await services.stores.redis.hgetall("{slot}:sessions")
+    return dict(found)
+
+
+async def session_id(slot: DrainNumber) -> bytes:
+    known: Any = (await slot.session()).session_id
+    return bytes(known["id"])
+
+
+async def test_every_drain_gets_a_slot_of_its_own_the_lowest_that_is_free(
+    services: Services,
+) -> None:
+    drains = [slot_of(services) for _ in range(5)]
+    assert [await one.number() for one in drains] == [0, 1, 2, 3, 4]
+    await drains[1].release()
+    await drains[3].release()
+    assert [await slot_of(services).number() for _ in range(3)] == [1, 3, 5]
+
+
+async def test_drains_that_start_at_once_get_different_slots(services: Services) -> None:
+    async with scene.process(services.settings) as other:
+        drains = [slot_of(one) for one in (services, other) for _ in range(10)]
+        numbers = await asyncio.gather(*(one.number() for one in drains))
+    assert sorted(numbers) == list(range(20))
+
+
+async def test_simultaneous_callers_get_the_same_session(services: Services) -> None:
+    """The drain writes with this session, and the timers put it on record."""
+    slot = slot_of(services)
+    first, *others = await asyncio.gather(*(slot.session() for _ in range(5)))
+    assert all(one is first for one in others)
+
+
+async def test_a_renewal_keeps_the_slot_and_the_lease(services: Services) -> None:
+    slot = slot_of(services)
+    assert await slot.number() == 0
+    await services.stores.redis.expire("{slot}:0", 2)
+    await slot.renew()
+    assert await slot.number() == 0
+    assert LEASE_SECONDS - 1 <= await services.stores.redis.ttl("{slot}:0") <= LEASE_SECONDS
+
+
+async def test_a_slot_that_was_never_taken_is_not_renewed(services: Services) -> None:
+    await slot_of(services).renew()
+    assert await services.stores.redis.keys("slot*") == []
+
+
+async def test_a_batch_does_not_ask_redis_for_its_slot(services: Services) -> None:
+    slot = slot_of(services)
+    await slot.number()
+    before = (await services.stores.redis.info("stats"))["total_commands_processed"]
+    for _ in range(50):
+        await slot.number()
+    after = (await services.stores.redis.info("stats"))["total_commands_processed"]
+    assert after - before == 1
+
+
+async def test_a_slot_with_a_session_on_record_is_taken_when_that_was_ended(
+    services: Services,
+) -> None:
+    """Its drain may live: after an outage of Redis every lease has run out."""
+    late, others = slot_of(services), [slot_of(services) for _ in range(2)]
+    assert await late.number() == 0
+    await services.stores.redis.delete("{slot}:0")
+    assert await others[0].number() == 1
+    for _ in range(2):
+        await others[0].end_dead_sessions()
+    assert await others[1].number() == 0
+    await late.renew()
+    assert await late.number() == 2
+    assert await recorded(services) == {
+        b"0": await session_id(others[1]),
+        b"1": await session_id(others[0]),
+        b"2": await session_id(late),
+    }
+
+
+async def test_after_an_outage_of_redis_every_drain_has_its_slot_and_session_again(
+    services: Services,
+) -> None:
+    """The first may look for dead drains, start, or renew its lease."""
+    living = [slot_of(services) for _ in range(3)]
+    for slot in living:
+        await slot.number()
+    before = await recorded(services)
+    await services.stores.redis.delete("{slot}:0", "{slot}:1", "{slot}:2")
+    await living[2].end_dead_sessions()
+    new = slot_of(services)
+    assert await new.number() == 3
+    for slot in (living[2], living[0], living[1]):
+        await slot.renew()
+    await living[2].end_dead_sessions()
+    assert [await slot.number() for slot in living] == [0, 1, 2]
+    assert await recorded(services) == {**before, b"3": await session_id(new)}
+
+
+async def test_drains_keep_their_sessions_while_mongodb_stalls_for_longer_than_the_lease(
+    services: Services,
+) -> None:
+    """A third drain beside them looks for sessions of dead drains."""
+    port = int(services.settings.mongodb_uri.partition("127.0.0.1:")[2].partition("/")[0])
+    async with relay(port) as way, contextlib.AsyncExitStack() as stack:
+        far = MongoDB(
+            f"mongodb://127.0.0.1:{way.port}/?directConnection=true",
+            services.settings.mongodb_database,
+        )
+        stack.push_async_callback(far.close)
+        opened = [kept_drain_number(services.stores.redis, far, SHORT_LEASE) for _ in range(2)]
+        slots = [await stack.enter_async_context(one) for one in opened]
+        third = kept_drain_number(services.stores.redis, services.stores.mongodb, SHORT_LEASE)
+        slots.append(await stack.enter_async_context(third))
+        assert [await one.number() for one in slots] == [0, 1, 2]
+        before = await recorded(services)
+        writing = [await one.session() for one in slots[:2]]
+        for session in writing:
+            session.start_transaction()
+            await far["clicks"].insert_one({"account_id": new_id()}, session=session)
+        way.hold_answers()
+        committing = [one.commit_transaction() for one in writing]
+        await passed(services, 2 * SHORT_LEASE)
+        assert await recorded(services) == before
+        way.answer_again()
+        await asyncio.gather(*committing)
+        assert [await one.number() for one in slots] == [0, 1, 2]
+    assert await services.stores.mongodb["clicks"].count_documents({}) == 2
+
+
+async def test_a_lease_is_renewed_again_after_an_outage_of_redis(
+    services: Services, tmp_path: Path
+) -> None:
+    with own_redis(tmp_path) as server:
+        async with clients.redis_for_requests(server.url) as redis:
+            async with kept_drain_number(redis, services.stores.mongodb, SHORT_LEASE) as slot:
+                await slot.number()
+                server.kill()
+                await until(lambda: is_unavailable(redis))
+                server.start()
+                await redis.delete("{slot}:0")
+                await until(lambda: redis.exists("{slot}:0"))
+            assert await redis.keys("slot*") == []
+
+
+async def test_when_all_slots_are_taken_one_is_shared(services: Services) -> None:
+    for _ in range(DRAIN_NUMBERS):
+        await slot_of(services).number()
+    shared = slot_of(services)
+    assert 0 <= await shared.number() < DRAIN_NUMBERS
+    await shared.release()
+    assert len(await services.stores.redis.keys("{slot}:[0-9]*")) == DRAIN_NUMBERS
+
+
+async def test_a_release_frees_the_slot_and_ends_the_session(services: Services) -> None:
+    slot = slot_of(services)
+    await slot.number()
+    session: Any = await slot.session()
+    await slot.release()
+    assert await services.stores.redis.keys("slot*") == []
+    assert session.has_ended
+    assert await slot.number() == 0
+    assert await slot.session() is not session
+
+
+async def test_a_release_does_not_free_the_slot_of_another(services: Services) -> None:
+    late, next_one = slot_of(services), slot_of(services)
+    await late.number()
+    await services.stores.redis.delete("{slot}:0", "{slot}:sessions")
+    await next_one.number()
+    await late.release()
+    assert await services.stores.redis.exists("{slot}:0")
+    assert await recorded(services) == {b"0": await session_id(next_one)}
+
+
+async def test_a_drain_without_a_slot_may_release_it(services: Services) -> None:
+    await slot_of(services).release()
+
+
+async def until(holds: Callable[[], Awaitable[object]]) -> None:
+    """Wait until Redis says so; meanwhile it may be unavailable."""
+    while True:
+        with contextlib.suppress(RedisError):
+            if await holds():
+                return
+        await asyncio.sleep(0.01)
+
+
+async def passed(services: Services, seconds: float) -> None:
+    """Wait until a lease of that length, which nobody renews, has run out."""
+    await services.stores.redis.set("lease", "", px=int(seconds * 1000))
+
+    async def ran_out() -> bool:
+        return not await services.stores.redis.exists("lease")
+
+    await until(ran_out)
+
+
+async def is_unavailable(redis: Redis) -> bool:
+    try:
+        await redis.ping()
+    except RedisError:
+        return True
+    return False
+
+
+@contextlib.asynccontextmanager
+async def without_redis(services: Services, url: str) -> AsyncIterator[DrainNumber]:
+    redis = clients.redis_for_requests(url)
+    slot = DrainNumber(redis, services.stores.mongodb)
+    yield slot
+    await slot.release()
+    await redis.aclose()
+
+
+async def test_a_drain_gets_a_slot_without_redis_and_keeps_it(services: Services) -> None:
+    async with without_redis(services, unavailable_redis()) as slot:
+        number = await slot.number()
+        assert 0 <= number < DRAIN_NUMBERS
+        assert {await slot.number() for _ in range(20)} == {number}
+
+
+async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "REQUEST_TIMEOUT_SECONDS", 0.2)
+    with hanging_redis() as url:
+        async with without_redis(services, url) as slot:
+            began = time.monotonic()
+            for _ in range(100):
+                await slot.number()
+            assert time.monotonic() - began < 5
+
+
+async def test_a_drain_without_a_lease_gets_one_when_redis_is_available_again(
+    services: Services,
+) -> None:
+    async with without_redis(services, unavailable_redis()) as slot:
+        number = await slot.number()
+        with pytest.raises(RedisError):
+            await slot.renew()
+        following = DrainNumber(services.stores.redis, services.stores.mongodb)
+        following._number = number
+        await following.renew()
+        assert await services.stores.redis.exists(f"{{slot}}:{number}")
+
+
+async def test_a_redis_that_lost_everything_gets_lease_and_record_again(services: Services) -> None:
+    slot = slot_of(services)
+    await slot.number()
+    await services.stores.redis.flushall()
+    await slot.renew()
+    assert await slot.number() == 0
+    assert await recorded(services) == {b"0": await session_id(slot)}
+    assert await services.stores.redis.exists("{slot}:0")
+
+
+async def test_a_full_redis_keeps_the_leases_and_gives_new_ones(services: Services) -> None:
+    slot = slot_of(services)
+    await slot.number()
+    used = (await services.stores.redis.info("memory"))["used_memory"]
+    await services.stores.redis.config_set("maxmemory", used // 2)
+    try:
+        await services.stores.redis.expire("{slot}:0", 2)
+        await slot.renew()
+        assert await services.stores.redis.ttl("{slot}:0") > 2
+        assert await slot_of(services).number() == 1
+        assert len(await recorded(services)) == 2
+    finally:
+        await services.stores.redis.config_set("maxmemory", 0)
+
+
+async def test_with_mongodb_unavailable_the_slot_is_kept_and_a_dead_session_stays_on_record(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stays there until MongoDB can end it."""
+    monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 0.2)
+    gone = MongoDB(f"mongodb://127.0.0.1:{free_port()}/?directConnection=true", "any")
+    dead = new_id().bytes
+    await services.stores.redis.hset("{slot}:sessions", "0", dead)
+    slot = DrainNumber(services.stores.redis, gone)
+    slot._session = await services.stores.mongodb.client.start_session()
+    assert await slot.number() == 1
+    await slot.end_dead_sessions()
+    with pytest.raises(PyMongoError):
+        await slot.end_dead_sessions()
+    assert await recorded(services) == {b"0": dead, b"1": await session_id(slot)}
+    slot._client = services.stores.mongodb.client
+    await slot.end_dead_sessions()
+    assert await recorded(services) == {b"1": await session_id(slot)}
+    await slot.release()
+    await gone.close()

@@ -1,0 +1,79 @@
+"""Consumers that others come before: one that helps, and that of the overflow."""
+
+import asyncio
+
+import pytest
+
+from tests.conversions.scene import drain_of
+from tests.factories import make_click
+from tests.ingest.consuming import clicks_in, running
+from tracker.ingest import priority as module
+from tracker.ingest.consumer import Consumer
+from tracker.ingest.priority import unless_behind, while_behind
+from tracker.journal.entry import encode, fields_of
+from tracker.service.services import Services
+from tracker.stores.redis.keys import OVERFLOW
+
+pytestmark = pytest.mark.redis
+
+
+def consumer_of(services: Services) -> Consumer:
+    return Consumer(services.stores.redis, services.stores.redis_waiting, drain_of(services).apply)
+
+
+async def overflowing(services: Services) -> None:
+    await services.stores.redis.xadd(OVERFLOW, fields_of(encode([make_click()])))
+
+
+async def until_stored(services: Services, clicks: int) -> None:
+    async with asyncio.timeout(20):
+        while await clicks_in(services) < clicks:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_helper_has_a_turn_only_while_the_other_is_behind(services: Services) -> None:
+    other, stop = consumer_of(services), asyncio.Event()
+    turns = while_behind(other)
+    waiting = asyncio.create_task(turns.until(stop))
+    other.behind.set()
+    assert await waiting
+    stop.set()
+    assert not await turns.until(stop)
+
+
+async def test_the_overflow_is_read_while_no_other_is_behind(services: Services) -> None:
+    other = consumer_of(services)
+    drain = drain_of(services)
+    turns = unless_behind(lambda: [other])
+    overflow = Consumer(
+        services.stores.redis,
+        services.stores.redis_waiting,
+        drain.apply,
+        stream=OVERFLOW,
+        turns=turns,
+    )
+    async with running(overflow):
+        await overflowing(services)
+        await until_stored(services, 1)
+
+
+async def test_the_overflow_waits_while_another_is_behind_but_not_for_ever(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_WAIT_SECONDS", 0.2)
+    other, stop = consumer_of(services), asyncio.Event()
+    other.behind.set()
+    turns = unless_behind(lambda: [other])
+    waiting = asyncio.create_task(turns.until(stop))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    assert await asyncio.wait_for(waiting, 20)
+
+
+async def test_a_stop_ends_the_wait_of_the_overflow(services: Services) -> None:
+    other, stop = consumer_of(services), asyncio.Event()
+    other.behind.set()
+    waiting = asyncio.create_task(unless_behind(lambda: [other]).until(stop))
+    await asyncio.sleep(0)
+    stop.set()
+    assert not await asyncio.wait_for(waiting, 20)

@@ -1,0 +1,87 @@
+"""QR codes of short links over HTTP: what they show, their sizes, and their headers."""
+
+import contextlib
+from xml.etree import ElementTree
+
+import pytest
+import segno
+
+from tests.factories import create_link
+from tests.web.keyed_client import KeyedClient
+from tracker.accounts.accounts import Account
+from tracker.links.qr_code import ImageKind, qr_image
+from tracker.service.services import Services
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def png_size(image: bytes) -> tuple[int, int]:
+    assert image.startswith(PNG)
+    return int.from_bytes(image[16:20], "big"), int.from_bytes(image[20:24], "big")
+
+
+async def test_a_code_shows_the_short_url_as_an_image_that_runs_nothing(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.example")
+    link = await create_link(services, account.id, "Spring_1", domain=domain)
+    await services.links.links.change(link.id, {"archived": True})
+    kinds: list[tuple[ImageKind, str]] = [("svg", "image/svg+xml"), ("png", "image/png")]
+    for kind, media_type in kinds:
+        response = await api.get(f"/api/short-links/{link.id}/qr.{kind}")
+        assert response.status == 200
+        assert response.body == qr_image("http://go.example/c/Spring_1", kind, 8, 4)
+        expected = {
+            "Content-Type": media_type,
+            "Content-Disposition": f'inline; filename="Spring_1.{kind}"',
+            "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+            "X-Content-Type-Options": "nosniff",
+        }
+        assert {name: response.headers[name] for name in expected} == expected
+
+
+def test_an_image_holds_the_modules_of_the_code() -> None:
+    url = "https://go.example/c/abc"
+    modules = segno.make(url, error="m", boost_error=False, micro=False)
+    width, _ = modules.symbol_size(scale=1, border=0)
+    assert png_size(qr_image(url, "png", 1, 0)) == (width, width)
+    assert png_size(qr_image(url, "png", 40, 10)) == ((width + 20) * 40,) * 2
+    svg = ElementTree.fromstring(qr_image(url, "svg", 3, 2))
+    pixels = (width + 4) * 3
+    assert (svg.get("width"), svg.get("height")) == (f"{pixels}px",) * 2
+    assert svg.get("viewBox") == f"0 0 {pixels} {pixels}"
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ("scale=0", "scale: must be a whole number >= 1"),
+        ("scale=41", "scale: must be a whole number <= 40"),
+        ("scale=1.5", "scale: must be a whole number, got text"),
+        ("border=-1", "border: must be a whole number >= 0"),
+        ("border=11", "border: must be a whole number <= 10"),
+        ("Scale=2", "Scale: unknown parameter; did you mean scale?"),
+    ],
+)
+async def test_a_size_beyond_the_limits_is_named_with_its_rule(
+    services: Services, api: KeyedClient, account: Account, query: str, error: str
+) -> None:
+    link = await create_link(services, account.id)
+    for kind in ("svg", "png"):
+        response = await api.get(f"/api/short-links/{link.id}/qr.{kind}?{query}")
+        assert (response.status, response.error) == (400, error)
+    assert (await api.get(f"/api/short-links/{link.id}/qrxsvg")).status == 404
+
+
+async def test_an_account_has_ten_codes_made_at_once(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    link = await create_link(services, account.id)
+    path = f"/api/short-links/{link.id}/qr.svg"
+    assert (await api.get(path)).status == 200
+    with contextlib.ExitStack() as held:
+        for _ in range(10):
+            held.enter_context(services.links.qr_limiter.acquire(account.id))
+        refused = await api.get(path)
+    assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
+    assert refused.error == "QR: 10 codes of the account are under way; try again"

@@ -1,0 +1,249 @@
+"""Creating many short links in one request: all of them or none, also in a race."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import orjson
+import pytest
+
+from tests.factories import LANDING, create_link, make_new_link
+from tests.links.api.test_short_links import PATH
+from tests.links.processes import process, visited
+from tests.stores.redis.own_redis import unavailable_redis
+from tests.web.client import Client, Response
+from tracker.accounts.accounts import Account
+from tracker.errors import BadRequest
+from tracker.ids import new_id
+from tracker.links import store
+from tracker.links.link import Link, target
+from tracker.links.store import NewLink
+from tracker.service.services import Services
+
+BULK = f"{PATH}/bulk"
+GOOD = {"destination_url": LANDING}
+ACCOUNT = new_id()
+
+
+def new_links(*slugs: str | None) -> list[NewLink]:
+    return [make_new_link(ACCOUNT, slug=slug) for slug in slugs]
+
+
+async def bulk(client: Client, secret: str, links: Any, **fields: Any) -> Response:
+    body = orjson.dumps({"links": links, **fields})
+    return await client.post(BULK, body, Authorization=f"Bearer {secret}")
+
+
+async def count(services: Services) -> int:
+    return await services.stores.mongodb["links"].count_documents({})
+
+
+async def test_up_to_a_hundred_links_are_created_in_the_order_sent(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.example")
+    tag = await services.links.tags.create(account.id, "tag")
+    links: list[dict[str, Any]] = [{"destination_url": f"{LANDING}/{n}"} for n in range(98)]
+    links.append({**GOOD, "slug": "own", "internal_name": "n", "active": False})
+    links.append({**GOOD, "slug": "own", "domain_id": str(domain.id), "tags": [str(tag.id)]})
+    response = await bulk(client, secret, links, accountId=str(account.id))
+    assert response.status == 200
+    assert list(response.json()) == ["rows"]
+    rows = response.json()["rows"]
+    assert [row["destination_url"] for row in rows] == [one["destination_url"] for one in links]
+    assert len({row["slug"] for row in rows[:98]}) == 98
+    assert all(len(row["slug"]) == 7 for row in rows[:98])
+    assert (rows[98]["slug"], rows[98]["active"], rows[98]["internal_name"]) == ("own", False, "n")
+    assert rows[99]["short_url"] == "http://go.example/c/own"
+    assert rows[99]["tags"] == [{"id": str(tag.id), "name": "tag"}]
+    assert await count(services) == 100
+    assert (await client.get(f"/c/{rows[0]['slug']}")).status == 302
+    assert (await client.get("/c/own")).status == 404
+    shown = await client.get(f"{PATH}/{rows[99]['id']}", Authorization=f"Bearer {secret}")
+    assert shown.json() == rows[99]
+
+
+async def test_a_slug_that_was_just_unknown_works_once_its_link_exists(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    async with process(services.settings) as other:
+        assert (await client.get("/c/fresh")).status == 404
+        assert await visited(other, "fresh") is None
+        links = [{**GOOD, "slug": "fresh"}]
+        assert (await bulk(client, secret, links, account_id=str(account.id))).status == 200
+        assert (await client.get("/c/fresh")).status == 302
+        async with asyncio.timeout(1):
+            while await visited(other, "fresh") is None:
+                await asyncio.sleep(0.005)
+
+
+FOREIGN, OWN, MISSING = "FOREIGN", "OWN", str(UUID(int=404))
+
+
+@pytest.mark.parametrize(
+    ("last", "status", "error"),
+    [
+        ({}, 400, "links[2].destination_url: required"),
+        ({"destination_url": "x"}, 400, "links[2].destination_url: must be an absolute"),
+        ({"destination_url": "http://tracker.test/c/x"}, 400, "links[2].destination_url: must not"),
+        ({**GOOD, "slug": "?"}, 400, "links[2].slug: 1 to 64 of A-Z a-z 0-9 _ -"),
+        ({**GOOD, "slug": 1}, 400, "links[2].slug: must be text or null"),
+        ({**GOOD, "slug": "taken"}, 400, "links[2].slug: already taken on this domain"),
+        ({**GOOD, "slug": "first"}, 400, "links[2].slug: repeated in this request"),
+        ({**GOOD, "internal_name": ""}, 400, "links[2].internal_name: 1 to 255 characters"),
+        ({**GOOD, "tags": ["x"]}, 400, "links[2].tags[0]: must be a UUID such as"),
+        ({**GOOD, "slgu": "x"}, 400, "links[2].slgu: unknown field"),
+        ({**GOOD, "accountId": MISSING}, 400, "links[2].accountId: unknown field"),
+        (None, 400, "links[2]: must be an object, got null"),
+        ({**GOOD, "tags": [OWN, MISSING]}, 404, f"links[2].tags: not found: {MISSING}"),
+        ({**GOOD, "tags": [MISSING, FOREIGN]}, 403, "links[2].tags: belongs to another account"),
+        ({**GOOD, "domain_id": MISSING}, 404, f"links[2].domain_id: not found: {MISSING}"),
+        ({**GOOD, "domain_id": FOREIGN}, 403, "links[2].domain_id: belongs to another account"),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+async def test_if_one_link_is_invalid_none_is_stored_and_the_message_names_it(
+    services: Services,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    secret: str,
+    last: Any,
+    status: int,
+    error: str,
+) -> None:
+    own = await services.links.tags.create(account.id, "own")
+    tag = await services.links.tags.create(other_account.id, "foreign")
+    domain = await services.links.domains.create(other_account.id, "go.example")
+    await create_link(services, other_account.id, "taken")
+    sent = orjson.dumps([GOOD, {**GOOD, "slug": "first"}, last]).decode()
+    sent = sent.replace(f'"domain_id":"{FOREIGN}"', f'"domain_id":"{domain.id}"')
+    links = orjson.loads(sent.replace(FOREIGN, str(tag.id)).replace(OWN, str(own.id)))
+    response = await bulk(client, secret, links, accountId=str(account.id))
+    assert response.status == status
+    assert response.error.startswith(error)
+    assert await count(services) == 1
+    assert (await client.get("/c/first")).status == 404
+
+
+async def test_another_accounts_objects_are_reported_before_missing_ones(
+    services: Services, client: Client, account: Account, other_account: Account, secret: str
+) -> None:
+    domain = await services.links.domains.create(other_account.id, "go.example")
+    links = [{**GOOD, "tags": [MISSING]}, {**GOOD, "domain_id": str(domain.id)}]
+    response = await bulk(client, secret, links, accountId=str(account.id))
+    assert (response.status, response.error) == (
+        403,
+        "links[1].domain_id: belongs to another account",
+    )
+
+
+@pytest.mark.parametrize(
+    ("links", "error"),
+    [
+        ([], "links: must be a list of at least 1"),
+        ([GOOD] * 101, "links: must be a list of at most 100"),
+        (GOOD, "links: must be a list, got an object"),
+        (None, "links: must be a list, got null"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+async def test_a_request_needs_one_to_a_hundred_links(
+    services: Services, client: Client, account: Account, secret: str, links: Any, error: str
+) -> None:
+    response = await bulk(client, secret, links, accountId=str(account.id))
+    assert (response.status, response.error) == (400, error)
+    assert await count(services) == 0
+
+
+async def test_a_slug_may_be_repeated_on_another_domain_and_in_another_case(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.example")
+    links = [{**GOOD, "slug": "a"}, {**GOOD, "slug": "A"}]
+    links.append({**GOOD, "slug": "a", "domain_id": str(domain.id)})
+    assert (await bulk(client, secret, links, accountId=str(account.id))).status == 200
+
+
+async def test_a_random_slug_that_is_taken_is_replaced(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await create_link(services, ACCOUNT, "taken")
+    coming = iter(["free", "taken", "other", "last"])
+    monkeypatch.setattr(store, "new_slug", lambda: next(coming))
+    made = await services.links.links.create_all(new_links(None, None))
+    assert [link.slug for link in made] == ["other", "last"]
+    assert await count(services) == 3
+    monkeypatch.setattr(store, "new_slug", lambda: "taken")
+    with pytest.raises(BadRequest, match=r"^links\[1\]\.slug: "):
+        await services.links.links.create_all(new_links("own", None))
+    assert await count(services) == 3
+
+
+async def test_if_requests_race_for_a_slug_one_is_stored_completely_and_the_others_not_at_all(
+    services: Services,
+) -> None:
+    async def race(process: Services, name: str) -> list[Link]:
+        slugs = [f"{name}-1", "wanted", f"{name}-2"]
+        return await process.links.links.create_all(new_links(*slugs))
+
+    async with process(services.settings) as other:
+        outcomes = await asyncio.gather(
+            *(race((services, other)[number % 2], f"r{number}") for number in range(8)),
+            return_exceptions=True,
+        )
+        [won] = [outcome for outcome in outcomes if isinstance(outcome, list)]
+        lost = [outcome for outcome in outcomes if isinstance(outcome, BadRequest)]
+        assert len(lost) == 7
+        assert {refused.message for refused in lost} == {
+            "links[1].slug: already taken on this domain"
+        }
+        assert await count(services) == 3
+        async with asyncio.timeout(1):
+            while await visited(other, "wanted") != target(won[1]):
+                await asyncio.sleep(0.005)
+
+
+async def test_a_bulk_and_a_single_request_that_race_for_a_slug_do_not_both_get_it(
+    services: Services,
+) -> None:
+    async with process(services.settings) as other:
+        for number in range(5):
+            slug = f"wanted-{number}"
+            outcomes = await asyncio.gather(
+                services.links.links.create_all(new_links(f"x{number}", slug)),
+                create_link(other, ACCOUNT, slug),
+                return_exceptions=True,
+            )
+            assert sum(isinstance(outcome, BadRequest) for outcome in outcomes) == 1, outcomes
+    stored = await services.stores.mongodb["links"].distinct("slug", {"account_id": ACCOUNT})
+    assert {f"wanted-{number}" for number in range(5)} <= set(stored)
+
+
+async def test_while_redis_is_unavailable_links_are_created_without_waiting_for_each(
+    services: Services,
+) -> None:
+    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
+    async with asyncio.timeout(5):
+        made = await cut_off.links.links.create_all(
+            new_links(*(f"s{number}" for number in range(100)))
+        )
+    assert await visited(cut_off, "s99") == target(made[99])
+    await cut_off.stop()
+    await cut_off.close()
+
+
+async def test_a_key_for_reading_cannot_create_links(
+    services: Services, client: Client, account: Account
+) -> None:
+    _, secret = await services.access.api_keys.create(account.id, "reading", ["links:read"])
+    response = await bulk(client, secret, [GOOD], accountId=str(account.id))
+    assert (response.status, response.error) == (403, "this API key lacks the scope links:write")
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_bulk_is_not_the_id_of_a_link(client: Client, secret: str, method: str) -> None:
+    response = await client.request(method, BULK, {"Authorization": f"Bearer {secret}"})
+    assert response.status == 405
+    assert response.headers["Allow"] == "POST, PATCH"

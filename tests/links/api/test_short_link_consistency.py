@@ -1,0 +1,103 @@
+"""Changes of short links reach every process, and survive crashes, races and unavailable stores."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.factories import LANDING, create_link
+from tests.links.api.test_short_link_change import METHODS, NEW, send, stored
+from tests.links.processes import expire, process, visited
+from tests.stores.redis.own_redis import unavailable_redis
+from tests.web.client import Client
+from tracker.accounts.accounts import Account
+from tracker.links.store import Links
+from tracker.service.services import Services
+from tracker.stores.cache.cache import UPDATE_SECONDS
+from tracker.stores.redis import keys
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "is_found"),
+    [
+        ("PATCH", {"destination_url": NEW}, True),
+        ("PATCH", {"active": False}, False),
+        ("DELETE", None, False),
+    ],
+)
+async def test_a_change_reaches_every_process_within_a_second(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    method: str,
+    body: Any,
+    is_found: bool,
+) -> None:
+    async with process(services.settings) as other:
+        link = await create_link(services, account.id, "abc")
+        assert await visited(other, "abc") is not None
+        assert (await client.get("/c/abc")).status == 302
+        assert (await send(client, secret, method, link.id, body)).status == 200
+        opened = await client.get("/c/abc")
+        assert opened.status == (302 if is_found else 404)
+        if is_found:
+            assert opened.headers["Location"].startswith(NEW)
+        async with asyncio.timeout(1):
+            while (found := await visited(other, "abc")) and found.destination_url == LANDING:
+                await asyncio.sleep(0.005)
+        assert (await visited(other, "abc") is not None) is is_found
+
+
+@pytest.mark.parametrize(("method", "body"), [("PATCH", {"active": False}), ("DELETE", None)])
+async def test_a_crash_between_mongodb_and_redis_is_repaired(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    body: Any,
+) -> None:
+    async def crash(links: Links, link: object) -> None:
+        raise SystemError
+
+    link = await create_link(services, account.id, "abc")
+    assert await visited(services, "abc") is not None
+    monkeypatch.setattr(Links, "_publish", crash)
+    assert (await send(client, secret, method, link.id, body)).status == 500
+    await expire(services, keys.link("", "abc"), UPDATE_SECONDS)
+    assert (await client.get("/c/abc")).status == 404
+
+
+async def test_while_redis_is_unavailable_links_are_shown_but_not_changed(
+    services: Services, account: Account, client: Client, secret: str
+) -> None:
+    link = await create_link(services, account.id, "abc")
+    before = await stored(services, link.id)
+    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
+    services.links = services.links._replace(
+        link_cache=cut_off.links.link_cache, links=cut_off.links.links
+    )
+    assert (await send(client, secret, "GET", link.id)).status == 200
+    for method, body in METHODS[1:]:
+        response = await send(client, secret, method, link.id, body)
+        assert (response.status, response.error) == (503, "storage is unavailable; try again")
+        assert "Retry-After" not in response.headers
+    assert await stored(services, link.id) == before
+    await cut_off.stop()
+    await cut_off.close()
+
+
+async def test_a_change_and_a_deletion_at_once_both_take_effect(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    link = await create_link(services, account.id, "abc")
+    bodies = [{"internal_name": f"name {number}"} for number in range(5)]
+    await asyncio.gather(
+        *(send(client, secret, "PATCH", link.id, body) for body in bodies),
+        send(client, secret, "DELETE", link.id),
+    )
+    assert (await stored(services, link.id))["archived"]
+    assert (await client.get("/c/abc")).status == 404

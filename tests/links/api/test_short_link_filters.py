@@ -1,0 +1,146 @@
+"""Listing short links by tags, text and state."""
+
+from collections.abc import Callable
+
+import orjson
+import pytest
+
+from tests.factories import create_link
+from tests.web.client import Client
+from tests.web.link_list import Query, encoded, listed, slugs
+from tracker.accounts.accounts import Account
+from tracker.ids import new_id
+from tracker.service.services import Services
+
+SPELLINGS: dict[str, Callable[[list[str]], Query]] = {
+    "repeated": lambda ids: [("selectedTags", one) for one in ids],
+    "repeated with brackets": lambda ids: [("selectedTags[]", one) for one in ids],
+    "with indexes": lambda ids: [(f"selectedTags[{n}]", one) for n, one in enumerate(ids)],
+    "comma list": lambda ids: {"selectedTags": ",".join(ids)},
+    "comma list with spaces": lambda ids: {"selectedTags": f" {' , '.join(ids)} ,"},
+    "JSON array": lambda ids: {"selectedTags": orjson.dumps(ids).decode()},
+    "mixed": lambda ids: [("selectedTags", ids[0]), ("selectedTags[]", ",".join(ids[1:]))],
+    "upper case": lambda ids: {"selectedTags": ",".join(ids).upper()},
+    "said twice": lambda ids: [("selectedTags", one) for one in ids * 2],
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize(
+    ("operator", "found"),
+    [
+        ("", ["both-inactive", "both", "b", "a"]),
+        ("&tagOperator=OR", ["both-inactive", "both", "b", "a"]),
+        ("&tagOperator=AND", ["both-inactive", "both"]),
+        ("&tagOperator=AND&active=true", ["both"]),
+        ("&tagOperator=OR&search=B", ["both-inactive", "both", "b"]),
+    ],
+)
+async def test_links_of_any_or_of_all_selected_tags_are_found(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    spelling: str,
+    operator: str,
+    found: list[str],
+) -> None:
+    a, b, c = [await services.links.tags.create(account.id, name) for name in "abc"]
+    await create_link(services, account.id, "a", tags=[a.id])
+    await create_link(services, account.id, "b", tags=[b.id, c.id])
+    await create_link(services, account.id, "c", tags=[c.id])
+    await create_link(services, account.id, "none")
+    await create_link(services, account.id, "both", tags=[b.id, a.id])
+    await create_link(services, account.id, "both-inactive", tags=[a.id, b.id, c.id], active=False)
+    selected = SPELLINGS[spelling]([str(a.id), str(b.id)])
+    query = encoded(selected)
+    # Links to example.com/landing under the name "A link" have no "b".
+    assert await slugs(client, secret, account, query + operator) == found
+
+
+async def test_a_tag_that_no_link_of_the_account_has_finds_none(
+    services: Services, client: Client, account: Account, other_account: Account, secret: str
+) -> None:
+    foreign = await services.links.tags.create(other_account.id, "foreign")
+    await create_link(services, other_account.id, "not-ours", tags=[foreign.id])
+    own = await services.links.tags.create(account.id, "own")
+    await create_link(services, account.id, "ours", tags=[own.id])
+    assert await slugs(client, secret, account, {"selectedTags": foreign.id}) == []
+    assert await slugs(client, secret, account, {"selectedTags": new_id()}) == []
+    both = f"selectedTags={own.id},{foreign.id}"
+    assert await slugs(client, secret, account, both) == ["ours"]
+    assert await slugs(client, secret, account, f"{both}&tagOperator=AND") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("SPRING", ["by-name"]),
+        ("spring", ["by-name"]),
+        ("by-", ["by-name", "by-URL"]),
+        ("url", ["by-URL"]),
+        ("shop.example/P?q", ["by-URL"]),
+        ("caf\u00c9 \u00dcber", ["by-name"]),
+        ("\u00dc", ["by-name"]),
+        ("100% off", ["by-name"]),
+        ("off*", ["by-name"]),
+        (".*", []),
+        (".", ["by-name", "by-URL"]),
+        ("*", ["by-name"]),
+        ("$", ["by-name"]),
+        ("$internal_name", []),
+        ("{", ["by-URL"]),
+        ("{slug}", ["by-URL"]),
+        ("[a-z]", []),
+        ("(", ["by-name"]),
+        ("\\", ["by-name"]),
+        ("\\d", []),
+        ("\\E", []),
+        ("^", []),
+        ("a|b", []),
+        ("#x", ["by-name"]),
+        ("null", []),
+        (" ", ["by-name"]),
+        ("\n", []),
+        ("a" * 2048, []),
+        ("\U0001f468" * 2048, []),
+        ("(" * 2048, []),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+async def test_a_search_is_for_the_text_as_it_stands_in_any_case(
+    services: Services, client: Client, account: Account, secret: str, text: str, found: list[str]
+) -> None:
+    name = "Spring Caf\u00e9 \u00fcber 100% off* (for $9) #x \\o/"
+    await create_link(
+        services,
+        account.id,
+        "by-URL",
+        destination_url="https://shop.example/p?q={slug}",
+        internal_name="x",
+    )
+    await create_link(services, account.id, "by-name", internal_name=name)
+    assert await slugs(client, secret, account, {"search": text}) == found
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", ["off", "on"]),
+        ("active=true", ["on"]),
+        ("active=True", ["on"]),
+        ("active=1", ["on"]),
+        ("active=false", ["off"]),
+        ("active=0", ["off"]),
+    ],
+)
+async def test_links_are_filtered_by_their_state_and_archived_ones_are_not_listed(
+    services: Services, client: Client, account: Account, secret: str, query: str, found: list[str]
+) -> None:
+    for slug in ("on", "off", "gone", "gone-off"):
+        link = await create_link(services, account.id, slug, active="off" not in slug)
+        if "gone" in slug:
+            await services.links.links.change(link.id, {"archived": True})
+    assert await slugs(client, secret, account, query) == found
+    totals = (await listed(client, secret, f"accountId={account.id}&{query}")).json()["pagination"]
+    assert totals["totalRows"] == len(found)

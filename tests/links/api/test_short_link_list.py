@@ -1,0 +1,316 @@
+"""Listing short links: rows, pages and their order, bad queries, and whose links are shown."""
+
+from uuid import UUID
+
+import pytest
+
+from tests.factories import LANDING, create_link
+from tests.links.api.test_short_links import create
+from tests.web.client import Client
+from tests.web.link_list import listed, slugs
+from tracker.accounts.accounts import Account
+from tracker.clock import iso
+from tracker.ids import new_id
+from tracker.service.services import Services
+from tracker.stores.mongodb.documents import document
+
+
+async def make_many(services: Services, account: Account, number: int) -> list[str]:
+    """Create links one after the other; return their slugs, newest first."""
+    first = await create_link(services, account.id, "s0")
+    others = [{**document(first), "_id": new_id(), "slug": f"s{one}"} for one in range(1, number)]
+    if others:
+        await services.stores.mongodb["links"].insert_many(others)
+    return [f"s{one}" for one in reversed(range(number))]
+
+
+async def test_a_row_has_every_field_of_a_short_link_and_its_tags_by_name(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    tags = [await services.links.tags.create(account.id, name) for name in ("b", "a")]
+    link = await create_link(
+        services, account.id, "abc", tags=[tag.id for tag in tags], internal_name="Spring offer"
+    )
+    response = await listed(client, secret, {"accountId": account.id})
+    assert response.json() == {
+        "rows": [
+            {
+                "id": str(link.id),
+                "internal_name": "Spring offer",
+                "slug": "abc",
+                "destination_url": LANDING,
+                "domain_id": None,
+                "domain_name": "tracker.test",
+                "active": True,
+                "archived": False,
+                "tags": [{"id": str(tag.id), "name": tag.name} for tag in tags],
+                "created_at": iso(link.created_at),
+                "short_url": "http://tracker.test/c/abc",
+                "utm_source": None,
+                "utm_medium": None,
+                "utm_campaign": None,
+                "utm_term": None,
+                "utm_content": None,
+            }
+        ],
+        "pagination": {"page": 1, "pageSize": 25, "totalRows": 1, "totalPages": 1},
+    }
+
+
+async def test_a_made_link_is_listed_as_it_was_answered(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.example")
+    made = await create(client, secret, accountId=str(account.id), domain_id=str(domain.id))
+    rows = (await listed(client, secret, {"accountId": account.id})).json()["rows"]
+    assert rows == [made.json()]
+    assert (rows[0]["domain_id"], rows[0]["domain_name"]) == (str(domain.id), "go.example")
+
+
+@pytest.mark.parametrize(
+    ("number", "query", "rows", "pagination"),
+    [
+        (0, "", slice(0), (1, 25, 0, 0)),
+        (1, "", slice(1), (1, 25, 1, 1)),
+        (25, "", slice(25), (1, 25, 25, 1)),
+        (26, "", slice(25), (1, 25, 26, 2)),
+        (26, "page=2", slice(25, 26), (2, 25, 26, 2)),
+        (26, "page=3", slice(0), (3, 25, 26, 2)),
+        (26, "page=1000000000&pageSize=100", slice(0), (10**9, 100, 26, 1)),
+        (6, "pageSize=1&page=6", slice(5, 6), (6, 1, 6, 6)),
+        (6, "pageSize=3&page=2", slice(3, 6), (2, 3, 6, 2)),
+        (7, "pageSize=3&page=3", slice(6, 7), (3, 3, 7, 3)),
+        (101, "pageSize=100", slice(100), (1, 100, 101, 2)),
+    ],
+)
+async def test_pages_are_newest_first_and_the_totals_are_of_all_pages(
+    services: Services,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    secret: str,
+    number: int,
+    query: str,
+    rows: slice,
+    pagination: tuple[int, ...],
+) -> None:
+    await create_link(services, other_account.id, "not-ours")
+    expected = await make_many(services, account, number) if number else []
+    response = await listed(client, secret, f"accountId={account.id}&{query}")
+    assert [row["slug"] for row in response.json()["rows"]] == expected[rows]
+    names = ("page", "pageSize", "totalRows", "totalPages")
+    assert response.json()["pagination"] == dict(zip(names, pagination, strict=True))
+
+
+async def test_links_of_one_moment_are_in_the_order_of_their_ids_and_on_one_page_each(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    first = await create_link(services, account.id, "first")
+    moment = first.id.int >> 64
+    same = [UUID(int=moment << 64 | 0x8000 << 48 | number) for number in range(1, 10)]
+    rows = [{**document(first), "_id": one, "slug": str(one)} for one in same]
+    await services.stores.mongodb["links"].insert_many(rows)
+    seen: list[str] = []
+    for page in range(1, 6):
+        seen += await slugs(client, secret, account, {"page": page, "pageSize": 2})
+    ids = sorted([first.id, *same], reverse=True)
+    assert seen == ["first" if one == first.id else str(one) for one in ids]
+
+
+async def test_links_are_sorted_by_age_name_or_slug_with_their_ids_as_tie_break(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    for slug, name in (("b9", "Zoo"), ("B10", "ant 10"), ("a", "Ant 9"), ("C", "zoo")):
+        await create_link(services, account.id, slug, internal_name=name)
+    for sort, expected in (
+        ("newest", ["C", "a", "B10", "b9"]),
+        ("oldest", ["b9", "B10", "a", "C"]),
+        ("name", ["a", "B10", "b9", "C"]),
+        ("slug", ["a", "b9", "B10", "C"]),
+    ):
+        for page, rows in ((1, expected[:3]), (2, expected[3:])):
+            query = {"sort": sort, "page": page, "pageSize": 3}
+            assert await slugs(client, secret, account, query) == rows
+
+
+async def test_archived_links_are_a_list_of_their_own(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    for slug in ("kept", "gone"):
+        link = await create_link(services, account.id, slug)
+    await services.links.links.change(link.id, {"archived": True})
+    assert await slugs(client, secret, account) == ["kept"]
+    assert await slugs(client, secret, account, "archived=false") == ["kept"]
+    assert await slugs(client, secret, account, "archived=true&search=gone") == ["gone"]
+    answer = (await listed(client, secret, f"accountId={account.id}&archived=1")).json()
+    assert (answer["pagination"]["totalRows"], answer["rows"][0]["archived"]) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("page", "0", "must be a whole number >= 1"),
+        ("page", "-1", "must be a whole number >= 1"),
+        ("page", "1000000001", "must be a whole number <= 1000000000"),
+        ("page", "9" * 19, "must be a whole number <= 1000000000"),
+        ("page", "9" * 5000, "must be a whole number, got text"),
+        ("page", "abc", "must be a whole number, got text"),
+        ("page", "1.0", "must be a whole number, got text"),
+        ("page", "1e1", "must be a whole number, got text"),
+        ("page", " 1", "must be a whole number, got text"),
+        ("page", "+1", "must be a whole number, got text"),
+        ("page", "\uff11", "must be a whole number, got text"),
+        ("page", "null", "must be a whole number, got text"),
+        ("page", "", "must be a whole number, got text"),
+        ("pageSize", "0", "must be a whole number >= 1"),
+        ("pageSize", "101", "must be a whole number <= 100"),
+        ("pageSize", "all", "must be a whole number, got text"),
+        ("tagOperator", "XOR", "must be AND or OR"),
+        ("tagOperator", "or", "must be AND or OR"),
+        ("tagOperator", "str", "must be AND or OR"),
+        ("tagOperator", "", "must be AND or OR"),
+        ("sort", "id", "must be name or newest or oldest or slug"),
+        ("archived", "both", "must be true or false, got text"),
+        ("active", "yes", "must be true or false, got text"),
+        ("active", "", "must be true or false, got text"),
+        ("selectedTags", "x", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
+        ("selectedTags", "[1]", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
+        ("selectedTags", "[[]]", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
+        ("selectedTags", "[", "must be valid JSON (Expecting value, line 1 column 2)"),
+        ("selectedTags", ",".join([str(UUID(int=404))] * 101), "at most 100"),
+        ("search", "a" * 2049, "must be text of at most 2048 characters"),
+        ("accountId", "x", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
+        ("accountId", "", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+async def test_a_bad_parameter_is_named_with_its_rule(
+    client: Client, account: Account, secret: str, name: str, value: str, rule: str
+) -> None:
+    response = await listed(client, secret, {"accountId": account.id} | {name: value})
+    assert response.status == 400
+    assert response.error == f"{name}: {rule}"
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ("page=1&page=2", "page: given more than once"),
+        ("search=%ff", "parameters: must be UTF-8"),
+        ("search=\xff", "parameters: must be UTF-8"),
+        ("search=%ed%a0%80", "parameters: must be UTF-8"),
+        ("search=a%00b", "parameters: no null characters"),
+        ("&".join(f"x{number}=1" for number in range(201)), "parameters: at most 200"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+async def test_a_query_that_cannot_be_read_is_refused(
+    client: Client, account: Account, secret: str, query: str, error: str
+) -> None:
+    response = await listed(client, secret, f"accountId={account.id}&{query}")
+    assert (response.status, response.error) == (400, error)
+
+
+async def test_repeated_equal_parameters_and_empty_filters_are_harmless(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    await create_link(services, account.id, "abc")
+    query = "page=1&page=1&search=&selectedTags=&selectedTags=[]"
+    assert await slugs(client, secret, account, query) == ["abc"]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("selected_tags", "selectedTags"),
+        ("selectedtags", "selectedTags"),
+        ("selectedTags[a]", "selectedTags"),
+        ("selectedTags[0][id]", "selectedTags"),
+        ("selectedTags[-1]", "selectedTags"),
+        ("tag_operator", "tagOperator"),
+        ("page_size", "pageSize"),
+        ("Active", "active"),
+        ("page[]", "page"),
+        ("serch", "search"),
+        ("account", "accountId"),
+    ],
+)
+async def test_a_name_that_is_nearly_a_known_one_is_refused_not_ignored(
+    client: Client, account: Account, secret: str, name: str, meant: str
+) -> None:
+    response = await listed(client, secret, {"accountId": account.id, name: "x"})
+    assert response.status == 400
+    assert response.error == f"{name}: unknown parameter; did you mean {meant}?"
+
+
+@pytest.mark.parametrize("name", ["limit", "x" * 100, "", "$where", "gclid"])
+async def test_any_other_name_is_refused_with_those_that_are_known(
+    client: Client, account: Account, secret: str, name: str
+) -> None:
+    response = await listed(client, secret, {"accountId": account.id, name: "x"})
+    shown = name[:60] or '""'
+    known = "accountId, page, pageSize, selectedTags, tagOperator, search, slug, active, archived, "
+    assert response.status == 400
+    assert response.error.startswith(f"{shown}: unknown parameter; known are {known}")
+
+
+async def test_a_slug_finds_its_link_alone(
+    services: Services, client: Client, account: Account, other_account: Account, secret: str
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.example.com")
+    await create_link(services, account.id, "spring")
+    await create_link(services, account.id, "SPRING")
+    await create_link(services, account.id, "springs")
+    await create_link(services, other_account.id, "sprung")
+    there = await create_link(
+        services, account.id, "spring", domain_id=domain.id, domain_name=domain.domain_name
+    )
+    for sort in ("newest", "name"):
+        query = f"slug=spring&sort={sort}&tagOperator=OR"
+        assert await slugs(client, secret, account, query) == ["spring", "spring"]
+    assert await slugs(client, secret, account, "slug=SPRING&sort=slug") == ["SPRING"]
+    assert await slugs(client, secret, account, "slug=sprung") == []
+    await services.links.links.change(there.id, {"archived": True})
+    assert await slugs(client, secret, account, "slug=spring") == ["spring"]
+    assert await slugs(client, secret, account, "slug=spring&archived=true") == ["spring"]
+    response = await listed(client, secret, f"accountId={account.id}&slug=a.*")
+    assert (response.status, response.error.partition(":")[0]) == (400, "slug")
+
+
+async def test_the_account_is_required_in_either_spelling(
+    client: Client, account: Account, secret: str
+) -> None:
+    missing = await listed(client, secret, "page=1")
+    assert (missing.status, missing.error) == (400, "accountId: required")
+    for query in (
+        {"accountId": account.id},
+        {"account_id": account.id},
+        {"account_id": account.id, "accountId": account.id},
+        {"account_id": account.id, "accountId": str(account.id).upper()},
+    ):
+        assert (await listed(client, secret, query)).status == 200
+    both = await listed(client, secret, {"account_id": new_id(), "accountId": account.id})
+    assert both.status == 400
+    assert both.error == "account_id: differs from accountId, which is another name for it"
+
+
+@pytest.mark.parametrize("spelling", ["accountId", "account_id"])
+async def test_another_account_is_forbidden_whether_it_exists_or_not(
+    client: Client, other_account: Account, secret: str, spelling: str
+) -> None:
+    for account_id in (other_account.id, new_id()):
+        response = await listed(client, secret, {spelling: account_id})
+        assert response.status == 403
+        assert response.error == "accountId: this API key has no access to the account"
+    refused = await listed(client, secret, {spelling: other_account.id, "page": 0})
+    assert refused.status == 400
+
+
+async def test_a_tag_that_was_deleted_is_not_shown(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    tags = [await services.links.tags.create(account.id, name) for name in ("kept", "gone")]
+    await create_link(services, account.id, "abc", tags=[tag.id for tag in tags])
+    await services.stores.mongodb["tags"].delete_one({"_id": tags[1].id})
+    [row] = (await listed(client, secret, {"accountId": account.id})).json()["rows"]
+    assert row["tags"] == [{"id": str(tags[0].id), "name": "kept"}]

@@ -1,0 +1,155 @@
+"""Restoring an archived short link over HTTP."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.factories import create_link
+from tests.links.api.test_short_link_change import stored
+from tests.links.api.test_short_links import PATH
+from tests.links.processes import process, visited
+from tests.web.client import Client
+from tests.web.keyed_client import KeyedClient
+from tracker.access.audit import AuditEntry, AuditFilter, Change
+from tracker.accounts.accounts import Account
+from tracker.errors import BadRequest
+from tracker.ids import new_id
+from tracker.links.domain import Domain
+from tracker.links.domains import Domains
+from tracker.links.link import Link, target
+from tracker.service.services import Services
+
+
+async def archived(services: Services, account: Account, **fields: Any) -> Link:
+    link = await create_link(services, account.id, **fields)
+    return await services.links.links.change(link.id, {"archived": True})
+
+
+async def audited(services: Services, account: Account) -> list[AuditEntry]:
+    """Return the entries about short links, newest first."""
+    entries, _ = await services.access.audit.page(account.id, AuditFilter(), 1, 100)
+    return [one for one in entries if one.target.kind == "short_link"]
+
+
+async def test_a_restored_link_redirects_again_in_every_process_within_a_second(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    async with process(services.settings) as other:
+        link = await archived(services, account)
+        assert (await client.get("/c/abc")).status == 404
+        assert await visited(other) is None
+        response = await api.send("POST", f"{PATH}/{link.id}/restore")
+        assert response.status == 200
+        assert response.json() == (await api.get(f"{PATH}/{link.id}")).json()
+        assert response.json()["archived"] is False
+        assert (await client.get("/c/abc")).status == 302
+        restored = await services.links.links.find(link.id)
+        assert restored is not None
+        async with asyncio.timeout(1):
+            while await visited(other) != target(restored):
+                await asyncio.sleep(0.005)
+    [entry] = await audited(services, account)
+    assert (entry.action, entry.target.id) == ("short_link.restored", link.id)
+    assert entry.changes == {"archived": Change(before=True, after=False)}
+
+
+async def test_an_inactive_link_stays_inactive_when_it_is_restored(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    link = await archived(services, account, active=False)
+    response = await api.send("POST", f"{PATH}/{link.id}/restore")
+    assert (response.json()["archived"], response.json()["active"]) == (False, False)
+    assert (await client.get("/c/abc")).status == 404
+
+
+async def test_restoring_again_changes_nothing(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    link = await create_link(services, account.id)
+    before = await stored(services, link.id)
+    response = await api.send("POST", f"{PATH}/{link.id}/restore")
+    assert (response.status, response.json()["archived"]) == (200, False)
+    assert await stored(services, link.id) == before
+    assert await audited(services, account) == []
+
+
+@pytest.mark.parametrize("proven", [False, True])
+async def test_a_link_is_not_restored_once_its_domain_is_gone(
+    services: Services, api: KeyedClient, account: Account, other_account: Account, proven: bool
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.example")
+    link = await archived(services, account, domain=domain)
+    if proven:
+        await services.links.domains.verify(domain.id)
+        await services.links.domains.delete(domain.id)
+        await services.links.domains.create(account.id, "go.example")  # a claim without old links
+    else:
+        rival = await services.links.domains.create(other_account.id, "go.example")
+        await services.links.domains.verify(rival.id)
+    response = await api.send("POST", f"{PATH}/{link.id}/restore")
+    assert response.status == 400
+    assert response.error == (
+        f"domain_id: short link {link.id} cannot be restored: go.example was deleted, or another "
+        "account has proven it"
+    )
+    assert (await stored(services, link.id))["archived"]
+    assert await audited(services, account) == []
+
+
+async def test_a_link_and_the_deletion_of_its_domain_at_once_leave_no_link_without_a_domain(
+    services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.example")
+    link = await archived(services, account, domain=domain)
+    hold = Domains.hold
+    deletions: list[asyncio.Task[None]] = []
+
+    async def deleted_meanwhile(domains: Domains, ids: Any, session: Any) -> set[UUID]:
+        held = await hold(domains, ids, session)
+        if not deletions:
+            deletions.append(asyncio.create_task(services.links.domains.delete(domain.id)))
+            await asyncio.sleep(0)  # it waits in MongoDB for the end of the transaction
+        return held
+
+    monkeypatch.setattr(Domains, "hold", deleted_meanwhile)
+    await restore(services, link, domain)
+    await deletions[0]
+    assert await services.links.domains.find(domain.id) is None
+    assert (await stored(services, link.id))["archived"]
+
+
+async def restore(services: Services, link: Link, domain: Domain) -> None:
+    async def check(session: Any, _: Any) -> None:
+        if not await services.links.domains.hold([domain.id], session):
+            raise BadRequest("domain_id: gone")
+
+    await services.links.links.change_all([link], lambda _: {"archived": False}, check)
+
+
+async def test_a_domain_that_is_deleted_during_the_transaction_is_found_gone(
+    services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.example")
+    link = await archived(services, account, domain=domain)
+    hold = Domains.hold
+
+    async def after_deletion(domains: Domains, ids: Any, session: Any) -> set[UUID]:
+        if await services.links.domains.find(domain.id):
+            await services.links.domains.delete(domain.id)
+        return await hold(domains, ids, session)
+
+    monkeypatch.setattr(Domains, "hold", after_deletion)
+    with pytest.raises(BadRequest, match="gone"):
+        await restore(services, link, domain)
+    assert (await stored(services, link.id))["archived"]
+
+
+async def test_only_the_accounts_own_links_are_restored(
+    services: Services, api: KeyedClient, other_account: Account
+) -> None:
+    foreign = await archived(services, other_account)
+    for link_id, status in ((foreign.id, 403), (new_id(), 404), ("x", 400)):
+        assert (await api.send("POST", f"{PATH}/{link_id}/restore")).status == status
+    assert (await stored(services, foreign.id))["archived"]

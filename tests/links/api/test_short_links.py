@@ -1,0 +1,264 @@
+"""Creating short links over HTTP: every rule and the answer."""
+
+import re
+from typing import Any
+from uuid import UUID
+
+import orjson
+import pytest
+
+from tests.factories import LANDING, create_link
+from tests.web.client import Client, Response
+from tracker.accounts.accounts import Account
+from tracker.clock import iso, now
+from tracker.errors import NotFound
+from tracker.ids import EXAMPLE_ID, SLUG_ALPHABET, new_id
+from tracker.service.services import Services
+
+PATH = "/api/short-links"
+# With the invisible joiners that both need.
+PERSIAN_AND_A_FAMILY = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f468\u200d\U0001f469"
+
+
+async def create(client: Client, secret: str, **fields: Any) -> Response:
+    return await post(client, secret, orjson.dumps({"destination_url": LANDING, **fields}))
+
+
+async def post(client: Client, secret: str, body: bytes) -> Response:
+    return await client.post(PATH, body, Authorization=f"Bearer {secret}")
+
+
+async def test_the_required_fields_are_enough_for_a_link_that_redirects(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    before = now()
+    response = await create(client, secret, accountId=str(account.id))
+    assert response.status == 200
+    link = response.json()
+    assert list(link) == [
+        "id",
+        "internal_name",
+        "slug",
+        "destination_url",
+        "domain_name",
+        "active",
+        "tags",
+        "created_at",
+        "short_url",
+        "archived",
+        "domain_id",
+        "utm_source",
+        "utm_medium",
+        "utm_campaign",
+        "utm_term",
+        "utm_content",
+    ]
+    assert link["id"] == str(UUID(link["id"]))
+    assert link["internal_name"] == "example.com/landing"
+    assert len(link["slug"]) == 7
+    assert set(link["slug"]) <= set(SLUG_ALPHABET)
+    assert (link["destination_url"], link["domain_name"]) == (LANDING, "tracker.test")
+    assert (link["active"], link["tags"]) == (True, [])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", link["created_at"])
+    assert iso(before) <= link["created_at"] <= iso(now())
+    assert link["short_url"] == f"http://tracker.test/c/{link['slug']}"
+    assert (await client.get(f"/c/{link['slug']}")).status == 302
+
+
+async def test_every_field_of_a_new_link_is_stored(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.example")
+    tags = [await services.links.tags.create(account.id, name) for name in ("b", "a")]
+    response = await create(
+        client,
+        secret,
+        account_id=str(account.id),
+        destination_url="https://example.com/caf\u00e9?k={click_id}#f",
+        internal_name=f"  {PERSIAN_AND_A_FAMILY} ",
+        slug="My-Slug_1",
+        domain_id=str(domain.id),
+        tags=[str(tags[0].id), str(tags[1].id), str(tags[0].id)],
+    )
+    link = response.json()
+    assert link["destination_url"] == "https://example.com/caf\u00e9?k={click_id}#f"
+    assert link["internal_name"] == PERSIAN_AND_A_FAMILY
+    assert (link["slug"], link["domain_name"]) == ("My-Slug_1", "go.example")
+    assert link["tags"] == [{"id": str(tag.id), "name": tag.name} for tag in tags]
+    assert link["short_url"] == "http://go.example/c/My-Slug_1"
+    assert (await client.get("/c/My-Slug_1", Host="go.example")).status == 302
+    assert (await client.get("/c/My-Slug_1")).status == 404
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://example.com", "example.com"),
+        ("https://example.com/?q=1#f", "example.com"),
+        ("https://Example.com:8080/a/b/", "Example.com:8080/a/b"),
+        (f"https://example.com/{'a' * 1000}", "example.com/" + "a" * 243),
+        ("https://[::1]/x", "[::1]/x"),
+    ],
+)
+async def test_a_link_is_named_after_its_destination(
+    client: Client, account: Account, secret: str, url: str, name: str
+) -> None:
+    response = await create(client, secret, accountId=str(account.id), destination_url=url)
+    assert response.json()["internal_name"] == name
+
+
+BROKEN_FIELDS: list[tuple[dict[str, Any], str]] = [
+    ({"accountId": "x"}, "accountId: must be a UUID such as"),
+    ({"accountId": None}, "accountId: must be a UUID such as"),
+    ({"accountId": 7}, "accountId: must be a UUID such as"),
+    ({"destination_url": None}, "destination_url: must be text"),
+    ({"destination_url": ""}, "destination_url: must be an absolute http or https URL"),
+    ({"destination_url": "/landing"}, "destination_url: must be an absolute http or https URL"),
+    ({"destination_url": "ftp://x.test"}, "destination_url: must be an absolute http or https URL"),
+    ({"destination_url": "javascript:alert(1)"}, "destination_url: must be an absolute"),
+    ({"destination_url": "http://["}, "destination_url: the host must be"),
+    ({"destination_url": "http://[x]/"}, "destination_url: the host must be"),
+    ({"destination_url": "https://ex\u2100mple.com"}, "destination_url: the host must be"),
+    ({"destination_url": "https:///path"}, "destination_url: the host must be"),
+    ({"destination_url": "https://u:p@x.test"}, "destination_url: no user info"),
+    ({"destination_url": "https://x.test:0"}, "destination_url: the port must be 1 to 65535"),
+    ({"destination_url": "https://x.test/a\r\nb"}, "destination_url: no control characters"),
+    ({"destination_url": "https://x.test/a b"}, "destination_url: no white space"),
+    ({"destination_url": f"https://x.test/{'a' * 2034}"}, "destination_url: at most 2048"),
+    ({"internal_name": ""}, "internal_name: 1 to 255 characters"),
+    ({"internal_name": "  "}, "internal_name: 1 to 255 characters"),
+    ({"internal_name": "a" * 256}, "internal_name: 1 to 255 characters"),
+    ({"internal_name": "a\nb"}, "internal_name: 1 to 255 characters"),
+    ({"internal_name": 1}, "internal_name: must be text or null"),
+    ({"slug": ""}, "slug: 1 to 64 of A-Z a-z 0-9 _ -"),
+    ({"slug": "a" * 65}, "slug: 1 to 64 of A-Z a-z 0-9 _ -"),
+    ({"slug": "a b"}, "slug: 1 to 64 of A-Z a-z 0-9 _ -"),
+    ({"slug": "abc\n"}, "slug: 1 to 64 of A-Z a-z 0-9 _ -"),
+    ({"slug": "caf\u00e9"}, "slug: 1 to 64 of A-Z a-z 0-9 _ -"),
+    ({"slug": 12}, "slug: must be text or null"),
+    ({"domain_id": "go.example"}, "domain_id: must be a UUID such as"),
+    ({"tags": "a"}, "tags: must be a list"),
+    ({"tags": None}, "tags: must be a list"),
+    ({"tags": ["a"]}, "tags[0]: must be a UUID such as"),
+    ({"tags": [1]}, f"tags[0]: must be a UUID such as {EXAMPLE_ID}, got a whole number"),
+    ({"tags": [str(UUID(int=one)) for one in range(101)]}, "tags: must be a list of at most 100"),
+    ({"slgu": "abc"}, "slgu: unknown field"),
+    ({"a\nb`c": "abc"}, "a\nb`c: unknown field"),
+    ({"account_id": "x"}, "account_id: must be a UUID such as"),
+]
+
+
+@pytest.mark.parametrize(("fields", "error"), BROKEN_FIELDS, ids=lambda value: str(value)[:40])
+async def test_a_broken_rule_is_named_with_its_field(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    fields: dict[str, Any],
+    error: str,
+) -> None:
+    response = await create(client, secret, **{"accountId": str(account.id), **fields})
+    assert response.status == 400
+    assert response.error.startswith(error)
+    assert await services.stores.mongodb["links"].count_documents({}) == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b"", "body: must be valid JSON"),
+        (b"{", "body: must be valid JSON"),
+        (b"[" * 100_000, "body: at most 32 levels deep"),
+        (b'{"slug":"\xff"}', "body: must be UTF-8"),
+        (b'{"\xff":1}', "body: must be UTF-8"),
+        (b'{"slug":"\\ud800"}', "body: no null characters and no lone surrogates"),
+        (b'{"slug":1e999}', "slug: must be text or null, got a number"),
+        (b"[]", "body: must be a JSON object"),
+        (b"null", "body: must be a JSON object"),
+        (b"{}", "destination_url: required"),
+        (b'{"accountId":"x"}', "accountId: must be a UUID such as"),
+        (b'{"destination_url":"https://x.test"}', "accountId: required"),
+    ],
+    ids=lambda value: repr(value[:20]),
+)
+async def test_a_body_that_cannot_be_read_is_rejected(
+    client: Client, secret: str, body: bytes, error: str
+) -> None:
+    response = await post(client, secret, body)
+    assert response.status == 400
+    assert response.error.startswith(error)
+
+
+async def test_both_spellings_of_the_account_may_be_given_if_they_agree(
+    client: Client, account: Account, secret: str
+) -> None:
+    both = {"accountId": str(account.id), "account_id": str(account.id)}
+    assert (await create(client, secret, **both)).status == 200
+    both["account_id"] = str(new_id())
+    response = await create(client, secret, **both)
+    assert response.status == 400
+    assert response.error == "account_id: differs from accountId, which is another name for it"
+
+
+async def test_a_taken_slug_is_rejected_on_its_domain_only(
+    services: Services, client: Client, account: Account, other_account: Account, secret: str
+) -> None:
+    domain = await services.links.domains.create(account.id, "go.example")
+    taken = await create_link(services, other_account.id, "abc")
+    fields = {"accountId": str(account.id), "slug": "abc"}
+    for archived in (False, True):
+        if archived:
+            await services.links.links.change(taken.id, {"archived": True})
+        response = await create(client, secret, **fields)
+        assert response.status == 400
+        assert response.error == "slug: already taken on this domain"
+    with pytest.raises(NotFound):  # once archived, it is gone for changes too
+        await services.links.links.change(taken.id, {"archived": True})
+    assert (await create(client, secret, **fields, domain_id=str(domain.id))).status == 200
+    assert (await create(client, secret, accountId=str(account.id), slug="ABC")).status == 200
+
+
+async def test_a_slug_that_was_just_unknown_works_once_its_link_exists(
+    client: Client, account: Account, secret: str
+) -> None:
+    assert (await client.get("/c/fresh")).status == 404
+    await create(client, secret, accountId=str(account.id), slug="fresh")
+    assert (await client.get("/c/fresh")).status == 302
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://tracker.test/c/abc",
+        "http://TRACKER.test.:80/c/abc",
+        "https://tracker.test/c/abc",
+        "http://tracker.test/x/../%63/abc",
+        "http://tracker.test/api/click?s=abc",
+        "http://go.example/c/abc",
+        "https://GO.example:8443/api/click?s=abc",
+    ],
+)
+async def test_a_destination_that_is_a_redirect_of_this_service_is_rejected(
+    services: Services, client: Client, account: Account, secret: str, url: str
+) -> None:
+    await services.links.domains.create(account.id, "go.example")
+    response = await create(client, secret, accountId=str(account.id), destination_url=url)
+    assert response.status == 400
+    assert response.error == "destination_url: must not be a redirect of this service"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://tracker.test/about",
+        "http://tracker.test:3000/c/abc",
+        "http://other.example/c/abc",
+        "http://go.example/landing",
+    ],
+)
+async def test_other_pages_of_the_same_hosts_may_be_destinations(
+    services: Services, client: Client, account: Account, secret: str, url: str
+) -> None:
+    await services.links.domains.create(account.id, "go.example")
+    response = await create(client, secret, accountId=str(account.id), destination_url=url)
+    assert response.status == 200

@@ -1,0 +1,289 @@
+"""Streams of what lands: exact, bounded, and ended with the access that opened them."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.console.scene import HOSTILE
+from tests.conversions.scene import applied
+from tests.factories import (
+    create_event_config,
+    create_link,
+    make_click,
+    make_event,
+)
+from tests.http.serving import until
+from tests.live.watching import Watcher, connected, telling, watching
+from tests.web.client import Client
+from tests.web.person import signed_in
+from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
+from tracker.clock import now_ms
+from tracker.conversions.document import Status
+from tracker.conversions.store import document
+from tracker.live import stream
+from tracker.live.hub import LiveHub
+from tracker.service.services import Services
+from tracker.stores.redis import keys
+
+BOT = "Googlebot/2.1 (+http://www.google.com/bot.html)"
+
+
+@contextlib.asynccontextmanager
+async def watched(
+    services: Services, client: Client, account: Account, secret: str
+) -> AsyncIterator[Watcher]:
+    """Yield the reader of a stream that a key has opened."""
+    bearer = f"Authorization: Bearer {secret}"
+    async with (
+        telling(services),
+        watching(services, client.port, account.id, bearer) as watcher,
+    ):
+        yield watcher
+
+
+async def test_what_lands_is_told_exactly_with_the_last_rows(
+    services: Services, client: Client, account: Account, other_account: Account, secret: str
+) -> None:
+    link = await create_link(services, account.id, "spring", internal_name=HOSTILE)
+    config = await create_event_config(services, account.id, name="Purchase")
+    own: Any = {"link_id": link.id.bytes, "at": now_ms()}
+    clicks = [make_click(account.id, address=f"203.0.113.{n}", **own) for n in range(40)]
+    bots = [make_click(account.id, user_agent=BOT, **own) for _ in range(5)]
+    foreign = [make_click(other_account.id, at=now_ms())]
+    event = make_event(
+        7,
+        clicks[0].id,
+        at=now_ms(),
+        account_id=account.id.bytes,
+        event_config_id=config.id.bytes,
+        value="12.50",
+        payout="2.50",
+    )
+    async with watched(services, client, account, secret) as watcher:
+        await applied(services, [*clicks, *bots, *foreign, event])
+        told = await watcher.next("clicks")
+        assert (told["count"], told["bots"], len(told["rows"])) == (45, 5, 20)
+        last = told["rows"][-1]
+        assert last["link"] == {"id": str(link.id), "internal_name": HOSTILE, "slug": "spring"}
+        assert (last["bot"], last["domain"]) == ("crawler", "go.example.com")
+        assert "address" not in last
+        converted = await watcher.next("conversions")
+        assert converted["count"] == 1
+        [row] = converted["rows"]
+        assert (row["event_id"], row["value"], row["status"]) == (7, 12.5, "attributed")
+        assert row["event_config"] == {"id": str(config.id), "name": "Purchase"}
+        assert row["link"]["id"] == str(link.id)
+        state = await watcher.next("state")
+        assert (state["clicks"], state["bots"], state["conversions"]) == (40, 5, 1)
+        assert (state["minutes"], state["behindSeconds"]) == (5, 0)
+
+
+class CountingEncoder:
+    """An encoder of JSON that counts what it encodes, by type."""
+
+    def __init__(self) -> None:
+        self.counts = Counter[str]()
+        self._encoder = msgspec.json.Encoder(decimal_format="number")
+
+    def encode(self, data: msgspec.Struct) -> bytes:
+        self.counts[type(data).__name__] += 1
+        return self._encoder.encode(data)
+
+
+async def test_what_lands_is_encoded_once_for_all_streams_of_an_account(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encoder = CountingEncoder()
+    monkeypatch.setattr(stream, "_ENCODER", encoder)
+    bearer = f"Authorization: Bearer {secret}"
+    async with telling(services), contextlib.AsyncExitStack() as stack:
+        one = watching(services, client.port, account.id, bearer)
+        watchers = [await stack.enter_async_context(one)]
+        for _ in range(4):
+            another = connected(client.port, account.id, bearer)
+            watchers.append(await stack.enter_async_context(another))
+            await watchers[-1].next("state")
+        await applied(services, [make_click(account.id, at=now_ms())])
+        told = [await watcher.next("clicks") for watcher in watchers]
+    assert [one["count"] for one in told] == [1] * 5
+    assert told == [told[0]] * 5
+    assert encoder.counts["LiveClicks"] == 1
+    assert encoder.counts["LiveState"] <= 2
+
+
+async def test_a_stream_begins_with_the_last_minutes_and_how_far_the_journal_is_behind(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    minutes_ago = [1, 4, 6, 60]
+    clicks = [make_click(account.id, at=now_ms() - ago * 60_000) for ago in minutes_ago]
+    await applied(services, clicks)
+    await services.stores.redis.xadd(keys.JOURNAL, {"x": "y"}, id=f"{now_ms() - 90_000}-0")
+    async with (
+        telling(services),
+        connected(client.port, account.id, f"Authorization: Bearer {secret}") as watcher,
+    ):
+        state = await watcher.next("state")
+        assert state["clicks"] == 2
+        assert 90 <= state["behindSeconds"] < 100
+
+
+async def test_a_conversion_is_told_when_its_account_is_known(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    click = make_click(account.id, at=now_ms())
+    async with watched(services, client, account, secret) as watcher:
+        await applied(services, [make_event(7, click.id, at=now_ms())])
+        await applied(services, [click])
+        converted = await watcher.next("conversions")
+        assert [row["event_id"] for row in converted["rows"]] == [7]
+
+
+async def test_a_claimed_conversion_is_told_when_it_counts(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    event = make_event(7, None, at=now_ms(), account_id=account.id.bytes)
+    await services.stores.mongodb["events"].insert_one(
+        {**document(event), "status": Status.CLAIMED}
+    )
+    async with watched(services, client, account, secret) as watcher:
+        await applied(services, [event])
+        converted = await watcher.next("conversions")
+        assert [row["event_id"] for row in converted["rows"]] == [7]
+
+
+async def test_a_conversion_is_told_once_though_it_enters_another_state(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    before, first, later = [make_click(account.id, at=now_ms()) for _ in range(3)]
+    own: Any = {"at": now_ms(), "account_id": account.id.bytes}
+    await applied(services, [make_event(1, before.id, **own)])
+    async with watched(services, client, account, secret) as watcher:
+        await applied(services, [make_event(2, first.id, **own)])
+        await applied(services, [before, first])
+        converted = await watcher.next("conversions")
+        assert (converted["count"], [row["event_id"] for row in converted["rows"]]) == (1, [2])
+        await applied(services, [later, make_event(3, later.id, **own)])
+        converted = await watcher.next("conversions")
+        assert (converted["count"], [row["event_id"] for row in converted["rows"]]) == (1, [3])
+
+
+async def test_a_stream_ends_with_its_key(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    async with watched(services, client, account, secret) as watcher:
+        [key] = await services.access.api_keys.list(account.id)
+        await services.access.api_keys.revoke(key.id)
+        assert await watcher.next("end") == {"reason": "access_ended"}
+        assert await watcher.rest() == b""
+
+
+@pytest.mark.parametrize("deed", ["signs out", "is removed", "switches"])
+async def test_a_stream_ends_with_its_session(
+    services: Services, client: Client, account: Account, other_account: Account, deed: str
+) -> None:
+    person = await signed_in(services, client, account.id)
+    await services.accounts.members.add(other_account.id, person.person.id, Role.VIEWER)
+    fields = [f"Cookie: {person.cookie}={person.secret}", "Sec-Fetch-Site: same-origin"]
+    async with (
+        telling(services),
+        watching(services, client.port, account.id, *fields) as watcher,
+    ):
+        if deed == "signs out":
+            await person.send("DELETE", "/api/session", {})
+        elif deed == "switches":
+            await person.send("PATCH", "/api/session", {"accountId": str(other_account.id)})
+        else:
+            await services.stores.mongodb["members"].delete_one(
+                {"person_id": person.person.id, "account_id": account.id}
+            )
+        assert await watcher.next("end") == {"reason": "access_ended"}
+
+
+async def test_streams_end_first_at_a_stop(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    async with watched(services, client, account, secret) as watcher:
+        services.live.live.stop()
+        assert await watcher.next("end") == {"reason": "stopping"}
+        assert await watcher.rest() == b""
+        async with connected(client.port, account.id, f"Authorization: Bearer {secret}") as another:
+            assert b" 503 " in await another.head()
+
+
+async def test_a_client_that_does_not_read_is_cut_off(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stream, "MAX_WAITING", 3)
+    async with watched(services, client, account, secret) as watcher:
+        one = next(services.live.live.streams())
+        for _ in range(5):
+            one.put(stream.LiveEvent("clicks", stream.End("too_slow")))
+        assert await watcher.next("end") == {"reason": "too_slow"}
+
+
+@pytest.mark.parametrize(("bound", "status"), [("per_account", 429), ("total", 503)])
+async def test_streams_are_bounded(
+    services: Services, client: Client, account: Account, secret: str, bound: str, status: int
+) -> None:
+    bounds: Any = {bound: 2}
+    hub = LiveHub(
+        services.stores.mongodb.reads,
+        services.journal.backlog,
+        services.access.open_answers,
+        "",
+        **bounds,
+    )
+    services.live = services.live._replace(live=hub)
+    bearer = f"Authorization: Bearer {secret}"
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(2):
+            one = await stack.enter_async_context(connected(client.port, account.id, bearer))
+            assert b" 200 " in await one.head()
+        third = await stack.enter_async_context(connected(client.port, account.id, bearer))
+        head = await third.head()
+        assert f" {status} ".encode() in head
+        assert b"Retry-After: 30" in head
+    await until(lambda: not [*services.live.live.streams()])
+
+
+async def test_a_client_that_leaves_while_its_stream_opens_leaves_nothing_behind(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    async with telling(services):
+        for _ in range(20):
+            async with connected(client.port, account.id, f"Authorization: Bearer {secret}"):
+                pass
+        async with connected(client.port, account.id, f"Authorization: Bearer {secret}") as last:
+            await last.next("state")
+            await until(lambda: len([*services.live.live.streams()]) == 1)
+        await until(lambda: not [*services.live.live.streams()])
+
+
+async def test_a_client_that_reads_nothing_at_all_loses_its_connection(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    long: Any = stream.LiveEvent("clicks", stream.End("x" * 200_000))  # type: ignore[arg-type]
+    async with connected(client.port, account.id, f"Authorization: Bearer {secret}") as watcher:
+        await watcher.head()
+        [one] = services.live.live.streams()
+        for _ in range(2 * stream.MAX_WAITING):
+            one.put(long)
+            await asyncio.sleep(0)
+        assert one.ended.is_set()
+        await until(lambda: not [*services.live.live.streams()])
+        with contextlib.suppress(ConnectionError):
+            assert b"event: end" not in await watcher.rest()

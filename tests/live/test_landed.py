@@ -1,0 +1,155 @@
+"""What has landed: of several accounts at once, exactly, and bounded."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.conversions.scene import applied
+from tests.factories import make_click, make_event
+from tests.feeds.scene import ACCOUNT, OTHER, drain_in_slot, ids_of, make_clicks, schedule
+from tracker.feeds import arrivals
+from tracker.feeds.page import Bookmark
+from tracker.ids import new_id
+from tracker.live import landed
+from tracker.live.landed import Landed, look
+from tracker.service.services import Services
+from tracker.stores.mongodb.reader import Reader
+
+
+async def bookmark(services: Services) -> Bookmark:
+    return (await look(services.stores.mongodb.reads, None, [])).end
+
+
+class Watch:
+    """What one who looks again and again has been told of some accounts."""
+
+    def __init__(self, services: Services, accounts: Collection[UUID], start: Bookmark) -> None:
+        self._reader = services.stores.mongodb.reads
+        self._accounts = accounts
+        self._start = start
+        self.clicks = Counter[UUID]()
+        self.conversions: list[int] = []
+
+    async def look(self) -> None:
+        found, self._start = await look(self._reader, self._start, self._accounts)
+        for account_id, one in found.items():
+            self.clicks[account_id] += one.clicks
+            self.conversions += [row.id for row in one.conversion_rows]
+
+
+@pytest.mark.parametrize("slots", [(0, 1, 2), (7, 7, 7)])
+async def test_whatever_several_drains_store_meanwhile_is_in_one_look(
+    services: Services, slots: tuple[int, ...]
+) -> None:
+    batches = schedule(Random(1), len(slots))
+    watch = Watch(services, [ACCOUNT, OTHER], await bookmark(services))
+    over = asyncio.Event()
+
+    async def drain(slot: int, own: list[list[Any]]) -> None:
+        drain = drain_in_slot(services, slot)
+        for batch in own:
+            await drain.apply(batch)
+
+    async def keep_looking() -> None:
+        while not over.is_set():
+            await watch.look()
+            await asyncio.sleep(0)
+
+    looking = asyncio.create_task(keep_looking())
+    await asyncio.gather(*map(drain, slots, batches))
+    over.set()
+    await looking
+    await watch.look()
+    stored = {click.id: click for own in batches for batch in own for click in batch}
+    of_accounts = Counter(UUID(bytes=click.account_id) for click in stored.values())
+    assert watch.clicks == {one: of_accounts[one] for one in (ACCOUNT, OTHER)}
+
+
+async def test_a_conversion_lands_when_its_account_has_it_for_the_first_time(
+    services: Services,
+) -> None:
+    clicks = [make_click(ACCOUNT) for _ in range(4)]
+    own: Any = {"account_id": ACCOUNT.bytes}
+    await applied(services, [make_event(1, clicks[0].id, **own)])
+    watch = Watch(services, [ACCOUNT], await bookmark(services))
+    unowned = [make_event(2, clicks[1].id)]
+    for batch in (unowned, clicks[:2], [make_event(3, clicks[2].id, **own)], clicks[2:]):
+        await applied(services, batch)
+        await watch.look()
+    await applied(services, [make_event(4, clicks[3].id), make_event(5, None, **own)])
+    await watch.look()
+    assert sorted(watch.conversions) == [2, 3, 4, 5]
+
+
+async def test_what_was_stored_by_an_earlier_release_lands_in_each_state(
+    services: Services,
+) -> None:
+    click = make_click(ACCOUNT)
+    watch = Watch(services, [ACCOUNT], await bookmark(services))
+    await applied(services, [make_event(1, click.id, account_id=ACCOUNT.bytes)])
+    await applied(services, [click])
+    await services.stores.mongodb["arrivals"].update_many({}, {"$unset": {"repeated": ""}})
+    await watch.look()
+    assert watch.conversions == [1, 1]
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Yield the names of the collections that are read meanwhile."""
+    read: list[str] = []
+    find = Reader.find
+
+    async def counting(self: Reader, collection: str, *of: Any, **options: Any) -> Any:
+        read.append(collection)
+        return await find(self, collection, *of, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Reader, "find", counting)
+        yield read
+
+
+async def test_a_look_at_many_accounts_costs_few_queries_and_one_if_nothing_was_stored(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accounts = [ACCOUNT, OTHER, *(new_id() for _ in range(98))]
+    start = await bookmark(services)
+    with counted(monkeypatch) as read:
+        assert (await look(services.stores.mongodb.reads, start, accounts)).landed == {}
+    assert read == ["drain_fences"]
+    await applied(services, [*make_clicks(ACCOUNT, 3), *make_clicks(OTHER, 3)])
+    with counted(monkeypatch) as read:
+        found = (await look(services.stores.mongodb.reads, start, accounts)).landed
+    assert found.keys() == {ACCOUNT, OTHER}
+    assert read == ["drain_fences", "arrivals", "clicks"]
+
+
+async def test_all_that_lands_is_counted_and_the_last_is_shown(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(landed, "_RANGES_PER_QUERY", 1)
+    monkeypatch.setattr(landed, "_IDS_PER_QUERY", 7)
+    monkeypatch.setattr(arrivals, "ENTRIES_PER_DOCUMENT", 10)
+    start = await bookmark(services)
+    clicks = make_clicks(ACCOUNT, 45)
+    await applied(services, [*clicks, *make_clicks(OTHER, 5)])
+    found = (await look(services.stores.mongodb.reads, start, [new_id(), ACCOUNT])).landed
+    assert found.keys() == {ACCOUNT}
+    one: Landed = found[ACCOUNT]
+    assert (one.clicks, [row.id for row in one.click_rows]) == (45, ids_of(clicks)[-20:])
+
+
+async def test_whoever_could_not_look_for_long_begins_anew(services: Services) -> None:
+    start = await bookmark(services)
+    await applied(services, make_clicks(ACCOUNT, 1))
+    long_ago = start._replace(at=start.at - timedelta(minutes=2))
+    found, end = await look(services.stores.mongodb.reads, long_ago, [ACCOUNT])
+    assert found == {}
+    assert (await look(services.stores.mongodb.reads, start, [ACCOUNT])).landed
+    assert not (await look(services.stores.mongodb.reads, end, [ACCOUNT])).landed

@@ -1,0 +1,46 @@
+"""The order of the rows of a report."""
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracker.reports.answers.rows import Rows
+
+KEYS = ["c", "a", "d", "b"]
+NAMES = {"a": "Same", "b": "same", "c": "Same", "d": "other"}
+
+
+@pytest.mark.parametrize(
+    ("by", "descending", "expected"),
+    [
+        ("key", False, ["a", "b", "c", "d"]),
+        ("key", True, ["d", "c", "b", "a"]),
+        ("name", False, ["d", "a", "b", "c"]),
+        ("name", True, ["a", "b", "c", "d"]),
+        ("clicks", False, ["b", "a", "c", "d"]),
+        ("clicks", True, ["d", "a", "c", "b"]),
+    ],
+)
+def test_rows_that_are_equal_are_in_the_order_of_their_keys(
+    by: Any, descending: bool, expected: list[str]
+) -> None:
+    rows = Rows(KEYS, {"clicks": np.array([2, 2, 3, 1])})
+    assert list(rows.ordered(by, descending, NAMES, 4).keys) == expected
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("by", ["key", "name", "clicks", "value"])
+def test_rows_that_are_sorted_in_pieces_are_in_the_same_order(
+    monkeypatch: pytest.MonkeyPatch, by: Any, descending: bool
+) -> None:
+    random = Random(7)
+    keys = [*random.sample([f"k{number}" for number in range(1000)], 60), "unknown"]
+    names = {key: random.choice("aAbB") for key in keys}
+    figures = [random.randrange(4) for _ in keys]
+    rows = Rows(keys, {"clicks": np.array(figures), "value": np.array(figures, object)})
+    expected = list(rows.ordered(by, descending, names, len(keys)).keys)
+    monkeypatch.setattr("tracker.reports.answers.rows._SORTED_AT_ONCE", 7)
+    for at_most in (1, 10, len(keys)):
+        assert list(rows.ordered(by, descending, names, at_most).keys) == expected[:at_most]

@@ -1,0 +1,211 @@
+"""`POST /api/reports` with a series, other days to compare with, and chosen columns.
+
+Every figure is that of a report which asks for nothing else.
+"""
+
+from decimal import localcontext
+from typing import Any, get_args
+
+import pytest
+
+from tests.reports.counted import WIDE
+from tests.web.client import Client
+from tests.web.keyed_client import KeyedClient
+from tests.web.reported import (
+    MEASURES,
+    NOTHING,
+    Figures,
+    by_key,
+    change,
+    days,
+    figures,
+    reported,
+)
+from tracker.accounts.accounts import Account
+from tracker.reports.query import GroupBy
+from tracker.reports.series import Interval
+from tracker.service.services import Services
+
+BY_TIME = get_args(Interval)
+BY_KEY = [group_by for group_by in get_args(GroupBy) if group_by not in BY_TIME]
+
+
+def assert_compared(row: dict[str, Any], before: Figures) -> None:
+    assert row["previous"] == before
+    found = {name: None if of is None else float(of) for name, of in row["change"].items()}
+    assert found == change(figures(row), before)
+
+
+@pytest.mark.parametrize("group_by", BY_KEY)
+async def test_each_row_and_the_totals_are_compared_with_those_of_other_days(
+    services: Services, client: Client, group_by: str
+) -> None:
+    scene = await reported(services, client)
+    tags = sorted({str(tag) for tags in scene.history.tags.values() for tag in tags})
+    for filters in (
+        {},
+        {"tag": tags[:2]},
+        {"country": ["DE", "unknown"], "bots": "include", "tagOperator": "AND"},
+    ):
+        asked = {"groupBy": group_by, "filters": filters}
+        before = await scene.report(**asked, dateRange=days(0, 1))
+        now = await scene.report(**asked, dateRange=days(2, 3))
+        found = await scene.report(**asked, dateRange=days(2, 3), compare="previous_period")
+        assert by_key(found) == by_key(now)
+        assert found["previousDateRange"] == days(0, 1)
+        assert_compared(found["totals"], figures(before["totals"]))
+        for row in found["rows"]:
+            assert_compared(row, by_key(before).get(row["key"], NOTHING))
+
+
+async def test_only_the_rows_of_the_page_are_compared(services: Services, client: Client) -> None:
+    scene = await reported(services, client)
+    before = await scene.report(groupBy="link", dateRange=days(0, 1))
+    found = await scene.report(
+        groupBy="link", dateRange=days(2, 3), compare=days(0, 1), pageSize=2, page=2
+    )
+    assert len(found["rows"]) == 2
+    for row in found["rows"]:
+        assert_compared(row, by_key(before)[row["key"]])
+    assert_compared(found["totals"], figures(before["totals"]))
+    beyond = await scene.report(groupBy="link", compare=days(0, 1), page=100)
+    assert beyond["rows"] == []
+
+
+@pytest.mark.parametrize("group_by", ["day", "hour"])
+async def test_days_and_hours_are_compared_in_their_order(
+    services: Services, client: Client, group_by: str
+) -> None:
+    scene = await reported(services, client)
+    before = by_key(await scene.report(groupBy=group_by, dateRange=days(0, 1)))
+    found = await scene.report(groupBy=group_by, dateRange=days(2, 3), compare="previous_period")
+    moved = {days(2, 3)[end]: days(0, 1)[end] for end in ("from", "to")}
+    for row in found["rows"]:
+        key = moved[row["key"][:10]] + row["key"][10:]
+        assert_compared(row, before.get(key, NOTHING))
+    # The third day has none to be compared with.
+    found = await scene.report(groupBy="day", dateRange=days(0, 2), compare=days(2, 3))
+    [third] = [row for row in found["rows"] if row["key"] == days(2, 2)["from"]]
+    assert (third["previous"], set(third["change"].values())) == (NOTHING, {None})
+
+
+@pytest.mark.parametrize("group_by", ["week", "month"])
+async def test_weeks_and_months_are_compared_in_their_order(
+    services: Services, client: Client, group_by: str
+) -> None:
+    scene = await reported(services, client)
+    before = await scene.report(groupBy=group_by, dateRange=days(0, 1), sort="key")
+    found = await scene.report(
+        groupBy=group_by, dateRange=days(1, 3), compare=days(0, 1), sort="key"
+    )
+    assert [row["key"] for row in found["rows"]] == (
+        ["2026-01-26", "2026-02-02"] if group_by == "week" else ["2026-01", "2026-02"]
+    )
+    assert_compared(found["rows"][0], figures(before["rows"][0]))
+    assert_compared(found["rows"][1], NOTHING)
+
+
+async def test_a_series_has_every_step_with_the_figures_of_its_row(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    filters = {"device": ["mobile", "tv"]}
+    for interval, count in (("hour", 6 * 24), ("day", 6)):
+        asked = {"dateRange": days(-1, 4), "filters": filters, "pageSize": 100}
+        rows = by_key(await scene.report(groupBy=interval, **asked))
+        found = await scene.report(groupBy="os", interval=interval, **asked)
+        steps = {step["key"]: figures(step) for step in found["series"]}
+        assert len(steps) == count
+        assert list(steps) == sorted(steps)
+        assert {key: of for key, of in steps.items() if of != NOTHING} == rows
+        assert found["interval"] == interval
+        assert "previousSeries" not in found
+
+
+async def test_weeks_and_months_are_the_sums_of_their_days(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    rows = by_key(await scene.report(groupBy="day"))
+    firsts = {"week": ["2026-01-26", "2026-02-02"], "month": ["2026-01", "2026-02"]}
+    in_first = {"week": ("2026-01-30", "2026-01-31", "2026-02-01"), "month": ("2026-01",)}
+    for interval, keys in firsts.items():
+        series = (await scene.report(groupBy="os", interval=interval))["series"]
+        assert [step["key"] for step in series] == keys
+        for number, step in enumerate(series):
+            inside = [of for key, of in rows.items() if key.startswith(in_first[interval])]
+            outside = [of for key, of in rows.items() if not key.startswith(in_first[interval])]
+            for name in ("clicks", "uniqueClicks", "conversions", "value"):
+                with localcontext(WIDE):
+                    assert step[name] == sum(of[name] for of in (outside if number else inside))
+
+
+async def test_a_series_is_compared_with_that_of_the_other_days(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    one = await scene.report(groupBy="os", interval="day", dateRange=days(0, 1))
+    found = await scene.report(
+        groupBy="os", interval="day", dateRange=days(2, 3), compare="previous_period"
+    )
+    assert found["previousSeries"] == one["series"]
+    assert_compared(found["totals"], figures(one["totals"]))
+
+
+async def test_columns_choose_the_measures_of_every_part(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    asked = {"groupBy": "os", "dateRange": days(2, 3), "compare": days(0, 1), "interval": "day"}
+    full = await scene.report(**asked)
+    found = await scene.report(**asked, columns=["payout", "clicks", "clicks"])
+    left_out = {*MEASURES, "conversionRatePoints"} - {"payout", "clicks"}
+    assert found == without(full, left_out)
+    assert set(found["totals"]) == {"clicks", "payout", "previous", "change"}
+
+
+def without(part: Any, names: set[str]) -> Any:
+    """Return a part of an answer without the fields of these names."""
+    if isinstance(part, list):
+        return [without(one, names) for one in part]
+    if not isinstance(part, dict):
+        return part
+    return {name: without(one, names) for name, one in part.items() if name not in names}
+
+
+LONG = {"from": "2026-01-01", "to": "2026-02-01"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"interval": "year"}, "interval: must be day or hour or month or week"),
+        ({"interval": "hour", "dateRange": LONG}, "interval: by hour at most 31 days"),
+        ({"interval": "hour", "compare": LONG}, "compare: by hour at most 31 days"),
+        (
+            {"groupBy": "hour", "compare": "previous_year", "dateRange": LONG},
+            "dateRange: by hour at most 31 days",
+        ),
+        ({"groupBy": "hour", "compare": LONG}, "compare: by hour at most 31 days"),
+        ({"compare": "last_year"}, "compare: must be previous_month or previous_period or"),
+        ({"compare": {"from": "2026-01-01"}}, "compare.to: required"),
+        ({"compare": {"from": "2026-01-02", "to": "2026-01-01"}}, "compare.from: must not be"),
+        ({"compare": {"from": "2023-01-01", "to": "2026-01-01"}}, "compare.to: at most 731"),
+        ({"compare": None}, "compare: must be"),
+        (
+            {"compare": "previous_year", "dateRange": {"from": "0001-01-05", "to": "0001-01-05"}},
+            "compare: there are no days before 0001-01-01",
+        ),
+        ({"columns": []}, "columns: must be"),
+        ({"columns": ["clicks"] * 8}, "columns: must be"),
+        ({"columns": ["visitors"]}, "columns[0]: must be botClicks or clicks or"),
+        ({"columns": "clicks"}, "columns: must be"),
+    ],
+    ids=lambda one: str(one)[:60],
+)
+async def test_a_broken_rule_is_named_with_its_field(
+    api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+) -> None:
+    body = {"accountId": str(account.id), "dateRange": days(0, 3), "groupBy": "os", **fields}
+    response = await api.post("/api/reports", **body)
+    assert (response.status, response.error[: len(error)]) == (400, error)

@@ -1,0 +1,123 @@
+"""`sort` and `search` of reports and overviews: rows in their order, and those with a text."""
+
+from typing import Any, get_args
+
+import pytest
+
+from tests.web.client import Client
+from tests.web.keyed_client import KeyedClient
+from tests.web.reported import MEASURES, days, reported
+from tracker.accounts.accounts import Account
+from tracker.reports.api.schema import Sort
+from tracker.service.services import Services
+
+SORTS = get_args(get_args(Sort)[0])
+
+
+def test_every_measure_key_and_name_sorts_in_both_directions() -> None:
+    names = (*MEASURES, "key", "name")
+    assert set(SORTS) == {*names, *(f"-{name}" for name in names)}
+
+
+async def test_rows_are_sorted_by_any_measure_key_or_name(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    for group_by in ("link", "browser", "day"):
+        found = await scene.report(groupBy=group_by)
+        for sort in SORTS:
+            name, descending = sort.lstrip("-"), sort.startswith("-")
+            rows = sorted(found["rows"], key=lambda row: str(row["key"]))
+            # Names are sorted without regard to case.
+            rows.sort(
+                key=lambda row: row[name].lower() if name == "name" else row[name],
+                reverse=descending,
+            )
+            shown = await scene.report(groupBy=group_by, sort=sort)
+            assert [row[name] for row in shown["rows"]] == [row[name] for row in rows], sort
+            assert sorted(map(str, shown["rows"])) == sorted(map(str, found["rows"]))
+            assert shown["totals"] == found["totals"]
+    page = await scene.report(groupBy=group_by, sort=sort, page=2, pageSize=2)
+    assert page["rows"] == shown["rows"][2:4]
+
+
+async def test_a_search_finds_rows_by_a_text_in_their_name_in_any_case(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    for group_by, search, names in (
+        ("link", "LINK 3", ["Link 3"]),
+        ("browser", "app", ["Google app"]),
+        ("country", "germ", ["Germany"]),
+        ("domain", "A-B.", ["a-b.example"]),
+        ("day", "-31", ["2026-01-31"]),
+        ("os", "no such", []),
+        ("os", ".*", []),
+        ("os", "$ne", []),
+    ):
+        full = await scene.report(groupBy=group_by)
+        found = await scene.report(groupBy=group_by, search=search)
+        assert [row["name"] for row in found["rows"]] == names, search
+        assert found["pagination"]["totalRows"] == len(names)
+        assert found["totals"] == full["totals"]
+        assert all(row in full["rows"] for row in found["rows"])
+
+
+async def test_what_is_searched_is_compared_and_has_the_series_of_all(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    for group_by, search in (("country", "germ"), ("day", "02-02"), ("event", "purch")):
+        asked = {
+            "groupBy": group_by,
+            "dateRange": days(2, 3),
+            "compare": "previous_period",
+            "interval": "day",
+        }
+        full = await scene.report(**asked)
+        found = await scene.report(**asked, search=search, sort="name")
+        assert len(found["rows"]) == 1
+        assert all(row in full["rows"] for row in found["rows"])
+        for name in ("totals", "series", "previousSeries"):
+            assert found[name] == full[name]
+
+
+async def test_panels_have_an_order_and_a_search_of_their_own(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    fields = {"country": {"sort": "name"}, "os": {"search": "win"}, "link": {"sort": "-payout"}}
+    found = await scene.ask(
+        "/api/reports/overview",
+        dateRange=days(0, 3),
+        panels=[{"groupBy": group_by, **more} for group_by, more in fields.items()],
+    )
+    for group_by, more in fields.items():
+        single = await scene.report(groupBy=group_by, **more, pageSize=10)
+        assert found["panels"][group_by] == {
+            "rows": single["rows"],
+            "totalRows": single["pagination"]["totalRows"],
+        }
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"sort": "visitors"}, "sort: must be -botClicks or"),
+        ({"sort": "--clicks"}, "sort: must be"),
+        ({"sort": "Clicks"}, "sort: must be"),
+        ({"sort": {"clicks": 1}}, "sort: must be text"),
+        ({"search": "x" * 256}, "search: must be"),
+        ({"search": None}, "search: must be text"),
+    ],
+    ids=str,
+)
+async def test_a_broken_rule_is_named_with_its_field(
+    api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+) -> None:
+    body = {"accountId": str(account.id), "dateRange": days(0, 3)}
+    response = await api.post("/api/reports", **body, groupBy="os", **fields)
+    assert (response.status, response.error[: len(error)]) == (400, error)
+    response = await api.post("/api/reports/overview", **body, panels=[{"groupBy": "os", **fields}])
+    error = f"panels[0].{error}"
+    assert (response.status, response.error[: len(error)]) == (400, error)

@@ -1,0 +1,256 @@
+"""`POST /api/reports/overview`: its figures are those of single reports, all of one moment."""
+
+import asyncio
+from datetime import date
+from typing import Any, get_args
+
+import pytest
+
+from tests.factories import create_link
+from tests.reports.counted import Counted
+from tests.web.client import Client
+from tests.web.keyed_client import KeyedClient
+from tests.web.reported import MEASURES, days, figures, reported
+from tracker.accounts.accounts import Account
+from tracker.ids import new_id
+from tracker.reports.answers.turn import Turn
+from tracker.reports.query import GroupBy, Query, Report
+from tracker.service.services import Services
+
+PATH = "/api/reports/overview"
+# Twenty are the limit.
+GROUPS = [group_by for group_by in get_args(GroupBy) if group_by != "utm_term"]
+PANELS = [{"groupBy": group_by, "limit": 3} for group_by in GROUPS]
+
+
+def as_report(panel: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of the report that has the rows of a panel."""
+    return {"pageSize" if name == "limit" else name: value for name, value in panel.items()}
+
+
+async def test_every_part_has_the_figures_of_a_single_report(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    for fields in (
+        {"interval": "day"},
+        {"interval": "week", "filters": {"country": ["DE", "TR"], "referrer": "direct"}},
+        {"interval": "hour", "bots": "include", "columns": ["clicks", "value"]},
+    ):
+        asked = {"dateRange": days(2, 3), "compare": "previous_period", **fields}
+        found = await scene.ask(PATH, **asked, panels=PANELS)
+        single = await scene.report(groupBy="os", **asked)
+        totals = single["totals"]
+        assert found["previous"] == totals.pop("previous")
+        assert found["change"] == totals.pop("change")
+        assert found["totals"] == totals
+        for name in ("interval", "series", "previousSeries", "dateRange", "previousDateRange"):
+            assert found[name] == single[name]
+        assert found["timeZone"] == "UTC"
+        del asked["interval"]
+        for panel in PANELS:
+            one = await scene.report(**asked, **as_report(panel))
+            assert found["panels"][panel["groupBy"]] == {
+                "rows": one["rows"],
+                "totalRows": one["pagination"]["totalRows"],
+            }
+
+
+async def test_the_figures_are_those_of_a_count_one_by_one(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    counted = Counted(scene.history, "tracker.test")
+    wanted = days(0, 3)
+    found = await scene.ask(PATH, dateRange=wanted, interval="day", panels=PANELS)
+    for panel in PANELS:
+        query = Query(
+            account_id=scene.history.account_id,
+            first=date.fromisoformat(wanted["from"]),
+            last=date.fromisoformat(wanted["to"]),
+            group_by=panel["groupBy"],
+        )
+        rows = counted.rows(query)
+        shown = found["panels"][panel["groupBy"]]
+        assert shown["totalRows"] == len(rows)
+        assert [row["key"] for row in shown["rows"]] == [key for key, _ in rows][:3]
+        assert [row["conversions"] for row in shown["rows"]] == [of.conversions for _, of in rows][
+            :3
+        ]
+    totals = counted.totals(query)
+    assert found["totals"]["value"] == totals.value
+    assert sum(step["clicks"] for step in found["series"]) == totals.clicks
+    assert figures(found["totals"])["conversions"] == totals.conversions
+
+
+async def test_the_values_that_it_is_filtered_by_have_names(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    link = await create_link(services, scene.history.account_id, internal_name="Spring")
+    foreign = await create_link(services, new_id(), "foreign", internal_name="Of another account")
+    filters = {"link": [str(link.id), str(foreign.id)], "country": ["de", "unknown"], "bot": "none"}
+    found = await scene.ask(PATH, dateRange=days(2, 3), filters={**filters, "bots": "include"})
+    assert found["filterNames"] == {
+        "link": {str(link.id): "Spring", str(foreign.id): str(foreign.id)},
+        "country": {"DE": "Germany", "unknown": "Unknown"},
+        "bot": {"none": "People"},
+    }
+
+
+async def test_an_overview_needs_neither_panels_nor_other_days(
+    api: KeyedClient, account: Account
+) -> None:
+    range_ = {"from": "2026-01-01", "to": "2026-01-03"}
+    answer = await api.post(PATH, accountId=str(account.id), dateRange=range_)
+    nothing = dict.fromkeys(MEASURES, 0)
+    assert answer.json() == {
+        "totals": nothing,
+        "interval": "day",
+        "series": [{"key": f"2026-01-0{number}", **nothing} for number in (1, 2, 3)],
+        "panels": {},
+        "dateRange": range_,
+        "timeZone": "UTC",
+        "filterNames": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("last", "interval", "steps"),
+    [
+        ("2026-01-02", "hour", 48),
+        ("2026-01-03", "day", 3),
+        ("2026-04-02", "day", 92),
+        ("2026-04-03", "week", 14),
+        ("2027-01-01", "week", 53),
+        ("2027-01-02", "month", 13),
+    ],
+)
+async def test_the_interval_follows_from_the_days(
+    api: KeyedClient, account: Account, last: str, interval: str, steps: int
+) -> None:
+    range_ = {"from": "2026-01-01", "to": last}
+    answer = (await api.post(PATH, accountId=str(account.id), dateRange=range_)).json()
+    assert (answer["interval"], len(answer["series"])) == (interval, steps)
+
+
+async def test_all_parts_are_of_one_moment(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = await reported(services, client)
+    asked = {"dateRange": days(0, 3), "compare": days(0, 1), "panels": PANELS}
+    before = await scene.ask(PATH, **asked)
+    run, ran = services.reports.reports.run, 0
+
+    async def run_and_delete(query: Query, session: Any, *_: object) -> Report:
+        nonlocal ran
+        report = await run(query, session)
+        ran += 1
+        await services.stores.mongodb["rollups"].delete_many({})
+        return report
+
+    monkeypatch.setattr(services.reports.reports, "run", run_and_delete)
+    assert await scene.ask(PATH, **asked) == before
+    assert ran >= 2 + 2 * (len(PANELS) - 1)
+    assert (await scene.ask(PATH, **asked))["totals"]["clicks"] == 0
+
+
+async def test_the_parts_of_an_overview_run_one_after_another(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = await reported(services, client)
+    run, running = services.reports.reports.run, 0
+
+    async def run_alone(query: Query, session: Any, *_: object) -> Report:
+        nonlocal running
+        running += 1
+        assert running == 1
+        report = await run(query, session)
+        await asyncio.sleep(0)
+        running -= 1
+        return report
+
+    monkeypatch.setattr(services.reports.reports, "run", run_alone)
+    await scene.ask(PATH, dateRange=days(0, 3), compare=days(0, 1), panels=PANELS)
+
+
+async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = await reported(services, client)
+
+    async def asked() -> tuple[str, dict[str, str]]:
+        body = {"accountId": str(scene.history.account_id), "dateRange": days(0, 3)}
+        panels = [{"groupBy": "os"}, {"groupBy": "country"}]
+        response = await scene.api.post(PATH, **body, panels=panels)
+        assert response.status == 503
+        told = ("X-Error-Code", "Retry-After", "X-Report-Progress")
+        return response.error, {name: response.headers[name] for name in told}
+
+    run = services.reports.reports.run
+
+    async def run_until_country(query: Query, session: Any, turn: Turn) -> Report:
+        if query.group_by == "country":
+            turn._until = 0.0
+        return await run(query, session, turn)
+
+    monkeypatch.setattr(services.reports.reports, "run", run_until_country)
+    # Of three parts the series and the first panel are done.
+    assert await asked() == (
+        "panels[1]: not done after 30 seconds; 66% is counted and kept: try again, or ask for "
+        "fewer days, or leave it out",
+        {"X-Error-Code": "time_limit", "Retry-After": "1", "X-Report-Progress": "0.6667"},
+    )
+
+
+async def test_filters_and_domains_are_checked_as_for_a_report(
+    api: KeyedClient, account: Account
+) -> None:
+    body = {"accountId": str(account.id), "dateRange": days(0, 3)}
+    for filters, error in (
+        ({"domain": "https://a.example"}, "filters.domain: must be a hostname"),
+        ({"country": "Germany"}, "filters.country: must be two letters"),
+    ):
+        response = await api.post(PATH, **body, filters=filters)
+        assert (response.status, response.error[: len(error)]) == (400, error)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"panels": [{"groupBy": "os"}] * 26}, "panels: must be"),
+        ({"panels": [{"groupBy": "city"}]}, "panels[0].groupBy: must be bot or browser or"),
+        ({"panels": [{"limit": 3}]}, "panels[0].groupBy: required"),
+        ({"panels": [{"groupBy": "os", "limit": 0}]}, "panels[0].limit: must be a whole number"),
+        ({"panels": [{"groupBy": "os", "limit": 251}]}, "panels[0].limit: must be a whole"),
+        ({"panels": [{"groupBy": "os", "page": 2}]}, "panels[0].page: unknown field"),
+        (
+            {"panels": [{"groupBy": "os"}, {"groupBy": "link"}, {"groupBy": "os", "limit": 2}]},
+            "panels[2].groupBy: panels[0] has it already",
+        ),
+        ({"groupBy": "os"}, "groupBy: unknown field"),
+        ({"compare": {"from": "2026-01-01", "to": "2026-03-01"}}, None),
+        (
+            {"interval": "hour", "compare": {"from": "2026-01-01", "to": "2026-03-01"}},
+            "compare: by hour at most 31 days",
+        ),
+        (
+            {
+                "dateRange": {"from": "2026-01-01", "to": "2026-01-02"},
+                "compare": {"from": "2026-01-01", "to": "2026-03-01"},
+            },
+            "compare: by hour at most 31 days",
+        ),
+        ({"bots": "only", "filters": {"bots": "include"}}, "bots: differs from filters.bots"),
+    ],
+    ids=lambda one: str(one)[:60],
+)
+async def test_a_broken_rule_is_named_with_its_field(
+    api: KeyedClient, account: Account, fields: dict[str, Any], error: str | None
+) -> None:
+    body = {"accountId": str(account.id), "dateRange": days(0, 3), **fields}
+    response = await api.post(PATH, **body)
+    if error is None:
+        assert response.status == 200
+    else:
+        assert (response.status, response.error[: len(error)]) == (400, error)

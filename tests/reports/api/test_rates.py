@@ -1,0 +1,113 @@
+"""The conversion rate: the conversions of the clicks that are counted, for each of them."""
+
+import csv
+import io
+from random import Random
+from typing import Any, get_args
+
+import pytest
+
+from tests.factories import create_event_config, create_link
+from tests.reports.api.test_reports import DAYS, click, event
+from tests.reports.history import store
+from tests.sharing.api.test_shares import opened, share
+from tests.web.client import Client
+from tests.web.keyed_client import KeyedClient
+from tracker.accounts.accounts import Account
+from tracker.reports.query import GroupBy
+from tracker.service.services import Services
+
+
+async def two_clicks_and_five_conversions(services: Services, account: Account) -> str:
+    """Store two clicks, one of which converts, four conversions without a click, and a click of a
+    bot that converts. Return the id of their event configuration."""
+    tag = await services.links.tags.create(account.id, "Spring")
+    link = await create_link(services, account.id, tags=[tag.id])
+    config = await create_event_config(services, account.id)
+    clicks = [click(account.id, link.id) for _ in range(2)]
+    clicks.append(click(account.id, link.id, bot="crawler"))
+    of_config = {"event_config_id": config.id}
+    events = [
+        event(1, clicks[0], **of_config),
+        *(event(number, {"account_id": account.id}, **of_config) for number in (2, 3)),
+        event(4, {"account_id": account.id}, status="pending", **of_config),
+        event(5, {"account_id": account.id}, status="foreign_click", **of_config),
+        event(6, clicks[2], **of_config),
+    ]
+    await store(services, Random(0), clicks, events)
+    return str(config.id)
+
+
+async def asked(api: KeyedClient, account: Account, path: str, **fields: Any) -> Any:
+    body = {"accountId": str(account.id), "dateRange": DAYS, **fields}
+    response = await api.post(path, **body)
+    assert response.status == 200, response.body
+    return response
+
+
+def rate(of: dict[str, Any]) -> tuple[int, float]:
+    return of["conversions"], of["conversionRate"]
+
+
+@pytest.mark.parametrize("group_by", get_args(GroupBy))
+async def test_conversions_without_a_click_count_but_not_in_any_rate(
+    services: Services, api: KeyedClient, account: Account, group_by: GroupBy
+) -> None:
+    await two_clicks_and_five_conversions(services, account)
+    for bots, expected in (("exclude", (6, 0.5)), ("include", (6, 0.666667)), ("only", (1, 1.0))):
+        # The second filter is read from joint counts, and nothing of it is filtered.
+        for filters in ({}, {"browser": ["Chrome", "unknown"], "os": ["Android", "unknown"]}):
+            fields = {"groupBy": group_by, "filters": {"bots": bots, **filters}}
+            found = (await asked(api, account, "/api/reports", **fields)).json()
+            assert rate(found["totals"]) == expected
+            assert all(row["conversionRate"] <= 1 for row in found["rows"])
+            if group_by != "event":  # its rows have no clicks
+                clicks = sum(row["clicks"] for row in found["rows"])
+                assert clicks == found["totals"]["clicks"]
+
+
+async def test_tiles_series_files_and_shares_have_the_same_rate(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    await two_clicks_and_five_conversions(services, account)
+    body = {"interval": "hour", "panels": [{"groupBy": "country"}]}
+    for shown in (
+        (await asked(api, account, "/api/reports/overview", **body)).json(),
+        (
+            await opened(client, (await share(api, account, report=body | {"dateRange": DAYS}))[1])
+        ).json(),
+    ):
+        assert rate(shown["totals"]) == (6, 0.5)
+        # The conversions are of an hour without clicks.
+        assert {step["conversionRate"] for step in shown["series"]} == {0}
+        assert [rate(row) for row in shown["panels"]["country"]["rows"]] == [(2, 0.5), (4, 0)]
+    file = await asked(api, account, "/api/reports", groupBy="day", format="csv")
+    [row] = csv.DictReader(io.StringIO(file.body.decode()))
+    assert (row["conversions"], row["conversionRate"]) == ("6", "0.5")
+
+
+async def test_rows_are_sorted_by_the_rate_they_show(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await two_clicks_and_five_conversions(services, account)
+    link = await create_link(services, account.id, "other", tags=[])
+    first, second = click(account.id, link.id, country="unknown"), click(account.id, link.id)
+    second |= {"country": "FR"}
+    await store(services, Random(0), [first, second], [event(7, second)])
+    fields = {"groupBy": "country", "sort": "-conversionRate"}
+    rows = (await asked(api, account, "/api/reports", **fields)).json()["rows"]
+    assert [(row["key"], row["conversionRate"]) for row in rows] == [
+        ("FR", 1),
+        ("DE", 0.5),
+        ("unknown", 0),
+    ]
+
+
+async def test_a_click_that_converts_twice_counts_twice_in_the_rate(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    link = await create_link(services, account.id)
+    one = click(account.id, link.id)
+    await store(services, Random(0), [one], [event(1, one), event(2, one)])
+    found = (await asked(api, account, "/api/reports", groupBy="link")).json()
+    assert rate(found["totals"]) == rate(found["rows"][0]) == (2, 2)

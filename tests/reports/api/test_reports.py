@@ -1,0 +1,297 @@
+"""`POST /api/reports`: the answer, its fields and pages, and the requests that are rejected."""
+
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from bson import Decimal128
+
+from tests.factories import (
+    Document,
+    create_event_config,
+    create_link,
+    make_click_document,
+    make_event_document,
+)
+from tests.reports.history import store
+from tests.web.client import Client, Response
+from tests.web.keyed_client import KeyedClient
+from tracker.accounts.accounts import Account
+from tracker.reports.answers.turn import Turn
+from tracker.reports.joint_counts.scope import Moment
+from tracker.reports.query import Query, Report
+from tracker.service.services import Services
+
+AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
+DAYS = {"from": "2026-01-30", "to": "2026-01-31"}
+MEASURES = (
+    "clicks",
+    "uniqueClicks",
+    "botClicks",
+    "conversions",
+    "conversionRate",
+    "value",
+    "payout",
+)
+
+
+async def report(api: KeyedClient, account: Account, **fields: Any) -> Response:
+    body = {"accountId": str(account.id), "dateRange": DAYS, "groupBy": "link", **fields}
+    return await api.post("/api/reports", **body)
+
+
+def click(account_id: UUID, link_id: UUID, **fields: Any) -> Document:
+    return make_click_document(
+        account_id=account_id, link_id=link_id, at=AT, **({"unique": False} | fields)
+    )
+
+
+def event(number: int, of: Document, **fields: Any) -> Document:
+    """Return a conversion of the click `of`, or without a click if `of` has only the account."""
+    taken_over = {name: value for name, value in of.items() if name not in ("_id", "at", "unique")}
+    if "_id" in of:
+        taken_over |= {"click_id": of["_id"], "status": "attributed"}
+    return make_event_document(number, at=AT + timedelta(minutes=30), **(taken_over | fields))
+
+
+async def test_a_report_has_rows_totals_the_request_and_the_page(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    link, other = [await create_link(services, account.id, slug) for slug in ("a", "b")]
+    await services.links.links.change(other.id, {"internal_name": "The other", "archived": True})
+    clicks = [
+        click(account.id, link.id, unique=True),
+        click(account.id, link.id),
+        click(account.id, link.id),
+        click(account.id, other.id, bot="crawler"),
+    ]
+    events = [
+        event(1, clicks[0], value=Decimal128("19.990"), payout=Decimal128("1E+1")),
+        event(2, {"account_id": account.id}, value=Decimal128("0.01")),
+    ]
+    await store(services, Random(0), clicks, events)
+    response = await report(api, account)
+    assert response.status == 200
+    assert b'"value":19.99,"payout":10}' in response.body
+    rows = [
+        (str(link.id), "A link", 3, 1, 0, 1, 0.333333, 19.99, 10),
+        (str(other.id), "The other", 0, 0, 1, 0, 0.0, 0, 0),
+        ("unknown", "No click", 0, 0, 0, 1, 0.0, 0.01, 0),
+    ]
+    assert response.json() == {
+        "rows": [dict(zip(("key", "name", *MEASURES), row, strict=True)) for row in rows],
+        "totals": dict(zip(MEASURES, (3, 1, 1, 2, 0.333333, 20, 10), strict=True)),
+        "groupBy": "link",
+        "dateRange": DAYS,
+        "timeZone": "UTC",
+        "pagination": {"page": 1, "pageSize": 25, "totalRows": 3, "totalPages": 1},
+    }
+
+
+async def test_rows_have_the_keys_and_names_of_their_dimension(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    link = await create_link(services, account.id)
+    tag = await services.links.tags.create(account.id, "Spring")
+    await services.links.links.change(link.id, {"tags": [tag.id]})
+    config = await create_event_config(services, account.id)
+    one = click(account.id, link.id, device="tv", country="CI", os="iOS")
+    one |= {"referrer_host": "news.example", "utm_source": "Mail"}
+    unknown = dict.fromkeys(("device", "country", "browser", "os"), "unknown")
+    clicks = [one, click(account.id, link.id, domain_name="go.example.com", **unknown)]
+    events = [event(1, one, event_config_id=config.id), event(2, clicks[1])]
+    await store(services, Random(0), clicks, events)
+    shown = {
+        "link": [(str(link.id), "A link")],
+        "tag": [(str(tag.id), "Spring")],
+        "device": [("tv", "TV"), ("unknown", "Unknown")],
+        "country": [("CI", "Côte d’Ivoire"), ("unknown", "Unknown")],  # noqa: RUF001
+        "browser": [("Chrome", "Chrome"), ("unknown", "Unknown")],
+        "os": [("iOS", "iOS"), ("unknown", "Unknown")],
+        "day": [("2026-01-31", "2026-01-31")],
+        "hour": [(f"2026-01-31T{hour}:00Z", f"2026-01-31T{hour}:00Z") for hour in ("09", "10")],
+        "domain": [("go.example.com", "go.example.com"), ("tracker.test", "tracker.test")],
+        "event": [(str(config.id), "Purchase"), ("none", "No event configuration")],
+        "week": [("2026-01-26", "2026-01-26")],
+        "month": [("2026-01", "2026-01")],
+        "weekday": [("6", "Saturday")],
+        "hour_of_day": [("09", "09:00"), ("10", "10:00")],
+        "hour_of_week": [("6T09", "Saturday 09:00"), ("6T10", "Saturday 10:00")],
+        "bot": [("none", "People")],
+        "referrer": [("direct", "Direct"), ("news.example", "news.example")],
+        "utm_source": [("Mail", "Mail"), ("none", "None")],
+    }
+    for group_by, rows in shown.items():
+        # The second reads clicks, if anything does.
+        for filters in ({}, {"browser": ["Chrome", "unknown"], "os": ["iOS", "unknown"]}):
+            answer = (await report(api, account, groupBy=group_by, filters=filters)).json()
+            assert [(row["key"], row["name"]) for row in answer["rows"]] == rows
+            assert answer["totals"]["clicks"] == answer["totals"]["conversions"] == 2
+            assert answer["groupBy"] == group_by
+
+
+async def test_a_filter_is_one_value_or_a_list_in_any_spelling(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    link = await create_link(services, account.id)
+    tags = [await services.links.tags.create(account.id, name) for name in "ab"]
+    tag, other = [str(tag.id) for tag in tags]
+    await services.links.links.change(link.id, {"tags": [tags[0].id]})
+    bot = click(account.id, link.id, bot="crawler", country="unknown")
+    await store(services, Random(0), [click(account.id, link.id), bot], [event(1, bot)])
+    foreign = str((await create_link(services, uuid4(), "f")).id)
+    for fields, clicks in (
+        ({}, 1),
+        ({"filters": {}}, 1),
+        ({"filters": {"link": []}}, 1),
+        ({"filters": {"link": str(link.id)}}, 1),
+        ({"filters": {"link": [foreign, str(link.id)]}}, 1),
+        ({"filters": {"link": foreign}}, 0),
+        ({"filters": {"tag": [tag, other]}}, 1),
+        ({"filters": {"tag": [tag, other], "tagOperator": "AND"}}, 0),
+        ({"filters": {"tag": [tag, other]}, "tagOperator": "AND"}, 0),
+        ({"filters": {"tag": [tag, other], "tagOperator": "OR"}, "tagOperator": "OR"}, 1),
+        ({"filters": {"country": "de"}}, 1),
+        ({"filters": {"country": ["FR", "UNKNOWN"], "bots": "include"}}, 1),
+        ({"filters": {"country": "de", "device": ["mobile", "tv"], "os": "Android"}}, 1),
+        ({"filters": {"domain": "Tracker.TEST."}}, 1),
+        ({"filters": {"domain": ["bücher.example", "unknown"]}}, 0),
+        ({"bots": "include"}, 2),
+        ({"filters": {"bots": "only"}}, 1),
+        ({"filters": {"bots": "only"}, "bots": "only"}, 1),
+        ({"filters": {"browser": ["$where", "a.b", "Chrome"]}}, 1),
+    ):
+        response = await report(api, account, **fields)
+        assert response.status == 200, response.body
+        assert response.json()["totals"]["clicks"] == clicks, fields
+
+
+async def test_rows_are_paginated(services: Services, api: KeyedClient, account: Account) -> None:
+    link = await create_link(services, account.id)
+    countries = ["AT", "BE", "CH", "CH"]
+    await store(services, Random(0), [click(account.id, link.id, country=c) for c in countries], [])
+    for page, keys in ((1, ["CH", "AT"]), (2, ["BE"]), (3, []), (10**9, [])):
+        answer = (await report(api, account, groupBy="country", page=page, pageSize=2)).json()
+        assert [row["key"] for row in answer["rows"]] == keys
+        assert answer["totals"]["clicks"] == 4
+        assert answer["pagination"] == {
+            "page": page,
+            "pageSize": 2,
+            "totalRows": 3,
+            "totalPages": 2,
+        }
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"dateRange": {"from": "2026-02-01", "to": "2026-01-31"}}, "dateRange.from: must not be"),
+        ({"dateRange": {"from": "2024-01-01", "to": "2026-01-01"}}, "dateRange.to: at most 731"),
+        ({"dateRange": {"from": "2026-02-30", "to": "2026-03-01"}}, "dateRange.from: must be a"),
+        ({"dateRange": {"from": "2026-01-01", "to": "2026-1-31"}}, "dateRange.to: must be a date"),
+        ({"dateRange": {"from": "20260101", "to": "2026-01-31"}}, "dateRange.from: must be a date"),
+        ({"dateRange": {"from": "2026-W01", "to": "2026-01-31"}}, "dateRange.from: must be a date"),
+        ({"dateRange": {"from": "\u0662026-01-01", "to": "2026-01-31"}}, "dateRange.from: must be"),
+        ({"dateRange": {"from": "2026-01-01\n", "to": "2026-01-31"}}, "dateRange.from: must be a"),
+        ({"dateRange": {"from": 20260101, "to": "2026-01-31"}}, "dateRange.from: must be text"),
+        ({"dateRange": {"from": "2026-01-01"}}, "dateRange.to: required"),
+        ({"dateRange": {**DAYS, "till": "x"}}, "dateRange.till: unknown field"),
+        ({"dateRange": None}, "dateRange: must be"),
+        ({"groupBy": "city"}, "groupBy: must be bot or browser or country"),
+        ({"groupBy": "$device"}, "groupBy: must be"),
+        ({"groupBy": ["link"]}, "groupBy: must be"),
+        ({"filters": {"city": "x"}}, "filters.city: unknown field"),
+        ({"filters": {"$where": "x"}}, "filters.$where: unknown field"),
+        ({"filters": {"link": "x"}}, "filters.link: must be a UUID"),
+        ({"filters": {"tag": ["x"]}}, "filters.tag[0]: must be a UUID"),
+        ({"filters": {"tag": {"$ne": None}}}, "filters.tag: must be"),
+        ({"filters": {"link": [str(UUID(int=404))] * 101}}, "filters.link: must be"),
+        ({"filters": {"browser": ["x"] * 101}}, "filters.browser: must be"),
+        ({"filters": {"browser": {"$gt": ""}}}, "filters.browser: must be"),
+        ({"filters": {"os": "x" * 256}}, "filters.os: must be"),
+        ({"filters": {"os": None}}, "filters.os: must be"),
+        ({"filters": {"device": "phone"}}, "filters.device: must be bot or desktop or mobile"),
+        ({"filters": {"device": ["tv", "phone"]}}, "filters.device[1]: must be bot or"),
+        ({"filters": {"country": "Germany"}}, "filters.country: must be two letters"),
+        ({"filters": {"country": ["DE", "D1"]}}, "filters.country: must be two letters"),
+        ({"filters": {"country": "ß"}}, "filters.country: must be two letters"),
+        ({"filters": {"domain": "https://a.example"}}, "filters.domain: must be a hostname"),
+        ({"filters": {"domain": ["a.example", ""]}}, "filters.domain: must be a hostname"),
+        ({"filters": {"event": "purchase"}}, "filters.event: must be a UUID such as "),
+        ({"filters": {"event": ["none", "None"]}}, "filters.event: must be a UUID such as "),
+        ({"filters": {"bot": "robot"}}, "filters.bot: must be crawler or headless or"),
+        ({"filters": {"referrer": "x" * 256}}, "filters.referrer: must be"),
+        ({"filters": {"utm_source": ["x"] * 101}}, "filters.utm_source: must be"),
+        ({"filters": {"utmSource": "x"}}, "filters.utmSource: unknown field"),
+        ({"filters": {"tagOperator": "XOR"}}, "filters.tagOperator: must be AND or OR"),
+        ({"filters": {"bots": "none"}}, "filters.bots: must be exclude or include or only"),
+        ({"filters": {"bots": "only"}, "bots": "include"}, "bots: differs from filters.bots"),
+        (
+            {"filters": {"tagOperator": "OR"}, "tagOperator": "AND"},
+            "tagOperator: differs from filters.tagOperator",
+        ),
+        ({"page": 0}, "page: must be a whole number"),
+        ({"pageSize": 101}, "pageSize: must be a whole number"),
+        ({"group": "link"}, "group: unknown field"),
+    ],
+    ids=lambda one: str(one)[:60],
+)
+async def test_a_broken_rule_is_named_with_its_field(
+    api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+) -> None:
+    response = await report(api, account, **fields)
+    assert (response.status, response.error[: len(error)]) == (400, error)
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        {"from": "2024-01-01", "to": "2025-12-31"},
+        {"from": "0001-01-01", "to": "0001-01-02"},
+        {"from": "9999-12-31", "to": "9999-12-31"},
+    ],
+    ids=str,
+)
+async def test_731_days_anywhere_in_the_calendar_are_accepted(
+    api: KeyedClient, account: Account, days: dict[str, str]
+) -> None:
+    for filters in ({}, {"os": "iOS", "device": "tv"}):
+        response = await report(api, account, dateRange=days, filters=filters)
+        assert (response.status, response.json()["rows"]) == (200, [])
+
+
+async def test_a_report_that_takes_too_long_is_503_with_advice(
+    api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.reports.limits.REPORT_SECONDS", 0)
+    response = await report(api, account)
+    assert response.status == 503
+    assert response.error == (
+        "report: not done after 0 seconds; 0% is counted and kept: try again, or ask for fewer days"
+    )
+
+
+async def test_the_progress_of_a_report_counts_what_it_is_compared_with(
+    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = services.reports.reports.run
+
+    async def run_until_compared(query: Query, moment: Moment, turn: Turn) -> Report:
+        if query.last.isoformat() < DAYS["from"]:
+            turn._until = 0.0
+        return await run(query, moment, turn)
+
+    monkeypatch.setattr(services.reports.reports, "run", run_until_compared)
+    response = await report(api, account, compare="previous_period", interval="day")
+    assert (response.status, response.headers["X-Report-Progress"]) == (503, "0.4000")
+    assert response.error.startswith("compare: not done after 30 seconds; 40% is counted")
+
+
+async def test_a_report_needs_the_scope_reports_read(
+    services: Services, client: Client, account: Account
+) -> None:
+    for scopes, status in ((["links:*"], 403), (["reports:read"], 200)):
+        _, secret = await services.access.api_keys.create(account.id, "A", scopes=scopes)
+        assert (await report(KeyedClient(client, secret), account)).status == status

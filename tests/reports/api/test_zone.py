@@ -1,0 +1,128 @@
+"""Reports of an account in another time zone: its days and hours, daylight saving included."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tests.factories import create_link, make_click_document
+from tests.reports.history import store
+from tests.web.keyed_client import KeyedClient
+from tracker.accounts.accounts import Account
+from tracker.calendar import calendar_of
+from tracker.service.services import Services
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+# A click every 20 minutes, from the day before clocks change to the day after.
+SPRING = [datetime(2026, 3, 27, 23, tzinfo=UTC) + n * timedelta(minutes=20) for n in range(213)]
+AUTUMN = [datetime(2026, 10, 23, 22, tzinfo=UTC) + n * timedelta(minutes=20) for n in range(219)]
+
+
+async def berlin(services: Services, account: Account) -> None:
+    """Let the account count in Berlin's time, and store its clicks."""
+    await services.stores.mongodb["accounts"].update_one(
+        {"_id": account.id}, {"$set": {"time_zone": "Europe/Berlin"}}
+    )
+    link = await create_link(services, account.id)
+    clicks = [
+        make_click_document(account_id=account.id, link_id=link.id, at=at)
+        for at in (*SPRING, *AUTUMN)
+    ]
+    calendars = {account.id.bytes: [calendar_of("Europe/Berlin")]}
+    await store(services, Random(0), clicks, [], calendars)
+
+
+async def ask(api: KeyedClient, account: Account, path: str, **fields: Any) -> Any:
+    response = await api.post(path, accountId=str(account.id), **fields)
+    assert response.status == 200, response.body
+    answer = response.json()
+    assert answer["timeZone"] == "Europe/Berlin"
+    return answer
+
+
+def hour(at: datetime) -> str:
+    return at.replace(minute=0).isoformat(timespec="minutes")
+
+
+def day(at: datetime) -> str:
+    return at.date().isoformat()
+
+
+def week(at: datetime) -> str:
+    return (at.date() - timedelta(at.weekday())).isoformat()
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "steps"),
+    [("2026-03-29", "2026-03-29", 23), ("2026-10-25", "2026-10-25", 25)],
+)
+async def test_the_hours_of_a_short_and_a_long_day(
+    services: Services, api: KeyedClient, account: Account, first: str, last: str, steps: int
+) -> None:
+    await berlin(services, account)
+    found = await ask(
+        api, account, "/api/reports/overview", dateRange={"from": first, "to": last}, bots="include"
+    )
+    local = [at.astimezone(BERLIN) for at in (*SPRING, *AUTUMN)]
+    expected = Counter(hour(at) for at in local if day(at) == first)
+    assert {step["key"]: step["clicks"] for step in found["series"]} == expected
+    assert (found["interval"], len(expected)) == ("hour", steps)
+    assert found["totals"]["clicks"] == steps * 3
+
+
+@pytest.mark.parametrize(
+    ("interval", "key"), [("day", day), ("week", week), ("month", lambda at: day(at)[:7])]
+)
+async def test_days_weeks_and_months_are_those_of_the_zone(
+    services: Services,
+    api: KeyedClient,
+    account: Account,
+    interval: str,
+    key: Callable[[datetime], str],
+) -> None:
+    await berlin(services, account)
+    for moments in (SPRING, AUTUMN):
+        local = [at.astimezone(BERLIN) for at in moments]
+        range_ = {"from": day(local[0]), "to": day(local[-1])}
+        expected = Counter(map(key, local))
+        asked: dict[str, Any] = {"dateRange": range_, "interval": interval}
+        panels = [{"groupBy": interval, "sort": "key"}]
+        found = await ask(api, account, "/api/reports/overview", **asked, panels=panels)
+        for rows in (found["series"], found["panels"][interval]["rows"]):
+            assert {row["key"]: row["clicks"] for row in rows} == expected
+        assert found["totals"]["clicks"] == len(moments)
+
+
+async def test_a_long_day_is_compared_hour_by_hour_in_their_order(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await berlin(services, account)
+    found = await ask(
+        api,
+        account,
+        "/api/reports",
+        dateRange={"from": "2026-10-25", "to": "2026-10-25"},
+        groupBy="hour",
+        compare="previous_period",
+        sort="key",
+        interval="hour",
+        columns=["clicks"],
+    )
+    assert (len(found["series"]), len(found["previousSeries"])) == (25, 24)
+    before = [row["previous"]["clicks"] for row in found["rows"]]
+    assert before == [3] * 24 + [0]
+
+
+async def test_the_last_90_days_end_with_the_day_of_the_zone(
+    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await berlin(services, account)
+    late = datetime(2026, 10, 25, 23, 30, tzinfo=UTC)
+    monkeypatch.setattr("tracker.reports.api.values.now", lambda: late)
+    response = await api.get(f"/api/reports/values?accountId={account.id}&dimension=country")
+    assert response.json()["dateRange"] == {"from": "2026-07-29", "to": "2026-10-26"}

@@ -1,0 +1,43 @@
+"""Tables of counts as documents: none is too large, whatever strangers send as values."""
+
+from bson import encode
+
+from tracker.reports import columns
+from tracker.reports.joint_counts.columns_document import MAX_BYTES, documents_of, table_of
+
+LIMIT = 16 * 1024 * 1024
+
+
+def test_a_table_of_long_values_is_divided_into_documents_that_mongodb_takes() -> None:
+    names = ["utm_source", "utm_term", "link"]
+    values = [[f"{number:>20}{'☂' * 80}" for number in range(40_000)] for _ in names]
+    table = columns.of_columns(
+        dict(zip(names, values, strict=True)), {"clicks": list(range(40_000))}
+    )
+    documents = list(documents_of(table))
+    assert all(len(encode(one)) < min(LIMIT, 1.1 * MAX_BYTES) for one in documents)
+    read = table_of(documents, names)
+    assert read.rows == table.rows
+    for name in names:
+        column = read.dimensions[name]
+        assert [column.values[code] for code in column.codes] == values[0]
+    assert list(read.measures["clicks"]) == list(range(40_000))
+
+
+def test_a_table_of_huge_money_is_divided_too() -> None:
+    money = [10**4000 + number for number in range(3000)]
+    table = columns.of_columns({"os": ["iOS"] * 3000}, {"value": money})
+    documents = list(documents_of(table))
+    assert all(len(encode(one)) < LIMIT for one in documents)
+    assert list(table_of(documents, ["os"]).measures["value"]) == money
+
+
+def test_a_table_without_rows_is_one_document() -> None:
+    [document] = documents_of(columns.empty(["os"]))
+    assert table_of([document], ["os"]).rows == 0
+
+
+def test_values_may_be_empty() -> None:
+    table = columns.of_columns({"domain": ["", "a.example", ""]}, {"clicks": [1, 2, 3]})
+    read = table_of(list(documents_of(table)), ["domain"]).dimensions["domain"]
+    assert [read.values[code] for code in read.codes] == ["", "a.example", ""]

@@ -1,0 +1,53 @@
+"""Money is added up exactly to a billionth, as far as MongoDB's 34 digits go."""
+
+import pytest
+from bson import Decimal128
+
+from tracker.reports.rollups.money import (
+    EXACT,
+    billionths,
+    decimal_of_billionths,
+    differ,
+    sum_in_billionths,
+)
+
+
+@pytest.mark.parametrize(
+    ("amount", "number"),
+    [
+        ("0", 0),
+        ("12.50", 12_500_000_000),
+        ("-0.000000001", -1),
+        ("0.0000000006", 1),
+        ("9999999999999999999.123456789", 9_999_999_999_999_999_999_123_456_789),
+        ("9999999999999999999999999.999999999", 10**34 - 1),
+        ("1E+30", 10**39),
+    ],
+)
+def test_an_amount_in_billionths_and_back(amount: str, number: int) -> None:
+    assert billionths(Decimal128(amount)) == number
+    stored = decimal_of_billionths(number)
+    assert billionths(stored) == sum_in_billionths(stored.to_decimal()) == number
+
+
+def test_a_sum_beyond_34_digits_is_rounded_as_mongodb_rounds() -> None:
+    assert decimal_of_billionths(10**35 + 1) == Decimal128("1E+26")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (1, 1, False),
+        (1, 2, True),
+        (EXACT - 1, EXACT - 2, True),
+        (EXACT + 1, EXACT, False),
+        (10**40, 10**40 + 10**9, False),
+        (10**40, 10**40 + 10**11, True),
+        (-(10**40), 10**40, True),
+        (0, EXACT, True),
+    ],
+)
+def test_sums_differ_exactly_below_the_limit_and_by_their_first_digits_above(
+    one: int, other: int, expected: bool
+) -> None:
+    assert differ(one, other) == differ(other, one) == expected

@@ -1,0 +1,359 @@
+"""The sums of clicks and events, path by path, which are never rounded."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from decimal import Context, Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+from bson import Decimal128
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.factories import make_click_document, make_event_document
+from tracker.conversions.document import COUNTED, Status
+from tracker.ids import new_id
+from tracker.reports.rollups.layout import RollupId, Sums, increments, stored_sums
+from tracker.reports.rollups.rollup import Rollup
+from tracker.stores.mongodb.documents import as_read
+from tracker.visitor_dimensions import UNKNOWN
+
+ACCOUNT, LINK, CONFIG = new_id(), new_id(), new_id()
+DAY = "2026-01-31"
+AT = datetime(2026, 1, 31, 9, 59, 59, 999_000, UTC)
+OF_ACCOUNT = RollupId(ACCOUNT, "account", DAY, None)
+OF_LINK = RollupId(ACCOUNT, "link", DAY, LINK)
+OF_NO_LINK = RollupId(ACCOUNT, "link", DAY, None)
+VALUES = {"country": "DE", "device": "mobile", "browser": "Mobile Safari", "os": "iOS"}
+CELLS = ("total", "hour.09", "country.DE", "device.mobile", "browser.Mobile Safari", "os.iOS")
+UNKNOWN_CELLS = (
+    "total",
+    "hour.09",
+    *(f"{name}.unknown" for name in ("country", "device", "browser", "os")),
+)
+DOMAIN = "domain.go%2Eexample%2Ecom"
+
+CLICK = make_click_document(
+    account_id=ACCOUNT, link_id=LINK, at=AT, domain_name="go.example.com", **VALUES, unique=False
+)
+EVENT = make_event_document(
+    1,
+    at=AT,
+    account_id=ACCOUNT,
+    event_config_id=CONFIG,
+    value=Decimal128("12.50"),
+    payout=Decimal128("1.25"),
+)
+JOINED = EVENT | {
+    "status": "attributed",
+    "link_id": LINK,
+    "domain_name": "go.example.com",
+    **VALUES,
+    "bot": None,
+}
+
+
+def each(cells: tuple[str, ...], **measures: int) -> Sums:
+    return {f"{cell}.{name}": number for cell in cells for name, number in measures.items()}
+
+
+def of_click(click: dict[str, Any]) -> dict[RollupId, Sums]:
+    rollup = Rollup()
+    rollup.add_click(click)
+    return rollup.sums()
+
+
+def of_event(event: dict[str, Any]) -> dict[RollupId, Sums]:
+    rollup = Rollup()
+    rollup.add_event(event)
+    return rollup.sums()
+
+
+@pytest.mark.parametrize(
+    ("changed", "measures"),
+    [
+        ({}, {"clicks": 1}),
+        ({"unique": True}, {"clicks": 1, "unique": 1}),
+        ({"bot": "crawler"}, {"bots": 1}),
+        ({"bot": "prefetch", "unique": True}, {"bots": 1}),
+    ],
+)
+def test_a_click_counts_once_in_each_dimension_of_its_link_and_its_account(
+    changed: dict[str, Any], measures: dict[str, int]
+) -> None:
+    assert of_click(CLICK | changed) == {
+        OF_LINK: each(CELLS, **measures),
+        OF_ACCOUNT: each((*CELLS, DOMAIN), **measures),
+    }
+
+
+def test_a_click_on_the_default_domain_counts_under_an_empty_name() -> None:
+    assert of_click(CLICK | {"domain_name": ""})[OF_ACCOUNT]["domain.%.clicks"] == 1
+
+
+MONEY = {"value": 12_500_000_000, "payout": 1_250_000_000}
+
+
+@pytest.mark.parametrize("status", ["pending", "no_click", "foreign_click"])
+def test_an_event_without_a_click_counts_as_unknown(status: str) -> None:
+    cells = (*UNKNOWN_CELLS, f"event.{CONFIG}")
+    assert of_event(EVENT | {"status": status}) == {
+        OF_NO_LINK: each(cells, conversions=1, **MONEY),
+        OF_ACCOUNT: each((*cells, "domain.unknown"), conversions=1, **MONEY),
+    }
+
+
+def test_an_event_with_a_click_counts_where_the_click_does() -> None:
+    cells = (*CELLS, f"event.{CONFIG}")
+    assert of_event(JOINED) == {
+        OF_LINK: each(cells, conversions=1, **MONEY),
+        OF_ACCOUNT: each((*cells, DOMAIN), conversions=1, **MONEY),
+    }
+
+
+def test_an_event_of_a_bots_click_counts_and_counts_as_a_bots_too() -> None:
+    found = of_event(JOINED | {"bot": "crawler"})
+    of_bots = {f"bot_{name}": number for name, number in MONEY.items()}
+    cells = (*CELLS, f"event.{CONFIG}")
+    assert found[OF_LINK] == each(cells, conversions=1, bot_conversions=1, **MONEY, **of_bots)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"status": "claimed"},
+        {"status": "duplicate"},
+        {"status": "duplicate", "link_id": LINK, **VALUES},
+        {"status": "refused", "link_id": LINK, **VALUES},
+        {"account_id": None},
+        {"account_id": None, "status": "pending"},
+    ],
+)
+def test_an_event_that_does_not_count_adds_nothing(changed: dict[str, Any]) -> None:
+    assert of_event(EVENT | changed) == {}
+
+
+def test_every_status_is_decided() -> None:
+    others = {Status.CLAIMED, Status.DUPLICATE, Status.REFUSED, Status.TEST}
+    assert set(Status) - set(COUNTED) == others
+
+
+@pytest.mark.parametrize(
+    ("changed", "paths"),
+    [
+        ({"event_config_id": None}, {"event.none.conversions": 1}),
+        ({"value": None}, {"total.conversions": 1, "total.payout": 1_250_000_000}),
+        ({"value": Decimal128("0.00"), "payout": None}, {"total.conversions": 1}),
+        ({"value": Decimal128("-3"), "payout": None}, {"total.value": -3_000_000_000}),
+        ({"value": Decimal128("0.0000000005"), "payout": None}, {"total.conversions": 1}),
+        ({"value": Decimal128("0.0000000015"), "payout": None}, {"total.value": 2}),
+        ({"value": Decimal128("1E+15"), "payout": None}, {"total.value": 10**24}),
+    ],
+)
+def test_a_missing_field_of_an_event_is_not_counted(
+    changed: dict[str, Any], paths: dict[str, int]
+) -> None:
+    sums = of_event(EVENT | changed)[OF_ACCOUNT]
+    assert paths.items() <= sums.items()
+    for name in ("value", "payout"):
+        if f"total.{name}" not in paths and name in changed:
+            assert f"total.{name}" not in sums
+
+
+@pytest.mark.parametrize("hour", [0, 10, 23])
+def test_days_and_hours_are_in_utc(hour: int) -> None:
+    found = of_click(CLICK | {"at": datetime(2026, 2, 1, hour, tzinfo=UTC)})
+    assert {key.day for key in found} == {"2026-02-01"}
+    assert f"hour.{hour:02}.clicks" in found[OF_LINK._replace(day="2026-02-01")]
+
+
+EVENTS = st.fixed_dictionaries(
+    {
+        "status": st.sampled_from(list(Status)),
+        "account_id": st.sampled_from([None, ACCOUNT]),
+        "event_config_id": st.sampled_from([None, CONFIG]),
+        "value": st.none() | st.decimals(-(10**15), 10**15, places=14).map(Decimal128),
+        "bot": st.sampled_from([None, "crawler"]),
+        "country": st.sampled_from(["DE", UNKNOWN, "$a.b", ""]),
+    }
+)
+
+
+@given(st.lists(EVENTS, max_size=5), st.lists(EVENTS, max_size=5))
+def test_events_that_are_added_and_subtracted_leave_nothing(
+    kept: list[dict[str, Any]], taken_back: list[dict[str, Any]]
+) -> None:
+    one, other = Rollup(), Rollup()
+    for event in taken_back:
+        one.add_event(JOINED | event)
+    for event in kept:
+        one.add_event(JOINED | event)
+        other.add_event(JOINED | event)
+    for event in reversed(taken_back):
+        one.add_event(JOINED | event, sign=-1)
+    assert one.sums() == other.sums()
+
+
+def test_the_arrival_of_its_click_moves_an_event_from_unknown_to_its_values() -> None:
+    rollup = Rollup()
+    rollup.add_event(EVENT | {"status": "pending"}, sign=-1)
+    rollup.add_event(JOINED)
+    sums = rollup.sums()[OF_ACCOUNT]
+    assert {path for path in sums if path.startswith(("total", "hour", "event"))} == set()
+    assert (sums["country.unknown.value"], sums["country.DE.value"]) == (
+        -12_500_000_000,
+        12_500_000_000,
+    )
+
+
+def test_a_click_may_stand_for_several() -> None:
+    together, one_by_one = Rollup(), Rollup()
+    for click in (CLICK, CLICK | {"unique": True}, CLICK | {"bot": "crawler"}):
+        together.add_click(click, 3)
+        for _ in range(3):
+            one_by_one.add_click(click)
+    assert together.sums() == one_by_one.sums()
+
+
+DIGITS = st.decimals(-(10**15), 10**15, places=14) | st.decimals(-1, 1, places=29)
+
+
+@given(st.lists(DIGITS, min_size=1, max_size=30))
+def test_sums_of_money_are_exact_to_a_billionth(amounts: list[Decimal]) -> None:
+    rollup = Rollup()
+    for amount in amounts:
+        rollup.add_event(EVENT | {"value": Decimal128(amount), "payout": None})
+    wide = Context(prec=100)
+    exact = sum(
+        int(wide.scaleb(amount.quantize(Decimal("1e-9"), context=wide), 9)) for amount in amounts
+    )
+    assert rollup.sums()[OF_ACCOUNT].get("total.value", 0) == exact
+    (increased,) = (
+        one["u"]["$inc"] for one in rollup.updates(0) if one["q"]["_id"]["of"] == "account"
+    )
+    stored = increased.get("total.value", Decimal128("0")).to_decimal()
+    assert wide.scaleb(stored, 9) == exact
+
+
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        *((name, 3) for name in ("clicks", "unique", "bots", "conversions", "bot_conversions")),
+        *((name, Decimal128("3E-9")) for name in ("value", "payout", "bot_value", "bot_payout")),
+    ],
+)
+def test_counts_are_stored_as_integers_and_money_as_decimals(
+    name: str, stored: int | Decimal128
+) -> None:
+    assert increments({f"event.none.{name}": 3}) == {f"event.none.{name}": stored}
+
+
+STORED_CELL = {
+    "conversions": 1,
+    "value": Decimal128("12.5"),
+    "payout": Decimal128("1.25"),
+}
+
+
+@pytest.mark.parametrize(
+    ("document", "cell", "link_id", "domain_name"),
+    [
+        (CLICK, {"clicks": 1}, LINK, "go.example.com"),
+        (JOINED, STORED_CELL, LINK, "go.example.com"),
+        (EVENT, STORED_CELL, None, UNKNOWN),
+    ],
+    ids=["a click", "an event with a click", "an event without a click"],
+)
+def test_an_update_adds_to_the_document_of_its_slot_or_inserts_it(
+    document: dict[str, Any], cell: dict[str, Any], link_id: UUID | None, domain_name: str
+) -> None:
+    rollup = Rollup()
+    (rollup.add_click if document is CLICK else rollup.add_event)(document)
+    of_link, of_account = rollup.updates(3)
+    keys = ("account_id", "of", "day", "link_id", "slot")
+    for update, *values in (
+        (of_link, ACCOUNT, "link", DAY, link_id, 3),
+        (of_account, ACCOUNT, "account", DAY, None, 3),
+    ):
+        assert list(as_read(update["q"]["_id"]).items()) == list(zip(keys, values, strict=True))
+        total = {f"total.{name}": number for name, number in cell.items()}
+        assert total.items() <= update["u"]["$inc"].items()
+        assert update["upsert"] is True
+    assert of_link["u"]["$setOnInsert"] == {"domain_name": domain_name}
+    assert of_account["u"].keys() == {"$inc"}
+    of = RollupId(ACCOUNT, "link", DAY, link_id)
+    assert rollup.domain_names() == {of: domain_name}
+
+
+STORED: dict[str, Any] = {
+    "_id": {"account_id": ACCOUNT, "of": "link", "day": DAY, "link_id": LINK, "slot": 3},
+    "domain_name": "go.example.com",
+    "total": {"clicks": 3, "bots": 0, "value": Decimal128("12.50")},
+    "country": {"DE": {"clicks": 2, "payout": Decimal128("-0.000000001")}, "FR": {"clicks": 1}},
+    "event": {},
+}
+
+
+def test_the_sums_of_a_stored_document_are_those_of_each_cell_without_zeros() -> None:
+    assert stored_sums(STORED) == {
+        "total.clicks": 3,
+        "total.value": 12_500_000_000,
+        "country.DE.clicks": 2,
+        "country.DE.payout": -1,
+        "country.FR.clicks": 1,
+    }
+
+
+def test_stored_amounts_of_zero_are_no_sums() -> None:
+    assert stored_sums({"_id": {}, "total": {"conversions": 0, "value": Decimal128("0E-9")}}) == {}
+
+
+def test_the_sums_of_a_document_are_read_as_they_were_added() -> None:
+    rollup = Rollup()
+    rollup.add_click(CLICK | {"unique": True})
+    rollup.add_event(JOINED | {"bot": "crawler"})
+    for sums in rollup.sums().values():
+        assert stored_sums(nested(increments(sums))) == sums
+
+
+def nested(added: Mapping[str, int | Decimal128]) -> dict[str, Any]:
+    """Return the document that MongoDB makes of the paths of an `$inc`."""
+    document: dict[str, Any] = {"_id": {}}
+    for path, number in added.items():
+        *fields, measure = path.split(".")
+        cell = document
+        for field in fields:
+            cell = cell.setdefault(field, {})
+        cell[measure] = number
+    return document
+
+
+def test_an_event_that_is_subtracted_is_a_change_of_its_day_hour_and_link() -> None:
+    rollup = Rollup()
+    rollup.add_event(EVENT, sign=-1)
+    rollup.add_event(JOINED)
+    changes = {
+        (one["q"]["_id"]["of"], one["q"]["_id"]["link_id"] is None): {
+            path: number for path, number in one["u"]["$inc"].items() if path.endswith("changes")
+        }
+        for one in rollup.updates(0)
+    }
+    counted = {"total.changes": 1, "hour.09.changes": 1}
+    assert changes == {("account", True): counted, ("link", True): counted, ("link", False): {}}
+
+
+def test_a_change_is_counted_even_if_no_sum_changes() -> None:
+    rollup = Rollup()
+    rollup.add_event(JOINED, sign=-1)
+    rollup.add_event(JOINED)
+    assert rollup.sums() == {}
+    assert [one["u"]["$inc"] for one in rollup.updates(0)] == [
+        {"total.changes": 1, "hour.09.changes": 1}
+    ] * 2
+
+
+def test_changes_and_corrections_are_no_sums() -> None:
+    assert stored_sums({"_id": {}, "total": {"clicks": 1, "changes": 2, "corrections": 3}}) == {
+        "total.clicks": 1
+    }

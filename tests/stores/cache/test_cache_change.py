@@ -1,0 +1,127 @@
+"""A change reaches every copy, whatever is read, lost or late meanwhile."""
+
+import asyncio
+
+import pytest
+
+from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingSource, aged, cached
+from tests.stores.redis.own_redis import unavailable_redis
+from tracker.errors import Unavailable
+from tracker.service.services import Services
+from tracker.stores.cache import cache as levels
+from tracker.stores.redis.clients import redis_for_requests
+
+pytestmark = pytest.mark.redis
+
+
+@pytest.mark.parametrize(("first", "second"), [(OLD, NEW), (NEW, OLD)])
+async def test_an_older_version_never_replaces_a_newer_one_in_redis(
+    services: Services, first: Thing, second: Thing
+) -> None:
+    cache = cached(services.stores.redis, ThingSource(None))
+    for thing in (first, second):
+        await cache.changed(NAME, thing, thing.version)
+    assert await cached(services.stores.redis, ThingSource(None)).get(NAME) == NEW
+
+
+@pytest.mark.parametrize(
+    ("found", "written"), [(None, NEW), (OLD, None)], ids=["a miss", "a removed value"]
+)
+async def test_a_late_look_up_replaces_no_newer_change(
+    services: Services, found: Thing | None, written: Thing | None
+) -> None:
+    source = ThingSource(found)
+    source.open.clear()
+    late = cached(services.stores.redis, source)
+    get = asyncio.ensure_future(late.get(NAME))
+    await source.asked_for(1)
+    await cached(services.stores.redis, source).changed(NAME, written, NEW.version)
+    source.open.set()
+    assert await get == found
+    assert await cached(services.stores.redis, source).get(NAME) == written
+
+
+async def test_a_look_up_that_a_change_overtakes_is_not_kept(services: Services) -> None:
+    source = ThingSource(OLD)
+    source.open.clear()
+    cache = cached(services.stores.redis, source)
+    get = asyncio.ensure_future(cache.get(NAME))
+    await source.asked_for(1)
+    source.thing = NEW
+    await cache.changed(NAME, NEW, NEW.version)
+    new_get = asyncio.ensure_future(cache.get(NAME))
+    source.open.set()
+    assert await get == OLD
+    assert await new_get == NEW
+    assert await cache.get(NAME) == NEW
+
+
+async def test_a_copy_that_redis_still_held_during_a_change_is_not_kept(services: Services) -> None:
+    cache = cached(services.stores.redis, ThingSource(OLD))
+    await cache.get(NAME)
+    await services.stores.redis.client_pause(300, all=False)
+    change = asyncio.ensure_future(cache.changed(NAME, NEW, NEW.version))
+    await asyncio.sleep(0)
+    assert await cache.get(NAME) == OLD
+    assert not change.done()
+    await change
+    assert await cache.get(NAME) == NEW
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["Redis had it", "Redis did not"])
+async def test_a_value_read_during_a_change_is_forgotten_soon_if_the_writer_dies(
+    services: Services, known: bool
+) -> None:
+    source = ThingSource(OLD)
+    writer, reader = (cached(services.stores.redis, source) for _ in range(2))
+    if known:
+        await writer.get(NAME)
+    await writer.begin_update(NAME)
+    assert await reader.get(NAME) == OLD
+    source.thing = NEW
+    left = await services.stores.redis.pttl(NAME)
+    assert 0 < left <= levels.UPDATE_SECONDS * 1000
+    await services.stores.redis.pexpire(NAME, 1)
+    reader.forget_all()
+    await asyncio.sleep(0.01)
+    assert await reader.get(NAME) == NEW
+
+
+async def test_one_of_two_writers_may_die(services: Services) -> None:
+    cache = cached(services.stores.redis, ThingSource(OLD))
+    await cache.begin_update(NAME)
+    await cache.begin_update(NAME)
+    await cache.changed(NAME, OLD, OLD.version)
+    assert 0 < await services.stores.redis.pttl(NAME) <= levels.UPDATE_SECONDS * 1000
+
+
+async def test_a_change_is_refused_while_redis_is_unavailable() -> None:
+    async with redis_for_requests(unavailable_redis()) as unavailable:
+        with pytest.raises(Unavailable):
+            await cached(unavailable, ThingSource(OLD)).begin_update(NAME)
+
+
+async def test_a_full_redis_does_not_hinder_a_change(services: Services) -> None:
+    source = ThingSource(OLD)
+    cache = cached(services.stores.redis, source)
+    await cache.get(NAME)
+    await services.stores.redis.config_set("maxmemory", 1)
+    try:
+        for name in (NAME, "link:/not-in-redis"):
+            await cache.begin_update(name)
+            await cache.changed(name, NEW, NEW.version)
+    finally:
+        await services.stores.redis.config_set("maxmemory", 0)
+    assert 0 < await services.stores.redis.pttl(NAME) <= levels.UPDATE_SECONDS * 1000
+
+
+async def test_unverified_memory_is_trusted_for_a_second_only(services: Services) -> None:
+    source = ThingSource(OLD)
+    cache = cached(services.stores.redis, source)
+    await cache.get(NAME)
+    cache.verified = False
+    await cached(services.stores.redis, source).changed(NAME, NEW, NEW.version)
+    aged(cache, levels.UNVERIFIED_SECONDS * 0.9)
+    assert await cache.get(NAME) == OLD
+    aged(cache, levels.UNVERIFIED_SECONDS * 0.1)
+    assert await cache.get(NAME) == NEW

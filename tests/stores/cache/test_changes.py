@@ -1,0 +1,173 @@
+"""A change in one process reaches the memory of the others, also after a lost subscription."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.settings import Settings
+from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingSource
+from tests.stores.cache.listening import listening
+from tests.stores.redis.own_redis import own_redis
+from tracker.service.services import Services
+from tracker.stores.breaker import Breaker
+from tracker.stores.cache import changes
+from tracker.stores.cache.cache import Cache
+from tracker.stores.cache.changes import Changes
+from tracker.stores.redis.clients import redis_for_requests, redis_for_waiting
+from tracker.stores.redis.keys import CHANGES
+
+pytestmark = pytest.mark.redis
+
+
+class Process:
+    """A cache of links with its subscription to changes, as a process has them."""
+
+    def __init__(self, url: str, source: ThingSource) -> None:
+        self.redis = redis_for_requests(url)
+        self.waiting = redis_for_waiting(url)
+        self.cache: Cache[Thing] = Cache(self.redis, Breaker(), Thing, source, 100)
+        self.changes = Changes(self.waiting, {"link": self.cache})
+
+
+@contextlib.asynccontextmanager
+async def process(url: str, source: ThingSource) -> AsyncIterator[Process]:
+    """Yield a process that listens to changes."""
+    built = Process(url, source)
+    try:
+        async with listening(built.changes):
+            yield built
+    finally:
+        # A look-up in flight would connect to Redis again, and leave that connection open.
+        await built.cache.close()
+        await built.redis.aclose()
+        await built.waiting.aclose()
+
+
+async def within(seconds: float, built: Process, thing: Thing | None) -> None:
+    async with asyncio.timeout(seconds):
+        while await built.cache.get(NAME) != thing:
+            await asyncio.sleep(0.005)
+
+
+async def lost(built: Process, seconds: float) -> None:
+    async with asyncio.timeout(seconds):
+        while built.cache.verified:
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("thing", [NEW, None], ids=["changed", "removed"])
+async def test_a_change_is_seen_by_another_process_within_a_second(
+    settings: Settings, thing: Thing | None
+) -> None:
+    source = ThingSource(OLD)
+    async with (
+        process(settings.redis_url, source) as one,
+        process(settings.redis_url, source) as other,
+    ):
+        assert [await built.cache.get(NAME) for built in (one, other)] == [OLD, OLD]
+        await one.cache.changed(NAME, thing, NEW.version)
+        await within(1, other, thing)
+        assert await one.cache.get(NAME) == thing
+
+
+async def test_a_new_name_that_was_missed_before_is_seen_within_a_second(
+    settings: Settings,
+) -> None:
+    source = ThingSource(None)
+    async with (
+        process(settings.redis_url, source) as one,
+        process(settings.redis_url, source) as other,
+    ):
+        assert await other.cache.get(NAME) is None
+        await one.cache.changed(NAME, NEW, NEW.version)
+        await within(1, other, NEW)
+
+
+async def test_an_unreadable_message_does_not_end_the_subscription(settings: Settings) -> None:
+    source = ThingSource(OLD)
+    async with (
+        process(settings.redis_url, source) as one,
+        process(settings.redis_url, source) as other,
+    ):
+        for garbage in (b"", b"\xff\xfe", b"nobody:x", b"link"):
+            await one.redis.publish(CHANGES, garbage)
+        await other.cache.get(NAME)
+        await one.cache.changed(NAME, NEW, NEW.version)
+        await within(1, other, NEW)
+
+
+async def test_a_closed_subscription_is_renewed_and_memory_emptied(services: Services) -> None:
+    source = ThingSource(OLD)
+    async with process(services.settings.redis_url, source) as built:
+        await built.cache.get(NAME)
+        await services.stores.redis.client_kill_filter(_type="pubsub")
+        await lost(built, 5)
+        assert not built.changes.heard.is_set()
+        assert await built.cache.get(NAME) == OLD, "trusted for a second"
+        await asyncio.wait_for(built.changes.heard.wait(), 5)
+        assert built.cache.verified
+        assert not built.cache._memory.values
+
+
+async def test_a_change_published_while_the_subscription_was_lost_is_seen(tmp_path: Path) -> None:
+    source = ThingSource(OLD)
+    with own_redis(tmp_path) as server:
+        async with process(server.url, source) as built:
+            await built.cache.get(NAME)
+            server.kill()
+            await lost(built, 5)
+            source.thing = NEW
+            await within(2, built, NEW)
+            server.start()
+            async with redis_for_requests(server.url) as client:
+                await client.delete(NAME)
+            await asyncio.wait_for(built.changes.heard.wait(), 10)
+            assert await built.cache.get(NAME) == NEW
+
+
+async def test_a_silent_redis_counts_as_lost(tmp_path: Path) -> None:
+    with own_redis(tmp_path) as server:
+        async with process(server.url, ThingSource(OLD)) as built:
+            server.freeze()
+            await lost(built, changes.SILENCE_SECONDS + 2 * changes.PING_SECONDS + 1)
+            server.thaw()
+            await asyncio.wait_for(built.changes.heard.wait(), 10)
+
+
+async def test_a_quiet_redis_does_not_count_as_lost(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(changes, "PING_SECONDS", 0.05)
+    async with process(settings.redis_url, ThingSource(OLD)) as built:
+        await built.cache.get(NAME)
+        await asyncio.sleep(1)
+        assert built.cache.verified
+        assert NAME in built.cache._memory.values
+
+
+async def test_every_cache_of_a_service_follows_the_changes(
+    services: Services, settings: Settings
+) -> None:
+    writer = Services(settings)
+    listening = asyncio.ensure_future(services.changes.listen())
+    await asyncio.wait_for(services.changes.heard.wait(), 5)
+    names: dict[str, Cache[Any]] = {
+        "link:/a": services.links.link_cache,
+        "domain:a.example": services.links.domain_cache,
+        "event_config:p": services.conversions.event_config_cache,
+    }
+    for name, cache in names.items():
+        assert await cache.get(name) is None
+        await writer.stores.redis.publish(CHANGES, name)
+    async with asyncio.timeout(1):
+        while any(cache._memory.values for cache in names.values()):
+            await asyncio.sleep(0.005)
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+    await writer.stop()
+    await writer.close()

@@ -1,0 +1,70 @@
+"""All documents of a list come once each, in their order, whatever is changed meanwhile."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tracker.ids import new_id
+from tracker.service.services import Services
+from tracker.stores.mongodb.paging import (
+    NEWEST_FIRST,
+    OLDEST_FIRST,
+    PIECE_DOCUMENTS,
+    Order,
+    all_of,
+    by_name,
+)
+
+COUNT = 2 * PIECE_DOCUMENTS + 1
+BY_NAME = by_name("internal_name")
+
+
+async def insert(services: Services, *names: str) -> list[dict[str, Any]]:
+    rows = [
+        {"_id": new_id(), "account_id": 1, "domain_id": None, "slug": name, "internal_name": name}
+        for name in names
+    ]
+    await services.stores.mongodb["links"].insert_many(rows)
+    return rows
+
+
+@pytest.mark.parametrize("order", [NEWEST_FIRST, OLDEST_FIRST, BY_NAME], ids=["new", "old", "name"])
+async def test_documents_come_once_each_while_others_are_inserted(
+    services: Services, order: Order
+) -> None:
+    rows = await insert(services, *(f"n{number}" for number in range(COUNT)))
+    expected = [row["_id"] for row in (rows[::-1] if order is NEWEST_FIRST else rows)]
+    found: list[UUID] = []
+    async for piece in all_of(services.stores.mongodb.reads, "links", {"account_id": 1}, order):
+        assert len(piece) <= PIECE_DOCUMENTS
+        if not found:
+            await insert(services, "a", "n100a", "z")
+        found += [row["_id"] for row in piece]
+    assert [one for one in found if one in expected] == expected
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize(("name", "which"), [("zzz", 0), ("aaa", COUNT - 1)])
+async def test_a_document_that_is_renamed_comes_once(
+    services: Services, name: str, which: int
+) -> None:
+    rows = await insert(services, *(f"n{number}" for number in range(COUNT)))
+    found = []
+    async for piece in all_of(services.stores.mongodb.reads, "links", {"account_id": 1}, BY_NAME):
+        renamed = {"$set": {"internal_name": name}}
+        await services.stores.mongodb["links"].update_one({"_id": rows[which]["_id"]}, renamed)
+        found += [row["_id"] for row in piece]
+    assert found == [row["_id"] for row in rows]
+
+
+async def test_only_what_matches_is_yielded_and_nothing_of_nothing(services: Services) -> None:
+    await insert(services, "a", "b")
+    matching = {"account_id": 1, "slug": "b"}
+    for order in (NEWEST_FIRST, BY_NAME):
+        pieces = [
+            piece async for piece in all_of(services.stores.mongodb.reads, "links", matching, order)
+        ]
+        assert [row["slug"] for piece in pieces for row in piece] == ["b"]
+        none = all_of(services.stores.mongodb.reads, "links", {"account_id": 2}, order)
+        assert [piece async for piece in none] == []

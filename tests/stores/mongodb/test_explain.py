@@ -1,0 +1,501 @@
+"""Every query that a request or the drain makes is answered from an index, lists in their order.
+
+The queries are those that the code really sends: MongoDB's profiler notes them while the code
+runs, and each is then explained.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import pytest
+
+from tests.factories import (
+    AT_MS,
+    create_event_config,
+    create_link,
+    create_webhook,
+    make_click_document,
+    make_event_document,
+)
+from tests.stores.mongodb.profiler import profiled
+from tracker.calendar import calendar_of
+from tracker.clock import moment, now
+from tracker.conversions.document import Status as Event
+from tracker.conversions.event_config import EventConfig
+from tracker.errors import NotFound
+from tracker.feeds.clicks import CLICKS
+from tracker.feeds.conversion_delays import conversion_delays
+from tracker.feeds.conversions import ConversionFeed
+from tracker.feeds.feed import Feed
+from tracker.feeds.filter import FeedFilter
+from tracker.feeds.page import Bookmark, Place, Position
+from tracker.ids import new_id
+from tracker.ingest.calendars import AccountCalendars, raise_fences
+from tracker.links.domain import DnsCheck, Domain
+from tracker.links.filter import LinkFilter, LinkOrder
+from tracker.links.link import Link
+from tracker.links.tags import Tag
+from tracker.live.landed import counting, look
+from tracker.live.recent import recent
+from tracker.reports.repair.recount import Recount
+from tracker.service.services import Services
+from tracker.stores.mongodb.transaction import Session
+from tracker.stores.redis import keys
+from tracker.webhooks.creation import create_deliveries
+from tracker.webhooks.delivery import Status
+from tracker.webhooks.statistics import statistics
+
+pytestmark = pytest.mark.redis
+
+MANY = 1000
+ACCOUNTS = [new_id() for _ in range(5)]
+ACCOUNT = ACCOUNTS[0]
+
+
+async def share_of(services: Services) -> None:
+    with pytest.raises(NotFound):
+        await services.sharing.shares.open("x" * 43)
+
+
+async def landed(services: Services) -> None:
+    """Look what has landed, as if drains had stored something in two slots."""
+    for slot in range(2):
+        await services.stores.mongodb["drain_fences"].update_one(
+            {"_id": slot}, {"$set": {"batches": 3}}, upsert=True
+        )
+    await look(services.stores.mongodb.reads, Bookmark(now(), {}), [ACCOUNT, new_id()])
+    await services.stores.mongodb.reads.aggregate("clicks", counting([new_id(), new_id()]))
+
+
+class Scene(NamedTuple):
+    """Services with `MANY` documents in each collection, of which `ACCOUNT` owns a fifth."""
+
+    services: Services
+    link: Link
+    rare: Tag
+    common: Tag
+    domain: Domain
+    config: EventConfig
+    secret: str
+    click_ids: list[UUID]
+    webhook_ids: list[UUID]
+
+
+Query = Callable[[Scene], Awaitable[Any]]
+
+
+async def multiplied(services: Services, collection: str, **changed: Callable[[int], Any]) -> None:
+    """Store `MANY` copies of the only document in `collection`, with `changed` fields."""
+    first = await services.stores.mongodb[collection].find_one({})
+    assert first is not None
+    rows = [
+        {
+            **first,
+            "_id": new_id(),
+            "account_id": ACCOUNTS[number % len(ACCOUNTS)],
+            **{name: change(number) for name, change in changed.items()},
+        }
+        for number in range(MANY)
+    ]
+    await services.stores.mongodb[collection].insert_many(rows)
+
+
+async def set_the_scene(services: Services) -> Scene:
+    await services.accounts.accounts.create("Acme")
+    await raise_fences(services.stores.mongodb.database)
+    rare, common = [await services.links.tags.create(ACCOUNT, name) for name in ("rare", "common")]
+    domain = await services.links.domains.create(ACCOUNT, "go.example")
+    config = await create_event_config(services, ACCOUNT)
+    await create_webhook(services, ACCOUNT)
+    _, secret = await services.access.api_keys.create(ACCOUNT, "A")
+    link = await create_link(services, ACCOUNT, tags=[rare.id, common.id])
+
+    def tags(number: int) -> list[UUID]:
+        if number % 50 == 0:
+            return [rare.id, common.id]
+        return [common.id] if number % 2 == 0 else []
+
+    await multiplied(
+        services,
+        "links",
+        slug=lambda number: f"s{number}",
+        tags=tags,
+        archived=lambda number: number % 7 == 0,
+        active=lambda number: number % 2 == 0,
+    )
+    await multiplied(services, "tags", key=lambda number: f"k{number}")
+    await multiplied(services, "domains", domain_name=lambda number: f"d{number}.example")
+    await multiplied(services, "event_configs", pbk=lambda number: f"p{number}")
+    await multiplied(services, "webhooks")
+    await multiplied(services, "api_keys", sha256=lambda number: number.to_bytes(32, "big"))
+    click_ids = [new_id() for _ in range(MANY)]
+    await services.stores.mongodb["clicks"].insert_many(
+        [
+            make_click_document(
+                _id=one, account_id=ACCOUNT, link_id=link.id, at=moment(AT_MS + number)
+            )
+            for number, one in enumerate(click_ids)
+        ]
+    )
+    await services.stores.mongodb["events"].insert_many(
+        [
+            make_event_document(
+                number,
+                account_id=ACCOUNTS[number % len(ACCOUNTS)],
+                click_id=click_id,
+                status="pending" if number % 3 else "attributed",
+                transaction_scope=config.id,
+                at=now(),
+                **({"transaction_id": f"t{number}"} if number % 2 else {}),
+            )
+            for number, click_id in enumerate(click_ids, 1)
+        ]
+    )
+    rows = await services.stores.mongodb["webhooks"].find({}, ["_id"]).to_list(None)
+    webhook_ids = [row["_id"] for row in rows]
+    await services.stores.mongodb["deliveries"].insert_many(
+        [
+            {
+                "_id": new_id(),
+                "webhook_id": webhook_ids[number % 20],
+                "account_id": ACCOUNT,
+                "event_id": number,
+                "status": ("due", "delivered", "failed", "cancelled")[number // 20 % 4],
+                "created_at": now(),
+                **({} if number // 20 % 4 else {"due_at": now()}),
+            }
+            for number in range(MANY)
+        ]
+    )
+    return Scene(services, link, rare, common, domain, config, secret, click_ids, webhook_ids)
+
+
+def links_page(page: int = 1, order: LinkOrder = "newest", **wanted: Any) -> Query:
+    return lambda scene: scene.services.links.links.page(
+        ACCOUNT,
+        LinkFilter(**{name: one(scene) if callable(one) else one for name, one in wanted.items()}),
+        page,
+        25,
+        order,
+    )
+
+
+def conversions(after: Place | None = None, **wanted: Any) -> Query:
+    return lambda scene: ConversionFeed(
+        scene.services.stores.mongodb.reads, "", max_examined=50
+    ).page(ACCOUNT, FeedFilter(**wanted), after, 25)
+
+
+def clicks(after: Place | None = None, **values: Callable[[Scene], list[UUID | str]]) -> Query:
+    return lambda scene: Feed(
+        CLICKS, scene.services.stores.mongodb.reads, "", max_examined=50
+    ).page(
+        ACCOUNT,
+        FeedFilter(values={name: one(scene) for name, one in values.items()}),
+        after,
+        25,
+    )
+
+
+async def cached(scene: Scene, cache: Any, name: str) -> None:
+    cache.forget(name)
+    await scene.services.stores.redis.delete(name)
+    assert await cache.get(name) is not None
+
+
+async def make_deliveries(services: Services) -> None:
+    event = {"_id": 5, "account_id": ACCOUNT, "at": now()}
+    async with await services.stores.mongodb.client.start_session() as session:
+        await create_deliveries(services.stores.mongodb.database, [event], session)
+
+
+async def held(scene: Scene, session: Session) -> None:
+    assert await scene.services.links.domains.hold([scene.domain.id], session) == {scene.domain.id}
+
+
+async def remove_zone(services: Services) -> None:
+    zone = "Europe/Berlin"
+    await services.stores.mongodb["accounts"].update_one(
+        {"_id": ACCOUNT}, {"$set": {"time_zones_obsolete": [zone]}}, upsert=True
+    )
+    await services.ingest.time_zone_changer()._remove(ACCOUNT, zone)
+
+
+LISTS: dict[str, Query] = {
+    "links": links_page(),
+    "a later page of links": links_page(page=5),
+    "a page of links past the end": links_page(page=10**6),
+    "links that are archived": links_page(archived=True),
+    "links, oldest first": links_page(order="oldest"),
+    "links by name": links_page(order="name"),
+    "a later page of links by name": links_page(page=5, order="name"),
+    "links by slug": links_page(order="slug"),
+    "archived links by slug": links_page(order="slug", archived=True, active=True),
+    "links of a slug": links_page(slug="s7"),
+    "links of a slug by name": links_page(slug="s7", order="name"),
+    "links of a rare tag": links_page(tags=lambda scene: [scene.rare.id]),
+    "links of a common tag": links_page(tags=lambda scene: [scene.common.id]),
+    "links of a tag that none has": links_page(tags=lambda scene: [new_id()]),
+    "links of any of two tags": links_page(tags=lambda scene: [scene.rare.id, scene.common.id]),
+    "links of any of a hundred tags": links_page(tags=lambda scene: [new_id() for _ in range(100)]),
+    "links of all of two tags": links_page(
+        tags=lambda scene: [scene.rare.id, scene.common.id], all_tags=True
+    ),
+    "links that are active": links_page(active=True),
+    "links that are found by text": links_page(search="s99"),
+    "links filtered by everything": links_page(
+        tags=lambda scene: [scene.rare.id, scene.common.id], active=False, search="a"
+    ),
+    "tags": lambda scene: scene.services.links.tags.page(ACCOUNT, 2, 25),
+    "domains": lambda scene: scene.services.links.domains.page(ACCOUNT, 2, 25),
+    "event configs": lambda scene: scene.services.conversions.event_configs.page(ACCOUNT, 2, 25),
+    "webhooks": lambda scene: scene.services.webhooks.webhooks.page(ACCOUNT, 2, 25),
+    "deliveries": lambda scene: scene.services.webhooks.deliveries.page(
+        scene.webhook_ids[0], list(Status), 2, 25
+    ),
+    "deliveries that failed": lambda scene: scene.services.webhooks.deliveries.page(
+        scene.webhook_ids[0], [Status.FAILED], 1, 25
+    ),
+    "keys": lambda scene: scene.services.access.api_keys.page(ACCOUNT, 2, 25),
+    "keys for the operator": lambda scene: scene.services.access.api_keys.list(ACCOUNT),
+    "event configs for the operator": lambda scene: scene.services.conversions.event_configs.list(
+        ACCOUNT
+    ),
+}
+FEEDS: dict[str, dict[str, Query]] = {
+    "log": {
+        "conversions": conversions(),
+        "conversions after a position": conversions(Position(now(), 500)),
+        "conversions of a state": conversions(statuses=[Event.REFUSED]),
+        "conversions of a time": conversions(first=moment(AT_MS), last=now()),
+        "conversions of an event configuration": conversions(
+            Position(now(), 500), values={"event": [str(new_id())]}
+        ),
+    },
+    "by_account": {
+        "clicks": clicks(),
+        "clicks after a position": clicks(Position(moment(AT_MS + 500), UUID(int=2**128 - 1))),
+        "clicks of a bot": clicks(bot=lambda _: ["crawler"]),
+        "clicks of a common tag": clicks(tag=lambda scene: [scene.common.id]),
+    },
+    "by_link_and_time": {
+        "clicks of a link": clicks(link=lambda scene: [scene.link.id]),
+        "clicks of a rare tag": clicks(tag=lambda scene: [scene.rare.id]),
+    },
+}
+"""Pages of feeds, by the index that gives their order."""
+
+OTHERS: dict[str, Query] = {
+    "a link by id": lambda scene: scene.services.links.links.find(scene.link.id),
+    "a link by slug": lambda scene: cached(
+        scene, scene.services.links.link_cache, keys.link("", scene.link.slug)
+    ),
+    "a changed link": lambda scene: scene.services.links.links.change(
+        scene.link.id, {"active": False}
+    ),
+    "whether a slug is taken": lambda scene: scene.services.links.links.has_slug(None, "s7"),
+    "links changed together": lambda scene: scene.services.links.links.change_all(
+        [scene.link],
+        lambda _: {"archived": True},
+        lambda session, _: held(scene, session),
+    ),
+    "any link on a domain": lambda scene: scene.services.links.links.has_links(new_id()),
+    "how many links tags have": lambda scene: scene.services.links.links.numbers_by_tag(
+        ACCOUNT, [scene.rare.id, scene.common.id]
+    ),
+    "how many links domains have": lambda scene: scene.services.links.links.numbers_by_domain(
+        [scene.domain.id, new_id()]
+    ),
+    "a tag off its links": lambda scene: scene.services.links.links.untag(ACCOUNT, scene.rare.id),
+    "tags by id": lambda scene: scene.services.links.tags.find([scene.rare.id, new_id()]),
+    "a renamed tag": lambda scene: scene.services.links.tags.rename(scene.rare.id, "new"),
+    "a deleted tag": lambda scene: scene.services.links.tags.delete(scene.rare.id),
+    "what DNS says of a domain": lambda scene: scene.services.links.domains.record_check(
+        scene.domain.id, DnsCheck(at=now(), txt=[], cname=[], proven=False, error=None)
+    ),
+    "a domain by id": lambda scene: scene.services.links.domains.find(scene.domain.id),
+    "a domain by name": lambda scene: cached(
+        scene, scene.services.links.domain_cache, keys.domain(scene.domain.domain_name)
+    ),
+    "a new domain": lambda scene: scene.services.links.domains.create(ACCOUNT, "new.example"),
+    "a deleted domain": lambda scene: scene.services.links.domains.delete(scene.domain.id),
+    "an event config by id": lambda scene: scene.services.conversions.event_configs.find(
+        scene.config.id
+    ),
+    "an event config by its key": lambda scene: cached(
+        scene, scene.services.conversions.event_config_cache, keys.event_config(scene.config.pbk)
+    ),
+    "a key by its secret": lambda scene: scene.services.access.api_keys.authenticate(scene.secret),
+    "a webhook by id": lambda scene: scene.services.webhooks.webhooks.find(new_id()),
+    "an account by id": lambda scene: scene.services.accounts.accounts.find(new_id()),
+    "an account's time zone": lambda scene: scene.services.accounts.time_zones.find(new_id()),
+    "accounts whose time zone changes": lambda scene: scene.services.accounts.time_zones.next_due(),
+    "calendars of accounts": lambda scene: AccountCalendars(scene.services.stores.mongodb).of(
+        [one.bytes for one in ACCOUNTS], 0
+    ),
+    "rollups of an abandoned zone": lambda scene: remove_zone(scene.services),
+    "clicks by id": lambda scene: scene.services.clicks.clicks.find(
+        [one.bytes for one in scene.click_ids[:500]]
+    ),
+    "clicks that events wait for": lambda scene: scene.services.conversions.events.awaited(
+        [one.bytes for one in scene.click_ids[:500]]
+    ),
+    "events that wait for clicks": lambda scene: scene.services.conversions.events.pending(
+        [one.bytes for one in scene.click_ids[:500]]
+    ),
+    "an event by its transaction": lambda scene: scene.services.conversions.look_ups.earlier.submit(
+        ([scene.config.id, ACCOUNT], "t7")
+    ),
+    "whose clicks those are": lambda scene: asyncio.gather(
+        *(
+            scene.services.conversions.look_ups.owners.submit(one.bytes)
+            for one in scene.click_ids[:500]
+        )
+    ),
+    "a conversion by id": lambda scene: scene.services.feeds.conversion_feed.find(7),
+    "links by id": lambda scene: scene.services.links.links.find_all([scene.link.id, new_id()]),
+    "event configs by id": lambda scene: scene.services.conversions.event_configs.find_all(
+        [scene.config.id]
+    ),
+    "deliveries by id": lambda scene: scene.services.webhooks.deliveries.find_all([new_id()]),
+    "days with events": lambda scene: Recount(scene.services.stores.mongodb).days(
+        ACCOUNT, "0001-01-01", "9999-12-31"
+    ),
+    "delays of conversions": lambda scene: conversion_delays(
+        scene.services.stores.mongodb.reads, ACCOUNT
+    ),
+    "how deliveries went": lambda scene: statistics(
+        scene.services.stores.mongodb.reads, scene.webhook_ids[0], calendar_of("UTC")
+    ),
+    "the last minutes": lambda scene: recent(scene.services.stores.mongodb.reads, ACCOUNT),
+    "what has landed": lambda scene: landed(scene.services),
+    "a share by its token": lambda scene: share_of(scene.services),
+    "whether keys are valid": lambda scene: scene.services.access.api_keys.principals_of(
+        [new_id()]
+    ),
+    "whether sessions are valid": lambda scene: scene.services.access.sessions.principals_of(
+        [new_id()]
+    ),
+    "stored events": lambda scene: scene.services.conversions.events.stored(range(1, 500)),
+    "holders of transaction ids": lambda scene: scene.services.conversions.events.holders(
+        {(scene.config.id.bytes, one) for one in ("t7", "t8")} | {(ACCOUNT.bytes, "t7")}
+    ),
+    "events whose clicks are late": lambda scene: scene.services.conversions.events.overdue(now()),
+    "webhooks with something due": lambda scene: scene.services.webhooks.deliveries.due(now()),
+    "claimed deliveries": lambda scene: scene.services.webhooks.deliveries.claim(
+        dict.fromkeys(scene.webhook_ids[:20], 2), now()
+    ),
+    "cancelled deliveries": lambda scene: scene.services.webhooks.deliveries.cancel(
+        scene.webhook_ids[:2], now()
+    ),
+    "a delivery by id": lambda scene: scene.services.webhooks.deliveries.find(new_id()),
+    "a delivery to be retried": lambda scene: scene.services.webhooks.deliveries.retry(
+        new_id(), now()
+    ),
+    "failed deliveries to be retried": lambda scene: scene.services.webhooks.deliveries.retry_since(
+        scene.webhook_ids[0], now(), now()
+    ),
+    "the backlog of deliveries": lambda scene: scene.services.webhooks.deliveries.backlog(now()),
+    "webhooks of accounts": lambda scene: make_deliveries(scene.services),
+    "webhooks by id": lambda scene: scene.services.webhooks.webhooks.find_all(
+        scene.webhook_ids[:5]
+    ),
+    "an event id": lambda scene: scene.services.conversions.event_ids.next(),
+}
+
+
+async def sent(scene: Scene, query: Query) -> list[dict[str, Any]]:
+    """Return the commands of `query` for which MongoDB makes a plan."""
+    async with profiled(scene.services.stores.mongodb.database) as rows:
+        await query(scene)
+    return [command(row) for row in rows if row["op"] in ("query", "command", "update", "remove")]
+
+
+def command(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the command that a row of the profiler describes."""
+    collection = row["ns"].partition(".")[2]
+    if row["op"] == "update":
+        return {"update": collection, "updates": [row["command"]]}
+    if row["op"] == "remove":
+        return {"delete": collection, "deletes": [row["command"]]}
+    of_the_session = ("lsid", "txnNumber", "writeConcern", "readConcern", "maxTimeMS")
+    return {
+        name: value
+        for name, value in row["command"].items()
+        if name not in of_the_session and not name.startswith("$")
+    }
+
+
+def stages(plan: Any) -> Iterator[str]:
+    """Yield the stages and index names of all winning plans in an answer of `explain`."""
+    if isinstance(plan, list):
+        for one in plan:
+            yield from stages(one)
+    elif isinstance(plan, dict):
+        for name, value in plan.items():
+            if name in ("stage", "indexName"):
+                yield value
+            elif name not in ("rejectedPlans", "serverInfo", "command"):
+                yield from stages(value)
+
+
+async def explained(scene: Scene, query: Query) -> list[set[str]]:
+    """Return the stages and index names of each command of `query`."""
+    plans = []
+    for one in await sent(scene, query):
+        if next(iter(one)) in ("find", "aggregate", "update", "delete", "findAndModify"):
+            options = scene.services.stores.mongodb.database.codec_options
+            plan = await scene.services.stores.mongodb.database.command(
+                "explain", one, verbosity="queryPlanner", codec_options=options
+            )
+            plans.append(set(stages(plan)))
+    return plans
+
+
+async def test_lists_are_read_in_their_order_from_an_index_and_counted_from_one(
+    services: Services,
+) -> None:
+    scene = await set_the_scene(services)
+    for name, query in LISTS.items():
+        plans = await explained(scene, query)
+        # A page and the number of all rows are one query, but for deliveries.
+        assert len(plans) == 1 + ("deliveries" in name), name
+        for plan in plans:
+            assert plan & {"IXSCAN", "COUNT_SCAN"}, (name, plan)
+            # Through "_id_" the newest come first too, but those of every account.
+            # Links of one slug are as few as domains: to sort them costs nothing.
+            sorts = set() if "of a slug" in name else {"SORT"}
+            assert not plan & {"COLLSCAN", "_id_", *sorts}, (name, plan)
+
+
+async def test_feeds_are_read_in_their_order_from_one_index(services: Services) -> None:
+    scene = await set_the_scene(services)
+    for index, queries in FEEDS.items():
+        for name, query in queries.items():
+            plans = [one for one in await explained(scene, query) if index in one]
+            assert plans, name
+            for plan in plans:
+                assert plan & {"IXSCAN", "COUNT_SCAN"}, (name, plan)
+                assert not plan & {"COLLSCAN", "SORT", "OR", "_id_"}, (name, plan)
+
+
+async def test_no_look_up_or_change_reads_a_whole_collection(
+    services: Services,
+) -> None:
+    scene = await set_the_scene(services)
+    for name, query in OTHERS.items():
+        plans = await explained(scene, query)
+        assert plans, name
+        for plan in plans:
+            assert plan & {"IXSCAN", "IDHACK", "COUNT_SCAN", "DISTINCT_SCAN"}, (name, plan)
+            assert "COLLSCAN" not in plan, (name, plan)
+
+
+async def test_due_deliveries_are_found_by_webhook_without_reading_every_delivery(
+    services: Services,
+) -> None:
+    scene = await set_the_scene(services)
+    [plan] = await explained(scene, lambda scene: scene.services.webhooks.deliveries.due(now()))
+    assert plan >= {"DISTINCT_SCAN", "by_webhook_and_time"}

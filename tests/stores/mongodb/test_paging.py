@@ -1,0 +1,104 @@
+"""A page of a list comes with the total, and survives a connection that is lost."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import msgspec
+import pytest
+from pymongo.errors import ConnectionFailure
+
+from tests.stores.relay import Relay, relay
+from tracker.ids import new_id
+from tracker.service.services import Services
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.paging import OLDEST_FIRST, Pages
+
+
+class Thing(msgspec.Struct, frozen=True):
+    """A listed document."""
+
+    id: UUID
+    owner_id: UUID | None
+    marks: list[UUID]
+
+
+async def fill(services: Services, count: int) -> list[Thing]:
+    things = [Thing(new_id(), new_id(), [new_id(), new_id()]) for _ in range(count)]
+    rows = [{"_id": one.id, "owner_id": one.owner_id, "marks": one.marks} for one in things]
+    await services.stores.mongodb["things"].insert_many(rows)
+    return things
+
+
+def pages(services: Services) -> Pages[Thing]:
+    return Pages(services.stores.mongodb.reads, "things", Thing)
+
+
+@asynccontextmanager
+async def relayed(services: Services) -> AsyncIterator[tuple[Relay, Pages[Thing]]]:
+    settings = services.settings
+    port = urlsplit(settings.mongodb_uri).port
+    assert port is not None
+    async with relay(port) as way:
+        uri = f"mongodb://127.0.0.1:{way.port}/?directConnection=true"
+        mongodb = MongoDB(uri, settings.mongodb_database)
+        try:
+            yield way, Pages(mongodb.reads, "things", Thing)
+        finally:
+            await mongodb.close()
+
+
+async def test_a_page_has_its_part_of_the_list_and_the_total(services: Services) -> None:
+    things = await fill(services, 5)
+    listed = pages(services)
+    assert await listed.find({}, 1, 2) == (things[:2:-1], 5)
+    assert await listed.find({}, 3, 2, OLDEST_FIRST) == (things[4:], 5)
+    assert await listed.find({}, 4, 2) == ([], 5)
+    assert await listed.find({"owner_id": None}, 1, 2) == ([], 0)
+
+
+async def test_a_page_as_long_as_the_first_batch_of_the_driver_is_whole(services: Services) -> None:
+    things = await fill(services, 102)
+    assert await pages(services).find({}, 1, 100, OLDEST_FIRST) == (things[:100], 102)
+
+
+async def test_a_filter_may_have_ids_at_any_depth(services: Services) -> None:
+    first, second, _ = await fill(services, 3)
+    anyone = {"$or": [{"owner_id": first.owner_id}, {"marks": {"$in": [second.marks[1]]}}]}
+    assert await pages(services).find(anyone, 1, 9) == ([second, first], 2)
+
+
+async def test_things_are_looked_up_by_their_ids(services: Services) -> None:
+    things = await fill(services, 120)
+    listed = pages(services)
+    found = await listed.look_up([new_id(), *(one.id for one in things)])
+    assert sorted(found, key=lambda one: one.id) == things
+    assert await listed.look_up([]) == await listed.look_up([new_id()]) == []
+
+
+async def test_a_list_is_read_again_on_another_connection_if_one_is_lost(
+    services: Services,
+) -> None:
+    things = await fill(services, 1)
+    async with relayed(services) as (way, listed):
+        assert await listed.find({}, 1, 9) == (things, 1)
+        way.cut_at(b"aggregate", arrives=False, times=1)
+        assert await listed.find({}, 1, 9) == (things, 1)
+        assert way.was_cut.is_set()
+
+
+async def test_a_connection_that_was_closed_meanwhile_is_replaced(services: Services) -> None:
+    things = await fill(services, 1)
+    async with relayed(services) as (way, listed):
+        assert await listed.find({}, 1, 9) == (things, 1)
+        way.close()
+        assert await listed.find({}, 1, 9) == (things, 1)
+
+
+async def test_a_list_fails_as_unavailable_if_mongodb_is(services: Services) -> None:
+    async with relayed(services) as (way, listed):
+        await listed.find({}, 1, 9)
+        way.cut_at(b"aggregate", arrives=True)
+        with pytest.raises(ConnectionFailure):
+            await listed.find({}, 1, 9)

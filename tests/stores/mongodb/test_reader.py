@@ -1,0 +1,190 @@
+"""Reads see one moment, come in batches, and leave nothing broken when they fail."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pymongo
+import pytest
+from pymongo.errors import AutoReconnect, ConnectionFailure, OperationFailure, PyMongoError
+from pymongo.read_concern import ReadConcern
+
+from tests.stores.mongodb.own_mongodb import guarded_mongodb
+from tests.stores.mongodb.profiler import profiled
+from tests.stores.relay import Relay, relay
+from tests.system.certificates import Authority
+from tracker.ids import new_id
+from tracker.service.services import Services
+from tracker.stores.mongodb import reader
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import StoredId
+from tracker.stores.mongodb.reader import Reader, lost_connections
+
+pytestmark = pytest.mark.redis
+
+ORDERED = {"sort": {"_id": 1}}
+
+
+async def fill(services: Services, *numbers: int) -> None:
+    await services.stores.mongodb["things"].insert_many([{"_id": number} for number in numbers])
+
+
+def numbers_of(rows: list[dict[str, int]]) -> list[int]:
+    return [row["_id"] for row in rows]
+
+
+async def open_cursors(services: Services) -> list[dict[str, Any]]:
+    """Return the cursors of `things` that wait for their reader."""
+    things = {"ns": f"{services.settings.mongodb_database}.things", "type": "idleCursor"}
+    stages: list[dict[str, Any]] = [{"$currentOp": {"idleCursors": True}}, {"$match": things}]
+    admin = services.stores.mongodb.client.get_database("admin", read_concern=ReadConcern("local"))
+    return await admin.aggregate(stages).to_list(None)
+
+
+@asynccontextmanager
+async def reader_by(uri: str, database: str) -> AsyncIterator[Reader]:
+    mongodb = MongoDB(uri, database)
+    try:
+        yield mongodb.reads
+    finally:
+        await mongodb.close()
+
+
+@asynccontextmanager
+async def relayed(services: Services) -> AsyncIterator[tuple[Relay, Reader]]:
+    settings = services.settings
+    port = urlsplit(settings.mongodb_uri).port
+    assert port is not None
+    async with relay(port) as way:
+        uri = f"mongodb://127.0.0.1:{way.port}/?directConnection=true"
+        async with reader_by(uri, settings.mongodb_database) as reads:
+            yield way, reads
+
+
+async def test_all_reads_of_a_snapshot_are_of_the_moment_of_the_first(services: Services) -> None:
+    await fill(services, 1, 2)
+    count = [{"$count": "all"}]
+    async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
+        assert numbers_of(await snapshot.find("things", {}, **ORDERED)) == [1, 2]
+        await fill(services, 3)
+        assert numbers_of(await snapshot.find("things", {}, **ORDERED)) == [1, 2]
+        assert [row["_id"] async for row in snapshot.each("things", {}, **ORDERED)] == [1, 2]
+        assert await snapshot.aggregate("things", count) == [{"all": 2}]
+        assert [row async for row in snapshot.each_of("things", count)] == [{"all": 2}]
+        assert await snapshot.find_one("things", {"_id": 3}) is None
+        assert await snapshot.latest().find_one("things", {"_id": 3}) == {"_id": 3}
+    assert await services.stores.mongodb.reads.count("things", {}) == 3
+
+
+async def test_rows_come_in_batches_and_are_all_there(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "ROWS_AT_ONCE", 2)
+    await fill(services, *range(5))
+    async with profiled(services.stores.mongodb.database) as notes:
+        assert numbers_of(await services.stores.mongodb.reads.find("things", {}, **ORDERED)) == [
+            *range(5)
+        ]
+        found = await services.stores.mongodb.reads.aggregate("things", [{"$sort": {"_id": 1}}])
+        assert numbers_of(found) == [*range(5)]
+    returned = [note["nreturned"] for note in notes if note["ns"].endswith(".things")]
+    assert len(returned) >= 6
+    assert max(returned) == 2
+
+
+async def test_a_reader_that_stops_early_leaves_no_cursor_open(services: Services) -> None:
+    await fill(services, *range(5))
+    async with aclosing(services.stores.mongodb.reads.each("things", {}, batch_size=2)) as rows:
+        async for _ in rows:
+            assert len(await open_cursors(services)) == 1
+            break
+    assert await open_cursors(services) == []
+
+
+async def test_a_read_is_made_again_on_another_connection_if_one_is_lost(
+    services: Services,
+) -> None:
+    await fill(services, 1)
+    async with relayed(services) as (way, far):
+        await far.find("things", {})
+        way.cut_at(b"things", arrives=False, times=1)
+        assert numbers_of(await far.find("things", {})) == [1]
+        assert way.was_cut.is_set()
+        way.close()
+        assert numbers_of(await far.find("things", {})) == [1]
+
+
+async def test_a_read_fails_as_unavailable_if_mongodb_is(services: Services) -> None:
+    async with relayed(services) as (way, far):
+        await far.find("things", {})
+        way.cut_at(b"things", arrives=True)
+        with pytest.raises(ConnectionFailure):
+            await far.find("things", {})
+
+
+async def test_a_read_ends_when_its_time_is_over_and_the_next_one_works(
+    services: Services,
+) -> None:
+    await fill(services, 1)
+    async with relayed(services) as (way, far):
+        await far.find("things", {})
+        way.hold_answers()
+        with pytest.raises(PyMongoError) as raised, pymongo.timeout(0.1):
+            await far.find("things", {})
+        assert raised.value.timeout
+        way.answer_again()
+        assert numbers_of(await far.find("things", {})) == [1]
+
+
+async def test_a_read_that_is_given_up_harms_no_other(services: Services) -> None:
+    await fill(services, 1, 2)
+    async with relayed(services) as (way, far):
+        await far.find("things", {})
+        way.hold_answers()
+        given_up = asyncio.create_task(far.find("things", {"_id": 1}))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(given_up, 0.05)
+        way.answer_again()
+        assert numbers_of(await far.find("things", {"_id": 2})) == [2]
+
+
+async def test_a_read_cancelled_at_any_step_leaves_no_connection_checked_out(
+    services: Services,
+) -> None:
+    await fill(services, 1)
+    settings = services.settings
+    async with reader_by(f"{settings.mongodb_uri}&maxPoolSize=1", settings.mongodb_database) as one:
+        for turns in range(60):
+            begun = asyncio.ensure_future(one.find("things", {"_id": 1}))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            begun.cancel()
+            await asyncio.wait([begun])
+            assert numbers_of(await one.find("things", {})) == [1]
+
+
+async def test_ids_are_read_as_their_bytes_if_a_reader_says_so(services: Services) -> None:
+    one = new_id()
+    await services.stores.mongodb["things"].insert_one({"_id": one, "number": 1})
+    found = await services.stores.mongodb.reads.with_binary_ids().find(
+        "things", {"_id": StoredId(one.bytes)}
+    )
+    assert [bytes(row["_id"]) for row in found] == [one.bytes]
+    assert await services.stores.mongodb.reads.find("things", {}) == [{"_id": one, "number": 1}]
+
+
+async def test_passwords_and_tls_come_from_the_address(tmp_path: Path) -> None:
+    with guarded_mongodb(tmp_path, Authority(tmp_path)) as uri:
+        async with reader_by(uri, "any") as reads:
+            assert await reads.find("things", {}) == []
+        async with reader_by(uri.replace("tracker:secret@", ""), "any") as reads:
+            with pytest.raises(OperationFailure, match="requires authentication"):
+                await reads.find("things", {})
+
+
+def test_an_error_of_the_loop_becomes_one_of_the_driver() -> None:
+    with pytest.raises(AutoReconnect, match="closed"), lost_connections():
+        raise RuntimeError("the handler is closed")

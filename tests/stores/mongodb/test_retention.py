@@ -1,0 +1,70 @@
+"""Clicks are deleted after the time that is set, and days that lost clicks are remembered."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from tracker.clock import day_of, now
+from tracker.service.services import Services
+from tracker.stores.mongodb import indexes
+from tracker.stores.mongodb.retention import first_kept, keep_clicks
+
+
+def days_ago(days: int) -> str:
+    return day_of(now() - timedelta(days=days))
+
+
+async def expiry(services: Services) -> int | None:
+    """Return the seconds after which the index deletes clicks, None if it does not exist."""
+    made = await services.stores.mongodb["clicks"].index_information()
+    return made["expiry"]["expireAfterSeconds"] if "expiry" in made else None
+
+
+async def test_each_start_sets_how_long_clicks_are_kept(
+    services: Services,
+) -> None:
+    for days, seconds in ((0, None), (30, 2_592_000), (30, 2_592_000), (90, 7_776_000), (0, None)):
+        await keep_clicks(services.stores.mongodb.database, days)
+        assert await expiry(services) == seconds
+
+
+@pytest.mark.parametrize("days", [0, 30])
+async def test_a_start_does_not_wait_for_the_open_transaction_of_a_killed_drain(
+    services: Services, days: int
+) -> None:
+    """MongoDB ends it after a minute only, and no drain runs before the start is prepared."""
+    await keep_clicks(services.stores.mongodb.database, days)
+    async with (
+        await services.stores.mongodb.client.start_session() as session,
+        session.start_transaction(),
+    ):
+        await services.stores.mongodb["clicks"].insert_one({"_id": 1}, session=session)
+        await asyncio.wait_for(prepared(services, days), timeout=4)
+    await keep_clicks(services.stores.mongodb.database, 0)
+
+
+async def prepared(services: Services, days: int) -> None:
+    await indexes.ensure(services.stores.mongodb.database)
+    await keep_clicks(services.stores.mongodb.database, days)
+
+
+@pytest.mark.parametrize(
+    ("set_to", "kept"),
+    [
+        ([], ""),
+        ([0], ""),
+        ([30], days_ago(29)),
+        ([30, 90], days_ago(29)),
+        ([90, 30], days_ago(29)),
+        ([30, 0], days_ago(29)),
+        ([1], days_ago(0)),
+    ],
+)
+async def test_a_day_that_was_not_kept_once_is_never_complete_again(
+    services: Services, set_to: list[int], kept: str
+) -> None:
+    for days in set_to:
+        await keep_clicks(services.stores.mongodb.database, days)
+    assert await first_kept(services.stores.mongodb.database) == kept
+    await keep_clicks(services.stores.mongodb.database, 0)

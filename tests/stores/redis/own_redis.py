@@ -1,0 +1,115 @@
+"""A Redis that a test may kill, suspend and start again on the same port and data.
+
+Also addresses of servers that hang, close connections, or do not exist.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from tracker.stores.builtin.child import free_port
+from tracker.stores.builtin.servers import redis_program, redis_url
+
+
+class OwnRedis:
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.port = _free_port()
+        self.command = [*redis_program(folder).command(self.port), *options]
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = redis_url(self.port)
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 20
+        with redis.Redis.from_url(self.url, retry=Retry(NoBackoff(), 0)) as client:
+            while not _answers(client):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def freeze(self) -> None:
+        """Suspend the server until `thaw`: its connections stay open, and it answers nobody."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        os.kill(self._process.pid, number)
+
+
+def _free_port() -> int:
+    """Return a free port to which a cluster can add 10,000 for the port between its nodes."""
+    while (port := free_port()) > 55_535:
+        pass
+    return port
+
+
+def _answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+@contextmanager
+def own_redis(folder: Path, *options: str) -> Iterator[OwnRedis]:
+    """Run a Redis with the options of the built-in one and `options`."""
+    folder.mkdir(exist_ok=True)
+    server = OwnRedis(folder, *options)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()
+
+
+@contextmanager
+def hanging_redis() -> Iterator[str]:
+    """Yield the URL of a server that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+
+
+@contextmanager
+def closing_redis() -> Iterator[int]:
+    """Yield the port of a server that accepts connections and closes them at once.
+
+    A load balancer without a backend does so.
+    """
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    listener.accept()[0].close()
+
+        closing = threading.Thread(target=serve)
+        closing.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            closing.join()
+
+
+def unavailable_redis() -> str:
+    """Return the URL of an unavailable Redis, which refuses connections at once."""
+    return redis_url(free_port())

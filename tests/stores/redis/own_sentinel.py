@@ -1,0 +1,75 @@
+"""A primary, a replica and a sentinel of a test, on ports of their own."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from tests.stores.redis.own_redis import OwnRedis, own_redis
+
+NAME = "primary"
+DOWN_MS = 500
+"""Milliseconds without an answer after which the sentinel takes a server for dead."""
+
+
+class Replicated:
+    """The servers: `url` is that of the sentinel, `first` is the primary until one has failed."""
+
+    def __init__(self, first: OwnRedis, second: OwnRedis, sentinel: OwnRedis) -> None:
+        self.first = first
+        self.second = second
+        self.sentinel = sentinel
+
+    @property
+    def url(self) -> str:
+        return f"redis+sentinel://127.0.0.1:{self.sentinel.port}/{NAME}"
+
+    def fail_over(self) -> None:
+        """Have the sentinel make the replica the primary."""
+        with redis.Redis(port=self.sentinel.port) as client:
+            client.sentinel_failover(NAME)
+
+
+@contextmanager
+def replicated(folder: Path) -> Iterator[Replicated]:
+    """Run a primary with a replica that is in step, and a sentinel that knows both."""
+    with ExitStack() as stack:
+        at_once = ("--repl-diskless-sync-delay", "0")
+        first = stack.enter_context(own_redis(folder / "first", *at_once))
+        of_first = f"127.0.0.1 {first.port}"
+        options = ("--replicaof", *of_first.split(), *at_once)
+        second = stack.enter_context(own_redis(folder / "second", *options))
+        sentinel = stack.enter_context(_sentinel(folder / "sentinel", of_first))
+        with redis.Redis(port=first.port) as client:
+            while client.wait(1, 1000) < 1:
+                client.set("in step", 1)
+        with redis.Redis(port=sentinel.port) as client:
+            while not any(_is_in_step(one) for one in client.sentinel_slaves(NAME)):
+                time.sleep(0.01)
+        yield Replicated(first, second, sentinel)
+
+
+def _is_in_step(replica: dict[str, Any]) -> bool:
+    return bool(replica["is_slave"] and replica["master-link-status"] == "ok")
+
+
+@contextmanager
+def _sentinel(folder: Path, primary: str) -> Iterator[OwnRedis]:
+    folder.mkdir()
+    server = OwnRedis(folder)
+    settings = folder / "sentinel.conf"
+    settings.write_text(
+        f"bind 127.0.0.1\nport {server.port}\ndir {folder}\n"
+        f"sentinel monitor {NAME} {primary} 1\n"
+        f"sentinel down-after-milliseconds {NAME} {DOWN_MS}\n"
+        f"sentinel failover-timeout {NAME} 5000\n"
+    )
+    server.command = [server.command[0], str(settings), "--sentinel"]
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()

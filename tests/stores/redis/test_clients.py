@@ -1,0 +1,99 @@
+"""No call waits for long, whatever a store does, and settings that could lose clicks are named."""
+
+import asyncio
+import contextlib
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo.errors import PyMongoError
+from redis.exceptions import RedisError
+
+from config.settings import Settings
+from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
+from tracker.service.services import Services
+from tracker.stores.breaker import Breaker
+from tracker.stores.builtin.child import free_port
+from tracker.stores.builtin.servers import mongodb_uri
+from tracker.stores.mongodb import drivers
+from tracker.stores.redis import clients
+from tracker.stores.startup.redis_advice import redis_advice
+
+pytestmark = pytest.mark.redis
+
+
+async def test_an_unavailable_redis_is_noticed_at_once() -> None:
+    async with clients.redis_for_requests(unavailable_redis()) as client:
+        begun = time.monotonic()
+        with pytest.raises(RedisError):
+            await client.ping()
+        assert time.monotonic() - begun < 0.9
+
+
+async def test_a_redis_that_hangs_costs_about_a_second() -> None:
+    with hanging_redis() as url:
+        async with clients.redis_for_requests(url) as client:
+            begun = time.monotonic()
+            with pytest.raises(RedisError):
+                await client.ping()
+            assert 0.8 < time.monotonic() - begun < 4.0
+
+
+async def test_more_calls_than_connections_wait_for_their_turn(settings: Settings) -> None:
+    async with clients.redis_for_requests(settings.redis_url) as client:
+        assert all(await asyncio.gather(*(client.ping() for _ in range(500))))
+
+
+async def test_a_blocking_read_outlasts_the_timeout_of_requests(settings: Settings) -> None:
+    async with clients.redis_for_waiting(settings.redis_url) as client:
+        begun = time.monotonic()
+        assert (
+            await client.blpop(["nothing"], timeout=clients.REQUEST_TIMEOUT_SECONDS + 0.5) is None
+        )
+        assert time.monotonic() - begun > clients.REQUEST_TIMEOUT_SECONDS
+
+
+async def test_an_unavailable_mongodb_is_noticed_in_seconds() -> None:
+    with contextlib.closing(drivers.mongodb(mongodb_uri(free_port()))) as client:
+        begun = time.monotonic()
+        with pytest.raises(PyMongoError):
+            await client.admin.command("ping")
+        assert time.monotonic() - begun < drivers.MONGODB_TIMEOUT_SECONDS + 5
+
+
+async def test_writes_are_acknowledged_by_a_majority_on_disk(services: Services) -> None:
+    concern = services.stores.mongodb.database.write_concern
+    assert concern.document == {"w": "majority", "j": True}
+
+
+async def test_advice_names_the_settings_that_could_lose_clicks(tmp_path: Path) -> None:
+    with own_redis(tmp_path) as server:
+        async with clients.redis_for_requests(server.url) as client:
+            await client.config_set("appendfsync", "everysec")
+            [appendfsync] = await redis_advice(client)
+            await client.config_set("appendfsync", "always")
+            assert await redis_advice(client) == []
+            await client.config_set("appendonly", "no")
+            await client.config_set("maxmemory-policy", "allkeys-lru")
+            appendonly, policy = await redis_advice(client)
+    assert appendfsync.startswith("appendfsync is not always")
+    assert appendonly.startswith("appendonly is off")
+    assert policy.startswith("maxmemory-policy is not noeviction")
+
+
+async def test_waiting_for_a_free_connection_is_no_failure_of_redis(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "REQUEST_TIMEOUT_SECONDS", 0.1)
+    async with clients.redis_for_requests(settings.redis_url) as client:
+        pool: Any = client.connection_pool
+        taken = [await pool.get_connection() for _ in range(64)]
+        breaker = Breaker()
+        with pytest.raises(RedisError) as refused:
+            await client.ping()
+        breaker.record_failure(refused.value)
+        assert not breaker.is_open
+        for connection in taken:
+            await pool.release(connection)
+        assert await client.ping()

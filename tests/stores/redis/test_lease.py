@@ -1,0 +1,49 @@
+"""Work that one process does at a time is free again when its holder ends, or is gone."""
+
+import pytest
+from redis.asyncio import Redis
+
+from tracker.service.services import Services
+from tracker.stores.redis.lease import Lease
+
+pytestmark = pytest.mark.redis
+
+KEY = "time_zones"
+
+
+def lease(redis: Redis, seconds: float = 60) -> Lease:
+    return Lease(redis, KEY, seconds)
+
+
+async def test_one_holds_a_lease_until_it_releases_it(services: Services) -> None:
+    one, other = lease(services.stores.redis), lease(services.stores.redis)
+    assert [await one.hold(), await other.hold(), await one.hold()] == [True, False, True]
+    await other.release()
+    assert not await other.hold()
+    await one.release()
+    assert await other.hold()
+    assert not await one.hold()
+
+
+async def test_holding_a_lease_again_renews_it(services: Services) -> None:
+    one = lease(services.stores.redis)
+    await one.hold()
+    await services.stores.redis.pexpire(KEY, 100_000)
+    await one.hold()
+    assert 50 < await services.stores.redis.ttl(KEY) <= 60
+
+
+async def test_the_lease_of_a_process_that_is_gone_ends(services: Services) -> None:
+    assert await lease(services.stores.redis, 0.001).hold()
+    other = lease(services.stores.redis)
+    while not await other.hold():
+        pass
+
+
+async def test_releasing_what_another_holds_by_now_changes_nothing(services: Services) -> None:
+    one, other = lease(services.stores.redis), lease(services.stores.redis)
+    await one.hold()
+    await services.stores.redis.delete(KEY)
+    await other.hold()
+    await one.release()
+    assert not await one.hold()

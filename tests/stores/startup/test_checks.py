@@ -1,0 +1,133 @@
+"""A start with an unusable Redis prints one line: the remedy, or the error. All are real."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from config.settings import Settings
+from tests.stores.redis.own_redis import own_redis, unavailable_redis
+from tests.stores.tls_front import tls_front
+from tests.system.certificates import Authority
+from tracker.service.services import Services
+from tracker.stores.errors import StoreUnavailable, UnusableStore
+from tracker.stores.redis import clients
+from tracker.stores.startup.checks import check_redis
+
+pytestmark = pytest.mark.redis
+
+NO_HOST = "no-such-host.invalid"
+
+
+def port_of(url: str) -> int:
+    port = urlsplit(url).port
+    assert port is not None
+    return port
+
+
+async def redis_says(url: str) -> tuple[bool, str]:
+    """Return whether the fault of Redis ends the start, and its line."""
+    async with clients.redis_for_requests(url) as client:
+        with pytest.raises((UnusableStore, StoreUnavailable)) as raised:
+            await check_redis(client)
+    assert "\n" not in str(raised.value)
+    return raised.type is UnusableStore, str(raised.value)
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+async def test_usable_stores_pass(services: Services) -> None:
+    await services.check_redis()
+    await services.check_mongodb()
+
+
+async def test_a_missing_or_wrong_password_of_redis_is_named(tmp_path: Path) -> None:
+    with own_redis(tmp_path) as server:
+        port = port_of(server.url)
+        ends, line = await redis_says(f"redis://:geheim@127.0.0.1:{port}/0")
+        assert (ends, "geheim" in line) == (True, False)
+        assert line.startswith("REDIS_URL: it has a password, but Redis has none")
+        async with clients.redis_for_requests(server.url) as client:
+            await client.config_set("requirepass", "right")
+        ends, line = await redis_says(server.url)
+        assert ends
+        assert line.startswith("REDIS_URL: Redis asks for a password")
+        for user in ("", "joe"):
+            ends, line = await redis_says(f"redis://{user}:geheim@127.0.0.1:{port}/0")
+            assert (ends, "geheim" in line) == (True, False)
+            assert line.startswith("REDIS_URL: Redis refuses the user or the password")
+
+
+async def test_a_redis_database_that_does_not_exist_is_named(settings: Settings) -> None:
+    ends, line = await redis_says(settings.redis_url.removesuffix("/0") + "/99")
+    assert ends
+    assert line.startswith("REDIS_URL: Redis has no database of this number")
+
+
+async def test_a_server_of_a_redis_cluster_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    with own_redis(tmp_path, "--cluster-enabled", "yes") as server:
+        ends, line = await redis_says(server.url)
+    assert ends
+    assert line.startswith("REDIS_URL names a server of a Redis Cluster: begin it with redis+")
+
+
+async def test_a_redis_that_answers_but_takes_no_writes_is_named(tmp_path: Path) -> None:
+    with own_redis(tmp_path) as server:
+        async with clients.redis_for_requests(server.url) as client:
+            await client.config_set("maxmemory", 1)
+            ends, line = await redis_says(server.url)
+            assert not ends
+            assert line.startswith("REDIS_URL: Redis cannot be used: ")
+            assert "maxmemory" in line
+            await client.config_set("maxmemory", 0)
+            await client.replicaof("127.0.0.1", str(port_of(unavailable_redis())))
+        ends, line = await redis_says(server.url)
+        assert not ends
+        assert "read only replica" in line
+
+
+async def test_an_unavailable_redis_does_not_end_the_start() -> None:
+    away = unavailable_redis()
+    for url, said in (
+        (away, f"connecting to 127.0.0.1:{port_of(away)}"),
+        (f"redis://:geheim@{NO_HOST}:6379/0", f"connecting to {NO_HOST}:6379"),
+        ("unix:///nowhere/redis.sock", "/nowhere/redis.sock"),
+    ):
+        ends, line = await redis_says(url)
+        assert (ends, "geheim" in line) == (False, False)
+        assert line.startswith("REDIS_URL: Redis cannot be used: ")
+        assert said in line
+
+
+async def test_the_certificate_of_redis_is_checked_unless_the_url_says_otherwise(
+    settings: Settings, authority: Authority, tmp_path: Path
+) -> None:
+    trusted = tmp_path / "trusted.pem"
+    authority.write(trusted)
+    async with tls_front(port_of(settings.redis_url), authority.issue()) as port:
+        ends, line = await redis_says(f"rediss://localhost:{port}/0")
+        assert not ends
+        assert "certificate verify failed" in line
+        for way_out in (f"ssl_ca_certs={trusted}", "ssl_cert_reqs=none"):
+            url = f"rediss://localhost:{port}/0?{way_out}"
+            async with clients.redis_for_requests(url) as client:
+                await check_redis(client)
+
+
+async def test_a_redis_that_asks_for_our_certificate_gets_it(
+    settings: Settings, authority: Authority, tmp_path: Path
+) -> None:
+    trusted = tmp_path / "trusted.pem"
+    authority.write(trusted)
+    files = authority.issue()
+    async with tls_front(port_of(settings.redis_url), files, str(trusted)) as port:
+        url = f"rediss://localhost:{port}/0?ssl_cert_reqs=none"
+        ends, line = await redis_says(url)
+        assert not ends
+        assert line.startswith("REDIS_URL: Redis cannot be used: ")
+        own = f"{url}&ssl_certfile={files.cert}&ssl_keyfile={files.key}"
+        async with clients.redis_for_requests(own) as client:
+            await check_redis(client)

@@ -1,0 +1,128 @@
+"""After a failure no request waits for the store, for a moment only.
+
+Our own overload is no failure of the store.
+"""
+
+import asyncio
+import gc
+import socket
+import time
+from typing import Any
+
+import pytest
+
+from tests.clock import Clock
+from tracker.stores.breaker import OPEN_SECONDS, Breaker, Overload, answer_within
+
+
+def test_a_new_breaker_is_closed(clock: Clock) -> None:
+    assert not Breaker(clock).is_open
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_open"), [(0.0, True), (OPEN_SECONDS - 0.01, True), (OPEN_SECONDS, False)]
+)
+def test_a_failure_opens_a_breaker_for_a_moment(
+    clock: Clock, seconds: float, is_open: bool
+) -> None:
+    breaker = Breaker(clock)
+    breaker.record_failure()
+    clock.seconds += seconds
+    assert breaker.is_open is is_open
+
+
+def test_another_failure_restarts_the_moment(clock: Clock) -> None:
+    breaker = Breaker(clock)
+    breaker.record_failure()
+    clock.seconds += OPEN_SECONDS * 0.9
+    breaker.record_failure()
+    clock.seconds += OPEN_SECONDS * 0.9
+    assert breaker.is_open
+
+
+def test_success_closes_a_breaker_at_once(clock: Clock) -> None:
+    breaker = Breaker(clock)
+    breaker.record_failure()
+    breaker.record_success()
+    assert not breaker.is_open
+
+
+def test_our_own_overload_does_not_open_a_breaker(clock: Clock) -> None:
+    breaker = Breaker(clock)
+    breaker.record_failure(Overload())
+    assert not breaker.is_open
+    breaker.record_failure(ValueError())
+    assert breaker.is_open
+
+
+async def test_a_query_without_an_answer_in_time_is_cancelled() -> None:
+    cancelled = asyncio.Event()
+
+    async def hanging() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    with pytest.raises(TimeoutError):
+        await answer_within(0.05, hanging())
+    assert cancelled.is_set()
+
+
+async def test_a_query_that_ignores_its_cancellation_is_cancelled_again() -> None:
+    cancellations = 0
+
+    async def hanging() -> None:
+        nonlocal cancellations
+        while cancellations < 2:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cancellations += 1
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(5):
+            await answer_within(0.05, hanging())
+    assert cancellations == 2
+
+
+async def test_the_error_of_a_cancelled_query_is_not_reported_as_forgotten() -> None:
+    reported: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+
+    async def failing() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ConnectionError
+
+    with pytest.raises(TimeoutError):
+        await answer_within(0.05, failing())
+    gc.collect()
+    assert not reported
+
+
+async def test_an_answer_that_arrives_while_the_loop_is_blocked_is_in_time() -> None:
+    ours, others = socket.socketpair()
+    with others:
+        reader, writer = await asyncio.open_connection(sock=ours)
+        others.send(b"answer")
+        asyncio.get_running_loop().call_soon(time.sleep, 0.5)
+        assert await answer_within(0.2, reader.readexactly(6)) == b"answer"
+        writer.close()
+
+
+async def test_a_cancelled_caller_cancels_its_query() -> None:
+    asked = asyncio.Event()
+
+    async def hanging() -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    waiting = asyncio.ensure_future(answer_within(10, hanging()))
+    await asked.wait()
+    before = asyncio.all_tasks()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert len(asyncio.all_tasks()) == len(before) - 2

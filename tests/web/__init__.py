@@ -1,0 +1,1 @@
+"""The frame of endpoints, and what tests of endpoints share."""

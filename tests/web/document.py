@@ -1,0 +1,41 @@
+"""The OpenAPI document, for the tests that compare the service with it."""
+
+from typing import Any
+
+import jsonschema_rs
+import orjson
+
+from tracker.service.api.routes import description
+
+BASE_URL = "http://tracker.test"
+DOCUMENT: dict[str, Any] = orjson.loads(description(BASE_URL))
+OPERATIONS = [
+    (method.upper(), path, operation)
+    for path, item in DOCUMENT["paths"].items()
+    for method, operation in item.items()
+]
+PROTECTED = [one for one in OPERATIONS if one[2]["security"]]
+REQUESTS = [
+    (method, path, media_type, content["example"])
+    for method, path, operation in OPERATIONS
+    for media_type, content in operation.get("requestBody", {}).get("content", {}).items()
+]
+"""Method, path, media type and example of every body."""
+
+
+def resolved(node: Any) -> Any:
+    """Return what a reference refers to."""
+    while isinstance(node, dict) and "$ref" in node:
+        target: Any = DOCUMENT
+        for part in node["$ref"].removeprefix("#/").split("/"):
+            target = target[part]
+        node = target
+    return node
+
+
+def refusals(schema: dict[str, Any], value: Any) -> list[str]:
+    """Return the reasons why `schema` rejects `value`."""
+    validator = jsonschema_rs.Draft202012Validator(
+        {**schema, "components": DOCUMENT["components"]}, validate_formats=True
+    )
+    return [str(error) for error in validator.iter_errors(value)]

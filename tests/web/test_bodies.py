@@ -1,0 +1,263 @@
+"""Limits of bodies: each endpoint's, and none beyond a few bytes before the key is checked."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.factories import LANDING, create_event_config
+from tests.http.serving import Client as Connection
+from tests.http.serving import client_of, serving, until
+from tests.web.client import Client
+from tests.web.records import journaled_events
+from tracker import metrics
+from tracker.access.api_keys import ApiKey
+from tracker.accounts.accounts import Account
+from tracker.http.incoming_body import EARLY_BYTES
+from tracker.service.app import make_app
+from tracker.service.services import Services
+from tracker.web.limits import MAX_BODY_BYTES, MAX_EVENT_BYTES, MAX_IGNORED_BODY_BYTES
+
+MIB = 1024 * 1024
+LINKS = "/api/short-links"
+BULK = f"{LINKS}/bulk"
+
+
+@asynccontextmanager
+async def connected(client: Client) -> AsyncIterator[Connection]:
+    async with client_of(client.port) as connection:
+        yield connection
+
+
+def head(path: str, framing: str, fields: str = "", method: str = "POST") -> bytes:
+    return f"{method} {path} HTTP/1.1\r\nHost: tracker.test\r\n{framing}\r\n{fields}\r\n".encode()
+
+
+def declared(length: int) -> str:
+    return f"Content-Length: {length}"
+
+
+CHUNKED = "Transfer-Encoding: chunked"
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "limit"),
+    [
+        ("POST", "/nothing", MAX_IGNORED_BODY_BYTES),
+        ("PUT", "/c/abc", MAX_IGNORED_BODY_BYTES),
+        ("GET", "/c/abc", MAX_IGNORED_BODY_BYTES),
+        ("GET", "/healthz", MAX_IGNORED_BODY_BYTES),
+        ("POST", "/metrics", MAX_IGNORED_BODY_BYTES),
+        ("POST", "/api/event", MAX_EVENT_BYTES),
+        ("OPTIONS", "/api/event", MAX_EVENT_BYTES),
+    ],
+)
+async def test_a_public_path_rejects_a_long_body_before_it_is_sent(
+    client: Client, method: str, path: str, limit: int
+) -> None:
+    for length in (limit + 1, 8 * MIB, 9 * MIB):
+        async with connected(client) as connection:
+            connection.send(head(path, declared(length), method=method))
+            answer = await connection.answer()
+            assert (answer.status, answer.all_of("Connection")) == (413, ["close"])
+            assert orjson.loads(answer.body) == {"error": f"body: at most {limit} bytes"}
+            assert answer.all_of("X-Request-Id")
+
+
+@pytest.mark.parametrize(
+    ("path", "limit"), [("/nothing", MAX_IGNORED_BODY_BYTES), ("/api/event", MAX_EVENT_BYTES)]
+)
+async def test_a_chunked_body_is_rejected_as_soon_as_it_is_too_long(
+    client: Client, path: str, limit: int
+) -> None:
+    async with connected(client) as connection:
+        connection.send(head(path, CHUNKED) + chunk(b" " * 1024) * (limit // 1024) + b"1\r\n \r\n")
+        answer = await connection.answer()
+        assert (answer.status, answer.all_of("Connection")) == (413, ["close"])
+        assert orjson.loads(answer.body) == {"error": f"body: at most {limit} bytes"}
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/api/event"])
+@pytest.mark.parametrize("framing", ["declared", "chunked"])
+async def test_a_body_of_exactly_the_maximum_length_is_read(
+    client: Client, path: str, framing: str
+) -> None:
+    body = b" " * (MAX_EVENT_BYTES if path == "/api/event" else MAX_IGNORED_BODY_BYTES)
+    raw = head(path, declared(len(body))) + body
+    if framing == "chunked":
+        raw = head(path, CHUNKED) + chunk(body) + chunk(b"")
+    async with connected(client) as connection:
+        connection.send(raw)
+        assert (await connection.answer()).status == (400 if path == "/api/event" else 404)
+
+
+@pytest.mark.parametrize("framing", [declared(MIB), CHUNKED])
+async def test_a_long_body_is_not_received_before_its_key_is_checked(
+    client: Client, secret: str, framing: str
+) -> None:
+    # With a wrong key the answer is 401 before the body is sent; with a valid key it is received.
+    begun = chunk(b" " * (EARLY_BYTES + 1)) if framing == CHUNKED else b""
+    expects = "" if begun else "Expect: 100-continue\r\n"
+    for key, status in (("trk_unknown", 401), (secret, 100)):
+        fields = f"Authorization: Bearer {key}\r\n{expects}"
+        async with connected(client) as connection:
+            connection.send(head(BULK, framing, fields) + begun)
+            if begun and status == 100:
+                connection.send(chunk(b""))
+                status = 400
+            assert (await connection.answer()).status == status
+
+
+async def test_a_body_that_is_too_long_is_rejected_after_the_key_and_with_the_rate_limits(
+    client: Client, secret: str
+) -> None:
+    for method, limit in (("POST", MAX_BODY_BYTES), ("GET", MAX_IGNORED_BODY_BYTES)):
+        for key, status in (("trk_unknown", 401), (secret, 413)):
+            async with connected(client) as connection:
+                fields = f"Authorization: Bearer {key}\r\n"
+                connection.send(head(LINKS, declared(limit + 1), fields, method))
+                answer = await connection.answer()
+                assert answer.status == status
+                assert answer.all_of("X-Ratelimit-Remaining")
+        sent: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}"}
+        response = await client.request(method, LINKS, sent, b" " * limit)
+        assert (response.status, response.error.partition(":")[0]) == (
+            (400, "body") if method == "POST" else (400, "accountId")
+        )
+
+
+@pytest.mark.parametrize(("length", "times"), [(EARLY_BYTES, 1), (EARLY_BYTES + 1, 2)])
+async def test_only_a_key_whose_body_is_received_later_is_read_again_and_nothing_counts_twice(
+    client: Client,
+    services: Services,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+    length: int,
+    times: int,
+) -> None:
+    read = []
+    authenticate = services.access.api_keys.authenticate
+
+    async def counted(sent: str) -> ApiKey:
+        read.append(sent)
+        return await authenticate(sent)
+
+    monkeypatch.setattr(services.access.api_keys, "authenticate", counted)
+    for left in ("99", "98"):
+        response = await client.post(BULK, b" " * length, Authorization=f"Bearer {secret}")
+        assert response.status == 400
+        assert response.headers["X-RateLimit-Remaining"] == left
+    assert read == [secret] * 2 * times
+
+
+async def test_a_bulk_request_of_the_maximum_length_is_created(
+    client: Client, account: Account, secret: str
+) -> None:
+    links = [{"destination_url": f"{LANDING}?{'x' * 1900}{n}"} for n in range(100)]
+    body = orjson.dumps({"accountId": str(account.id), "links": links})
+    assert len(body) > 5 * EARLY_BYTES
+    response = await client.post(BULK, body, Authorization=f"Bearer {secret}")
+    assert response.status == 200
+    assert len(response.json()["rows"]) == 100
+
+
+async def test_a_rejected_short_body_keeps_the_connection_open(client: Client) -> None:
+    async with connected(client) as connection:
+        for path, status in ((LINKS, 401), ("/nothing", 404), ("/healthz", 405)):
+            for raw in (
+                head(path, declared(EARLY_BYTES)) + b" " * EARLY_BYTES,
+                head(path, CHUNKED) + chunk(b"{}") + chunk(b""),
+            ):
+                connection.send(raw)
+                answer = await connection.answer()
+                assert (answer.status, answer.all_of("Connection")) == (status, [])
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data"])
+async def test_only_events_parse_a_body_as_a_form(client: Client, kind: str) -> None:
+    # Tornado would answer 400 to a form with too many fields or of another media type.
+    body = b"&a=1" * 5000
+    for path, status in (("/nothing", 404), ("/c/abc", 405), ("/readyz", 405), (LINKS, 401)):
+        response = await client.post(path, body, Content_Type=kind)
+        assert response.status == status
+
+
+async def test_an_event_query_beyond_the_limit_is_rejected_unparsed(
+    services: Services, client: Client, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    start = f"pbk={config.pbk}&x="
+    longest = start + "x" * (MAX_EVENT_BYTES - len(start))
+    assert (await client.get(f"/api/event?{longest}")).status == 200
+    for method in ("GET", "POST"):
+        response = await client.request(method, f"/api/event?{longest}x")
+        assert (response.status, response.error) == (413, f"query: at most {MAX_EVENT_BYTES} bytes")
+        assert response.headers["Access-Control-Allow-Origin"] == "*"
+    image = await client.get(f"/api/event?{longest}x", Accept="image/*")
+    assert (image.status, image.headers["Content-Type"]) == (413, "image/gif")
+    assert len(await journaled_events(services)) == 1
+
+
+async def test_unfinished_bodies_share_a_memory_limit_and_the_oldest_is_dropped(
+    services: Services, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    body = orjson.dumps({"pbk": config.pbk, "x": "x" * 900})
+    app = make_app(services, bodies_bytes=2048)
+    memory = app._memory  # type: ignore[attr-defined]
+    dropped = metrics.BODIES_DROPPED._value.get()
+    async with (
+        serving(app) as (_, port),
+        client_of(port) as slow,
+        client_of(port) as slower,
+        client_of(port) as quick,
+    ):
+        for connection, held in ((slow, 900), (slower, 1800)):
+            connection.send(head("/api/event", declared(len(body))) + body[:900])
+            await until(lambda held=held: memory.held == held)  # type: ignore[misc]
+        quick.send(head("/api/event", declared(len(body))) + body[:500])
+        await until(lambda: memory.held == 1400)
+        assert metrics.BODIES_DROPPED._value.get() == dropped + 1
+        for connection, sent, status in ((quick, 500, 200), (slow, 900, 503), (slower, 900, 200)):
+            connection.send(body[sent:])
+            answer = await connection.answer()
+            assert answer.status == status
+            assert answer.all_of("Retry-After") == (["1"] if status == 503 else [])
+        assert memory.held == 0
+
+
+async def test_a_body_is_freed_when_its_client_disconnects(services: Services) -> None:
+    app = make_app(services)
+    memory = app._memory  # type: ignore[attr-defined]
+    async with serving(app) as (_, port), client_of(port) as client:
+        client.send(head("/api/event", declared(1000)) + b"x" * 999)
+        await until(lambda: memory.held == 999)
+        client.cut()
+        await until(lambda: memory.held == 0)
+
+
+async def test_a_client_that_leaves_before_its_body_is_complete_leaves_no_handler(
+    client: Client, services: Services, account: Account
+) -> None:
+    _, secret = await services.access.api_keys.create(account.id, "A")
+    before = asyncio.all_tasks()
+
+    def handlers() -> list[asyncio.Task[Any]]:
+        new = asyncio.all_tasks() - before
+        return [one for one in new if "RequestHandler._execute" in repr(one.get_coro())]
+
+    _, writer = await asyncio.open_connection("127.0.0.1", client.port)
+    head = f"POST /api/reports HTTP/1.1\r\nHost: tracker.test\r\nAuthorization: Bearer {secret}\r\n"
+    writer.write(head.encode() + f"Content-Length: {EARLY_BYTES + 1}\r\n\r\n{{".encode())
+    await until(lambda: bool(handlers()))
+    waiting = handlers()
+    writer.close()
+    async with asyncio.timeout(10):
+        await asyncio.wait(waiting)

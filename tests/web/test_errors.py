@@ -1,0 +1,402 @@
+"""Every error has the same shape and a request id, and reveals nothing internal."""
+
+import asyncio
+from contextlib import ExitStack
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pymongo
+import pytest
+from pymongo.errors import (
+    ExecutionTimeout,
+    NetworkTimeout,
+    OperationFailure,
+    PyMongoError,
+    ServerSelectionTimeoutError,
+    WaitQueueTimeoutError,
+)
+
+from tests.factories import create_link
+from tests.suspended import suspended
+from tests.web.client import Client
+from tests.web.fixtures import Logged
+from tracker.access.rate_limit import RateLimiter
+from tracker.accounts.accounts import Account
+from tracker.clicks.redirect import Answer, Visit
+from tracker.clock import now
+from tracker.service.services import Services
+from tracker.stores.mongodb import transaction
+
+
+@pytest.mark.parametrize("path", ["/c", "/api/click/", "/API/event", "//"])
+async def test_an_unknown_path_is_404_for_every_method(client: Client, path: str) -> None:
+    for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"):
+        response = await client.request(method, path)
+        assert (response.status, response.error) == (404, "no such path")
+    for method in ("HEAD", "OPTIONS"):
+        assert (await client.request(method, path)).status == 404
+
+
+async def test_an_asterisk_is_a_valid_target_of_options_only(client: Client) -> None:
+    assert (await client.request("OPTIONS", "*")).status == 404
+    response = await client.get("*")
+    assert response.status == 400
+    assert response.error.startswith("request target: ")
+
+
+@pytest.mark.parametrize(
+    ("request_line", "field", "status", "error"),
+    [
+        ("GET / HTTP/1.1", "", 400, "Host: must be there, once"),
+        ("GET / HTTP/2.0", "Host: a", 505, "HTTP version: must be 1.0 or 1.1"),
+        ("GET / HTTP/1.1", "Host : a", 400, "header: "),
+        (f"GET /{'a' * 60_000} HTTP/1.1", "Host: a", 414, "request target: at most 57344 bytes"),
+        ("GET / HTTP/1.1", f"A: {'a' * 70_000}", 431, "header: at most 65536 bytes"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+async def test_errors_before_any_handler_have_the_same_shape(
+    client: Client, request_line: str, field: str, status: int, error: str
+) -> None:
+    response = await client.sent(f"{request_line}\r\n{field}\r\n\r\n".encode())
+    assert response.status == status
+    assert response.error.startswith(error)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/api/short-links", "GET, POST"),
+        ("TRACE", "/api/short-links", "GET, POST"),
+        ("POST", "/api/short-links/x", "GET, PATCH, DELETE"),
+        ("PROPFIND", "/api/short-links/bulk", "POST, PATCH"),
+        ("POST", "/healthz", "GET, HEAD"),
+        ("POST", "/readyz", "GET, HEAD"),
+        ("DELETE", "/api/event", "GET, POST, OPTIONS"),
+        ("POST", "/c/abc", "GET, HEAD, OPTIONS"),
+    ],
+)
+async def test_a_wrong_method_is_answered_with_the_allowed_ones(
+    client: Client, method: str, path: str, allowed: str
+) -> None:
+    response = await client.request(method, path)
+    assert (response.status, response.error) == (405, f"method not allowed; allowed: {allowed}")
+    assert response.headers["Allow"] == allowed
+
+
+async def test_a_malformed_multipart_body_has_the_same_shape(client: Client) -> None:
+    response = await client.post("/api/event", b"x", Content_Type="multipart/form-data")
+    assert response.status == 400
+    assert response.error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (RuntimeError("the inside"), 500, "internal error"),
+        (OperationFailure("the inside"), 500, "internal error"),
+        (asyncio.CancelledError("the inside"), 500, "internal error"),
+        (ServerSelectionTimeoutError("the inside"), 503, "storage is unavailable; try again"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/c/abc", "/api/click?s=abc"])
+async def test_an_internal_error_reveals_nothing_and_is_logged_under_the_request_id(
+    services: Services,
+    client: Client,
+    logged: Logged,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    error: BaseException,
+    status: int,
+    message: str,
+) -> None:
+    async def fail(visit: Visit) -> Answer:
+        raise error
+
+    monkeypatch.setattr(services.clicks.redirect, "answer", fail)
+    response = await client.get(path, X_Request_Id="known-id")
+    assert (response.status, response.error) == (status, message)
+    assert response.headers["X-Request-Id"] == "known-id"
+    assert response.headers["Cache-Control"] == "no-store"
+    failed, request = logged()
+    assert failed["request_id"] == request["request_id"] == "known-id"
+    assert request["status"] == status
+    assert failed["level"] == ("error" if status == 500 else "warning")
+    assert ("the inside" in failed.get("exception", "")) == (status == 500)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ExecutionTimeout("operation exceeded time limit", 50),
+        NetworkTimeout("timed out"),
+        WaitQueueTimeoutError("no connection is free"),
+    ],
+)
+async def test_a_search_beyond_its_limit_of_time_is_answered_and_logged_as_that(
+    services: Services,
+    client: Client,
+    secret: str,
+    account: Account,
+    logged: Logged,
+    monkeypatch: pytest.MonkeyPatch,
+    error: PyMongoError,
+) -> None:
+    """MongoDB is there: it answers others."""
+
+    async def fail(*given: object, **named: object) -> None:
+        raise error
+
+    monkeypatch.setattr(services.links.links, "page", fail)
+    response = await client.get(
+        f"/api/short-links?accountId={account.id}&search=x", Authorization=f"Bearer {secret}"
+    )
+    assert (response.status, response.error) == (
+        503,
+        "this took longer than 5 seconds; ask for less, or try again",
+    )
+    assert response.headers["X-Error-Code"] == "time_limit"
+    assert response.headers["Retry-After"] == "5"
+    reached, _ = logged()
+    assert (reached["level"], reached["event"]) == ("warning", "a limit of time was reached")
+    assert reached["route"] == "/api/short-links"
+
+
+async def test_a_search_while_mongodb_hangs_is_answered_and_logged_as_unavailable(
+    services: Services,
+    client: Client,
+    secret: str,
+    account: Account,
+    logged: Logged,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To the driver it is a limit of time, until it has noticed."""
+    pid = (await services.stores.mongodb.client.admin.command("serverStatus"))["pid"]
+    page = services.links.links.page
+    path = f"/api/short-links?accountId={account.id}&search=x"
+
+    async def hanging(*given: Any, **named: Any) -> Any:
+        stack.enter_context(suspended(pid))
+        with pymongo.timeout(0.2):
+            return await page(*given, **named)
+
+    # Afterwards the driver knows the server.
+    assert (await client.get(path, Authorization=f"Bearer {secret}")).status == 200
+    monkeypatch.setattr(services.links.links, "page", hanging)
+    with ExitStack() as stack:
+        response = await client.get(path, Authorization=f"Bearer {secret}")
+    assert (response.status, response.error) == (503, "storage is unavailable; try again")
+    assert response.headers["X-Error-Code"] == "unavailable"
+    _, told, _ = logged()
+    assert (told["level"], told["event"]) == ("warning", "MongoDB is unavailable")
+
+
+async def test_a_failing_endpoint_with_a_key_has_the_same_shape(
+    services: Services,
+    client: Client,
+    secret: str,
+    account: Account,
+    logged: Logged,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail(new: object) -> None:
+        raise KeyError(secret)
+
+    monkeypatch.setattr(services.links.links, "create", fail)
+    body = orjson.dumps({"accountId": str(account.id), "destination_url": "https://x.test"})
+    response = await client.post("/api/short-links", body, Authorization=f"Bearer {secret}")
+    assert (response.status, response.error) == (500, "internal error")
+    assert logged()[0]["level"] == "error"
+
+
+async def test_a_change_that_conflicts_for_too_long_may_be_tried_again(
+    services: Services,
+    client: Client,
+    secret: str,
+    logged: Logged,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transaction, "RETRY_SECONDS", 0.0)
+    key = await services.access.api_keys.authenticate(secret)
+    async with (
+        await services.stores.mongodb.client.start_session() as other,
+        other.start_transaction(),
+    ):
+        held = {"$inc": {"held": 1}}
+        await services.stores.mongodb["api_keys"].update_one({"_id": key.id}, held, session=other)
+        response = await client.request(
+            "DELETE", f"/api/keys/{key.id}", {"Authorization": f"Bearer {secret}"}
+        )
+        await other.abort_transaction()
+    assert (response.status, response.headers["X-Error-Code"]) == (503, "unavailable")
+    assert response.error == "too many changes at one moment; try again"
+    assert [line["level"] for line in logged() if line["event"] != "request"] == ["warning"]
+
+
+async def test_a_failing_event_is_a_pixel_for_an_image(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(conversion: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(services.conversions.recorder, "record", fail)
+    response = await client.get("/api/event?pbk=x", Accept="image/*")
+    assert (response.status, response.headers["Content-Type"]) == (500, "image/gif")
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/none", "/c/none", "/api/event", "/api/short-links"])
+@pytest.mark.parametrize("method", ["GET", "POST", "TRACE"])
+async def test_a_valid_request_id_is_used(client: Client, path: str, method: str) -> None:
+    sent = "0190b5a2-7c1e:A_b.c-9"
+    response = await client.request(method, path, {"X_Request_Id": sent})
+    assert response.headers.get_list("X-Request-Id") == [sent]
+
+
+@pytest.mark.parametrize(
+    "sent", [None, "", "a b", "a" * 129, "<script>", "caf\u00e9", "a,b", "{}", "a\tb"]
+)
+async def test_any_other_request_id_is_replaced(client: Client, sent: str | None) -> None:
+    headers: dict[str, Any] = {} if sent is None else {"X_Request_Id": sent}
+    ids = [
+        (await client.request("GET", path, headers)).headers["X-Request-Id"]
+        for path in ("/healthz", "/none", "/c/none")
+    ]
+    assert len(set(ids)) == 3
+    assert all(len(one) == 32 and one.isalnum() for one in ids)
+
+
+async def test_every_answer_is_logged_once_without_query_key_or_address(
+    services: Services, client: Client, account: Account, secret: str, logged: Logged
+) -> None:
+    await create_link(services, account.id)
+    logged()
+    responses = [
+        await client.get("/c/abc?email=visitor@x.test", X_Forwarded_For="203.0.113.77"),
+        await client.post("/api/short-links?k=1", b"{}", Authorization=f"Bearer {secret}"),
+        await client.get("/api/event?pbk=postback-key&sub=personal"),
+        await client.request("TRACE", "/none?q=personal"),
+    ]
+    records = logged()
+    assert [record["event"] for record in records] == ["request"] * 4
+    assert [record["request_id"] for record in records] == [
+        response.headers["X-Request-Id"] for response in responses
+    ]
+    assert [(record["path"], record["status"]) for record in records] == [
+        ("/c/abc", 302),
+        ("/api/short-links", 400),
+        ("/api/event", 404),
+        ("/none", 404),
+    ]
+    text = orjson.dumps(records).decode()
+    for private in ("visitor@", "personal", "postback-key", secret, "203.0.113.77", "127.0.0.1"):
+        assert private not in text
+
+
+async def test_a_malformed_request_does_not_put_an_address_into_the_log(
+    client: Client, logged: Logged
+) -> None:
+    assert (await client.raw(b"GET / HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n")).startswith(
+        b"HTTP/1.1 400"
+    )
+    assert "127.0.0.1" not in orjson.dumps(logged()).decode()
+
+
+async def test_requests_at_the_same_time_do_not_share_a_request_id(
+    services: Services, client: Client, logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = asyncio.Semaphore(0)
+    both = asyncio.Event()
+
+    async def fail(visit: Visit) -> Answer:
+        started.release()
+        await both.wait()
+        raise RuntimeError(visit.slug)
+
+    monkeypatch.setattr(services.clicks.redirect, "answer", fail)
+    requests = [
+        asyncio.ensure_future(client.get(f"/c/{name}", X_Request_Id=name)) for name in ("a1", "b2")
+    ]
+    for _ in requests:
+        await started.acquire()
+    both.set()
+    await asyncio.gather(*requests)
+    failed = [record for record in logged() if record["event"] == "request failed"]
+    assert {record["request_id"] for record in failed} == {"a1", "b2"}
+    assert all(f"RuntimeError: {one['request_id']}" in one["exception"] for one in failed)
+
+
+CODES: list[tuple[str, str, dict[str, str], str]] = [
+    ("GET", "/nothing", {}, "unknown_path"),
+    ("GET", "/docs/nothing", {}, "not_found"),
+    ("PUT", "/api/event", {}, "method_not_allowed"),
+    ("BREW", "/healthz", {}, "method_not_allowed"),
+    ("GET", "/api/event", {}, "bad_request"),
+    ("GET", "/api/event", {"Accept": "image/gif"}, "bad_request"),
+    ("GET", "/api/event?pbk=unknown", {}, "not_found"),
+    ("GET", "/c/unknown", {}, "not_found"),
+    ("GET", "/c/unknown", {"Accept": "text/html"}, "not_found"),
+    ("HEAD", "/c/unknown", {}, "not_found"),
+    ("GET", "/api/short-links", {}, "unauthorized"),
+    ("GET", "/api/short-links", {"Authorization": "Bearer trk_unknown"}, "unauthorized"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "sent", "code"), CODES)
+async def test_every_error_has_a_code_for_programs(
+    client: Client, method: str, path: str, sent: dict[str, str], code: str
+) -> None:
+    response = await client.request(method, path, sent)
+    assert response.status >= 400
+    assert response.headers.get_list("X-Error-Code") == [code]
+
+
+async def test_errors_with_the_same_status_have_different_codes(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    _, reading_secret = await services.access.api_keys.create(
+        account.id, "r", scopes=["links:read"]
+    )
+    revoked, revoked_secret = await services.access.api_keys.create(account.id, "revoked")
+    await services.access.api_keys.revoke(revoked.id)
+    _, expired = await services.access.api_keys.create(
+        account.id, "expired", expires_at=now() - timedelta(seconds=1)
+    )
+
+    async def code(key: str, path: str = "/api/tags", name: str = "Spring") -> str:
+        body = orjson.dumps({"accountId": str(account.id), "name": name})
+        response = await client.post(path, body, Authorization=f"Bearer {key}")
+        return response.headers.get("X-Error-Code", "")
+
+    assert await code(secret) == ""
+    assert await code(secret) == "already_taken"
+    assert await code(secret, name="") == "bad_request"
+    assert await code(reading_secret) == "missing_scope"
+    assert await code(revoked_secret) == "key_revoked"
+    assert await code(expired) == "key_expired"
+    services.web = services.web._replace(
+        rate_limiter=RateLimiter(services.stores.redis, services.stores.breaker, 1, 0)
+    )
+    assert [await code(secret, name="2"), await code(secret)][1] == "rate_limited"
+
+
+@pytest.mark.parametrize(
+    ("raw", "status", "code"),
+    [
+        (b"nonsense\r\n\r\n", 400, "malformed_request"),
+        (b"GET /%b HTTP/1.1\r\n\r\n" % (b"a" * 60_000), 414, "target_too_long"),
+        (b"GET / HTTP/1.1\r\nA: %b\r\n\r\n" % (b"a" * 70_000), 431, "header_too_large"),
+        (b"GET / HTTP/3.0\r\n\r\n", 505, "version_not_supported"),
+    ],
+    ids=["malformed", "long target", "large head", "version"],
+)
+async def test_errors_before_any_handler_have_a_code_too(
+    client: Client, raw: bytes, status: int, code: str
+) -> None:
+    response = await client.sent(raw)
+    assert (response.status, response.headers["X-Error-Code"]) == (status, code)
+
+
+async def test_a_success_has_no_code(client: Client) -> None:
+    assert "X-Error-Code" not in (await client.get("/healthz")).headers

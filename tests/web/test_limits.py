@@ -1,0 +1,451 @@
+"""Rate limits over HTTP: which requests count, the headers of answers, the calls to Redis."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from uuid import UUID
+
+import msgspec
+import orjson
+import pytest
+
+from config.settings import Settings
+from tests.clock import Clock
+from tests.factories import LANDING, create_event_config, create_link
+from tests.links.api.test_short_links import PATH
+from tests.stores.cache.listening import listening
+from tests.stores.mongodb.profiler import profiled
+from tests.stores.redis.own_redis import unavailable_redis
+from tests.web.client import Client, Response
+from tracker.access import api_keys
+from tracker.access.rate_limit import RateLimiter
+from tracker.accounts.accounts import Account
+from tracker.clock import now
+from tracker.metrics import RATE_LIMIT_UNENFORCED, RATE_LIMITED
+from tracker.service.services import Services
+from tracker.stores.breaker import Breaker
+from tracker.stores.cache import trusted_memory
+from tracker.stores.redis import keys
+from tracker.stores.redis.clients import redis_for_requests
+from tracker.web.limits import MAX_BODY_BYTES
+
+PER_MINUTE, PER_HOUR = 10, 15
+PEER = "127.0.0.1"
+LIMITS = {
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "ratelimit-policy",
+    "ratelimit",
+}
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return msgspec.structs.replace(
+        settings,
+        rate_limit_ip_per_minute=PER_MINUTE,
+        rate_limit_account_per_hour=PER_HOUR,
+        trusted_proxies="1",
+    )
+
+
+async def listed(
+    client: Client, secret: str | None, account: Account, address: str = PEER
+) -> Response:
+    headers: dict[str, str | bytes] = {"X_Forwarded_For": address}
+    if secret is not None:
+        headers["Authorization"] = f"Bearer {secret}"
+    return await client.request("GET", f"{PATH}?accountId={account.id}", headers)
+
+
+def limits(response: Response) -> tuple[int, int]:
+    """Return the limit and the requests left, as the answer shows them."""
+    headers = response.headers
+    return int(headers["X-RateLimit-Limit"]), int(headers["X-RateLimit-Remaining"])
+
+
+def shown(response: Response) -> set[str]:
+    """Return the names of the limit headers that the answer has."""
+    return LIMITS & {name.lower() for name in response.headers}
+
+
+def check_figures(response: Response) -> None:
+    """Check that the answer has every limit header, and that they agree."""
+    headers = response.headers
+    assert shown(response) == LIMITS
+    limit, remaining = limits(response)
+    window = {PER_MINUTE: 60, PER_HOUR: 3600}[limit]
+    scope = {PER_MINUTE: "ip", PER_HOUR: "account"}[limit]
+    reset = int(headers["X-RateLimit-Reset"])
+    assert 0 < reset - time.time() <= window + 1
+    policies = headers["RateLimit-Policy"].split(", ")
+    assert policies in (
+        ['"ip";q=10;w=60'],
+        ['"ip";q=10;w=60', '"account";q=15;w=3600'],
+    )
+    figures = dict(part.split(";", 1) for part in headers["RateLimit"].split(", "))
+    assert list(figures) == [policy.partition(";")[0] for policy in policies]
+    left, seconds = figures[f'"{scope}"'].split(";")
+    assert left == f"r={remaining}"
+    assert abs(int(seconds.removeprefix("t=")) + time.time() - reset) < 3
+
+
+ID, MISSING = "ID", str(UUID(int=404))
+NO_BODY = b""
+ANSWERS: list[tuple[str, str, bytes, Mapping[str, str], int]] = [
+    ("GET", f"{PATH}?accountId=ACCOUNT", NO_BODY, {}, 200),
+    ("POST", PATH, b"BODY", {}, 200),
+    ("PATCH", f"{PATH}/{ID}", b"{}", {}, 200),
+    ("DELETE", f"{PATH}/{ID}", NO_BODY, {}, 200),
+    ("GET", f"{PATH}?page=0", NO_BODY, {}, 400),
+    ("GET", f"{PATH}/x", NO_BODY, {}, 400),
+    ("GET", f"{PATH}/%ff", NO_BODY, {}, 400),
+    ("POST", PATH, b"{", {}, 400),
+    ("POST", PATH, b"x", {"Content_Type": "multipart/form-data"}, 400),
+    ("POST", PATH, b"x", {"Content_Type": "multipart/form-data; boundary=q"}, 400),
+    ("POST", PATH, b"%ff=%ff", {"Content_Type": "application/x-www-form-urlencoded"}, 400),
+    ("GET", PATH, NO_BODY, {"Authorization": ""}, 401),
+    ("GET", PATH, NO_BODY, {"Authorization": "Bearer trk_unknown"}, 401),
+    ("GET", f"{PATH}?accountId={MISSING}", NO_BODY, {}, 403),
+    ("GET", f"{PATH}/{MISSING}", NO_BODY, {}, 404),
+    ("PUT", PATH, NO_BODY, {}, 405),
+    ("OPTIONS", PATH, NO_BODY, {}, 405),
+    ("TRACE", PATH, NO_BODY, {}, 405),
+    ("PROPFIND", PATH, NO_BODY, {}, 405),
+    ("POST", PATH, b" " * (MAX_BODY_BYTES + 1), {}, 413),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers", "status"),
+    ANSWERS,
+    ids=lambda value: str(value)[:30],
+)
+@pytest.mark.parametrize("known", [False, True])
+async def test_every_answer_says_how_many_requests_are_left(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    method: str,
+    path: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    status: int,
+    known: bool,
+) -> None:
+    link = await create_link(services, account.id)
+    path = path.replace(ID, str(link.id)).replace("ACCOUNT", str(account.id))
+    if body == b"BODY":
+        body = orjson.dumps({"accountId": str(account.id), "destination_url": LANDING})
+    sent: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}", **headers}
+    async with listening(services.changes):
+        if known:
+            await remembered(services, client, account, secret)
+        response = await client.request(method, path, sent, body)
+    assert response.status == status
+    check_figures(response)
+    assert limits(response) == (PER_MINUTE, PER_MINUTE - 1 - 2 * known)
+    assert "Retry-After" not in response.headers
+    assert ("account" in response.headers["RateLimit"]) == (status not in (401, 405))
+
+
+async def test_an_internal_error_says_how_many_requests_are_left_too(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail(*_: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(services.links.links, "page", fail)
+    response = await listed(client, secret, account)
+    assert response.status == 500
+    check_figures(response)
+    assert "Retry-After" not in response.headers
+
+
+async def test_the_request_after_the_last_of_an_address_is_refused_until_its_window_ends(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    before = RATE_LIMITED.labels("ip")._value.get()
+    statuses = []
+    for _ in range(PER_MINUTE + 2):
+        response = await listed(client, secret, account)
+        check_figures(response)
+        statuses.append((response.status, limits(response)[1]))
+    allowed = [(200, left) for left in reversed(range(PER_MINUTE))]
+    assert statuses == [*allowed, (429, 0), (429, 0)]
+    assert response.error == "rate limit: 10 requests per minute for each IP address"
+    assert 1 <= int(response.headers["Retry-After"]) <= 60
+    again_at = time.time() + int(response.headers["Retry-After"])
+    assert abs(again_at - int(response.headers["X-RateLimit-Reset"])) < 2
+    assert RATE_LIMITED.labels("ip")._value.get() == before + 2
+
+    await services.stores.redis.pexpire(keys.rate_limit("ip", PEER), 500)
+    soon = await listed(client, secret, account)
+    assert (soon.status, soon.headers["Retry-After"]) == (429, "1")
+    async with asyncio.timeout(5):
+        while (response := await listed(client, secret, account)).status == 429:
+            await asyncio.sleep(0.05)
+    assert (response.status, limits(response)) == (200, (PER_HOUR, PER_HOUR - PER_MINUTE - 1))
+
+
+@pytest.mark.parametrize("network", ["2001:db8:0:7::", "::ffff:203.0.113."])
+async def test_a_client_with_a_whole_network_has_the_limit_of_one_address(
+    client: Client, account: Account, secret: str, network: str
+) -> None:
+    hosts = ["7"] * 3 if "." in network else ["1", "2", "ffff"]
+    seen = [limits(await listed(client, secret, account, network + host)) for host in hosts]
+    assert seen == [(PER_MINUTE, PER_MINUTE - number) for number in (1, 2, 3)]
+
+
+async def test_the_request_after_the_last_of_an_account_is_refused_from_any_address_and_key(
+    services: Services, client: Client, account: Account, other_account: Account, secret: str
+) -> None:
+    _, second = await services.access.api_keys.create(account.id, "second")
+    _, other = await services.access.api_keys.create(other_account.id, "other")
+    seen = []
+    for number in range(PER_HOUR):
+        response = await listed(client, (secret, second)[number % 2], account, f"10.0.0.{number}")
+        check_figures(response)
+        seen.append((response.status, *limits(response)))
+    # The tighter of the two: each address has 9 left.
+    assert seen[:5] == [(200, PER_MINUTE, 9)] * 5
+    assert seen[5:] == [(200, PER_HOUR, left) for left in reversed(range(10))]
+    for key in (secret, second):
+        response = await listed(client, key, account, "10.0.1.1")
+        assert (response.status, limits(response)) == (429, (PER_HOUR, 0))
+        assert response.error == "rate limit: 15 requests per hour for each account"
+        assert 3500 <= int(response.headers["Retry-After"]) <= 3600
+        check_figures(response)
+    assert (await listed(client, other, other_account, "10.0.1.1")).status == 200
+
+
+async def test_when_both_limits_are_used_up_the_later_reset_is_shown(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    await listed(client, secret, account)
+    for name in (keys.rate_limit("ip", PEER), keys.rate_limit("account", str(account.id))):
+        await services.stores.redis.incrby(name, PER_HOUR if "account" in name else PER_MINUTE - 2)
+    response = await listed(client, secret, account)
+    assert (response.status, limits(response)) == (429, (PER_HOUR, 0))
+    assert int(response.headers["X-RateLimit-Reset"]) - time.time() > 3500
+
+
+async def used(services: Services, account: Account) -> int:
+    name = keys.rate_limit("account", str(account.id))
+    return int(await services.stores.redis.get(name) or 0)
+
+
+async def remembered(services: Services, client: Client, account: Account, secret: str) -> None:
+    """Have a process that hears of changes remember the key, by two requests."""
+    for _ in range(2):  # the first stores that the key is in use
+        assert (await listed(client, secret, account)).status == 200
+    assert services.access.api_keys.peek_account(secret) == account.id
+
+
+async def test_a_401_counts_for_the_address_and_not_for_the_account(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    key, revoked = await services.access.api_keys.create(account.id, "revoked")
+    async with listening(services.changes):
+        await remembered(services, client, account, revoked)
+        await services.access.api_keys.revoke(key.id)
+        for number, sent in enumerate((None, "trk_unknown", revoked, revoked), 3):
+            response = await listed(client, sent, account)
+            assert response.status == 401
+            assert limits(response) == (PER_MINUTE, PER_MINUTE - number)
+            assert await used(services, account) == 2
+            assert "account" not in response.headers["RateLimit"]
+        for _ in range(PER_MINUTE - 6):
+            assert (await listed(client, "trk_unknown", account)).status == 401
+        for sent in ("trk_unknown", None, revoked, secret):
+            assert (await listed(client, sent, account)).status == 429
+    assert await used(services, account) == 2
+
+
+async def test_a_key_that_expires_while_it_is_remembered_uses_up_nothing_of_its_account(
+    services: Services, client: Client, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = now() + timedelta(hours=1)
+    _, secret = await services.access.api_keys.create(account.id, "expiring", expires_at=end)
+    async with listening(services.changes):
+        await remembered(services, client, account, secret)
+        monkeypatch.setattr(api_keys, "now", lambda: end)
+        for _ in range(3):
+            assert (await listed(client, secret, account)).status == 401
+    assert await used(services, account) == 2
+
+
+async def test_a_revoked_key_is_unauthorized_even_when_its_account_has_none_left(
+    services: Services, client: Client, account: Account
+) -> None:
+    key, revoked = await services.access.api_keys.create(account.id, "revoked")
+    await listed(client, revoked, account)
+    await services.stores.redis.incrby(keys.rate_limit("account", str(account.id)), PER_HOUR)
+    assert (await listed(client, revoked, account)).status == 429
+    await services.access.api_keys.revoke(key.id)
+    response = await listed(client, revoked, account)
+    assert (response.status, limits(response)) == (401, (PER_MINUTE, PER_MINUTE - 3))
+
+
+async def test_a_wrong_method_does_not_use_up_an_account(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    await listed(client, secret, account)
+    for method in ("PUT", "PROPFIND"):
+        sent: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}"}
+        assert (await client.request(method, PATH, sent)).status == 405
+    assert await used(services, account) == 1
+
+
+async def test_an_ordinary_request_costs_one_call_for_both_limits_and_no_look_up_of_its_key(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trusted_memory, "monotonic", clock)  # a key in memory stays new
+    async with listening(services.changes):
+        await remembered(services, client, account, secret)
+        await services.stores.redis.config_resetstat()
+        async with profiled(services.stores.mongodb.database) as rows:
+            assert (await listed(client, secret, account)).status == 200
+    stats = await services.stores.redis.info("commandstats")
+    calls = {name.removeprefix("cmdstat_"): one["calls"] for name, one in stats.items()}
+    assert calls.pop("evalsha") == 1
+    assert not calls.keys() & {"get", "set", "decr"}
+    assert not [row for row in rows if row["ns"].endswith(".api_keys")]
+
+
+async def test_an_address_over_its_limit_costs_no_look_up_of_its_key(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    _, unknown = await services.access.api_keys.create(account.id, "not seen yet")
+    await listed(client, secret, account)
+    await services.stores.redis.incrby(keys.rate_limit("ip", PEER), PER_MINUTE)
+    async with profiled(services.stores.mongodb.database) as rows:
+        for sent in (secret, unknown, "trk_none", None):
+            assert (await listed(client, sent, account)).status == 429
+    assert rows == []
+    assert await used(services, account) == 1
+
+
+async def test_requests_of_a_client_behind_a_trusted_proxy_count_for_the_client(
+    client: Client, account: Account, secret: str
+) -> None:
+    for address, left in (
+        ("198.51.100.1", 9),
+        ("198.51.100.1", 8),
+        ("9.9.9.9, 198.51.100.1", 7),  # what the client claims is not believed
+        ("2001:DB8::1", 9),
+        ("2001:db8:0::1", 8),
+        ("::ffff:198.51.100.1", 6),
+    ):
+        response = await listed(client, secret, account, address)
+        assert limits(response) == (PER_MINUTE, left)
+
+
+async def test_clicks_events_and_health_have_no_limit(
+    services: Services, client: Client, account: Account
+) -> None:
+    await create_link(services, account.id, "abc")
+    config = await create_event_config(services, account.id)
+    for _ in range(PER_MINUTE + 3):
+        for path, status in (
+            ("/c/abc", 302),
+            ("/api/click?s=abc", 302),
+            (f"/api/event?pbk={config.pbk}", 200),
+            ("/c/none", 404),
+            ("/healthz", 200),
+            ("/none", 404),
+        ):
+            response = await client.get(path)
+            assert response.status == status
+            assert not shown(response)
+    assert not await services.stores.redis.keys("rate_rate_limit:*")
+
+
+async def test_requests_are_answered_while_redis_is_unavailable_and_a_metric_shows_it(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    redis = redis_for_requests(unavailable_redis())
+    services.web = services.web._replace(
+        rate_limiter=RateLimiter(redis, Breaker(), PER_MINUTE, PER_HOUR)
+    )
+    before = RATE_LIMIT_UNENFORCED._value.get()
+    for _ in range(PER_MINUTE + 2):
+        response = await listed(client, secret, account)
+        assert (response.status, limits(response)) == (200, (PER_MINUTE, PER_MINUTE))
+        check_figures(response)
+    assert (await listed(client, None, account)).status == 401
+    assert RATE_LIMIT_UNENFORCED._value.get() - before >= PER_MINUTE + 3
+    await redis.aclose()
+
+
+@pytest.mark.parametrize(
+    ("per_minute", "per_hour", "figures"),
+    [(0, 0, None), (0, PER_HOUR, (PER_HOUR, 0)), (PER_MINUTE, 0, (PER_MINUTE, 0))],
+)
+async def test_a_limit_that_is_set_to_zero_is_none(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    per_minute: int,
+    per_hour: int,
+    figures: tuple[int, int] | None,
+) -> None:
+    services.web = services.web._replace(
+        rate_limiter=RateLimiter(services.stores.redis, Breaker(), per_minute, per_hour)
+    )
+    allowed = per_minute or per_hour or 2 * PER_HOUR
+    responses = [await listed(client, secret, account) for _ in range(allowed)]
+    assert {response.status for response in responses} == {200}
+    if figures is None:
+        assert not shown(responses[-1])
+    else:
+        assert limits(responses[-1]) == figures
+        assert (await listed(client, secret, account)).status == 429
+    nobody_known = await listed(client, None, account, "10.9.9.9")
+    assert nobody_known.status == 401
+    assert (shown(nobody_known) == LIMITS) == bool(per_minute)
+
+
+async def test_exactly_the_allowed_number_of_simultaneous_requests_pass(
+    client: Client, account: Account, secret: str
+) -> None:
+    responses = await asyncio.gather(
+        *(listed(client, secret, account) for _ in range(3 * PER_MINUTE))
+    )
+    statuses = [response.status for response in responses]
+    assert (statuses.count(200), statuses.count(429)) == (PER_MINUTE, 2 * PER_MINUTE)
+
+
+async def test_every_request_with_a_key_or_without_waits_for_its_turn(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begin, under_way = asyncio.Event(), []
+
+    async def turn() -> None:
+        under_way.append("turn")
+        await begin.wait()
+
+    monkeypatch.setattr(services.web.pacing, "wait_turn", turn)
+    asked = [asyncio.create_task(listed(client, key, account)) for key in (secret, None)]
+    while len(under_way) < len(asked):
+        await asyncio.sleep(0)
+    assert not await services.stores.redis.keys("rate_limit:*")
+    begin.set()
+    assert [response.status for response in await asyncio.gather(*asked)] == [200, 401]

@@ -1,0 +1,226 @@
+"""Exports and streams end with the access that opened them, and say nothing while it is unknown."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import pytest
+from pymongo.errors import ServerSelectionTimeoutError
+
+from tests.factories import create_link, create_member
+from tests.http.serving import Client as Connection
+from tests.http.serving import client_of, until
+from tests.live.watching import telling
+from tests.web.client import Client
+from tests.web.fixtures import Logged
+from tests.web.person import signed_in
+from tracker.access import open_answers
+from tracker.access.api_keys import ApiKeys
+from tracker.access.principal import Principal
+from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
+from tracker.clock import now
+from tracker.links.link import Link
+from tracker.links.store import Links
+from tracker.service.services import Services
+from tracker.stores.mongodb.transaction import Session as Transaction
+from tracker.stores.mongodb.transaction import run_in_transaction
+from tracker.web import event_stream
+
+
+class Opener(NamedTuple):
+    """Who opens an answer: the id of the key or person, and the fields that a request needs."""
+
+    services: Services
+    account: Account
+    other_account: Account
+    id: UUID
+    fields: Sequence[str]
+
+
+async def by_key(services: Services, client: Client, account: Account, other: Account) -> Opener:
+    key, secret = await services.access.api_keys.create(account.id, "a key")
+    return Opener(services, account, other, key.id, [f"Authorization: Bearer {secret}"])
+
+
+async def by_session(
+    services: Services, client: Client, account: Account, other: Account
+) -> Opener:
+    await create_member(services, account.id, Role.OWNER)
+    person = await signed_in(services, client, account.id)
+    cookie = f"Cookie: {person.cookie}={person.secret}"
+    fields = [cookie, "Sec-Fetch-Site: same-origin", "Content-Type: application/json"]
+    return Opener(services, account, other, person.person.id, fields)
+
+
+async def revoke(opener: Opener) -> None:
+    await opener.services.access.api_keys.revoke(opener.id)
+
+
+async def expire(opener: Opener) -> None:
+    keys = opener.services.stores.mongodb["api_keys"]
+    await keys.update_one({"_id": opener.id}, {"$set": {"expires_at": now()}})
+
+
+async def narrow(opener: Opener) -> None:
+    keys = opener.services.stores.mongodb["api_keys"]
+    await keys.update_one({"_id": opener.id}, {"$set": {"scopes": ["tags:read"]}})
+
+
+async def sign_out(opener: Opener) -> None:
+    await opener.services.access.sessions.end_all(opener.id)
+
+
+async def switch(opener: Opener) -> None:
+    services = opener.services
+    sessions = services.stores.mongodb["sessions"]
+    other = {"account_id": opener.other_account.id}
+    await services.accounts.members.add(opener.other_account.id, opener.id, Role.OWNER)
+    await sessions.update_one({"person_id": opener.id}, {"$set": other})
+
+
+async def change_member(
+    opener: Opener, change: Callable[[Any, Transaction], Awaitable[object]]
+) -> None:
+    members = opener.services.accounts.members
+    member = await members.find_person(opener.account.id, opener.id)
+    await run_in_transaction(
+        opener.services.stores.mongodb.database, lambda one: change(member, one)
+    )
+
+
+async def remove(opener: Opener) -> None:
+    await change_member(opener, opener.services.accounts.members.remove)
+
+
+async def demote(opener: Opener) -> None:
+    members = opener.services.accounts.members
+    await change_member(opener, lambda one, at: members.change_role(one, Role.VIEWER, at))
+
+
+ENDS: Mapping[Callable[[Opener], Awaitable[None]], Any] = {
+    **dict.fromkeys((revoke, expire, narrow), by_key),
+    **dict.fromkeys((sign_out, switch, remove, demote), by_session),
+}
+
+
+async def endless(services: Services, account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an export of links never end."""
+    link = await create_link(services, account.id, "abc")
+
+    async def rows(self: Links, *_: Any) -> AsyncGenerator[list[Link], None]:
+        while True:
+            await asyncio.sleep(0.01)
+            yield [link]
+
+    monkeypatch.setattr(Links, "all_of", rows)
+
+
+def ask(connection: Connection, opener: Opener, path: str) -> None:
+    target = f"{path}accountId={opener.account.id}"
+    lines = [f"GET {target} HTTP/1.1", "Host: tracker.test", "Connection: close", *opener.fields]
+    connection.send("\r\n".join([*lines, "", ""]).encode())
+
+
+@pytest.mark.parametrize("end", ENDS)
+async def test_an_export_is_cut_when_the_access_ends_that_opened_it(
+    services: Services,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    monkeypatch: pytest.MonkeyPatch,
+    logged: Logged,
+    end: Callable[[Opener], Awaitable[None]],
+) -> None:
+    opener = await ENDS[end](services, client, account, other_account)
+    await endless(services, account, monkeypatch)
+    async with client_of(client.port) as connection:
+        ask(connection, opener, "/api/short-links?format=csv&")
+        await connection.read(2_000)
+        await end(opener)
+        assert not (await connection.rest()).endswith(b"0\r\n\r\n")
+    await until(lambda: not services.web.exports.count)
+    [cut] = [one for one in logged() if one["event"] == "export cut"]
+    reason = "export: the access that opened it has ended"
+    assert (cut["level"], cut["reason"]) == ("info", reason)
+
+
+@pytest.mark.parametrize("end", ENDS)
+async def test_a_stream_ends_when_the_access_ends_that_opened_it(
+    services: Services,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    end: Callable[[Opener], Awaitable[None]],
+) -> None:
+    opener = await ENDS[end](services, client, account, other_account)
+    async with telling(services), client_of(client.port) as connection:
+        ask(connection, opener, "/api/live?")
+        await connection.read(100)
+        await end(opener)
+        assert b'data: {"reason":"access_ended"}' in await connection.rest()
+
+
+async def test_an_export_whose_access_ends_before_the_first_row_is_refused(
+    services: Services,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def rows(self: Links, *_: Any) -> AsyncGenerator[list[Link], None]:
+        await asyncio.Event().wait()
+        yield []
+
+    monkeypatch.setattr(Links, "all_of", rows)
+    opener = await by_key(services, client, account, other_account)
+    async with client_of(client.port) as connection:
+        ask(connection, opener, "/api/short-links?format=csv&")
+        await until(lambda: services.web.exports.count == 1)
+        await revoke(opener)
+        assert (await connection.answer()).status == 401
+
+
+async def test_an_export_says_nothing_while_its_access_is_unknown_and_goes_on_after_that(
+    services: Services,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(open_answers, "CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(open_answers, "UNCHECKED_SECONDS", 0.1)
+    failing = asyncio.Event()
+    fetched, failed = [], []
+    principals_of = ApiKeys.principals_of
+
+    async def unreachable(self: ApiKeys, ids: Sequence[UUID]) -> dict[UUID, Principal]:
+        if failing.is_set():
+            failed.append(ids)
+            raise ServerSelectionTimeoutError("no primary")
+        return await principals_of(self, ids)
+
+    async def rows(self: Links, *_: Any) -> AsyncGenerator[list[Link], None]:
+        for number in range(100):
+            fetched.append(number)
+            yield [link]
+            if number == 10:
+                failing.set()
+                await until(lambda: not services.access.open_answers.are_checked)
+
+    link = await create_link(services, account.id, "abc")
+    monkeypatch.setattr(ApiKeys, "principals_of", unreachable)
+    monkeypatch.setattr(Links, "all_of", rows)
+    opener = await by_key(services, client, account, other_account)
+    async with client_of(client.port) as connection:
+        ask(connection, opener, "/api/short-links?format=csv&")
+        await until(lambda: len(failed) >= 20)
+        assert fetched[-1] == 11
+        failing.clear()
+        assert len((await connection.answer()).body.splitlines()) == 101
+
+
+def test_what_nobody_reads_ends_in_time_too() -> None:
+    longest = open_answers.CHECK_SECONDS + event_stream.END_SECONDS
+    assert longest < open_answers.UNCHECKED_SECONDS == 2.0

@@ -1,0 +1,174 @@
+"""Every example in `/openapi.json` is accepted by the service, and answered as described."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+import pytest
+
+from tests.conversions.api.test_event import form_data
+from tests.factories import create_event_config, create_link, create_share
+from tests.web.client import Client, Response
+from tests.web.document import DOCUMENT, PROTECTED, REQUESTS, refusals, resolved
+from tests.web.person import BROWSER, begin_totp, create_person, have_totp, totp_code
+from tests.web.world import maker
+from tracker.access.principal import Author
+from tracker.access.roles import Role
+from tracker.accounts.accounts import Account
+from tracker.accounts.api.join import EXAMPLE_TOKEN
+from tracker.accounts.api.second_factor import EXAMPLE_CODE
+from tracker.clicks.api.click_schema import EXAMPLE_SLUG
+from tracker.conversions.api.event_schema import EXAMPLE_PBK
+from tracker.links.api.short_link_schema import EXAMPLE_LINK
+from tracker.service.services import Services
+from tracker.sharing.api.shared import EXAMPLE_SHARE_TOKEN
+from tracker.web.schema import EXAMPLE_ACCOUNT
+
+FOR_PEOPLE = ("/api/sign-in", "/api/session", "/api/join", "/api/shared")
+READS = [one[:2] for one in PROTECTED if one[0] == "GET"]
+
+
+class Caller:
+    """A client that sends the document's examples for an account of its own."""
+
+    def __init__(self, client: Client, services: Services, account: Account, secret: str) -> None:
+        self.client = client
+        self.services = services
+        self.account = account
+        self.key: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}"}
+        self.values = {EXAMPLE_ACCOUNT: str(account.id)}
+
+    async def send(self, method: str, path: str, media_type: str, example: Any) -> Response:
+        text = example if isinstance(example, str) else orjson.dumps(example).decode()
+        if media_type.endswith("urlencoded"):
+            text = "&".join(f"{name}={value}" for name, value in example.items())
+        if media_type == "multipart/form-data":
+            text = form_data(example).decode()
+            media_type += "; boundary=----x"
+        for shown, real in self.values.items():
+            text = text.replace(shown, real)
+        target = await self._target(path)
+        headers = {**await self._credentials(path), "Content_Type": media_type}
+        return await self.client.request(method, target, headers, text.encode())
+
+    async def read(self, path: str) -> Response:
+        described = DOCUMENT["paths"][path]["get"]["parameters"]
+        examples = {
+            one["name"]: one["schema"]["examples"][0]
+            for one in described
+            if one["in"] == "query" and one["required"]
+        }
+        query = urlencode({name: self.values.get(one, one) for name, one in examples.items()})
+        headers = await self._credentials(path)
+        return await self.client.request("GET", f"{await self._target(path)}?{query}", headers)
+
+    async def _credentials(self, path: str) -> dict[str, str | bytes]:
+        """Return the key, or for paths of people the session of one whom the examples name."""
+        if not path.startswith(FOR_PEOPLE):
+            return self.key
+        person = await create_person(self.services, "ada@example.com", "correct horse battery")
+        await self.services.accounts.members.add(self.account.id, person.id, Role.OWNER)
+        session, secret = await self.services.access.sessions.start(
+            person.id, self.account.id, BROWSER
+        )
+        await begin_totp(self.services, person.id, session.id)
+        if path.endswith("/totp/disable"):
+            await have_totp(self.services, person.id)
+        return {"Cookie": f"session={secret}", "Sec_Fetch_Site": "same-origin"}
+
+    async def _target(self, path: str) -> str:
+        """Return `path` with the id of an object that the collection's example creates."""
+        collection, brace, rest = path.partition("/{")
+        if not brace:
+            return path
+        rest = rest.partition("}")[2]
+        examples = [one for one in REQUESTS if one[:2] == ("POST", collection)]
+        if not examples:
+            made_id = await maker(f"{collection}/")(self.services, self.account.id)
+            return f"{collection}/{made_id}{rest}"
+        [example] = examples
+        made = await self.send(*example)
+        assert made.status == 200, made.body
+        return f"{collection}/{made.json()['id']}{rest}"
+
+
+@pytest.fixture
+def caller(client: Client, services: Services, account: Account, secret: str) -> Caller:
+    return Caller(client, services, account, secret)
+
+
+def assert_described(method: str, path: str, response: Response) -> None:
+    """Check that the answer's body matches the document."""
+    answer = resolved(DOCUMENT["paths"][path][method.lower()]["responses"][str(response.status)])
+    media_type = response.headers["Content-Type"].partition(";")[0]
+    schema = answer["content"][media_type]["schema"]
+    is_json = media_type == "application/json"
+    assert not is_json or refusals(schema, response.json()) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "media_type", "example"), REQUESTS, ids=lambda one: str(one)[:40]
+)
+async def test_an_example_of_a_body_is_accepted_as_it_stands(
+    caller: Caller, method: str, path: str, media_type: str, example: Any
+) -> None:
+    if EXAMPLE_PBK in str(example):
+        config = await create_event_config(caller.services, caller.account.id)
+        caller.values[EXAMPLE_PBK] = config.pbk
+    if EXAMPLE_CODE in str(example):
+        caller.values[EXAMPLE_CODE] = totp_code()
+    if EXAMPLE_TOKEN in str(example):
+        author = Author.operator(caller.account.id)
+        email, role = "grace@example.com", Role.VIEWER
+        _, caller.values[EXAMPLE_TOKEN] = await caller.services.accounts.membership.invite(
+            author, email, role
+        )
+    if EXAMPLE_SHARE_TOKEN in str(example):
+        _, caller.values[EXAMPLE_SHARE_TOKEN] = await create_share(
+            caller.services, caller.account.id
+        )
+    if EXAMPLE_LINK in str(example):
+        link = await create_link(caller.services, caller.account.id)
+        caller.values[EXAMPLE_LINK] = str(link.id)
+    response = await caller.send(method, path, media_type, example)
+    assert response.status == 200, response.body
+    assert_described(method, path, response)
+
+
+@pytest.mark.parametrize(("method", "path"), READS)
+async def test_every_read_is_answered_as_described(caller: Caller, method: str, path: str) -> None:
+    response = await caller.read(path)
+    assert response.status == 200, response.body
+    assert_described(method, path, response)
+
+
+async def test_the_example_of_a_short_link_opens(
+    services: Services, client: Client, account: Account
+) -> None:
+    await create_link(services, account.id, EXAMPLE_SLUG)
+    for target in (f"/c/{EXAMPLE_SLUG}?", f"/api/click?s={EXAMPLE_SLUG}&"):
+        for method in ("GET", "HEAD"):
+            response = await client.request(method, f"{target}utm_source=newsletter")
+            assert response.status == 302
+            headers = DOCUMENT["paths"]["/api/click"]["get"]["responses"]["302"]["headers"]
+            assert set(headers) <= set(response.headers)
+
+
+async def test_the_example_of_a_pixel_is_recorded(
+    services: Services, client: Client, account: Account
+) -> None:
+    config = await create_event_config(services, account.id)
+    parameters = DOCUMENT["paths"]["/api/event"]["get"]["parameters"]
+    examples = {
+        one["name"]: one["schema"]["examples"][0]
+        for one in parameters
+        if one.get("schema", {}).get("examples")
+    } | {"pbk": config.pbk}
+    query = urlencode(examples)
+    response = await client.get(f"/api/event?{query}")
+    assert response.status == 200
+    assert_described("GET", "/api/event", response)
+    answer = DOCUMENT["paths"]["/api/event"]["get"]["responses"]["200"]
+    assert set(answer["headers"]) - {"X-Event-Duplicate"} <= set(response.headers)
+    picture = await client.get(f"/api/event?{query}", Accept="image/*")
+    assert picture.headers["Content-Type"] in answer["content"]

@@ -1,0 +1,107 @@
+"""What every public endpoint checks before its function runs, whichever it is."""
+
+from inspect import signature
+from typing import get_origin
+
+import orjson
+import pytest
+
+from tests.accounts.api.test_session import FROM_CONSOLE
+from tests.accounts.api.test_session_attacks import CROSS_SITE
+from tests.web.client import Client
+from tests.web.table import PUBLIC_ENDPOINTS
+from tracker.access.rate_limit import Scope
+from tracker.service.api.routes import DECLARED_ENDPOINTS
+from tracker.service.services import Services
+from tracker.web.call import Call, PublicCall
+from tracker.web.endpoint import Access, Endpoint
+from tracker.web.limits import MAX_SIGN_IN_BYTES
+
+EVERY = pytest.mark.parametrize("endpoint", PUBLIC_ENDPOINTS, ids=lambda one: one.path)
+Headers = dict[str, str | bytes]
+
+
+@pytest.fixture(autouse=True)
+def an_endpoint_that_is_never_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no request get as far as its endpoint: what it checks itself has tests of its own."""
+
+    async def run(*_: object) -> None:
+        raise AssertionError("the request passed every check")
+
+    monkeypatch.setattr("tracker.web.endpoint_handler.PublicHandler.result_of", run)
+
+
+def body_of(endpoint: Endpoint) -> bytes:
+    return orjson.dumps(endpoint.example)
+
+
+@EVERY
+@pytest.mark.parametrize("headers", CROSS_SITE.values(), ids=CROSS_SITE)
+async def test_a_page_of_another_site_is_refused(
+    client: Client, endpoint: Endpoint, headers: Headers
+) -> None:
+    sent = {name: one for name, one in {**FROM_CONSOLE, **headers}.items() if one}
+    response = await client.request(endpoint.method, endpoint.path, sent, body_of(endpoint))
+    assert (response.status, response.error.startswith("session: accepted only")) == (403, True)
+
+
+@EVERY
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+async def test_what_a_form_can_send_is_refused(
+    client: Client, endpoint: Endpoint, kind: str
+) -> None:
+    sent: Headers = {**FROM_CONSOLE, "Content_Type": kind}
+    response = await client.request(endpoint.method, endpoint.path, sent, body_of(endpoint))
+    assert (response.status, response.error) == (400, "Content-Type: must be application/json")
+
+
+@EVERY
+async def test_a_long_body_is_refused_before_anything_else(
+    client: Client, endpoint: Endpoint
+) -> None:
+    body = b" " * (MAX_SIGN_IN_BYTES + 1)
+    response = await client.request(endpoint.method, endpoint.path, {}, body)
+    assert (response.status, response.error) == (413, f"body: at most {MAX_SIGN_IN_BYTES} bytes")
+
+
+@EVERY
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
+async def test_another_method_is_refused(client: Client, endpoint: Endpoint, method: str) -> None:
+    response = await client.request(method, endpoint.path, FROM_CONSOLE)
+    assert (response.status, response.headers["Allow"]) == (405, endpoint.method)
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+@EVERY
+async def test_a_wrong_field_is_named_and_nothing_is_kept(
+    client: Client, endpoint: Endpoint
+) -> None:
+    body = orjson.dumps({**(endpoint.example or {}), "surprise": 1})
+    response = await client.request(endpoint.method, endpoint.path, FROM_CONSOLE, body)
+    assert (response.status, response.error) == (400, "surprise: unknown field")
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+@EVERY
+async def test_requests_count_for_the_address_unless_the_endpoint_limits_itself(
+    client: Client, services: Services, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services.access.rate_limiter, "_ip", Scope("ip", 2, 60))
+    statuses = [
+        (await client.request(endpoint.method, endpoint.path, FROM_CONSOLE, b"{}")).status
+        for _ in range(3)
+    ]
+    assert statuses == [400, 400, 400 if endpoint.limits_itself else 429]
+
+
+def test_only_signing_in_limits_itself() -> None:
+    assert [one.path for one in PUBLIC_ENDPOINTS if one.limits_itself] == ["/api/sign-in"]
+
+
+@pytest.mark.parametrize("endpoint", DECLARED_ENDPOINTS, ids=lambda one: f"{one.method} {one.path}")
+def test_a_function_takes_the_call_that_its_access_gives(endpoint: Endpoint) -> None:
+    is_public = endpoint.access is Access.PUBLIC
+    [call] = signature(endpoint.run).parameters.values()
+    assert get_origin(call.annotation) is (PublicCall if is_public else Call)
+    # The handler of public endpoints has neither.
+    assert not (is_public and (endpoint.check or endpoint.export or endpoint.id_names))

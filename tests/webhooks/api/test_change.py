@@ -1,0 +1,125 @@
+"""Changing, rotating, deleting and listing webhooks over HTTP, and access to them."""
+
+from uuid import UUID
+
+from tests.web.keyed_client import KeyedClient
+from tests.web.scopes import each_scope_of
+from tests.webhooks.api.test_webhooks import FIELDS, PATH, PRIVATE, TARGET, create
+from tracker.accounts.accounts import Account
+from tracker.clock import iso, now
+from tracker.ids import new_id
+from tracker.service.services import Services
+from tracker.webhooks.store import ROTATION
+
+
+async def test_a_change_rejects_null(api: KeyedClient, account: Account) -> None:
+    made = (await create(api, account.id)).json()
+    for name in ("name", "target_url", "method", "payload_template", "active"):
+        response = await api.patch(f"{PATH}/{made['id']}", **{name: None})
+        assert response.status == 400
+        assert response.error.startswith(f"{name}: ")
+
+
+async def test_each_field_changes_alone(api: KeyedClient, account: Account) -> None:
+    shown = (await create(api, account.id)).json()
+    del shown["secret"]
+    target = f"{PATH}/{shown['id']}"
+    for name, value in (
+        ("name", "Leads"),
+        ("target_url", "https://1.1.1.1/"),
+        ("method", "GET"),
+        ("payload_template", {"v": "{value}"}),
+        ("active", False),
+    ):
+        response = await api.patch(target, **{name: value})
+        shown[name] = value
+        assert (response.status, response.json()) == (200, shown)
+        assert (await api.get(target)).json() == shown
+    assert (await api.patch(target)).json() == shown
+
+
+async def test_a_rotated_secret_is_shown_once_with_the_end_of_the_previous_one(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    created = (await create(api, account.id)).json()
+    target = f"{PATH}/{created['id']}"
+    before = now()
+    response = await api.post(f"{target}/secret")
+    assert response.status == 200
+    rotated = response.json()
+    assert list(rotated) == [*FIELDS, "secret", "previous_secret_until"]
+    assert [rotated[name] for name in FIELDS] == [created[name] for name in FIELDS]
+    assert rotated["secret"].startswith("whsec_")
+    assert rotated["secret"] != created["secret"]
+    assert iso(before + ROTATION) <= rotated["previous_secret_until"] <= iso(now() + ROTATION)
+    webhook = await services.webhooks.webhooks.find(UUID(created["id"]))
+    assert webhook is not None
+    assert webhook.secrets(now()) == [rotated["secret"], created["secret"]]
+    for shown in (await api.get(target), await api.get(f"{PATH}?accountId={account.id}")):
+        assert b"secret" not in shown.body
+
+
+async def test_webhooks_are_listed_newest_first_by_page(
+    api: KeyedClient, account: Account, services: Services, other_account: Account
+) -> None:
+    made = [(await create(api, account.id)).json()["id"] for _ in range(3)]
+    await services.webhooks.webhooks.create(other_account.id, "foreign", TARGET, "POST", {})
+    query = f"{PATH}?accountId={account.id}&pageSize=2"
+    first, second, third = [(await api.get(f"{query}&page={n}")).json() for n in (1, 2, 3)]
+    assert [row["id"] for row in first["rows"] + second["rows"]] == made[::-1]
+    assert list(first["rows"][0]) == FIELDS
+    assert third["rows"] == []
+    assert second["pagination"] == {"page": 2, "pageSize": 2, "totalRows": 3, "totalPages": 2}
+
+
+async def test_a_deleted_webhook_is_gone(api: KeyedClient, account: Account) -> None:
+    target = f"{PATH}/{(await create(api, account.id)).json()['id']}"
+    response = await api.delete(target)
+    assert (response.status, response.json()) == (200, {"success": True})
+    for gone in (
+        await api.delete(target),
+        await api.get(target),
+        await api.patch(target),
+        await api.post(f"{target}/secret"),
+    ):
+        assert (gone.status, gone.error) == (404, "webhook: not found")
+    assert (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"] == []
+
+
+async def test_webhooks_of_another_account_are_forbidden_and_unchanged(
+    services: Services, api: KeyedClient, other_account: Account
+) -> None:
+    theirs = await services.webhooks.webhooks.create(
+        other_account.id, "foreign", TARGET, "POST", {}
+    )
+    for response in (
+        await create(api, other_account.id),
+        await api.get(f"{PATH}?accountId={other_account.id}"),
+        await api.get(f"{PATH}/{theirs.id}"),
+        await api.patch(f"{PATH}/{theirs.id}", active=False),
+        await api.delete(f"{PATH}/{theirs.id}"),
+        await api.post(f"{PATH}/{theirs.id}/secret"),
+    ):
+        assert response.status == 403
+    assert await services.webhooks.webhooks.page(other_account.id, 1, 25) == ([theirs], 1)
+
+
+async def test_a_target_is_checked_before_access(api: KeyedClient, other_account: Account) -> None:
+    response = await create(api, other_account.id, target_url="http://10.0.0.1/")
+    assert (response.status, response.error) == (400, PRIVATE)
+    response = await api.patch(f"{PATH}/{new_id()}", target_url="http://10.0.0.1/")
+    assert (response.status, response.error) == (400, PRIVATE)
+    assert (await api.patch(f"{PATH}/{new_id()}", target_url=TARGET)).status == 404
+
+
+@each_scope_of("webhooks")
+async def test_a_key_needs_the_scope(
+    services: Services, scoped_api: KeyedClient, account: Account, reads: int, writes: int
+) -> None:
+    webhook = await services.webhooks.webhooks.create(account.id, "w", TARGET, "POST", {})
+    assert (await scoped_api.get(f"{PATH}?accountId={account.id}")).status == reads
+    assert (await scoped_api.get(f"{PATH}/{webhook.id}")).status == reads
+    assert (await create(scoped_api, account.id)).status == writes
+    assert (await scoped_api.patch(f"{PATH}/{webhook.id}", active=False)).status == writes
+    assert (await scoped_api.post(f"{PATH}/{webhook.id}/secret")).status == writes
+    assert (await scoped_api.delete(f"{PATH}/{webhook.id}")).status == writes

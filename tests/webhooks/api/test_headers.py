@@ -1,0 +1,255 @@
+"""Own headers of a webhook reach its receiver, and nobody reads their values again."""
+
+from typing import Any
+
+import pytest
+
+from tests.web.keyed_client import KeyedClient
+from tests.webhooks.receiver import Handler, receiving
+from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored, the_one
+from tests.webhooks.test_encrypted import KEY, use_keys
+from tracker.accounts.accounts import Account
+from tracker.clock import now
+from tracker.service.services import Services
+from tracker.stores.secret_box import PREFIX
+from tracker.webhooks.headers import parsed_headers
+
+PATH = "/api/webhooks"
+TARGET = "https://8.8.8.8/hook"
+SECRET = "s3cret-of-the-receiver"
+HEADERS = {"Authorization": f"Bearer {SECRET}", "X-Event": "{event_id}"}
+
+
+async def made(api: KeyedClient, account: Account, **fields: Any) -> str:
+    sent = {"account_id": str(account.id), "target_url": TARGET, "headers": HEADERS, **fields}
+    created = await api.post(PATH, **sent)
+    assert created.status == 200, created.body
+    assert SECRET not in created.body.decode()
+    return f"{PATH}/{created.json()['id']}"
+
+
+async def echo(handler: Handler) -> None:
+    handler.finish("got " + handler.request.headers["Authorization"])
+
+
+@pytest.mark.parametrize("method", ["POST", "GET"])
+async def test_a_delivery_has_the_headers_with_their_macros_filled(
+    services: Services, account: Account, method: str
+) -> None:
+    async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
+        receiver.behaviour = echo
+        await services.webhooks.webhooks.change(webhook.id, {"headers": HEADERS, "method": method})
+        [event_id] = await converted(services, account.id)
+        await one.burst()
+    [received] = receiver.received
+    assert received.error == ""
+    assert received.headers["authorization"] == f"Bearer {SECRET}"
+    assert received.headers["x-event"] == str(event_id)
+    row = await the_one(services)
+    assert SECRET not in str(row)
+    assert row["attempts"][0]["answer"] == "got Bearer …"
+
+
+async def test_a_value_of_a_visitor_adds_no_header(services: Services, account: Account) -> None:
+    async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
+        template = {"X-Name": "{metadata.name}"}
+        await services.webhooks.webhooks.change(webhook.id, {"headers": template})
+        await converted(services, account.id)
+        name = '{"name": "a\\r\\nX-Evil: 1\\r\\n\\r\\nü"}'
+        await services.stores.mongodb["events"].update_many({}, {"$set": {"metadata": name}})
+        await one.burst()
+    [received] = receiver.received
+    assert received.headers["x-name"] == "a%0D%0AX-Evil: 1%0D%0A%0D%0A%C3%BC"
+    assert "x-evil" not in received.headers
+
+
+async def test_values_are_stored_encrypted_and_rewritten_as_secrets_are(
+    services: Services, account: Account
+) -> None:
+    use_keys(services, KEY)
+    async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
+        await services.webhooks.webhooks.change(webhook.id, {"headers": HEADERS})
+        row = await services.stores.mongodb["webhooks"].find_one({"_id": webhook.id})
+        assert row is not None
+        assert (row["headers"][: len(PREFIX)], row["header_names"]) == (PREFIX, [*HEADERS])
+        assert SECRET not in str(row)
+        assert "headers" in services.webhooks.webhooks.sealed_fields.fields
+        await converted(services, account.id)
+        await one.burst()
+    assert receiver.received[0].headers["authorization"] == f"Bearer {SECRET}"
+
+
+async def test_no_answer_has_a_value(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    path = await made(api, account)
+    names = dict.fromkeys(HEADERS)
+    listed = await api.get(f"{PATH}?accountId={account.id}")
+    shown, changed = await api.get(path), await api.patch(path, name="Renamed")
+    rotated = await api.post(f"{path}/secret")
+    assert listed.json()["rows"][0]["headers"] == shown.json()["headers"] == names
+    assert changed.json()["headers"] == rotated.json()["headers"] == names
+    for response in (listed, shown, changed, rotated):
+        assert SECRET not in response.body.decode()
+
+
+async def test_what_was_read_can_be_sent_back_and_keeps_the_values(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    path = await made(api, account)
+    read = (await api.get(path)).json()["headers"]
+    kept = await api.patch(path, headers={**read, "X-New": "{value}"}, target_url=f"{TARGET}?a=1")
+    assert kept.json()["headers"] == {**read, "X-New": None}
+    assert await values(services) == {**HEADERS, "X-New": "{value}"}
+    assert (await api.patch(path, name="Renamed")).json()["headers"] == {**read, "X-New": None}
+    assert (await api.patch(path, headers={"X-Event": None})).json()["headers"] == {"X-Event": None}
+    assert await values(services) == {"X-Event": "{event_id}"}
+    assert (await api.patch(path, headers={})).json()["headers"] == {}
+    assert await values(services) == {}
+    unknown = await api.patch(path, headers={"X-Event": None})
+    assert unknown.error == "headers.X-Event: has no stored value to keep; send one"
+
+
+async def values(services: Services) -> dict[str, str]:
+    row = await services.stores.mongodb["webhooks"].find_one({})
+    assert row is not None
+    webhook = await services.webhooks.webhooks.find(row["_id"])
+    assert webhook is not None
+    return parsed_headers(services.webhooks.webhooks.with_readable_secrets(webhook, now()).headers)
+
+
+@pytest.mark.parametrize(
+    "target", ["https://8.8.4.4/hook", "http://8.8.8.8/hook", "https://8.8.8.8:8443/hook"]
+)
+async def test_values_are_not_kept_for_another_receiver(
+    services: Services, api: KeyedClient, account: Account, target: str
+) -> None:
+    path = await made(api, account)
+    for fields in ({}, {"headers": dict.fromkeys(HEADERS)}, {"headers": {"X-Event": None}}):
+        refused = await api.patch(path, target_url=target, **fields)
+        assert (refused.status, refused.error) == (
+            400,
+            "headers: send their values again, as target_url has another host",
+        )
+    assert (await api.get(path)).json()["target_url"] == TARGET
+    moved = await api.patch(path, target_url=target, headers={"Authorization": "Bearer new"})
+    assert moved.json()["headers"] == {"Authorization": None}
+    assert await values(services) == {"Authorization": "Bearer new"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "error"),
+    [
+        ({"Host": "x"}, "headers.Host: is set by HTTP or by the service"),
+        ({"webhook-id": "x"}, "headers.webhook-id: is set by HTTP or by the service"),
+        ({"X-A": "a\r\nb"}, "headers.X-A: printable ASCII"),
+        ({"X-A": "{clickid}"}, "headers.X-A: unknown macro {clickid} (did you mean {click_id}?)"),
+        ({"a b": "x"}, "headers.a b: a name has letters"),
+        ({"X-A": 1}, "headers"),
+        ([], "headers: must be an object"),
+        (None, "headers: must be an object"),
+    ],
+)
+async def test_a_broken_rule_of_a_header_is_named(
+    api: KeyedClient, account: Account, headers: Any, error: str
+) -> None:
+    path = await made(api, account, headers={})
+    sent = {"account_id": str(account.id), "target_url": TARGET, "headers": headers}
+    for response in (await api.post(PATH, **sent), await api.patch(path, headers=headers)):
+        assert (response.status, response.error[: len(error)]) == (400, error)
+
+
+async def test_a_new_webhook_has_no_value_to_keep(api: KeyedClient, account: Account) -> None:
+    sent = {"account_id": str(account.id), "target_url": TARGET, "headers": {"X-A": None}}
+    assert (await api.post(PATH, **sent)).status == 400
+
+
+async def test_the_audit_log_names_headers_without_their_values(
+    api: KeyedClient, account: Account
+) -> None:
+    path = await made(api, account)
+    for headers in (
+        {"Authorization": "Bearer other-secret", "X-Event": None},
+        {"Authorization": None, "X-Event": None},
+        {"X-Event": None, "X-New": SECRET},
+    ):
+        assert (await api.patch(path, headers=headers)).status == 200
+    logged = await api.get(f"/api/audit?accountId={account.id}")
+    rows = logged.json()["rows"][::-1]
+    assert [one["changes"] for one in rows] == [
+        {},
+        {
+            "headers": {
+                "before": "Authorization, X-Event",
+                "after": "Authorization (set), X-Event",
+            }
+        },
+        {"headers": {"before": "Authorization, X-Event", "after": "X-Event, X-New (set)"}},
+    ]
+    assert "secret" not in logged.body.decode().casefold().replace("secrets", "")
+
+
+@pytest.mark.usefixtures("private_allowed")
+async def test_a_test_shows_the_values_of_macros_and_hides_the_rest(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id) as (receiver, webhook):
+        receiver.behaviour = echo
+        await services.webhooks.webhooks.change(webhook.id, {"headers": HEADERS})
+        tested = await api.post(f"{PATH}/{webhook.id}/test")
+    assert tested.json()["headers"] == {"Authorization": "…", "X-Event": "0"}
+    assert tested.json()["attempt"]["answer"] == "got Bearer …"
+    assert receiver.received[0].headers["authorization"] == f"Bearer {SECRET}"
+    assert SECRET not in tested.body.decode()
+
+
+async def test_a_preview_fills_the_headers_that_were_sent_with_it(
+    api: KeyedClient, account: Account
+) -> None:
+    sent = {"account_id": str(account.id), "payload_template": {}}
+    headers = {"X-A": "v={value}", "Authorization": None}
+    preview = await api.post(f"{PATH}/preview", **sent, headers=headers)
+    assert preview.json()["headers"] == {"X-A": "v=19.99", "Authorization": None}
+    refused = await api.post(f"{PATH}/preview", **sent, headers={"Host": "x"})
+    assert refused.error == "headers.Host: is set by HTTP or by the service"
+
+
+async def test_headers_that_would_be_too_long_are_not_sent(
+    services: Services, account: Account
+) -> None:
+    async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
+        template = {"X-A": "{metadata.long}"}
+        await services.webhooks.webhooks.change(webhook.id, {"headers": template})
+        await converted(services, account.id)
+        text = '{"long": "' + "x" * 8_192 + '"}'
+        await services.stores.mongodb["events"].update_many({}, {"$set": {"metadata": text}})
+        await one.burst()
+    assert receiver.received == []
+    [attempt] = (await the_one(services))["attempts"]
+    assert attempt["error"] == (
+        "payload: headers: with their macros filled longer than 8,192 characters"
+    )
+
+
+async def test_a_retry_has_corrected_headers_and_the_values_of_the_first_attempt(
+    services: Services, account: Account
+) -> None:
+    clock = Clock()
+    async with receiving() as receiver, sending(services, clock) as one:
+        webhook = await services.webhooks.webhooks.create(
+            account.id, "W", f"{receiver.url}/", "POST", {}, headers={"X-Key": "old {event_id}"}
+        )
+        long_ago = {"$set": {"created_at": webhook.created_at.replace(year=2020)}}
+        await services.stores.mongodb["webhooks"].update_one({"_id": webhook.id}, long_ago)
+        [event_id] = await converted(services, account.id)
+        await one.burst()  # refused: the receiver knows another signing secret
+        receiver.secret = webhook.secret
+        await services.stores.mongodb["events"].delete_many({})
+        await services.webhooks.webhooks.change(
+            webhook.id, {"headers": {"X-Key": "new {event_id}"}}
+        )
+        clock.pass_seconds(10)
+        await one.burst()
+    sent = [received.headers["x-key"] for received in receiver.received]
+    assert sent == [f"old {event_id}", f"new {event_id}"]
+    assert [row["status"] for row in await stored(services)] == ["delivered"]

@@ -1,0 +1,192 @@
+"""Rules of webhook targets that need a look-up: DNS, and the hosts of the service."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+from dns.resolver import NoResolverConfiguration
+
+from config.settings import Settings
+from tests.dns.dns_server import DnsServer
+from tests.http.serving import until
+from tests.web.client import Client, Response
+from tests.web.keyed_client import KeyedClient
+from tracker.accounts.accounts import Account
+from tracker.ids import new_id
+from tracker.service.services import Services
+from tracker.webhooks.target import PRIVATE
+
+PATH, NAME = "/api/webhooks", "hooks.example"
+TARGET = f"https://{NAME}/"
+OWN = "target_url: must not be a host of this service"
+
+
+@pytest.fixture
+def settings(settings: Settings, dns: DnsServer) -> Settings:
+    """Return settings in which Redis has a name that needs a look-up."""
+    return msgspec.structs.replace(
+        settings,
+        dns_resolver=dns.address,
+        redis_url=settings.redis_url.replace("127.0.0.1", "localhost"),
+    )
+
+
+async def create(api: KeyedClient, account: Account, target_url: str = TARGET) -> Response:
+    return await api.post(PATH, account_id=str(account.id), target_url=target_url)
+
+
+@pytest.mark.parametrize("reason", ["no address", "NXDOMAIN"])
+async def test_a_target_without_an_address_is_rejected_on_creation_and_on_change(
+    services: Services, api: KeyedClient, account: Account, dns: DnsServer, reason: str
+) -> None:
+    made = (await create(api, account, "https://8.8.8.8/")).json()
+    if reason == "no address":
+        dns.has(NAME, "TXT", '"x"')
+    for response in (
+        await create(api, account),
+        await api.patch(f"{PATH}/{made['id']}", target_url=TARGET),
+    ):
+        assert response.status == 400
+        assert response.error == (
+            f"target_url: the host must resolve; DNS has no address of {NAME}"
+        )
+    assert (NAME, "A") in dns.asked
+    [webhook], total = await services.webhooks.webhooks.page(account.id, 1, 25)
+    assert (total, webhook.target_url) == (1, "https://8.8.8.8/")
+
+
+@pytest.mark.parametrize("failure", ["SERVFAIL", "REFUSED", "silence", "no resolver"])
+async def test_a_target_is_accepted_while_dns_fails_and_its_deliveries_are_checked(
+    api: KeyedClient,
+    account: Account,
+    dns: DnsServer,
+    failure: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 0.3)
+    elsewhere = (await create(api, account, "https://8.8.8.8/")).json()
+    with monkeypatch.context() as failing:
+        if failure == "silence":
+            dns.silent = {NAME}
+        elif failure == "no resolver":
+            failing.setattr("tracker.dns.resolver.make_resolver", without_resolver)
+        else:
+            dns.fails(NAME, failure)
+        made = await create(api, account)
+        assert made.status == 200, made.body
+        changed = await api.patch(f"{PATH}/{elsewhere['id']}", target_url=TARGET)
+        assert (changed.status, changed.json()["target_url"]) == (200, TARGET)
+        unsent = await api.post(f"{PATH}/{made.json()['id']}/test")
+        assert unsent.json()["attempt"]["error"] == f"dns: {NAME} could not be resolved"
+    dns.works_again(NAME)
+    dns.has(NAME, "A", "127.0.0.1")
+    refused = await api.post(f"{PATH}/{made.json()['id']}/test")
+    assert refused.json()["attempt"]["error"] == f"private: {NAME} is in a private network"
+    assert (await create(api, account)).status == 400
+
+
+def without_resolver(*_: object) -> None:
+    raise NoResolverConfiguration
+
+
+async def test_only_a_target_that_resolves_to_public_addresses_is_accepted(
+    api: KeyedClient, account: Account, dns: DnsServer
+) -> None:
+    dns.has(NAME, "A", "8.8.8.8")
+    dns.has("inside.example", "A", "10.0.0.1")
+    assert (await create(api, account)).status == 200
+    refused = await create(api, account, "https://inside.example/")
+    assert (refused.status, refused.error) == (400, PRIVATE)
+
+
+async def test_requests_without_access_cause_no_dns_query(
+    services: Services,
+    api: KeyedClient,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    dns: DnsServer,
+) -> None:
+    _, reader = await services.access.api_keys.create(account.id, "k", ["webhooks:read"])
+    assert (await create(api, other_account)).status == 403
+    assert (await create(KeyedClient(client, reader), account)).status == 403
+    assert (await api.patch(f"{PATH}/{new_id()}", target_url=TARGET)).status == 404
+    assert dns.asked == []
+
+
+Call = Callable[[KeyedClient, Account, int], Awaitable[Response]]
+
+
+async def create_slow_webhook(api: KeyedClient, account: Account, number: int) -> Response:
+    return await create(api, account, f"https://slow{number}.example/")
+
+
+async def verify_slow_domain(api: KeyedClient, account: Account, number: int) -> Response:
+    name = f"slow{number}.example"
+    added = await api.post("/api/domains", accountId=str(account.id), domain_name=name)
+    return await api.post(f"/api/domains/{added.json()['id']}/verify")
+
+
+@pytest.mark.parametrize("call", [create_slow_webhook, verify_slow_domain])
+async def test_names_that_dns_never_answers_delay_neither_redis_nor_other_accounts(
+    services: Services,
+    client: Client,
+    api: KeyedClient,
+    account: Account,
+    other_account: Account,
+    dns: DnsServer,
+    call: Call,
+) -> None:
+    # The system resolves the name of Redis, for each new connection.
+    slow = [f"slow{number}.example" for number in range(20)]
+    dns.silent = {*slow, *(f"_tracker.{name}" for name in slow)}
+    dns.has(NAME, "A", "8.8.8.8")
+    hanging = [asyncio.ensure_future(call(api, account, number)) for number in range(20)]
+    await until(lambda: sum(one.done() for one in hanging) == 10)
+    for one in hanging:
+        if one.done():
+            answer = one.result()
+            assert answer.status == 429
+            assert 1 <= int(answer.headers["Retry-After"]) <= 5
+            assert answer.error == "DNS: 10 look-ups of the account are under way; try again"
+    await services.stores.redis.connection_pool.disconnect()
+    assert await services.stores.redis.ping()
+    _, secret = await services.access.api_keys.create(other_account.id, "k")
+    assert (await create(KeyedClient(client, secret), other_account)).status == 200
+    assert sum(one.done() for one in hanging) == 10
+    statuses = {one.status for one in await asyncio.gather(*hanging)}
+    assert statuses <= {429, 400, 503, 200}
+
+
+@pytest.mark.parametrize(
+    "target_url",
+    ["https://tracker.test/api/event", "http://TRACKER.Test.:9000/", "https://own.example/x?y=1"],
+)
+async def test_the_hosts_of_the_service_are_rejected_as_targets(
+    services: Services, api: KeyedClient, account: Account, dns: DnsServer, target_url: str
+) -> None:
+    for name in ("own.example", "claimed.example", "tracker.test"):
+        dns.has(name, "A", "8.8.8.8")
+    domain = await services.links.domains.create(account.id, "own.example")
+    await services.links.domains.verify(domain.id)
+    await services.links.domains.create(account.id, "claimed.example")
+    made = await create(api, account, "https://claimed.example/")
+    assert made.status == 200
+    for response in (
+        await create(api, account, target_url),
+        await api.patch(f"{PATH}/{made.json()['id']}", target_url=target_url),
+    ):
+        assert (response.status, response.error) == (400, OWN)
+
+
+async def test_a_target_that_becomes_a_host_of_the_service_is_not_delivered_to(
+    services: Services, api: KeyedClient, account: Account, dns: DnsServer
+) -> None:
+    dns.has(NAME, "A", "8.8.8.8")
+    made = (await create(api, account)).json()
+    domain = await services.links.domains.create(account.id, NAME)
+    await services.links.domains.verify(domain.id)
+    tested: dict[str, Any] = (await api.post(f"{PATH}/{made['id']}/test")).json()
+    assert tested["attempt"]["error"] == f"own: {NAME} is a host of this service"

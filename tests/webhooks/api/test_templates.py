@@ -1,0 +1,127 @@
+"""Previews of payload templates, and the list of their macros."""
+
+import json
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+
+from tests.factories import create_webhook
+from tests.web.client import Response
+from tests.web.keyed_client import KeyedClient
+from tracker.accounts.accounts import Account
+from tracker.clock import iso, now
+from tracker.service.services import Services
+from tracker.webhooks.macros import MACROS
+from tracker.webhooks.payloads.sample import sample_outgoing
+from tracker.webhooks.payloads.template import DEFAULT
+
+TARGET = "https://8.8.8.8/hook"
+CHANGING = ("click_id", "link_id", "conversion_timestamp", "click_timestamp")
+
+
+async def preview(
+    api: KeyedClient, account: Account, template: dict[str, Any], **fields: Any
+) -> Response:
+    sent = {"accountId": str(account.id), "payload_template": template, **fields}
+    return await api.post("/api/webhooks/preview", **sent)
+
+
+async def test_a_preview_is_what_a_test_of_a_webhook_sends(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    template = {**DEFAULT, "plan": "{metadata.sample}", "note": "from {query.utm_source}, {x y}"}
+    response = await preview(api, account, template)
+    assert response.status == 200, response.body
+    shown = json.loads(response.json()["payload"])
+    webhook = await create_webhook(services, account.id)
+    sent = json.loads(sample_outgoing(webhook, services.public_url.host).payload)
+    assert (shown.pop("plan"), shown.pop("note")) == (True, "from sample, {x y}")
+    assert [shown.pop(name) != sent.pop(name) for name in CHANGING[:2]] == [True, True]
+    assert [len(shown.pop(name)) for name in CHANGING[2:]] == [24, 24]
+    assert shown == {name: sent[name] for name in sent if name not in CHANGING}
+    assert shown["account_id"] == str(account.id)
+
+
+async def test_a_preview_for_get_is_the_query(api: KeyedClient, account: Account) -> None:
+    template = {"amount": "{value}", "to": "{country}/{device}", "none": None}
+    response = await preview(api, account, template, method="GET")
+    query = response.json()["payload"]
+    assert parse_qsl(query, keep_blank_values=True) == [
+        ("amount", "19.99"),
+        ("to", "DE/desktop"),
+        ("none", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        {"a": "{clik_id}"},
+        {"a": "x" * 20_000},
+        {"a": {"a": {"a": {"a": {"a": {"a": {"a": {"a": {}}}}}}}}},
+    ],
+    ids=["an unknown macro", "too long", "too deep"],
+)
+async def test_a_preview_refuses_what_a_new_webhook_refuses(
+    api: KeyedClient, account: Account, template: dict[str, Any]
+) -> None:
+    shown = await preview(api, account, template)
+    created = await api.post(
+        "/api/webhooks", account_id=str(account.id), target_url=TARGET, payload_template=template
+    )
+    assert (shown.status, shown.error) == (created.status, created.error)
+    assert shown.status == 400
+
+
+@pytest.mark.parametrize("template", [None, [], "text", 1])
+async def test_a_template_is_required_and_an_object(
+    api: KeyedClient, account: Account, template: Any
+) -> None:
+    response = await preview(api, account, template)
+    assert response.status == 400
+    assert response.error.startswith("payload_template: must be an object")
+
+
+async def test_nothing_is_stored_by_a_preview(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await preview(api, account, {"a": "{value}"})
+    names = ("webhooks", "deliveries", "events", "audit")
+    assert [await services.stores.mongodb[name].count_documents({}) for name in names] == [
+        0,
+        0,
+        0,
+        0,
+    ]
+
+
+async def test_every_macro_is_listed_with_its_meaning_and_an_example(
+    api: KeyedClient, account: Account
+) -> None:
+    rows = (await api.get(f"/api/webhooks/macros?accountId={account.id}")).json()["rows"]
+    assert [row["name"] for row in rows] == [
+        *(*MACROS, "metadata.<key>", "query.<name>", "<macro>|lower", "<macro>|upper")
+    ]
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["slug"] == {
+        "name": "slug",
+        "description": "slug of the short link",
+        "example": "sample",
+    }
+    assert by_name["tags"]["example"] == '["sample"]'
+    assert by_name["metadata.<key>"]["example"] == "true"
+    assert all(row["description"] and row["example"] for row in rows)
+
+
+async def test_a_webhook_shows_since_when_it_fails(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    webhook = await create_webhook(services, account.id)
+    target = f"/api/webhooks/{webhook.id}"
+    assert (await api.get(target)).json()["failing_since"] is None
+    since = now()
+    await services.webhooks.webhooks.record_failure(webhook.id, since)
+    assert (await api.get(target)).json()["failing_since"] == iso(since)
+    await services.webhooks.webhooks.record_success(webhook.id)
+    assert (await api.get(target)).json()["failing_since"] is None

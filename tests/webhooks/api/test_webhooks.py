@@ -1,0 +1,260 @@
+"""Creating webhooks over HTTP: every rule, the answer, and the secret that is shown once."""
+
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from tests.dns.dns_server import DnsServer
+from tests.web.client import Response
+from tests.web.keyed_client import KeyedClient
+from tracker.accounts.accounts import Account
+from tracker.clock import iso, now
+from tracker.service.services import Services
+from tracker.webhooks.payloads.template import DEFAULT
+
+PATH = "/api/webhooks"
+TARGET = "https://8.8.8.8/hook?key=1"
+FIELDS = [
+    *("id", "account_id", "name", "target_url", "method", "payload_template"),
+    *(
+        "headers",
+        "events",
+        "active",
+        "disabled_reason",
+        "disabled_at",
+        "failing_since",
+        "created_at",
+    ),
+]
+PRIVATE = (
+    "target_url: must not be in a private network, unless the operator sets "
+    "WEBHOOK_ALLOW_PRIVATE=true, as in a trial"
+)
+
+
+async def create(api: KeyedClient, account_id: UUID, **fields: Any) -> Response:
+    return await api.post(PATH, **{"account_id": str(account_id), "target_url": TARGET, **fields})
+
+
+async def test_the_required_fields_are_enough_to_create_a_webhook(
+    api: KeyedClient, account: Account
+) -> None:
+    before = now()
+    response = await create(api, account.id)
+    assert response.status == 200
+    webhook = response.json()
+    assert list(webhook) == [*FIELDS, "secret"]
+    assert webhook["id"] == str(UUID(webhook["id"]))
+    assert (webhook["account_id"], webhook["name"]) == (str(account.id), "8.8.8.8")
+    assert (webhook["target_url"], webhook["method"]) == (TARGET, "POST")
+    assert webhook["payload_template"] == DEFAULT
+    assert webhook["active"] is True
+    assert iso(before) <= webhook["created_at"] <= iso(now())
+    assert webhook["secret"].startswith("whsec_")
+
+
+async def test_every_field_of_a_new_webhook_is_stored(api: KeyedClient, account: Account) -> None:
+    template = {
+        "click": "{click_id}",
+        "nested": {"list": ["{value}", 1, None, "at {conversion_timestamp}"]},
+        "$set": "{metadata.order id}",
+        "a.b": "{query.utm_source}",
+        "": {},
+    }
+    webhook = (
+        await create(api, account.id, name=" Sales ", method="POST", payload_template=template)
+    ).json()
+    assert (webhook["name"], webhook["payload_template"]) == ("Sales", template)
+
+
+@pytest.mark.parametrize(
+    ("env", "allow_http", "taken"),
+    [("development", False, True), ("production", True, True), ("production", False, False)],
+)
+async def test_in_production_a_target_without_https_needs_a_setting(
+    services: Services,
+    api: KeyedClient,
+    account: Account,
+    env: Literal["development", "production"],
+    allow_http: bool,
+    taken: bool,
+) -> None:
+    before = services.webhooks
+    made = (await create(api, account.id)).json()["id"]
+    settings = msgspec.structs.replace(services.settings, env=env, webhook_allow_http=allow_http)
+    services.webhooks = before._replace(allows_http=settings.http_targets_allowed)
+    created = await create(api, account.id, target_url="HTTP://8.8.8.8/")
+    changed = await api.patch(f"{PATH}/{made}", target_url="http://8.8.8.8/")
+    encrypted = await create(api, account.id, target_url="HTTPS://8.8.8.8/")
+    services.webhooks = before
+    assert encrypted.status == 200
+    for response in (created, changed):
+        assert (response.status == 200) == taken
+        assert taken or response.error.startswith("target_url: must be https")
+
+
+async def test_the_events_of_a_webhook_are_stored_and_can_be_changed(
+    api: KeyedClient, account: Account
+) -> None:
+    events = ["delivery.failed", "webhook.disabled", "delivery.failed"]
+    made = (await create(api, account.id, events=events)).json()
+    assert made["events"] == ["webhook.disabled", "delivery.failed"]
+    assert (await create(api, account.id)).json()["events"] == ["conversion"]
+    path = f"{PATH}/{made['id']}"
+    assert (await api.patch(path, name="n")).json()["events"] == made["events"]
+    assert (await api.patch(path, events=["conversion"])).json()["events"] == ["conversion"]
+    refused = await api.patch(path, events=["conversion", "click"])
+    assert (refused.status, refused.error[:9]) == (400, "events[1]")
+
+
+async def test_a_webhook_stored_without_events_is_notified_of_conversions(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    made = (await create(api, account.id)).json()
+    old = {"$unset": {"events": "", "disabled_at": ""}}
+    await services.stores.mongodb["webhooks"].update_one({"_id": UUID(made["id"])}, old)
+    shown = (await api.get(f"{PATH}/{made['id']}")).json()
+    assert (shown["events"], shown["disabled_at"]) == (["conversion"], None)
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://8.8.8.8:8443/a?b=c", "8.8.8.8"),
+        ("https://[2606:4700:4700::1111]/", "2606:4700:4700::1111"),
+        ("http://Hooks.Invalid./x", "hooks.invalid"),
+        ("https://b\u00fccher.invalid", "xn--bcher-kva.invalid"),
+    ],
+)
+async def test_a_webhook_is_named_after_the_host_of_its_target(
+    api: KeyedClient, account: Account, names: DnsServer, url: str, name: str
+) -> None:
+    names.has(name, "A", "8.8.8.8")
+    webhook = (await create(api, account.id, target_url=url, name=None)).json()
+    assert (webhook["name"], webhook["target_url"]) == (name, url)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "GET"])
+async def test_every_method_is_accepted(api: KeyedClient, account: Account, method: str) -> None:
+    assert (await create(api, account.id, method=method)).json()["method"] == method
+
+
+async def test_numbers_in_a_template_are_returned_with_all_digits(
+    api: KeyedClient, account: Account
+) -> None:
+    template = '{"a":1.10,"b":18446744073709551616,"c":-0.0}'
+    body = f'{{"accountId":"{account.id}","target_url":"{TARGET}","payload_template":{template}}}'
+    created = await api.send("POST", PATH, body.encode())
+    shown = await api.get(f"{PATH}/{created.json()['id']}")
+    for response in (created, shown):
+        assert f'"payload_template":{template}'.encode() in response.body
+
+
+async def test_the_secret_is_shown_only_when_the_webhook_is_created(
+    api: KeyedClient, account: Account
+) -> None:
+    created = (await create(api, account.id)).json()
+    secret, shown = created.pop("secret"), f"{PATH}/{created['id']}"
+    for response in (
+        await api.get(shown),
+        await api.get(f"{PATH}?accountId={account.id}"),
+        await api.patch(shown, name="8.8.8.8"),
+        await api.delete(shown),
+    ):
+        assert response.status == 200
+        assert secret.encode() not in response.body
+        assert b"secret" not in response.body
+
+
+BROKEN: list[tuple[dict[str, Any], str]] = [
+    ({"target_url": None}, "target_url: must be text"),
+    ({"target_url": ""}, "target_url: must be an absolute http or https URL"),
+    ({"target_url": "8.8.8.8"}, "target_url: must be an absolute http or https URL"),
+    ({"target_url": "ftp://8.8.8.8"}, "target_url: must be an absolute http or https URL"),
+    ({"target_url": "https://u:p@8.8.8.8"}, "target_url: no user info"),
+    ({"target_url": f"https://8.8.8.8/{'a' * 2048}"}, "target_url: at most 2048"),
+    ({"target_url": "https://{slug}.example/"}, "target_url: the host must be"),
+    ({"target_url": "http://127.0.0.1:6379/"}, PRIVATE),
+    ({"target_url": "http://[::ffff:a00:1]/"}, PRIVATE),
+    ({"target_url": "http://169.254.169.254/latest/meta-data/"}, PRIVATE),
+    ({"target_url": "http://localhost/"}, PRIVATE),
+    ({"target_url": "http://2130706433/"}, "target_url: the host must be"),
+    ({"events": []}, "events: "),
+    ({"events": ["click"]}, "events[0]: must be conversion or "),
+    ({"events": "conversion"}, "events: "),
+    ({"name": ""}, "name: 1 to 255 characters"),
+    ({"name": "a\nb"}, "name: 1 to 255 characters"),
+    ({"name": 7}, "name: must be text"),
+    ({"method": "DELETE"}, "method: "),
+    ({"method": "post"}, "method: "),
+    ({"method": None}, "method: "),
+    ({"payload_template": []}, "payload_template: must be an object"),
+    ({"payload_template": "{click_id}"}, "payload_template: must be an object"),
+    (
+        {"payload_template": {"a": "{clickid}"}},
+        "payload_template: unknown macro {clickid} (did you mean {click_id}?); known",
+    ),
+    ({"payload_template": {"a": [{"b": "x{y}"}]}}, "payload_template: unknown macro {y}; known"),
+    ({"payload_template": {"a": "x" * 16_384}}, "payload_template: at most 16384 bytes"),
+    ({"payload_template": {"a": [[[[[[[[1]]]]]]]]}}, "payload_template: at most 8 levels deep"),
+    ({"payload_template": {"a": "\0"}}, "body: no null characters"),
+    ({"secret": "whsec_mine"}, "secret: unknown field"),
+    ({"url": "x"}, "url: unknown field"),
+]
+
+
+@pytest.mark.parametrize(("fields", "error"), BROKEN, ids=lambda value: str(value)[:50])
+async def test_a_broken_rule_is_named_with_its_field(
+    services: Services, api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+) -> None:
+    made = (await create(api, account.id)).json()
+    for response in (
+        await create(api, account.id, **fields),
+        await api.patch(f"{PATH}/{made['id']}", **fields),
+    ):
+        assert response.status == 400
+        assert response.error.startswith(error)
+    [webhook], total = await services.webhooks.webhooks.page(account.id, 1, 25)
+    assert (total, webhook.target_url, webhook.name) == (1, TARGET, "8.8.8.8")
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b'{"target_url":"https://8.8.8.8"}', "account_id: required"),
+        (b'{"account_id":"ID"}', "target_url: required"),
+        (b'{"account_id":"x","target_url":"https://8.8.8.8"}', "account_id: must be a UUID"),
+        (b'{"account_id":"ID","account_id":"ID"}', "body: the name 'account_id' is repeated"),
+        (b'{"payload_template":{"a":1,"a":2}}', "body: the name 'a' is repeated"),
+    ],
+)
+async def test_a_body_that_lacks_or_repeats_a_field_is_rejected(
+    api: KeyedClient, account: Account, body: bytes, error: str
+) -> None:
+    response = await api.send("POST", PATH, body.replace(b"ID", str(account.id).encode()))
+    assert response.status == 400
+    assert response.error.startswith(error)
+
+
+@pytest.mark.usefixtures("private_allowed")
+async def test_the_operator_may_allow_private_networks(api: KeyedClient, account: Account) -> None:
+    made = await create(api, account.id, target_url="http://127.0.0.1:9000/")
+    assert made.status == 200
+    changed = await api.patch(f"{PATH}/{made.json()['id']}", target_url="http://localhost/")
+    assert changed.status == 200
+
+
+async def test_an_account_has_a_bounded_number_of_webhooks(
+    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 2)
+    statuses = [(await create(api, account.id)).status for _ in range(3)]
+    assert statuses == [200, 200, 400]
+    refused = await create(api, account.id)
+    assert refused.error == "account_id: has 2 webhooks, which is the limit"
+    [webhook, _], total = await services.webhooks.webhooks.page(account.id, 1, 25)
+    assert total == 2
+    await api.delete(f"{PATH}/{webhook.id}")
+    assert (await create(api, account.id)).status == 200

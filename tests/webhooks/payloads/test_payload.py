@@ -1,0 +1,301 @@
+"""A payload has the structure of its template, whatever visitors and senders put into it."""
+
+import json
+import tracemalloc
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
+from tracker.webhooks.macros import MACROS
+from tracker.webhooks.payloads.payload import TooLong, as_query, render
+from tracker.webhooks.payloads.template import DEFAULT, check_template
+from tracker.webhooks.payloads.values import Values
+from tracker.webhooks.store import template_text
+
+VALUES = Values(
+    fields={
+        "event_id": 42,
+        "click_id": "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b",
+        "value": Decimal("12.50"),
+        "payout": Decimal("1E-7"),
+        "slug": 'a"b\\c\n{value}',
+        "tags": ["summer", "{click_id}"],
+        "country": "",
+        "metadata": {"plan": "pro", "n": 1, "{value}": {"x": [True, None]}},
+    },
+    metadata={
+        "plan": "pro",
+        "first name": "Zoë",
+        "a.b": 1.5,
+        "o": {"k": [1]},
+        "t": True,
+        "z": None,
+    },
+    query={"utm_source": "news{value}", "a[]": "", "größe": "ü"},
+)
+
+
+def filled(value: Any, values: Values = VALUES) -> Any:
+    """Return `value` rendered as the only field of a template, and parsed."""
+    template = {"field": value}
+    check_template(template)
+    [(name, result)] = parsed(render(template_text(template), values)).items()
+    assert name == "field"
+    return result
+
+
+def parsed(payload: bytes) -> dict[str, Any]:
+    fields: dict[str, Any] = json.loads(payload, parse_float=Decimal)
+    return fields
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{event_id}", 42),
+        ("{click_id}", "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
+        ("{value}", Decimal("12.50")),
+        ("{payout}", Decimal("1E-7")),
+        ("{slug}", 'a"b\\c\n{value}'),
+        ("{tags}", ["summer", "{click_id}"]),
+        ("{country}", ""),
+        ("{metadata}", {"plan": "pro", "n": 1, "{value}": {"x": [True, None]}}),
+        ("{metadata.plan}", "pro"),
+        ("{metadata.first name}", "Zoë"),
+        ("{metadata.a.b}", Decimal("1.5")),
+        ("{metadata.o}", {"k": [1]}),
+        ("{metadata.t}", True),
+        ("{query.utm_source}", "news{value}"),
+        ("{query.a[]}", ""),
+        ("{query.größe}", "ü"),
+        ("{metadata.plan|upper}", "PRO"),
+        ("{slug|upper}", 'A"B\\C\n{VALUE}'),
+        ("{tags|upper}", ["SUMMER", "{CLICK_ID}"]),
+        ("{event_id|upper}", 42),
+        ("{metadata.o|upper}", {"k": [1]}),
+        *(
+            (f"{{{name}}}", None)
+            for name in ("browser|lower", "browser", "metadata.z", "metadata.x", "query.x")
+        ),
+    ],
+)
+def test_a_macro_alone_keeps_the_type_of_its_value(text: str, value: Any) -> None:
+    assert filled(text) == value
+    assert type(filled(text)) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("id={event_id}", "id=42"),
+        ("{value} EUR", "12.50 EUR"),
+        (" {value}", " 12.50"),
+        ("{value}{value}", "12.5012.50"),
+        ("{payout}/", "1E-7/"),
+        ("[{browser}{metadata.z}{query.x}]", "[]"),
+        ("{query.größe|upper}{metadata.plan|upper}", "ÜPRO"),
+        ("{tags|upper}!", '["SUMMER","{CLICK_ID}"]!'),
+        ("{value|upper} {browser|lower}", "12.50 "),
+        ("{tags}!", '["summer","{click_id}"]!'),
+        ("{metadata.o} {metadata.t}", '{"k":[1]} true'),
+        ("{slug}{slug}", 'a"b\\c\n{value}' * 2),
+        ("{{event_id}}", "{42}"),
+        ("{query.utm_source}{query.a[]}", "news{value}"),
+        ("mutation { add(id: {event_id}) { ok } }", "mutation { add(id: 42) { ok } }"),
+        *((text, text) for text in ("", "{}", "{ value }", "value", '{"a":1}', "{", "}{")),
+    ],
+)
+def test_within_a_text_a_value_becomes_text(text: str, result: str) -> None:
+    assert filled(text) == result
+
+
+def test_templates_nest_and_their_names_and_other_values_stay() -> None:
+    template = {
+        "{value}": "{value}",
+        "$set": {"a.b": ["{event_id}", [{"": "{tags}"}], 1, None, True, Decimal("1.10")]},
+        "big": 2**70,
+        "empty": [{}, [], ""],
+    }
+    assert render(template_text(template), VALUES).decode() == (
+        '{"{value}":12.50,"$set":{"a.b":[42,[{"":["summer","{click_id}"]}],1,null,true,1.10]},'
+        '"big":1180591620717411303424,"empty":[{},[],""]}'
+    )
+
+
+def test_a_template_of_an_unknown_macro_keeps_it_as_it_is() -> None:
+    """Such a template may be stored from a time when the macro was known."""
+    for text in ("{gone}", "a{gone}b", "{metadata.}"):
+        assert parsed(render(json.dumps({"a": text}), VALUES)) == {"a": text}
+
+
+def test_the_default_template_has_every_value_under_its_name() -> None:
+    payload = parsed(render(template_text(DEFAULT), VALUES))
+    assert payload == {name: VALUES.fields.get(name) for name in MACROS}
+
+
+# What others put in: text of all kinds, much of it made to look like macros and JSON.
+WILD = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.text('{}"\\[],:.\n\0\u2028aev_lu<>&=%+ ', max_size=20),
+    st.sampled_from([f"{{{name}}}" for name in MACROS] + ["{metadata.k}", '"}, "x": {"y": "']),
+)
+JSON = st.recursive(
+    WILD
+    | st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.decimals(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WILD, inner, max_size=3),
+    max_leaves=6,
+)
+ALL_MACROS = [*MACROS, "metadata.k", "metadata.a b", "query.q", "query.a[]"]
+
+
+@st.composite
+def wild_values(draw: st.DrawFn) -> Values:
+    return Values(
+        fields=draw(st.dictionaries(st.sampled_from(list(MACROS)), JSON)),
+        metadata=draw(st.dictionaries(st.sampled_from(["k", "a b"]), JSON)),
+        query=draw(st.dictionaries(st.sampled_from(["q", "a[]"]), WILD)),
+    )
+
+
+class Leaf(NamedTuple):
+    """A text of a template in pieces: (whether it is a macro, its name or the text)."""
+
+    pieces: tuple[tuple[bool, str], ...]
+
+    def text(self) -> str:
+        return "".join(f"{{{piece}}}" if macro else piece for macro, piece in self.pieces)
+
+    def expected(self, values: Values) -> Any:
+        if len(self.pieces) == 1 and self.pieces[0][0]:
+            return values.get(self.pieces[0][1])
+        return "".join(
+            as_text(values.get(piece)) if macro else piece for macro, piece in self.pieces
+        )
+
+
+def as_text(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else as_json(value)
+
+
+def as_json(value: Any) -> str:
+    """Return the value as JSON, encoded independently because numbers have to keep their digits."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{as_json(k)}:{as_json(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(as_json, value)) + "]"
+    if isinstance(value, Decimal):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+LEAVES = st.lists(
+    st.tuples(st.just(True), st.sampled_from(ALL_MACROS))
+    | st.tuples(st.just(False), st.text('"\\:, ab\n\u00fc', min_size=1, max_size=5)),
+    max_size=4,
+).map(lambda pieces: Leaf(tuple(pieces)))
+TEMPLATES = st.dictionaries(
+    WILD,
+    st.recursive(
+        LEAVES | st.none() | st.booleans() | st.integers(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WILD, inner, max_size=3),
+        max_leaves=6,
+    ),
+    max_size=4,
+)
+
+
+def each(node: Any, of_leaf: Any) -> Any:
+    """Return `node` with every leaf replaced."""
+    if isinstance(node, Leaf):
+        return of_leaf(node)
+    if isinstance(node, dict):
+        return {name: each(inner, of_leaf) for name, inner in node.items()}
+    if isinstance(node, list):
+        return [each(inner, of_leaf) for inner in node]
+    return node
+
+
+@given(TEMPLATES, wild_values())
+def test_values_never_change_the_structure_and_are_not_searched_for_macros(
+    template: dict[str, Any], values: Values
+) -> None:
+    text = json.dumps(each(template, Leaf.text))
+    payload = parsed(render(text, values))
+    expected = each(template, lambda leaf: leaf.expected(values))
+    assert payload == expected
+    assert list(payload) == list(template)
+
+
+@given(JSON, TEMPLATES)
+def test_a_value_never_changes_the_rest_of_the_payload(
+    value: Any, template: dict[str, Any]
+) -> None:
+    text = json.dumps({"evil": "{metadata.k}", "rest": each(template, Leaf.text)})
+    with_value = Values(fields={}, metadata={"k": value}, query={})
+    without = Values(fields={}, metadata={}, query={})
+    ours = each(template, lambda leaf: leaf.expected(with_value))
+    assert parsed(render(text, with_value)) == {"evil": value, "rest": ours}
+    assert list(parsed(render(text, with_value))) == list(parsed(render(text, without)))
+
+
+@given(WILD)
+def test_a_text_comes_out_as_it_went_in(text: str) -> None:
+    values = Values(fields={"slug": text}, metadata={"k": text}, query={"q": text})
+    for macro in ("slug", "metadata.k", "query.q"):
+        assert filled(f"{{{macro}}}", values) == text
+        assert filled(f"<{{{macro}}}>", values) == f"<{text}>"
+
+
+def test_in_a_query_texts_are_plain_null_is_empty_and_the_rest_is_json() -> None:
+    payload = (
+        b'{"a b":"\xc3\xbc&=","n":null,"i":1,"d":12.50,"t":true,"o":{"x":["\xc3\xbc",1.10]},"e":""}'
+    )
+    assert as_query(payload) == (
+        "a+b=%C3%BC%26%3D&n=&i=1&d=12.50&t=true&o=%7B%22x%22%3A%5B%22%C3%BC%22%2C1.10%5D%7D&e="
+    )
+    assert as_query(b"{}") == ""
+
+
+@given(st.dictionaries(WILD, JSON, max_size=5))
+def test_a_query_has_the_fields_of_the_payload_and_no_other(fields: dict[str, Any]) -> None:
+    query = as_query(as_json(fields).encode())
+    assert query.isascii()
+    expected = [(name, as_text(value)) for name, value in fields.items()]
+    assert parse_qsl(query, keep_blank_values=True) == expected
+    assert query == urlencode(expected)
+
+
+@pytest.mark.parametrize("field", ["{metadata}" * 1600, ["{metadata}"] * 1200])
+def test_a_payload_that_is_too_long_is_rejected_before_it_is_built(field: Any) -> None:
+    """The whole payload would have 25 MB."""
+    metadata = {"a": "x" * 16_000}
+    values = Values(fields={"metadata": metadata}, metadata=metadata, query={})
+    template = template_text({"field": field})
+    tracemalloc.start()
+    try:
+        with pytest.raises(TooLong):
+            render(template, values)
+        assert tracemalloc.get_traced_memory()[1] < 10 * MAX_PAYLOAD_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_payload_of_exactly_the_longest_size_is_rendered() -> None:
+    around = len(b'{"field":""}')
+
+    def of(length: int) -> bytes:
+        values = Values(fields={"slug": "x" * length}, metadata={}, query={})
+        return render(template_text({"field": "{slug}"}), values)
+
+    assert len(of(MAX_PAYLOAD_BYTES - around)) == MAX_PAYLOAD_BYTES
+    with pytest.raises(TooLong):
+        of(MAX_PAYLOAD_BYTES - around + 1)

@@ -1,0 +1,237 @@
+"""Every macro has its value, and nothing of another account gets into a payload."""
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, cast
+from uuid import UUID
+
+import orjson
+import pytest
+from bson import Decimal128
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.factories import Document, make_click_document, make_event_document
+from tests.webhooks.payloads.test_payload import WILD, as_json
+from tracker.conversions.document import attribute
+from tracker.conversions.parameters import from_json
+from tracker.webhooks.macros import MACROS
+from tracker.webhooks.payloads.payload import render
+from tracker.webhooks.payloads.template import DEFAULT
+from tracker.webhooks.payloads.values import Values, values_of
+from tracker.webhooks.store import template_text
+
+ACCOUNT, OTHER, CLICK, LINK, CONFIG = (UUID(int=number) for number in range(1, 6))
+HOST = "go.example"
+
+CLICK_ROW = make_click_document(
+    _id=CLICK,
+    account_id=ACCOUNT,
+    link_id=LINK,
+    at=datetime(2026, 1, 31, 9, 30, 0, 5000, tzinfo=UTC),
+    browser="Firefox",
+    referrer="https://news.example/gr\u00c3\u00b6\u00c3\u009fe",
+    user_agent="x",
+    query="s=demo&utm_source=news+letter&a=1&a=2&empty=&gr%C3%B6%C3%9Fe=%c3%bc&x=\u00c3\u00bc",
+)
+PENDING = make_event_document(
+    42,
+    at=datetime(2026, 1, 31, 10, tzinfo=UTC),
+    account_id=ACCOUNT,
+    event_config_id=CONFIG,
+    click_id=CLICK,
+    value=Decimal128("12.50"),
+    payout=Decimal128("1.250"),
+    metadata='{"plan":"pro","price":1.10,"big":18446744073709551617,"o":{"a.b":[1]}}',
+    status="pending",
+    transaction_scope=CONFIG,
+    transaction_id="T-1",
+)
+EVENT: Document = {**PENDING, **attribute(cast(Any, PENDING), cast(Any, CLICK_ROW))}
+LINK_ROW: Document = {
+    "_id": LINK,
+    "account_id": ACCOUNT,
+    "internal_name": "Spring \u00fc",
+    "slug": "demo",
+    "destination_url": "https://shop.example/?a={click_id}",
+    "domain_name": "",
+    "tags": [],
+}
+CONFIG_ROW: Document = {
+    "_id": CONFIG,
+    "account_id": ACCOUNT,
+    "name": "Purchase",
+    "pbk": "k-1",
+    "payout_type": "RevShare",
+    "payout": Decimal128("10"),
+}
+ALL = {
+    "event_id": 42,
+    "click_id": str(CLICK),
+    "value": Decimal("12.50"),
+    "payout": Decimal("1.250"),
+    "payout_type": "RevShare",
+    "conversion_timestamp": "2026-01-31T10:00:00.000Z",
+    "conversion_timestamp_unix": 1_769_853_600,
+    "click_timestamp": "2026-01-31T09:30:00.005Z",
+    "click_timestamp_unix": 1_769_851_800,
+    "event_name": "Purchase",
+    "pbk": "k-1",
+    "transaction_id": "T-1",
+    "account_id": str(ACCOUNT),
+    "link_id": str(LINK),
+    "slug": "demo",
+    "internal_name": "Spring \u00fc",
+    "domain_name": HOST,
+    "destination_url": "https://shop.example/?a={click_id}",
+    "tags": ["b", "a"],
+    "country": "DE",
+    "device": "mobile",
+    "browser": "Firefox",
+    "os": "Android",
+    "referrer": "https://news.example/gr\u00f6\u00dfe",
+    "metadata": {
+        "plan": "pro",
+        "price": Decimal("1.10"),
+        "big": 18446744073709551617,
+        "o": {"a.b": [1]},
+    },
+}
+
+
+def values(
+    event: Document = EVENT,
+    click: Document | None = CLICK_ROW,
+    link: Document | None = LINK_ROW,
+    config: Document | None = CONFIG_ROW,
+) -> Values:
+    return values_of(event, click, link, config, ["b", "a"], HOST)
+
+
+def all_of(found: Values) -> dict[str, Any]:
+    return {name: found.get(name) for name in MACROS}
+
+
+def test_every_macro_has_its_value() -> None:
+    assert all_of(values()) == ALL
+    assert set(values().fields) == set(MACROS)
+
+
+def test_money_and_metadata_are_numbers_digit_by_digit_in_the_payload() -> None:
+    payload = render(template_text(DEFAULT), values())
+    for part in (b'"value":12.50', b'"payout":1.250', b'"price":1.10,"big":18446744073709551617'):
+        assert part in payload
+    assert json.loads(payload, parse_float=Decimal) == ALL
+
+
+@pytest.mark.parametrize(
+    ("macro", "value"),
+    [
+        ("metadata.plan", "pro"),
+        ("metadata.price", Decimal("1.10")),
+        ("metadata.o", {"a.b": [1]}),
+        *((f"metadata.{key}", None) for key in ("none", "o.a.b", "")),
+        ("query.s", "demo"),
+        ("query.utm_source", "news letter"),
+        ("query.a", "1"),
+        ("query.empty", ""),
+        ("query.größe", "ü"),
+        ("query.x", "ü"),
+        ("conversion_timestamp_unix", 1_769_853_600),
+        ("country|lower", "de"),
+        ("browser|upper", "FIREFOX"),
+        ("tags|upper", ["B", "A"]),
+        ("value|upper", Decimal("12.50")),
+        ("metadata.plan|upper", "PRO"),
+        ("query.größe|upper", "Ü"),
+        ("country|title", None),
+        *((macro, None) for macro in ("query.none", "query.", "other.x", "none")),
+    ],
+)
+def test_a_key_of_the_metadata_a_parameter_of_the_query_and_a_case_are_found(
+    macro: str, value: Any
+) -> None:
+    assert values().get(macro) == value
+
+
+def test_an_unknown_value_is_null() -> None:
+    nothing = dict.fromkeys(MACROS)
+    bare = {
+        **PENDING,
+        **dict.fromkeys(["click_id", "event_config_id", "value", "payout", "metadata"]),
+    }
+    del bare["transaction_id"]
+    found = values_of(bare, None, None, None, [], HOST)
+    names = ("event_id", "conversion_timestamp", "conversion_timestamp_unix", "account_id")
+    assert all_of(found) == {**nothing, **{name: ALL[name] for name in names}}
+    assert found.get("metadata.plan") is None
+    assert found.get("query.s") is None
+
+
+def test_an_event_keeps_the_values_of_its_click_after_the_click_expired() -> None:
+    found = all_of(values(click=None))
+    assert found == {**ALL, "referrer": None}
+
+
+def test_a_pending_event_has_only_the_id_of_its_click() -> None:
+    found = all_of(values(PENDING, click=None, link=None))
+    of_visitor = ("country", "device", "browser", "os", "referrer")
+    of_click = ("click_timestamp", "click_timestamp_unix", "link_id", "domain_name", *of_visitor)
+    of_link = ("slug", "internal_name", "destination_url", "tags")
+    assert found == {**ALL, **dict.fromkeys([*of_click, *of_link])}
+
+
+def test_a_custom_domain_is_shown() -> None:
+    assert values(click={**CLICK_ROW, "domain_name": "a.example"}).get("domain_name") == "a.example"
+
+
+def test_a_click_without_a_referrer_has_none_and_a_link_without_tags_an_empty_list() -> None:
+    found = values_of(EVENT, {**CLICK_ROW, "referrer": ""}, LINK_ROW, None, [], HOST)
+    assert found.get("referrer") is None
+    assert found.get("tags") == []
+
+
+def test_nothing_of_another_account_gets_in() -> None:
+    click, link, config = (
+        {**row, "account_id": OTHER} for row in (CLICK_ROW, LINK_ROW, CONFIG_ROW)
+    )
+    foreign = {**PENDING, "status": "foreign_click"}
+    found = values(foreign, click, link, config)
+    assert found == values(foreign, None, None, None)
+    assert found.get("click_id") == str(CLICK)
+    assert found.query == {}
+
+
+@given(st.text(st.characters(max_codepoint=255)), st.text(st.characters(max_codepoint=255)))
+def test_any_bytes_may_come_from_a_visitor(query: str, referrer: str) -> None:
+    click = {**CLICK_ROW, "query": query, "referrer": referrer}
+    payload = orjson.loads(render(template_text(DEFAULT), values(click=click)))
+    sent = referrer.encode("latin-1").decode(errors="replace")
+    assert payload == {**payload, "referrer": sent or None}
+    assert set(payload) == set(MACROS)
+
+
+TEXTS = WILD.filter(lambda text: "\0" not in text)
+METADATA = st.dictionaries(
+    TEXTS,
+    st.recursive(
+        TEXTS
+        | st.none()
+        | st.integers(-(10**30), 10**30)
+        | st.decimals(allow_nan=False, allow_infinity=False, places=4),
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXTS, inner, max_size=2),
+        max_leaves=4,
+    ),
+    max_size=3,
+)
+
+
+@given(METADATA)
+def test_metadata_comes_out_as_it_was_sent(metadata: dict[str, Any]) -> None:
+    body = f'{{"pbk":"k","metadata":{as_json(metadata)}}}'
+    found = values({**EVENT, "metadata": from_json(body.encode()).metadata})
+    template = template_text({"m": "{metadata}", "slug": "{slug}"})
+    payload = json.loads(render(template, found), parse_float=Decimal)
+    assert payload == {"m": metadata, "slug": "demo"}
+    assert found.metadata == metadata

@@ -1,0 +1,413 @@
+"""The outcome of a request, whatever a real receiver on loopback does."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tornado.platform.asyncio import AsyncIOLoop
+
+from tests.webhooks.receiver import (
+    SECRET,
+    Behaviour,
+    Receiver,
+    answer,
+    endless,
+    hang,
+    held,
+    raw,
+    receiving,
+    redirect,
+    reset,
+    reset_after,
+)
+from tracker.stores.builtin.child import free_port
+from tracker.webhooks.delivery import Outcome
+from tracker.webhooks.limits import MAX_BODY_BYTES, MAX_CHUNKS, MAX_HEAD_BYTES
+from tracker.webhooks.payloads.target_template import TargetTemplate
+from tracker.webhooks.sending import client as module
+from tracker.webhooks.sending.client import Client, Request
+from tracker.webhooks.sending.signing import signed_request
+
+PAYLOAD = b'{"id":"\xc3\xbc","v":12.50}'
+OTHER_SECRET = "whsec_" + "b3RoZXI=" * 4
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+LONG = b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n"
+UNTIL_CLOSE = b"HTTP/1.1 200 OK\r\n\r\n"
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Check that no receiver causes a warning or an exception in the log."""
+    yield
+    logged = caplog.get_records("call")
+    assert [one.getMessage() for one in logged if one.levelno >= logging.WARNING] == []
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ATTEMPT_SECONDS", 0.5)
+
+
+def request(
+    url: str, method: str = "POST", secrets: Sequence[str] = (SECRET,), payload: bytes = PAYLOAD
+) -> Request:
+    at = int(time.time())
+    return signed_request(method, TargetTemplate(url).fill({}), payload, "0123abcd", at, secrets)
+
+
+async def outcome_of(behaviour: Behaviour) -> tuple[Outcome, Receiver]:
+    async with receiving() as receiver:
+        receiver.behaviour = behaviour
+        client = Client(allow_private=True, dns_address=None)
+        outcome = await client.send(request(receiver.url))
+        client.close()
+        return outcome, receiver
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+async def test_a_payload_arrives_as_it_is_and_its_signature_is_right(method: str) -> None:
+    async with receiving() as receiver:
+        client = Client(allow_private=True, dns_address=None)
+        outcome = await client.send(request(f"{receiver.url}/a/b?c=d", method))
+    assert (outcome.code, outcome.delivered, outcome.error) == (200, True, None)
+    [received] = receiver.received
+    assert (received.method, received.path, received.query) == (method, "/a/b", "c=d")
+    assert (received.body, received.error) == (PAYLOAD, "")
+    assert received.headers["webhook-id"] == "msg_0123abcd"
+    assert received.headers["content-type"] == "application/json"
+    assert received.headers["host"] == f"127.0.0.1:{receiver.port}"
+    assert received.headers["user-agent"] == "tracker-webhooks"
+
+
+async def test_head_and_body_arrive_together() -> None:
+    pieces: list[bytes] = []
+
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        pieces.append(await reader.read(2**16))
+        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(behave, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        client = Client(allow_private=True, dns_address=None)
+        outcome = await client.send(request(f"http://127.0.0.1:{port}/"))
+    assert outcome.code == 204
+    assert pieces[0].startswith(b"POST / HTTP/1.1\r\n")
+    assert pieces[0].endswith(b"\r\n\r\n" + PAYLOAD)
+
+
+async def test_with_get_the_payload_is_in_the_query_and_the_query_is_signed() -> None:
+    async with receiving() as receiver:
+        client = Client(allow_private=True, dns_address=None)
+        outcome = await client.send(request(f"{receiver.url}/a?c=d%20e\u00fc#f", "GET"))
+    [received] = receiver.received
+    assert (outcome.code, received.error) == (200, "")
+    assert received.query == "c=d%20e%C3%BC&id=%C3%BC&v=12.50"
+    assert (received.path, received.body) == ("/a", b"")
+
+
+@pytest.mark.parametrize("secret", [SECRET, OTHER_SECRET])
+async def test_during_a_rotation_the_receiver_may_use_either_secret(secret: str) -> None:
+    async with receiving(secret) as receiver:
+        client = Client(allow_private=True, dns_address=None)
+        outcome = await client.send(request(receiver.url, secrets=[SECRET, OTHER_SECRET]))
+    assert outcome.delivered
+
+
+async def test_a_receiver_with_another_secret_rejects_the_request() -> None:
+    async with receiving(OTHER_SECRET) as receiver:
+        client = Client(allow_private=True, dns_address=None)
+        outcome = await client.send(request(receiver.url))
+    assert (outcome.code, outcome.answer) == (401, "No matching signature found")
+
+
+@pytest.mark.parametrize(
+    ("code", "delivered", "failure"),
+    [
+        *((code, True, None) for code in (200, 201, 202, 204, 299)),
+        *((code, False, "3xx") for code in (300, 301, 304)),
+        *((code, False, "4xx") for code in (400, 404, 410, 429)),
+        *((code, False, "5xx") for code in (500, 503, 599)),
+    ],
+)
+async def test_any_2xx_is_a_success(code: int, delivered: bool, failure: str | None) -> None:
+    outcome, _ = await outcome_of(raw(f"HTTP/1.1 {code} x\r\nContent-Length: 0\r\n\r\n".encode()))
+    assert (outcome.code, outcome.delivered, outcome.failure) == (code, delivered, failure)
+    assert outcome.error is None
+    assert 0 <= outcome.milliseconds < 15_000
+
+
+async def test_the_first_kilobyte_of_an_answer_is_kept_as_text() -> None:
+    outcome, _ = await outcome_of(answer(500, b"\xff\0" + b"x" * 5000))
+    assert (outcome.code, outcome.answer) == (500, "\ufffd\0" + "x" * (MAX_BODY_BYTES - 2))
+
+
+async def test_retry_after_is_returned_as_it_was_sent() -> None:
+    outcome, _ = await outcome_of(answer(503, Retry_After="120"))
+    assert outcome.retry_after == "120"
+    outcome, _ = await outcome_of(answer(503))
+    assert outcome.retry_after is None
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_not_followed(code: int) -> None:
+    async with receiving() as other:
+        outcome, receiver = await outcome_of(redirect(f"{other.url}/there", code))
+    assert (outcome.code, outcome.failure) == (code, "3xx")
+    assert (len(receiver.received), other.received) == (1, [])
+
+
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        hang,
+        endless(b"HTTP/1.1 200 OK\r\n", b"X", 0.01),
+        endless(b"HTTP/1.1 200 OK\r\n", b"X: 1\r\n", 0.01),
+        endless(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n", 0.1),
+    ],
+)
+async def test_a_receiver_that_does_not_answer_in_time_is_a_timeout(behaviour: Behaviour) -> None:
+    outcome, _ = await outcome_of(behaviour)
+    assert (outcome.code, outcome.failure) == (None, "timeout")
+    assert outcome.error == "timeout: during request"
+    assert 400 <= outcome.milliseconds < 10_000
+
+
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize(
+    ("head", "piece"), [(CHUNKED, b"1\r\nx\r\n"), (LONG, b"x"), (UNTIL_CLOSE, b"x")]
+)
+async def test_the_code_of_an_answer_that_trickles_counts_at_the_timeout(
+    head: bytes, piece: bytes
+) -> None:
+    outcome, _ = await outcome_of(endless(head, piece, 0.01))
+    assert (outcome.code, outcome.delivered, outcome.error) == (200, True, None)
+    assert set(outcome.answer) == {"x"}
+    assert outcome.milliseconds < 10_000
+
+
+@pytest.mark.parametrize(
+    ("head", "piece"),
+    [
+        (CHUNKED, b"10000\r\n" + b"x" * 65536 + b"\r\n"),
+        (LONG, b"x" * 65536),
+        (UNTIL_CLOSE, b"x" * 65536),
+        (UNTIL_CLOSE.replace(b"200", b"500"), b"x" * 65536),
+    ],
+)
+async def test_the_code_of_an_endless_answer_counts(head: bytes, piece: bytes) -> None:
+    outcome, receiver = await outcome_of(endless(head, piece))
+    assert outcome.code == (500 if b"500" in head else 200)
+    assert outcome.answer == "x" * MAX_BODY_BYTES
+    assert outcome.milliseconds < 10_000
+    assert receiver.written < 50_000_000  # what the buffers of two sockets may hold, and more
+
+
+@pytest.mark.parametrize(
+    ("head", "piece"), [(CHUNKED, b"1\r\nx\r\n"), (LONG, b"x"), (UNTIL_CLOSE, b"x")]
+)
+async def test_an_answer_sent_byte_by_byte_is_cut_off_and_its_code_counts(
+    head: bytes, piece: bytes
+) -> None:
+    outcome, _ = await outcome_of(endless(head, piece, 0.001))
+    assert (outcome.code, outcome.error) == (200, None)
+    assert outcome.milliseconds < 10_000  # 15,000 if nothing but the time ends it
+    assert set(outcome.answer) == {"x"}
+
+
+async def test_an_answer_in_chunks_of_one_byte_is_cut_off() -> None:
+    outcome, _ = await outcome_of(raw(CHUNKED + b"1\r\nx\r\n" * 50_000))
+    assert (outcome.code, outcome.answer) == (200, "x" * MAX_CHUNKS)
+
+
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nX: "])
+async def test_a_head_sent_byte_by_byte_is_no_answer(head: bytes) -> None:
+    outcome, receiver = await outcome_of(endless(head, b"x", 0.001))
+    assert (outcome.code, outcome.failure) == (None, "connection")
+    assert receiver.written < MAX_HEAD_BYTES
+
+
+@pytest.mark.parametrize(
+    "size", [0, 1, 500, MAX_BODY_BYTES - 1, MAX_BODY_BYTES, MAX_BODY_BYTES + 1]
+)
+@pytest.mark.parametrize("pieces", [1, 7])
+async def test_a_body_in_a_few_chunks_is_kept_whole(size: int, pieces: int) -> None:
+    body = b"x" * size
+    step = max(1, -(-size // pieces))
+    chunks = [body[start : start + step] for start in range(0, size, step)]
+    wire = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+    outcome, _ = await outcome_of(raw(CHUNKED + wire))
+    assert (outcome.code, outcome.answer) == (200, "x" * min(size, MAX_BODY_BYTES))
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        raw(),
+        reset,
+        raw(b"HTTP/1.1 200 O"),
+        raw(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"),
+        raw(b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+        raw(b"HTTP/1.1 100 Continue\r\nContent-Length: 1\r\n\r\nx"),
+        raw(b"\x16\x03\x01\x02\x00" * 20 + b"\r\n\r\n"),
+        raw(b"220 smtp.example ESMTP\r\n\r\n"),
+        raw(b"HTTP/1.1 99999 OK\r\nContent-Length: 0\r\n\r\n"),
+        raw(b"HTTP/1.1 000 OK\r\nContent-Length: 0\r\n\r\n"),
+        raw(b"HTTP/1.1 abc OK\r\n\r\n"),
+        raw(b"HTTP/1.1 200 OK\r\n no name\r\n: x\r\n\r\n"),
+        endless(b"HTTP/1.1 200 OK\r\n", b"X-A: " + b"x" * 1000 + b"\r\n"),
+        endless(b"", b"x" * 1000),
+        endless(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+    ],
+)
+async def test_an_invalid_answer_is_a_failure_of_the_connection(behaviour: Behaviour) -> None:
+    outcome, _ = await outcome_of(behaviour)
+    assert (outcome.code, outcome.failure, outcome.answer) == (None, "connection", "")
+    assert outcome.milliseconds < 10_000
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Content-Length: 100\r\n\r\nabc",
+        b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n",
+        b"Content-Length: 3, 4\r\n\r\nabc",
+        b"Content-Length: -1\r\n\r\nabc",
+        b"Content-Encoding: gzip\r\n\r\nabc",
+    ],
+)
+async def test_a_code_counts_although_its_body_is_broken(rest: bytes) -> None:
+    outcome, _ = await outcome_of(raw(b"HTTP/1.1 202 Accepted\r\n" + rest))
+    assert (outcome.code, outcome.error) == (202, None)
+    assert outcome.answer in ("abc", "")
+
+
+async def test_the_last_of_several_heads_is_the_answer() -> None:
+    hints = b"HTTP/1.1 103 Early Hints\r\nRetry-After: 7\r\n\r\n"
+    outcome, _ = await outcome_of(
+        raw(hints, hints, b"HTTP/1.1 500 x\r\nRetry-After: 9 \r\nContent-Length: 0\r\n\r\n")
+    )
+    assert (outcome.code, outcome.retry_after) == (500, "9")
+
+
+async def test_a_refused_connection_is_a_failure_of_the_connection() -> None:
+    client = Client(allow_private=True, dns_address=None)
+    outcome = await client.send(request(f"http://127.0.0.1:{free_port()}/"))
+    assert (outcome.code, outcome.error) == (None, "connection: Connection refused")
+
+
+@pytest.mark.usefixtures("brief")
+async def test_receivers_that_hang_do_not_block_later_requests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with receiving() as slow, receiving() as fast:
+        slow.behaviour = hang
+        client = Client(allow_private=True, dns_address=None)
+        hanging = [asyncio.create_task(client.send(request(slow.url))) for _ in range(50)]
+        await asyncio.sleep(0)  # they begin, with the brief time
+        monkeypatch.undo()
+        fine = [client.send(request(fast.url)) for _ in range(50)]
+        outcomes = await asyncio.gather(*hanging, *fine)
+    assert [outcome.failure for outcome in outcomes] == ["timeout"] * 50 + [None] * 50
+
+
+@pytest.mark.usefixtures("brief")
+async def test_a_request_may_be_cancelled_at_any_time() -> None:
+    async with receiving() as receiver:
+        receiver.behaviour = hang
+        client = Client(allow_private=True, dns_address=None)
+        sending = asyncio.ensure_future(client.send(request(receiver.url)))
+        while not receiver.received:
+            await asyncio.sleep(0.01)
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+        await receiver.left.wait()
+
+
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"1;" + b"x" * 100 + b"\r\nx\r\n0\r\n\r\n", b"1" * 200, b"1;a=b\r\nx\r\n0\r\n\r\n"),
+        *(b"zz\r\nabc\r\n", b"-1\r\nabc\r\n", b"\r\nabc\r\n", b"\xff\r\nabc\r\n"),
+        *(b"f" * 60 + b"\r\nabc\r\n", b"1\r\nxyz\r\n", b"1\r\nx\r\n0\r\nA: b\r\n\r\n"),
+    ],
+)
+async def test_a_chunk_that_cannot_be_read_ends_the_attempt_at_once(
+    body: bytes, ends: bool
+) -> None:
+    outcome, _ = await outcome_of(raw(CHUNKED + body) if ends else held(CHUNKED + body))
+    assert (outcome.code, outcome.error) == (200, None)
+    assert outcome.milliseconds < 10_000  # 15,000 if nothing but the time ends it
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        *(b"NOPE\r\n\r\n", b"\r\n\r\n", b"HTTP/2 200\r\n\r\n", b"HTTP/1.1 200\r\n\r\n"),
+        *("HTTP/1.1 \u0662\u0660\u0660 OK\r\n\r\n".encode(), b"HTTP/1.1 20000 OK\r\n\r\n"),
+        *(b"HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n", b"HTTP/1.1 200 OK\r\n x\r\n\r\n"),
+        *(b"HTTP/1.1 200 OK\r\nbad name: x\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\n\r\n" * 20),
+        *(b"HTTP/1.1 100 x\r\nContent-Length: 1\r\n\r\nx", b"HTTP/1.1 200 OK\r\n" + b"x" * 9_000),
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+    ],
+)
+async def test_an_answer_that_cannot_be_read_ends_the_attempt_at_once(answered: bytes) -> None:
+    outcome, _ = await outcome_of(held(answered))
+    assert (outcome.code, outcome.failure) == (None, "connection")
+    assert outcome.milliseconds < 10_000
+    assert len(outcome.error or "") < 100
+
+
+async def test_a_connection_that_is_reset_within_a_body_ends_the_attempt_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arrived, take_body = asyncio.Event(), module._Answer.take_body
+
+    def take(self: module._Answer, chunk: bytes) -> None:
+        take_body(self, chunk)
+        arrived.set()
+
+    monkeypatch.setattr(module._Answer, "take_body", take)
+    outcome, _ = await outcome_of(reset_after(CHUNKED + b"1\r\nx\r\n", arrived))
+    assert (outcome.code, outcome.answer, outcome.error) == (200, "x", None)
+    assert outcome.milliseconds < 10_000
+
+
+HEADS = st.binary(max_size=40) | st.from_regex(
+    rb"HTTP/1\.[01] [0-9]{1,5} [a-z]{0,3}\r?\n"
+    rb"(Content-Length: [-,0-9]{1,4}\r\n|Transfer-Encoding: (chunked|x)\r\n|Retry-After: .?\r\n)*"
+    rb"(\r\n)?",
+    fullmatch=True,
+)
+
+
+PIECES = st.sampled_from([b"\r\n\r\n", b"1\r\nx\r\n", b"0\r\n\r\n", CHUNKED])
+CHUNKS = st.from_regex(rb"[0-9a-f]{0,70}(;[a-z=]{0,70})?(\r\n)?", fullmatch=True)
+
+
+@given(st.lists(HEADS | PIECES | CHUNKS, max_size=4))
+def test_any_bytes_of_a_receiver_lead_to_an_outcome(
+    io_loop: AsyncIOLoop, pieces: list[bytes]
+) -> None:
+    outcome, _ = io_loop.run_sync(lambda: outcome_of(raw(b"".join(pieces))))
+    assert (outcome.code is None) == (outcome.error is not None)
+    assert outcome.code is None or 200 <= outcome.code <= 599
+    assert outcome.failure in (None, "3xx", "4xx", "5xx", "connection")
+    assert outcome.milliseconds < 10_000
+
+
+async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with receiving() as proxy:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+        outcome, receiver = await outcome_of(answer())
+    assert outcome.delivered
+    assert (len(receiver.received), proxy.received) == (1, [])

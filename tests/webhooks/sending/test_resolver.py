@@ -1,0 +1,218 @@
+"""A delivery reaches no private address, however it is written and whatever DNS answers."""
+
+import asyncio
+import time
+
+import pytest
+
+from config.settings import Settings
+from tests.dns.dns_server import DnsServer
+from tests.dns.test_addresses import INSIDE, INSIDE_6, mapped
+from tests.webhooks.receiver import receiving
+from tests.webhooks.sending.test_client import request
+from tracker.dns.addresses import Address
+from tracker.dns.resolver import HostResolver
+from tracker.errors import BadRequest
+from tracker.links.own_hosts import OwnHosts
+from tracker.links.served_hosts import ServedHosts
+from tracker.service.services import Services
+from tracker.webhooks.delivery import Outcome
+from tracker.webhooks.sending import resolver as module
+from tracker.webhooks.sending.client import Client, Request
+from tracker.webhooks.sending.resolver import CheckedResolver, NoAddress, PrivateAddress
+from tracker.webhooks.target import check_addresses
+
+NAME = "hooks.example"
+
+
+def at(dns: DnsServer) -> tuple[str, int] | None:
+    return Settings(dns_resolver=dns.address).dns_address
+
+
+async def resolved(dns: DnsServer, host: str, allow_private: bool = False) -> list[str]:
+    resolver = CheckedResolver(allow_private=allow_private, dns_address=at(dns))
+    return [address for _, (address, port) in await resolver.resolve(host, 443) if port == 443]
+
+
+async def sent(url: str, dns: DnsServer) -> Outcome:
+    """Send a request without the check that a target passes when it is written."""
+    client = Client(allow_private=False, dns_address=at(dns))
+    return await client.send(Request(method="POST", url=url, headers={}, body=b"{}"))
+
+
+@pytest.mark.parametrize("address", [*INSIDE, *INSIDE_6, *mapped("127.0.0.1"), *mapped("10.0.0.1")])
+async def test_no_private_address_is_connected_to(dns: DnsServer, address: str) -> None:
+    host = f"[{address}]" if ":" in address else address
+    assert (await sent(f"http://{host}:1/", dns)).failure == "private"
+    dns.has(NAME, "AAAA" if ":" in address else "A", address)
+    assert (await sent(f"http://{NAME}:1/", dns)).failure == "private"
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.0.0.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::127.0.0.1]"),
+        *("2130706433", "0x7f000001", "017700000001", "0177.0.0.1", "0x7f.1", "127.1", "0"),
+        *("127.0.0.1.", "localhost", "LOCALHOST", "a.localhost", "0.0.0.0", "[::]"),
+        *("[::1%lo]", "\uff11\uff12\uff17.0.0.1", "\u24dbocalhost", "user@127.0.0.1"),
+    ],
+)
+async def test_no_spelling_of_a_private_address_reaches_its_receiver(
+    dns: DnsServer, host: str
+) -> None:
+    async with receiving() as receiver:
+        outcome = await sent(f"http://{host}:{receiver.port}/", dns)
+    assert outcome.failure in ("private", "dns", "connection")
+    assert outcome.code is None
+    assert receiver.received == []
+
+
+async def test_a_name_that_was_public_when_it_was_checked_is_checked_again(
+    dns: DnsServer,
+) -> None:
+    dns.turns(NAME, "A", "8.8.8.8", "127.0.0.1")
+    async with receiving() as receiver:
+        url = f"http://{NAME}:{receiver.port}/"
+        await check_addresses(NAME, HostResolver(at(dns)).resolve)
+        outcome = await sent(url, dns)
+        with pytest.raises(BadRequest):
+            await check_addresses(NAME, HostResolver(at(dns)).resolve)
+    assert outcome.error == f"private: {NAME} is in a private network"
+    assert receiver.received == []
+
+
+async def test_the_address_that_was_checked_is_the_one_connected_to(
+    dns: DnsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here 127.0.0.2 stands for an address outside, and DNS turns around right after the check."""
+    checked: list[str] = []
+
+    def is_public(address: Address) -> bool:
+        checked.append(str(address))
+        return str(address) == "127.0.0.2"
+
+    monkeypatch.setattr(module, "is_public", is_public)
+    dns.turns(NAME, "A", "127.0.0.2", "127.0.0.1")
+    client = Client(allow_private=False, dns_address=at(dns))
+    async with receiving(host="127.0.0.2") as outside:
+        first = await client.send(request(f"http://{NAME}:{outside.port}/"))
+        assert dns.asked.count((NAME, "A")) == 1
+        second = await client.send(request(f"http://{NAME}:{outside.port}/"))
+    assert (first.code, second.failure) == (200, "private")
+    assert checked == ["127.0.0.2", "127.0.0.1"]
+    assert len(outside.received) == 1
+    assert outside.received[0].headers["host"] == f"{NAME}:{outside.port}"
+
+
+async def test_one_private_address_among_others_is_enough_to_refuse(dns: DnsServer) -> None:
+    dns.has(NAME, "A", "8.8.8.8", "10.0.0.1")
+    dns.has("six.example", "A", "8.8.8.8")
+    dns.has("six.example", "AAAA", "fd00::1")
+    for name in (NAME, "six.example"):
+        with pytest.raises(PrivateAddress):
+            await resolved(dns, name)
+        assert len(await resolved(dns, name, allow_private=True)) == 2
+
+
+async def test_cnames_are_followed_to_the_address(dns: DnsServer) -> None:
+    dns.has("a.example", "CNAME", "b.example.")
+    dns.has("b.example", "A", "8.8.8.8")
+    assert await resolved(dns, "a.example") == ["8.8.8.8"]
+    dns.has("c.example", "CNAME", "d.example.")
+    dns.has("d.example", "A", "169.254.169.254")
+    with pytest.raises(PrivateAddress):
+        await resolved(dns, "c.example")
+
+
+async def test_both_kinds_of_addresses_are_found(dns: DnsServer) -> None:
+    dns.has(NAME, "A", "8.8.8.8", "8.8.4.4")
+    dns.has(NAME, "AAAA", "2606:4700:4700::1111")
+    found = await resolved(dns, NAME)
+    assert sorted(found[:2]) == ["8.8.4.4", "8.8.8.8"]
+    assert found[2:] == ["2606:4700:4700::1111"]
+
+
+async def test_an_answer_is_cached_for_its_ttl(dns: DnsServer) -> None:
+    dns.has(NAME, "A", "8.8.8.8")
+    dns.has(NAME, "AAAA", "2606:4700:4700::1111")
+    dns.turns("turning.example", "A", "8.8.8.8", "8.8.4.4")
+    resolver = CheckedResolver(allow_private=False, dns_address=at(dns))
+    kept = [await resolver.resolve(NAME, 443) for _ in range(3)]
+    assert kept[0] == kept[1] == kept[2]
+    assert [name for name, _ in dns.asked] == [NAME, NAME]
+    turning = [await resolver.resolve("turning.example", 443) for _ in range(2)]
+    assert [found[0][1][0] for found in turning] == ["8.8.8.8", "8.8.4.4"]
+
+
+async def test_the_search_list_of_the_system_is_not_used(dns: DnsServer) -> None:
+    with pytest.raises(NoAddress):
+        await resolved(dns, "intranet")
+    assert {name for name, _ in dns.asked} == {"intranet"}
+
+
+@pytest.mark.parametrize(
+    "host", ["none.example", "a" * 64 + ".example", "a..b", "", "\u00fc.example"]
+)
+async def test_a_host_without_an_address_is_a_failure_of_dns(dns: DnsServer, host: str) -> None:
+    with pytest.raises(NoAddress):
+        await resolved(dns, host)
+
+
+async def test_a_name_server_that_fails_or_is_slow_is_a_failure_of_dns(
+    dns: DnsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 0.3)
+    dns.fails("broken.example", "SERVFAIL")
+    dns.silent.add("slow.example")
+    for name in ("broken.example", "slow.example"):
+        outcome = await sent(f"http://{name}/", dns)
+        assert outcome.error == f"dns: {name} could not be resolved"
+        assert outcome.milliseconds < 5000
+
+
+async def test_slow_names_delay_no_other_name(
+    dns: DnsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 20)
+    slow = [f"slow{number}.example" for number in range(200)]
+    dns.silent.update(slow)
+    dns.has(NAME, "A", "8.8.8.8")
+    waiting = [asyncio.ensure_future(resolved(dns, name)) for name in slow]
+    await asyncio.sleep(0)
+    began = time.monotonic()
+    assert await resolved(dns, NAME) == ["8.8.8.8"]
+    assert time.monotonic() - began < 10
+    assert not any(one.done() for one in waiting)
+    for one in waiting:
+        one.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_localhost_is_resolved_without_dns(dns: DnsServer) -> None:
+    dns.has("localhost", "A", "8.8.8.8")
+    for name in ("localhost", "a.localhost"):
+        with pytest.raises(PrivateAddress):
+            await resolved(dns, name)
+        assert await resolved(dns, name, allow_private=True) == ["127.0.0.1", "::1"]
+    assert dns.asked == []
+
+
+async def test_where_private_networks_are_allowed_localhost_is_connected_to() -> None:
+    async with receiving() as receiver:
+        client = Client(allow_private=True, dns_address=None)
+        outcome = await client.send(request(f"http://localhost:{receiver.port}/"))
+    assert outcome.delivered
+
+
+async def test_the_services_own_port_is_not_connected_to(
+    services: Services, dns: DnsServer
+) -> None:
+    dns.has(NAME, "A", "127.0.0.1")
+    async with receiving() as receiver:
+        own = OwnHosts("tracker.test", 443, receiver.port)
+        served = ServedHosts(own, services.links.domains)
+        client = Client(allow_private=True, dns_address=at(dns), served_hosts=served)
+        for host in (NAME, "127.0.0.1", "localhost"):
+            outcome = await client.send(request(f"http://{host}:{receiver.port}/"))
+            assert outcome.failure == "own"
+    assert receiver.received == []

@@ -1,0 +1,187 @@
+"""Deliveries are claimed, sent, signed and recorded, each by one sender."""
+
+import asyncio
+import json
+from collections.abc import Collection
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.conversions import scene
+from tests.factories import create_event_config, create_link, create_webhook, make_click, make_event
+from tests.webhooks.receiver import answer
+from tests.webhooks.sending.scene import (
+    Clock,
+    converted,
+    listening,
+    sending,
+    stored,
+    the_one,
+)
+from tracker.clock import moment
+from tracker.ids import new_id
+from tracker.service.services import Services
+from tracker.webhooks.deliveries import LEASE, LOG_DAYS
+from tracker.webhooks.delivery import delivery_id
+from tracker.webhooks.sending import sender as sender_module
+from tracker.webhooks.store import Webhook
+
+ACCOUNT = new_id()
+
+
+async def test_a_conversion_arrives_signed_and_is_recorded(services: Services) -> None:
+    clock = Clock()
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
+        receiver.behaviour = answer(201, b"thanks")
+        [event_id] = await converted(services, ACCOUNT)
+        assert await one.burst() == 1
+        assert await one.burst() == 0
+    [received] = receiver.received
+    assert (received.error, received.method, received.path) == ("", "POST", "/hook")
+    assert received.headers["webhook-id"] == f"msg_{delivery_id(webhook.id, event_id).hex}"
+    body = json.loads(received.body)
+    assert (body["event_id"], body["value"], body["click_id"]) == (event_id, 12.5, None)
+    row = await the_one(services)
+    assert row["status"] == "delivered"
+    assert row["payload"].encode() == received.body
+    assert row["expires_at"] == row["attempts"][0]["at"] + timedelta(days=LOG_DAYS)
+    assert not row.keys() & {"due_at", "holder"}
+    [attempt] = row["attempts"]
+    assert (attempt["code"], attempt["answer"], attempt["error"]) == (201, "thanks", None)
+    assert 0 <= attempt["milliseconds"] < 15_000
+
+
+async def test_a_payload_has_the_values_of_the_click_and_its_link(services: Services) -> None:
+    link = await create_link(services, ACCOUNT)
+    config = await create_event_config(services, ACCOUNT)
+    click = make_click(ACCOUNT, link_id=link.id.bytes)
+    event = make_event(
+        1,
+        click.id,
+        account_id=ACCOUNT.bytes,
+        event_config_id=config.id.bytes,
+        metadata='{"order":{"id":7}}',
+    )
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
+        await scene.applied(services, [click, event])
+        await one.burst()
+    body = json.loads(receiver.received[0].body)
+    names = ("slug", "link_id", "event_name", "pbk", "browser", "metadata", "tags")
+    expected: tuple[Any, ...] = (
+        "abc",
+        str(link.id),
+        "Purchase",
+        config.pbk,
+        "Chrome",
+        {"order": {"id": 7}},
+        [],
+    )
+    assert tuple(body[name] for name in names) == expected
+
+
+async def test_several_senders_share_the_work_and_send_each_once(services: Services) -> None:
+    async with AsyncExitStack() as stack:
+        receiver, _ = await stack.enter_async_context(listening(services, ACCOUNT))
+        senders = [await stack.enter_async_context(sending(services)) for _ in range(4)]
+        await converted(services, ACCOUNT, 200)
+        shares = await asyncio.gather(*(one.burst() for one in senders))
+        while await senders[0].burst():
+            pass
+    assert sum(shares) <= 200
+    assert len(receiver.received) == 200
+    assert len({one.headers["webhook-id"] for one in receiver.received}) == 200
+    assert {row["status"] for row in await stored(services)} == {"delivered"}
+
+
+async def test_deliveries_of_a_killed_sender_are_sent_when_their_lease_has_run_out(
+    services: Services,
+) -> None:
+    clock = Clock()
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
+        [event_id] = await converted(services, ACCOUNT)
+        [held] = await services.webhooks.deliveries.claim({webhook.id: 5}, moment(clock.ms))
+        await services.webhooks.deliveries.keep([(held, {"payload": '{"as":"before"}'})])
+        assert await one.burst() == 0
+        clock.pass_seconds(LEASE.total_seconds() + 1)
+        assert await one.burst() == 1
+    [received] = receiver.received
+    assert received.body == b'{"as":"before"}'
+    assert received.headers["webhook-id"] == f"msg_{delivery_id(webhook.id, event_id).hex}"
+    assert (await the_one(services))["status"] == "delivered"
+
+
+async def test_a_delivery_whose_event_is_gone_fails_alone_and_says_why(services: Services) -> None:
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
+        gone, there = await converted(services, ACCOUNT, 2)
+        await services.stores.mongodb["events"].delete_one({"_id": gone})
+        assert await one.burst() == 2
+    rows = await stored(services)
+    assert [row["status"] for row in rows] == ["failed", "delivered"]
+    assert rows[0]["attempts"][0]["error"] == "payload: the event is no longer stored"
+    assert [json.loads(got.body)["event_id"] for got in receiver.received] == [there]
+
+
+async def test_a_payload_that_is_too_long_is_not_sent(services: Services) -> None:
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
+        template = {"all": ["{metadata}"] * 40}
+        await services.webhooks.webhooks.change(webhook.id, {"payload_template": template})
+        large = json.dumps({"a": "x" * 10_000})
+        await scene.applied(services, [make_event(1, account_id=ACCOUNT.bytes, metadata=large)])
+        await one.burst()
+    row = await the_one(services)
+    assert row["attempts"][0]["error"] == "payload: longer than 65536 bytes"
+    assert receiver.received == []
+
+
+async def test_for_a_day_the_previous_secret_signs_too(services: Services) -> None:
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
+        await services.webhooks.webhooks.rotate_secret(webhook.id)
+        await converted(services, ACCOUNT)
+        await one.burst()
+    [received] = receiver.received
+    assert received.error == ""
+    assert len(received.headers["webhook-signature"].split()) == 2
+
+
+async def test_only_webhooks_that_get_a_slot_are_read_whole(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_all = services.webhooks.webhooks.find_all
+    read: list[int] = []
+
+    async def counted(ids: Collection[UUID]) -> dict[UUID, Webhook]:
+        read.append(len(ids))
+        return await find_all(ids)
+
+    monkeypatch.setattr(services.webhooks.webhooks, "find_all", counted)
+    monkeypatch.setattr(sender_module, "MAX_WEBHOOKS_PER_CLAIM", 2)
+    for _ in range(5):
+        await create_webhook(services, ACCOUNT, "http://127.0.0.1:1/")
+    async with sending(services) as one:
+        await converted(services, ACCOUNT)
+        assert await one.burst() == 5
+    assert max(read) == 2
+
+
+async def test_slots_of_a_webhook_that_is_deleted_meanwhile_are_released(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_all = services.webhooks.webhooks.find_all
+
+    async def too_late(ids: Collection[UUID]) -> dict[UUID, Webhook]:
+        for webhook_id in ids:
+            await services.webhooks.webhooks.delete(webhook_id)
+        return await find_all(ids)
+
+    monkeypatch.setattr(services.webhooks.webhooks, "find_all", too_late)
+    await create_webhook(services, ACCOUNT)
+    async with sending(services) as one:
+        await converted(services, ACCOUNT)
+        free = one._limiter.free
+        assert await one.burst() == 0
+        assert one._limiter.free == free
+        assert await one.burst() == 0
+    assert (await the_one(services))["status"] == "cancelled"

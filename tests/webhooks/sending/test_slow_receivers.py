@@ -1,0 +1,125 @@
+"""Receivers that hang or are slow delay no other."""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+
+import pytest
+
+from tests.webhooks.receiver import Handler, hang
+from tests.webhooks.sending.scene import (
+    converted,
+    listening,
+    running,
+    sending,
+)
+from tracker.ids import new_id
+from tracker.service.services import Services
+from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
+
+ACCOUNT = new_id()
+
+
+async def test_one_receiver_that_hangs_among_fifty_delays_no_other(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 50)
+    async with AsyncExitStack() as stack:
+        pairs = [await stack.enter_async_context(listening(services, ACCOUNT)) for _ in range(50)]
+        pairs[0][0].behaviour = hang
+        one = await stack.enter_async_context(sending(services))
+        await converted(services, ACCOUNT, 20)
+        began = time.monotonic()
+        async with running(one):
+            while any(len(receiver.received) < 20 for receiver, _ in pairs[1:]):
+                await asyncio.sleep(0.01)
+                assert time.monotonic() - began < 12  # the one hangs for 15
+            assert len(pairs[0][0].received) <= 4
+
+
+@pytest.mark.parametrize("tried", [True, False])
+async def test_many_receivers_that_hang_leave_slots_for_those_that_answer(
+    services: Services, monkeypatch: pytest.MonkeyPatch, tried: bool
+) -> None:
+    monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 15)
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(sending(services))
+        one._limiter = ConcurrencyLimiter(20)
+        accounts = [new_id() for _ in range(3 if tried else 1)]
+        dead = []
+        for number in range(15):
+            account = accounts[number % len(accounts)]
+            receiver, webhook = await stack.enter_async_context(listening(services, account))
+            receiver.behaviour = hang
+            dead.append(receiver)
+            if tried:
+                one._limiter.acquire(webhook.id, account, "127.0.0.1", 1)
+                one._limiter.record_outcome(webhook.id, delivered=False, milliseconds=15_000)
+                one._limiter.release(webhook.id, 1)
+        other = new_id()
+        good, _ = await stack.enter_async_context(listening(services, other))
+        for account in accounts:
+            await converted(services, account, 5)
+        async with running(one):
+            most = 10 if tried else 2
+            async with asyncio.timeout(12):  # those that hang do for 15 seconds
+                while sum(len(hanging.received) for hanging in dead) < most:
+                    await asyncio.sleep(0.01)
+                await converted(services, other, 30)
+                while len(good.received) < 30:
+                    await asyncio.sleep(0.01)
+            assert sum(len(hanging.received) for hanging in dead) == most
+
+
+async def test_untested_webhooks_wait_for_others_that_hang_only_until_these_are_slow(
+    services: Services,
+) -> None:
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(sending(services))
+        one._limiter = ConcurrencyLimiter(8)
+        accounts = [new_id() for _ in range(2)]
+        dead = []
+        for account in accounts:
+            receiver, _ = await stack.enter_async_context(listening(services, account))
+            receiver.behaviour = hang
+            dead.append(receiver)
+            await converted(services, account)
+        async with running(one):
+            async with asyncio.timeout(12):  # those that hang do for 15 seconds
+                while not all(hanging.received for hanging in dead):
+                    await asyncio.sleep(0.01)
+                other = new_id()
+                good, _ = await stack.enter_async_context(listening(services, other))
+                await converted(services, other)
+                while not good.received:
+                    await asyncio.sleep(0.01)
+
+
+async def test_slow_receivers_do_not_delay_others(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 50)
+
+    async def slow(handler: Handler) -> None:
+        await asyncio.sleep(1.5)
+        handler.finish()
+
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(sending(services))
+        one._limiter = ConcurrencyLimiter(16)
+        slow_account, other = new_id(), new_id()
+        busy = [
+            await stack.enter_async_context(listening(services, slow_account)) for _ in range(12)
+        ]
+        for receiver, _ in busy:
+            receiver.behaviour = slow
+        good, _ = await stack.enter_async_context(listening(services, other))
+        await converted(services, slow_account, 20)
+        async with running(one):
+            while sum(len(receiver.received) for receiver, _ in busy) < 20:
+                await asyncio.sleep(0.01)
+            assert one._limiter.free >= 12
+            await converted(services, other, 10)
+            async with asyncio.timeout(10):  # sixteen at a time, the others would take 22
+                while len(good.received) < 10:
+                    await asyncio.sleep(0.01)

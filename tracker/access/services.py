@@ -1,0 +1,61 @@
+"""Callers: their keys and sessions, the limits on their requests, and what they did."""
+
+from typing import NamedTuple
+
+from tracker.access.api_keys import ApiKeys
+from tracker.access.audit import Audit
+from tracker.access.authority import Authority
+from tracker.access.client_address import ClientAddress
+from tracker.access.invitations import Invitations
+from tracker.access.open_answers import OpenAnswers
+from tracker.access.rate_limit import RateLimiter
+from tracker.access.sessions import Sessions
+from tracker.stores.services import StoreServices
+
+
+class AccessServices(NamedTuple):
+    """The keys and sessions of those who call, and the limits on their requests."""
+
+    api_keys: ApiKeys
+    audit: Audit
+    authority: Authority
+    client_address: ClientAddress
+    invitations: Invitations
+    open_answers: OpenAnswers
+    rate_limiter: RateLimiter
+    sessions: Sessions
+
+
+def build(
+    stores: StoreServices,
+    trusted_proxies: str,
+    per_minute: int,
+    per_hour: int,
+    ipv6_prefix: int,
+    session_per_minute: int,
+) -> AccessServices:
+    """Return the checks of who calls.
+
+    An address may send `per_minute` requests, an account `per_hour`, a person
+    `session_per_minute`.
+    """
+    invitations, sessions = Invitations(stores.mongodb), Sessions(stores.mongodb)
+    api_keys = ApiKeys(stores.mongodb, stores.redis, invitations)
+    return AccessServices(
+        api_keys=api_keys,
+        audit=Audit(stores.mongodb),
+        authority=Authority(stores.mongodb),
+        client_address=ClientAddress(trusted_proxies),
+        invitations=invitations,
+        open_answers=OpenAnswers(sessions, api_keys),
+        rate_limiter=RateLimiter(
+            stores.redis,
+            stores.breaker,
+            per_minute,
+            per_hour,
+            ipv6_prefix,
+            stores.budget,
+            session_per_minute,
+        ),
+        sessions=sessions,
+    )

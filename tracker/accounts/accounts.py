@@ -1,0 +1,58 @@
+"""Accounts: the owners of everything else. Made by the operator's script."""
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+from pymongo import ReturnDocument
+
+from tracker.clock import now
+from tracker.errors import NotFound
+from tracker.ids import new_id
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document, record
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """The owner of links, domains, event configurations, webhooks and keys."""
+
+    id: UUID
+    name: str
+    created_at: datetime
+
+
+class Accounts:
+    """The stored accounts."""
+
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._accounts = mongodb["accounts"]
+
+    async def create(self, name: str) -> Account:
+        """Store a new account and return it. Several accounts may have the same name."""
+        account = Account(id=new_id(), name=name, created_at=now())
+        await self._accounts.insert_one(document(account))
+        return account
+
+    async def find(self, account_id: UUID) -> Account | None:
+        """Return the account, or None if there is none."""
+        row = await self._accounts.find_one({"_id": account_id})
+        return None if row is None else record(Account, row)
+
+    async def rename(self, account_id: UUID, name: str) -> Account:
+        """Rename an account and return it. Raises NotFound if there is none."""
+        row = await self._accounts.find_one_and_update(
+            {"_id": account_id}, {"$set": {"name": name}}, return_document=ReturnDocument.AFTER
+        )
+        if row is None:
+            raise NotFound("account: not found")
+        return record(Account, row)
+
+    async def names(self, ids: Collection[UUID]) -> dict[UUID, str]:
+        """Return the names of the accounts that exist among `ids`, by id."""
+        rows = self._accounts.find({"_id": {"$in": [*ids]}}, ["name"])
+        return {row["_id"]: row["name"] async for row in rows}
+
+    async def list(self) -> list[Account]:
+        """Return every account, oldest first."""
+        return [record(Account, row) async for row in self._accounts.find().sort("_id", 1)]

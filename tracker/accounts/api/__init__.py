@@ -1,0 +1,1 @@
+"""Endpoints of accounts, their people and keys, and of signing in."""

@@ -1,0 +1,196 @@
+"""`/api/account`: the account of the key, its time zone, its rules against forged conversions."""
+
+from decimal import Decimal
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from tracker.access.audit import Change, Target, differences
+from tracker.accounts.accounts import Account
+from tracker.accounts.services import AccountCall
+from tracker.accounts.time_zones import AccountZone, checked_zone
+from tracker.clock import iso
+from tracker.conversions.rules import (
+    MAX_PER_CLICK,
+    MAX_VALUE,
+    ConversionRules,
+    checked_max_per_click,
+    checked_max_value,
+)
+from tracker.errors import NotFound
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.schema import AccountId, AccountQuery, Text, Timestamp, sent_fields, trimmed
+
+endpoint = Endpoints("accounts")
+
+_RequirePbk = Annotated[
+    bool, Meta(description="conversions need a postback key: a click id alone is refused")
+]
+_NoNegativeValues = Annotated[bool, Meta(description="conversions of a value below 0 are refused")]
+
+# Any, because msgspec would accept a number in a string too.
+_SentMaxValue = Annotated[
+    Any,
+    Meta(
+        description="the highest value that a conversion may have; null: any",
+        extra_json_schema={"type": ["number", "null"], "minimum": 0, "maximum": MAX_VALUE},
+    ),
+]
+_SentMaxPerClick = Annotated[
+    Any,
+    Meta(
+        description="how many conversions of one click and event configuration count; null: any "
+        "number",
+        extra_json_schema={"type": ["integer", "null"], "minimum": 1, "maximum": MAX_PER_CLICK},
+    ),
+]
+
+
+class ConversionRulesRecord(msgspec.Struct, kw_only=True):
+    """The current rules of an account against forged conversions."""
+
+    require_pbk: _RequirePbk
+    no_negative_values: _NoNegativeValues
+    max_value: Annotated[Decimal | None, Meta(description="null: any")]
+    max_per_click: Annotated[int | None, Meta(description="null: any number")]
+
+
+class TimeZoneChangeRecord(msgspec.Struct, kw_only=True):
+    """A change of the time zone in progress: reports have the old zone until all days are done."""
+
+    time_zone: Annotated[str, Meta(description="the new one")]
+    requested_at: Timestamp
+    days: Annotated[int | None, Meta(description="days to count again; null: not known yet")]
+    days_done: int
+
+
+class AccountRecord(msgspec.Struct, kw_only=True):
+    """An account and its settings."""
+
+    id: UUID
+    name: str
+    created_at: Timestamp
+    time_zone: Annotated[str, Meta(description="IANA name; the zone of days and hours in reports")]
+    time_zone_change: Annotated[
+        TimeZoneChangeRecord | None, Meta(description="null: none in progress")
+    ]
+    conversion_rules: ConversionRulesRecord
+
+
+class ChangeConversionRules(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The rules to change; the others stay as they are."""
+
+    require_pbk: _RequirePbk | UnsetType = UNSET
+    no_negative_values: _NoNegativeValues | UnsetType = UNSET
+    max_value: _SentMaxValue = UNSET
+    max_per_click: _SentMaxPerClick = UNSET
+
+    def __post_init__(self) -> None:
+        if self.max_value is not UNSET:
+            self.max_value = checked_max_value(self.max_value)
+        if self.max_per_click is not UNSET:
+            self.max_per_click = checked_max_per_click(self.max_per_click)
+
+
+class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The settings of an account to change; the others stay as they are."""
+
+    account_id: AccountId = field(name="accountId")
+    name: Text | UnsetType = UNSET
+    time_zone: (
+        Annotated[str, Meta(description="IANA name", examples=["Europe/Berlin"])] | UnsetType
+    ) = UNSET
+    conversion_rules: ChangeConversionRules | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if self.name is not UNSET:
+            self.name = trimmed("name", self.name)
+        if self.time_zone is not UNSET:
+            self.time_zone = checked_zone(self.time_zone)
+
+
+@endpoint("GET", "/api/account", "account:read")
+async def show(call: AccountCall[AccountQuery, Nothing]) -> AccountRecord:
+    """Show the account, its time zone, and its rules against forged conversions.
+
+    Raises NotFound if it no longer exists.
+    """
+    services = call.services
+    account, rules = await _account(call), await services.account_rules.find(call.account_id)
+    return _record(account, rules, await services.time_zones.find(call.account_id))
+
+
+@endpoint(
+    "PATCH",
+    "/api/account",
+    "account:write",
+    example={"conversion_rules": {"require_pbk": True, "max_per_click": 1}},
+)
+async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
+    """Change the name, time zone, and rules of the account; what is left out stays.
+
+    Raises NotFound if the account no longer exists.
+    """
+    services = call.services
+    account, rules = await _account(call), await services.account_rules.find(call.account_id)
+    changes: dict[str, Change] = {}
+    sent = call.body.conversion_rules
+    changed = {} if sent is UNSET else sent_fields(sent)
+    if changed:
+        after = await services.account_rules.change(call.account_id, changed)
+        changes |= differences(rules, after)
+        rules = after
+    if call.body.name not in (UNSET, account.name):
+        changes["name"] = Change(before=account.name, after=call.body.name)
+        account = await services.accounts.rename(account.id, str(call.body.name))
+    zone = await _change_zone(call, changes)
+    if changes:
+        await call.audit("account.changed", _target(account), changes)
+    return _record(account, rules, zone)
+
+
+async def _change_zone(
+    call: AccountCall[Nothing, ChangeAccount], changes: dict[str, Change]
+) -> AccountZone:
+    """Request the time zone that was sent, if it is another; return what the account has now."""
+    time_zones, wanted = call.services.time_zones, call.body.time_zone
+    if wanted is UNSET:
+        return await time_zones.find(call.account_id)
+    before, zone = await time_zones.request(call.account_id, wanted)
+    if before != wanted:
+        changes["time_zone"] = Change(before=before, after=wanted)
+    return zone
+
+
+async def _account(call: AccountCall[Any, Any]) -> Account:
+    """Return the account of the principal. Raises NotFound if it no longer exists."""
+    account = await call.services.accounts.find(call.account_id)
+    if account is None:
+        raise NotFound("account: not found")
+    return account
+
+
+def _target(account: Account) -> Target:
+    return Target(kind="account", id=account.id, name=account.name)
+
+
+def _record(account: Account, rules: ConversionRules, zone: AccountZone) -> AccountRecord:
+    change = zone.change
+    return AccountRecord(
+        id=account.id,
+        name=account.name,
+        created_at=iso(account.created_at),
+        time_zone=zone.zone,
+        time_zone_change=None
+        if change is None
+        else TimeZoneChangeRecord(
+            time_zone=change.zone,
+            requested_at=iso(change.requested_at),
+            days=change.days,
+            days_done=change.days_done,
+        ),
+        conversion_rules=ConversionRulesRecord(**msgspec.structs.asdict(rules)),
+    )

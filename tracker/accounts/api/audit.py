@@ -1,0 +1,106 @@
+"""`/api/audit`: what was changed in an account, by whom; and the history of one short link."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta
+
+from tracker.access.audit import RETENTION_DAYS, AuditEntry, AuditFilter
+from tracker.accounts.api.keys import ActorRecord
+from tracker.accounts.services import AccountCall
+from tracker.clock import iso
+from tracker.links.api.short_links import find_own
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.limits import MAX_TEXT_CHARACTERS
+from tracker.web.resource import record_of
+from tracker.web.schema import AccountPage, Page, Paged, Timestamp
+
+endpoint = Endpoints("accounts")
+
+
+class TargetRecord(msgspec.Struct, kw_only=True):
+    """The object that was changed, by its name at that time."""
+
+    kind: str
+    id: UUID | None
+    name: str
+
+
+class ChangeRecord(msgspec.Struct, kw_only=True):
+    """The values of a field before and after."""
+
+    before: Any
+    after: Any
+
+
+class HistoryRecord(msgspec.Struct, kw_only=True):
+    """A change: who made it, when, and of what."""
+
+    id: UUID
+    at: Timestamp
+    actor: ActorRecord
+    action: Annotated[str, Meta(examples=["short_link.changed"])]
+    target: TargetRecord
+    changes: dict[str, ChangeRecord]
+
+
+class AuditRecord(HistoryRecord, kw_only=True):
+    """A change, and where it was made from."""
+
+    address: Annotated[str, Meta(description="truncated: a network; empty for scripts")]
+
+
+class ListAudit(AccountPage, kw_only=True):
+    """The page of the log to list, and its filters."""
+
+    action: Annotated[str, Meta(max_length=MAX_TEXT_CHARACTERS)] | None = None
+    target: Annotated[UUID | None, Meta(description="id of the object")] = None
+    actor: Annotated[UUID | None, Meta(description="id of the person or API key")] = None
+
+
+@endpoint(
+    "GET",
+    "/api/audit",
+    "audit:read",
+    summary=f"List what was changed, newest first; kept for {RETENTION_DAYS} days",
+)
+async def list_entries(call: AccountCall[ListAudit, Nothing]) -> Page[AuditRecord]:
+    """Return a page of the account's audit log."""
+    query = call.query
+    wanted = AuditFilter(action=query.action, target_id=query.target, actor_id=query.actor)
+    entries, total = await _page(call, wanted, query)
+    return query.page_of([_audit_record(one) for one in entries], total)
+
+
+@endpoint("GET", "/api/short-links/{id}/history", "links:read")
+async def show_history(call: AccountCall[Paged, Nothing]) -> Page[HistoryRecord]:
+    """List the changes of a short link, newest first."""
+    link = await find_own(call, call.services.links)
+    entries, total = await _page(call, AuditFilter(target_id=link.id), call.query)
+    return call.query.page_of([_history_record(one) for one in entries], total)
+
+
+async def _page(
+    call: AccountCall[Any, Any], wanted: AuditFilter, paged: Paged
+) -> tuple[Sequence[AuditEntry], int]:
+    fetch = partial(call.services.audit.page, call.account_id, wanted)
+    return await fetch(paged.page, paged.page_size)
+
+
+def _audit_record(entry: AuditEntry) -> AuditRecord:
+    return AuditRecord(address=entry.address, **msgspec.structs.asdict(_history_record(entry)))
+
+
+def _history_record(entry: AuditEntry) -> HistoryRecord:
+    return HistoryRecord(
+        id=entry.id,
+        at=iso(entry.at),
+        actor=record_of(ActorRecord, entry.actor),
+        action=entry.action,
+        target=record_of(TargetRecord, entry.target),
+        changes={name: record_of(ChangeRecord, one) for name, one in entry.changes.items()},
+    )

@@ -1,0 +1,99 @@
+"""`/api/invitations`: invite people to an account, list and withdraw open invitations."""
+
+from functools import partial
+from typing import Annotated
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta, field
+
+from tracker.access.invitations import Invitation, join_url
+from tracker.access.principal import Actor
+from tracker.accounts.api.members import MemberRole
+from tracker.accounts.services import AccountCall
+from tracker.syntax.email import MAX_EMAIL_CHARACTERS, normal_email
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.resource import Resource, one_by_one, record_of
+from tracker.web.schema import AccountId, AccountPage, Done, Page, Timestamp
+
+endpoint = Endpoints("accounts")
+
+Email = Annotated[
+    str,
+    Meta(
+        description="in lower case",
+        extra_json_schema={
+            "format": "email",
+            "minLength": 3,
+            "maxLength": MAX_EMAIL_CHARACTERS,
+        },
+    ),
+]
+
+
+class InvitationRecord(msgspec.Struct, kw_only=True):
+    """An open invitation, without its link."""
+
+    id: UUID
+    email: Annotated[str | None, Meta(description="null: the person chooses it")]
+    role: MemberRole
+    created_at: Timestamp
+    expires_at: Timestamp
+    created_by: Actor
+
+
+class CreatedInvitation(InvitationRecord, kw_only=True):
+    """An invitation with its link, which cannot be read again."""
+
+    url: Annotated[str, Meta(description="works once")]
+
+
+class CreateInvitation(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The person to invite, and the person's role."""
+
+    account_id: AccountId = field(name="accountId")
+    email: Email
+    role: MemberRole
+
+    def __post_init__(self) -> None:
+        self.email = normal_email("email", self.email)
+
+
+INVITATIONS: Resource[Invitation, InvitationRecord] = Resource(
+    "invitation",
+    lambda call: call.services.invitations.find(call.ids[0]),
+    one_by_one(partial(record_of, InvitationRecord)),
+)
+
+
+@endpoint("GET", "/api/invitations", "members:read")
+async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[InvitationRecord]:
+    """List open invitations, newest first, without their links."""
+    return await INVITATIONS.list_own(call, call.services.invitations)
+
+
+@endpoint(
+    "POST",
+    "/api/invitations",
+    "members:write",
+    example={"email": "ada@example.com", "role": "viewer"},
+)
+async def create(call: AccountCall[Nothing, CreateInvitation]) -> CreatedInvitation:
+    """Invite a person: the link works once, within 24 hours, and no mail is sent.
+
+    Raises Forbidden if the role has scopes that the principal lacks, BadRequest if the person is a
+    member or too many invitations are open.
+    """
+    body, services = call.body, call.services
+    invitation, token = await services.membership.invite(call.author, body.email, body.role)
+    url = join_url(services.public_url.url, token)
+    return record_of(CreatedInvitation, invitation, url=url)
+
+
+@endpoint("DELETE", "/api/invitations/{id}", "members:write")
+async def withdraw(call: AccountCall[Nothing, Nothing]) -> Done:
+    """Withdraw an open invitation."""
+    invitation = await INVITATIONS.own(call)
+    await call.services.membership.withdraw(call.author, invitation)
+    return Done()

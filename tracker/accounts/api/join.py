@@ -1,0 +1,150 @@
+"""`/api/join`: the holder of a link joins an account, or sets a new password."""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from tracker.access.invitations import InvitationKind
+from tracker.access.roles import Role
+from tracker.accounts.api.session import (
+    AccountReference,
+    SessionRecord,
+    client_of,
+    signed_in_answer,
+)
+from tracker.accounts.joining import Answers, Preview
+from tracker.accounts.passwords import MAX_CHARACTERS, MIN_CHARACTERS
+from tracker.accounts.services import AccountServices
+from tracker.accounts.totp import MAX_CODE_CHARACTERS
+from tracker.syntax.email import MAX_EMAIL_CHARACTERS
+from tracker.web.call import Answer, Nothing, PublicCall
+from tracker.web.endpoint import Access, Endpoints
+from tracker.web.schema import Text, Token, trimmed
+
+endpoint = Endpoints("accounts")
+
+EXAMPLE_TOKEN: Final = "q8Zr0mD1Vt3cXbY5nK7sLwP9hGfEaJ2uR4iToSdQvNc"  # noqa: S105
+
+_ERRORS: Final = {
+    404: ("The link is unknown, expired, used or withdrawn.", "link: expired, used or withdrawn")
+}
+
+
+class PreviewJoin(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The token of a link."""
+
+    token: Token
+
+
+class Join(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The token of a link, and what its holder fills in."""
+
+    token: Token
+    password: Annotated[
+        str,
+        Meta(
+            description="of the person, if the preview says so; a new one has "
+            f"{MIN_CHARACTERS} to {MAX_CHARACTERS} characters"
+        ),
+    ]
+    name: (
+        Annotated[Text, Meta(description="required of a person who does not exist yet")] | None
+    ) = None
+    email: Annotated[
+        str | None,
+        Meta(
+            description="required if the invitation has none",
+            extra_json_schema={"maxLength": MAX_EMAIL_CHARACTERS},
+        ),
+    ] = None
+    code: (
+        Annotated[
+            str,
+            Meta(
+                max_length=MAX_CODE_CHARACTERS,
+                description="of the second factor, after an answer 401 code_required",
+            ),
+        ]
+        | None
+    ) = None
+
+    def __post_init__(self) -> None:
+        if self.name is not None:
+            self.name = trimmed("name", self.name)
+
+
+class JoinPreview(msgspec.Struct, kw_only=True):
+    """The purpose of a link, as its holder sees it before using it."""
+
+    kind: InvitationKind
+    email: Annotated[str | None, Meta(description="null: the person chooses it")]
+    account: Annotated[AccountReference | None, Meta(description="null for a password reset")]
+    role: Role | None
+    has_password: Annotated[
+        bool, Meta(description="the person exists: joining needs the password they have")
+    ]
+    needs_code: Annotated[
+        bool,
+        Meta(
+            description="a reset needs a code of the second factor; false for an invitation, "
+            "which asks for one after the password"
+        ),
+    ]
+
+
+@endpoint(
+    "POST",
+    "/api/join/preview",
+    Access.PUBLIC,
+    tag="Session",
+    operation_id="previewJoin",
+    example={"token": EXAMPLE_TOKEN},
+    errors=_ERRORS,
+)
+async def preview(call: PublicCall[AccountServices, Nothing, PreviewJoin]) -> JoinPreview:
+    """Show what an invitation or a password reset is for; it stays usable.
+
+    Raises NotFound if the token is not open.
+    """
+    return _record(await call.services.joining.preview(call.body.token))
+
+
+@endpoint(
+    "POST",
+    "/api/join",
+    Access.PUBLIC,
+    tag="Session",
+    operation_id="join",
+    example={
+        "token": EXAMPLE_TOKEN,
+        "name": "Ada Lovelace",
+        "password": "correct horse battery staple",
+    },
+    errors={
+        **_ERRORS,
+        401: ("The person's password or code is wrong.", "e-mail or password: wrong"),
+    },
+)
+async def join(call: PublicCall[AccountServices, Nothing, Join]) -> Answer[SessionRecord]:
+    """Use an invitation or a password reset; the session that begins is in a cookie.
+
+    Raises NotFound if the token is not open, BadRequest if an answer is missing or breaks a rule,
+    Unauthorized if the person's password or code is wrong, RateLimited after too many attempts.
+    """
+    services, body = call.services, call.body
+    answers = Answers(password=body.password, email=body.email, name=body.name, code=body.code)
+    session, secret = await services.joining.join(body.token, answers, client_of(call))
+    return await signed_in_answer(services, session, secret)
+
+
+def _record(preview: Preview) -> JoinPreview:
+    account = preview.account
+    return JoinPreview(
+        kind=preview.kind,
+        email=preview.email,
+        account=AccountReference(id=account.id, name=account.name) if account else None,
+        role=preview.role,
+        has_password=preview.has_password,
+        needs_code=preview.needs_code,
+    )

@@ -1,0 +1,107 @@
+"""`/api/session/totp`: people switch their own second factor on and off."""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from tracker.accounts.api.session import (
+    SessionRecord,
+    holder_of,
+    new_session_cookie,
+    signed_in_answer,
+)
+from tracker.accounts.services import AccountCall
+from tracker.accounts.totp import MAX_CODE_CHARACTERS
+from tracker.web.call import Answer, Nothing
+from tracker.web.endpoint import Access, Endpoints
+
+endpoint = Endpoints("accounts")
+
+EXAMPLE_CODE: Final = "492039"
+_PASSWORD = {"password": "correct horse battery"}
+
+
+class ConfirmPassword(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The password of the person, typed again."""
+
+    password: str
+
+
+class SwitchOff(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The password of the person, typed again, and a code."""
+
+    password: str
+    code: Annotated[
+        str,
+        Meta(max_length=MAX_CODE_CHARACTERS, description="of the app, or a recovery code"),
+    ]
+
+
+class ConfirmCode(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A code of the authenticator app."""
+
+    code: Annotated[str, Meta(max_length=MAX_CODE_CHARACTERS)]
+
+
+class TotpSetup(msgspec.Struct, kw_only=True):
+    """The secret for an authenticator app. It is in effect once a code of it was sent."""
+
+    secret: Annotated[str, Meta(description="in base32, to type")]
+    uri: Annotated[str, Meta(description="otpauth://, with the secret")]
+    qr_svg: Annotated[str, Meta(description="the URI as a QR code")]
+
+
+class RecoveryCodes(msgspec.Struct, kw_only=True):
+    """The codes that sign in without the app, each once."""
+
+    recovery_codes: Annotated[list[str], Meta(description="shown once: they cannot be read again")]
+
+
+@endpoint("POST", "/api/session/totp", Access.PERSON, example=_PASSWORD, operation_id="setUpTotp")
+async def begin(call: AccountCall[Nothing, ConfirmPassword]) -> TotpSetup:
+    """Begin to set up a second factor; it stays off until a code is sent.
+
+    Raises BadRequest if the password is wrong or the second factor is on, RateLimited after too
+    many attempts.
+    """
+    services = call.services
+    secret, uri = await services.second_factor_setup.begin(holder_of(call), call.body.password)
+    image = await services.qr_codes.secret_image(uri)
+    return TotpSetup(secret=secret, uri=uri, qr_svg=image.decode())
+
+
+@endpoint(
+    "PATCH",
+    "/api/session/totp",
+    Access.PERSON,
+    example={"code": EXAMPLE_CODE},
+    operation_id="switchTotpOn",
+)
+async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> Answer[RecoveryCodes]:
+    """Switch the second factor on; every other session ends, and the cookie changes.
+
+    Raises BadRequest if the setup has not begun or the code is wrong.
+    """
+    services = call.services
+    done = await services.second_factor_setup.switch_on(holder_of(call), call.body.code)
+    codes = RecoveryCodes(recovery_codes=done.recovery_codes)
+    return Answer(codes, new_session_cookie(services, done.session_secret))
+
+
+@endpoint(
+    "POST",
+    "/api/session/totp/disable",
+    Access.PERSON,
+    example={**_PASSWORD, "code": EXAMPLE_CODE},
+    operation_id="switchTotpOff",
+)
+async def switch_off(call: AccountCall[Nothing, SwitchOff]) -> Answer[SessionRecord]:
+    """Switch the second factor off; every other session ends, and the cookie changes.
+
+    Raises BadRequest if password or code is wrong or the second factor is off, RateLimited after
+    too many attempts.
+    """
+    setup, body = call.services.second_factor_setup, call.body
+    renewed = await setup.switch_off(holder_of(call), body.password, body.code)
+    return await signed_in_answer(call.services, *renewed)

@@ -1,0 +1,127 @@
+"""`/api/sessions`, `/api/session/password` and `/api/session/person`: people see and end their
+sessions, and change their password and name."""
+
+from typing import Annotated
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tracker.accounts.api.session import (
+    SessionRecord,
+    holder_of,
+    session_record,
+    signed_in_answer,
+    signed_out_answer,
+)
+from tracker.accounts.passwords import MAX_CHARACTERS, MIN_CHARACTERS
+from tracker.accounts.services import AccountCall
+from tracker.web.call import Answer, Nothing
+from tracker.web.endpoint import Access, Endpoints
+from tracker.web.resource import record_of
+from tracker.web.schema import Done, Text, Timestamp, trimmed
+
+endpoint = Endpoints("accounts")
+
+_NewPassword = Annotated[
+    str,
+    Meta(extra_json_schema={"minLength": MIN_CHARACTERS, "maxLength": MAX_CHARACTERS}),
+]
+
+
+class OwnSession(msgspec.Struct, kw_only=True):
+    """A session of the person, in any of their accounts."""
+
+    id: UUID
+    created_at: Annotated[Timestamp, Meta(description="when the password was given")]
+    last_seen_at: Annotated[Timestamp, Meta(description="to the minute")]
+    address: Annotated[str, Meta(description="truncated; empty: unknown")]
+    user_agent: str
+    current: Annotated[bool, Meta(description="the session of this request")]
+
+
+class OwnSessions(msgspec.Struct, kw_only=True):
+    """All sessions of the person, the last used first."""
+
+    rows: list[OwnSession]
+
+
+class ChangePassword(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The password of the person until now, and the new one."""
+
+    current_password: str
+    new_password: _NewPassword
+
+
+class ChangePerson(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields of the person to change."""
+
+    name: Text | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if self.name is not UNSET:
+            self.name = trimmed("name", self.name)
+
+
+@endpoint(
+    "PATCH",
+    "/api/session/person",
+    Access.PERSON,
+    example={"name": "Ada Lovelace"},
+    operation_id="changePerson",
+)
+async def change_person(call: AccountCall[Nothing, ChangePerson]) -> SessionRecord:
+    """Change the person's own name."""
+    if call.body.name is not UNSET:
+        await call.services.self_service.rename(holder_of(call), call.body.name)
+    return await session_record(call.services, call.session)
+
+
+@endpoint(
+    "POST",
+    "/api/session/password",
+    Access.PERSON,
+    example={
+        "current_password": "correct horse battery",
+        "new_password": "correct horse battery staple",
+    },
+    operation_id="changePassword",
+)
+async def change_password(call: AccountCall[Nothing, ChangePassword]) -> Answer[SessionRecord]:
+    """Change the password; every other session ends, and the cookie changes.
+
+    Raises BadRequest if the new password breaks a rule or the current one is wrong, RateLimited
+    after too many attempts.
+    """
+    services, body = call.services, call.body
+    session, secret = await services.self_service.change_password(
+        holder_of(call), body.current_password, body.new_password
+    )
+    return await signed_in_answer(services, session, secret)
+
+
+@endpoint("GET", "/api/sessions", Access.PERSON)
+async def list_own(call: AccountCall[Nothing, Nothing]) -> OwnSessions:
+    """List the person's sessions, the last used first."""
+    current = call.session
+    found = await call.services.sessions.of_person(current.person_id)
+    rows = [record_of(OwnSession, one, current=one.id == current.id) for one in found]
+    return OwnSessions(rows=rows)
+
+
+@endpoint("DELETE", "/api/sessions", Access.PERSON, operation_id="endOtherSessions")
+async def end_others(call: AccountCall[Nothing, Nothing]) -> Done:
+    """End every session of the person but this one."""
+    await call.services.self_service.end_others(holder_of(call))
+    return Done()
+
+
+@endpoint("DELETE", "/api/sessions/{id}", Access.PERSON, operation_id="endSession")
+async def end(call: AccountCall[Nothing, Nothing]) -> Done | Answer[Done]:
+    """End a session of the person.
+
+    Raises NotFound if the person has no such session.
+    """
+    [session_id] = call.ids
+    await call.services.self_service.end(holder_of(call), session_id)
+    return signed_out_answer(call.services) if session_id == call.session.id else Done()

@@ -1,0 +1,223 @@
+"""`/api/sign-in` and `/api/session`: people sign in, switch accounts, and sign out."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta
+
+from tracker.access.roles import SCOPES_OF, Role
+from tracker.access.session_cookie import SessionCookie
+from tracker.access.sessions import Client, Session
+from tracker.accounts.members import Member
+from tracker.accounts.people import Person
+from tracker.accounts.self_service import Holder
+from tracker.accounts.services import AccountCall, AccountServices
+from tracker.accounts.totp import MAX_CODE_CHARACTERS
+from tracker.clock import iso
+from tracker.errors import NotFound
+from tracker.syntax.email import normal_email
+from tracker.web.call import Answer, Nothing, PublicCall
+from tracker.web.endpoint import Access, Endpoints
+from tracker.web.schema import Done, Timestamp
+
+endpoint = Endpoints("accounts")
+
+
+class PersonRecord(msgspec.Struct, kw_only=True):
+    """The person of a session."""
+
+    id: UUID
+    email: str
+    name: str
+    totp: Annotated[bool, Meta(description="signing in needs a code besides the password")]
+
+
+class AccountReference(msgspec.Struct, kw_only=True):
+    """An account by its name."""
+
+    id: UUID
+    name: str
+
+
+class SessionAccount(msgspec.Struct, kw_only=True):
+    """The account that a session is for."""
+
+    id: UUID
+    name: str
+    time_zone: Annotated[str, Meta(description="IANA name; the zone of days and hours in reports")]
+
+
+class MembershipRecord(msgspec.Struct, kw_only=True):
+    """An account that the person may switch to."""
+
+    id: UUID
+    name: str
+    role: Role
+
+
+class SessionRecord(msgspec.Struct, kw_only=True):
+    """A person signed in to an account."""
+
+    person: PersonRecord
+    account: SessionAccount
+    role: Role
+    scopes: Annotated[list[str] | None, Meta(description="of the role; null: all")]
+    accounts: list[MembershipRecord]
+    expires_at: Timestamp
+
+
+class SignIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The e-mail and password of a person, and a code if they have a second factor."""
+
+    email: str
+    password: str
+    code: Annotated[str, Meta(max_length=MAX_CODE_CHARACTERS)] | None = None
+
+
+class SwitchAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The account to switch to."""
+
+    account_id: UUID = msgspec.field(name="accountId")
+
+
+async def session_record(services: AccountServices, session: Session) -> SessionRecord:
+    """Return the record of a session, as answers contain it.
+
+    Raises NotFound if its person, account or membership is gone.
+    """
+    person = await services.people.find(session.person_id)
+    members = await services.members.of_person(session.person_id)
+    names = await services.accounts.names([one.account_id for one in members])
+    current = next((one for one in members if one.account_id == session.account_id), None)
+    if person is None or current is None or current.account_id not in names:
+        raise NotFound("session: its account is gone; sign in again")
+    zone = (await services.time_zones.find(current.account_id)).zone
+    return _record(session, person, current, members, names, zone)
+
+
+def _record(
+    session: Session,
+    person: Person,
+    current: Member,
+    members: list[Member],
+    names: dict[UUID, str],
+    time_zone: str,
+) -> SessionRecord:
+    scopes = SCOPES_OF[current.role]
+    accounts = [
+        MembershipRecord(id=one.account_id, name=names[one.account_id], role=one.role)
+        for one in members
+        if one.account_id in names
+    ]
+    return SessionRecord(
+        person=PersonRecord(
+            id=person.id, email=person.email, name=person.name, totp=person.has_totp
+        ),
+        account=SessionAccount(
+            id=current.account_id, name=names[current.account_id], time_zone=time_zone
+        ),
+        role=current.role,
+        scopes=None if scopes is None else list(scopes),
+        accounts=sorted(accounts, key=lambda one: one.name.casefold()),
+        expires_at=iso(session.expires_at),
+    )
+
+
+@endpoint(
+    "POST",
+    "/api/sign-in",
+    Access.PUBLIC,
+    tag="Session",
+    operation_id="signIn",
+    example={"email": "ada@example.com", "password": "correct horse battery"},
+    errors={
+        401: (
+            "Wrong, or the code of a second factor is missing (`code_required`).",
+            "e-mail or password: wrong",
+        ),
+        403: (
+            "From another origin, or a member of no account.",
+            "session: accepted only from pages of this service",
+        ),
+        429: (
+            "Too many attempts.",
+            "sign-in: too many attempts; check the password, or try again later",
+        ),
+    },
+    limits_itself=True,
+)
+async def sign_in(call: PublicCall[AccountServices, Nothing, SignIn]) -> Answer[SessionRecord]:
+    """Sign in to the console; the session is in a cookie.
+
+    Raises BadRequest if the e-mail address is none, Unauthorized if e-mail, password or code is
+    wrong, Forbidden if the person is a member of no account, RateLimited after too many attempts.
+    """
+    services, body = call.services, call.body
+    email = normal_email("email", body.email)
+    session, secret = await services.sign_in.sign_in(
+        email, body.password, client_of(call), body.code
+    )
+    return await signed_in_answer(services, session, secret)
+
+
+@endpoint("GET", "/api/session", Access.PERSON, operation_id="getSession")
+async def show(call: AccountCall[Nothing, Nothing]) -> SessionRecord:
+    """Show who is signed in, and to which account."""
+    return await session_record(call.services, call.session)
+
+
+@endpoint("PATCH", "/api/session", Access.PERSON, example={}, operation_id="switchAccount")
+async def switch(
+    call: AccountCall[Nothing, SwitchAccount],
+) -> Answer[SessionRecord] | SessionRecord:
+    """Switch to another account; the cookie changes.
+
+    With the account of the session nothing changes. Raises Forbidden if the person is not a member
+    of the account.
+    """
+    services = call.services
+    if call.body.account_id == call.session.account_id:
+        return await session_record(services, call.session)
+    session, secret = await services.self_service.switch(holder_of(call), call.body.account_id)
+    return await signed_in_answer(services, session, secret)
+
+
+@endpoint("DELETE", "/api/session", Access.PERSON, operation_id="signOut")
+async def sign_out(call: AccountCall[Nothing, Nothing]) -> Answer[Done]:
+    """Sign out."""
+    await call.services.self_service.end(holder_of(call), call.session.id)
+    return signed_out_answer(call.services)
+
+
+def client_of(call: PublicCall[AccountServices, Any, Any]) -> Client:
+    """Return the client of the session that begins."""
+    return Client(
+        address=call.address, user_agent=call.client.user_agent, counted_as=call.counted_as
+    )
+
+
+async def signed_in_answer(
+    services: AccountServices, session: Session, secret: str
+) -> Answer[SessionRecord]:
+    """Return the answer that gives a browser a new session."""
+    return Answer(await session_record(services, session), new_session_cookie(services, secret))
+
+
+def new_session_cookie(services: AccountServices, secret: str) -> dict[str, str]:
+    """Return the header that gives a browser a new session."""
+    return {"Set-Cookie": SessionCookie(services.public_url).set(secret)}
+
+
+def signed_out_answer(services: AccountServices) -> Answer[Done]:
+    """Return the answer that takes the session and what it has shown from a browser."""
+    cookie = SessionCookie(services.public_url)
+    return Answer(Done(), {"Set-Cookie": cookie.cleared(), "Clear-Site-Data": '"cache", "storage"'})
+
+
+def holder_of(call: AccountCall[Any, Any]) -> Holder:
+    """Return the person of a request with a session."""
+    client = Client(
+        address=call.address, user_agent=call.session.user_agent, counted_as=call.counted_as
+    )
+    return Holder(call.session, call.author, client)

@@ -1,0 +1,43 @@
+"""The stores that signing in, joining and people's own changes share."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tracker.access.audit import Audit, Change, Target
+from tracker.access.authority import Authority
+from tracker.access.invitations import Invitations
+from tracker.access.principal import Actor, Author
+from tracker.access.sessions import Sessions
+from tracker.accounts.members import Members
+from tracker.accounts.passwords import Passwords
+from tracker.accounts.people import People
+from tracker.stores.mongodb.drivers import Database
+from tracker.stores.mongodb.transaction import Session as Transaction
+
+
+class Identity(NamedTuple):
+    """The stores of people, of their memberships and of what they prove; all are in `database`."""
+
+    database: Database
+    people: People
+    members: Members
+    invitations: Invitations
+    authority: Authority
+    passwords: Passwords
+    sessions: Sessions
+    audit: Audit
+
+    async def record_own(
+        self,
+        actor: Actor,
+        address: str,
+        action: str,
+        transaction: Transaction,
+        changes: Mapping[str, Change] | None = None,
+    ) -> None:
+        """Record what a person did to themselves in the log of every account of the person."""
+        assert actor.id is not None
+        target = Target(kind="person", id=actor.id, name=actor.name)
+        for member in await self.members.of_person(actor.id, transaction):
+            author = Author(member.account_id, actor, address)
+            await self.audit.record(author, action, target, changes, transaction)

@@ -1,0 +1,235 @@
+"""Joining an account by an invitation, and setting a new password by a reset.
+
+A token is used in the transaction that stores what it brings about: so it does that once, or not at
+all. That transaction asks again whether the maker of the link may still make it. Passwords are
+checked and hashed before, because that takes longer than a transaction should.
+"""
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from tracker.access.audit import Change
+from tracker.access.invitations import Invitation, InvitationKind, link_expired
+from tracker.access.principal import Author
+from tracker.access.roles import Role
+from tracker.access.sessions import Client, Session
+from tracker.accounts.accounts import Account, Accounts
+from tracker.accounts.identity import Identity
+from tracker.accounts.members import Member
+from tracker.accounts.membership import member_target
+from tracker.accounts.passwords import check_new_password
+from tracker.accounts.people import Person
+from tracker.accounts.sign_in import WRONG, SignIn
+from tracker.accounts.sign_in_limit import SignInLimit
+from tracker.errors import BadRequest, Unauthorized
+from tracker.stores.mongodb.transaction import Session as Transaction
+from tracker.stores.mongodb.transaction import run_in_transaction
+from tracker.syntax.email import normal_email
+
+
+class Preview(NamedTuple):
+    """The part of an invitation or reset that its holder sees before using it.
+
+    With `has_password` the person exists, and joins with the password that they have. `needs_code`
+    is of a reset only: an invitation says nothing of a second factor before that password is shown.
+    """
+
+    kind: InvitationKind
+    email: str | None
+    account: Account | None
+    role: Role | None
+    has_password: bool
+    needs_code: bool
+
+
+class Answers(NamedTuple):
+    """The fields that the holder of a token fills in; `email` only if the invitation has none."""
+
+    password: str
+    email: str | None = None
+    name: str | None = None
+    code: str | None = None
+
+
+class Joining:
+    """The use of invitations and password resets."""
+
+    def __init__(
+        self, identity: Identity, accounts: Accounts, sign_in: SignIn, limit: SignInLimit
+    ) -> None:
+        self._identity = identity
+        self._accounts = accounts
+        self._sign_in = sign_in
+        self._limit = limit
+
+    async def preview(self, token: str) -> Preview:
+        """Return what a token is for, without using it. Raises NotFound if it is not open."""
+        invitation = await self._find_open(token)
+        person = await self._known(invitation.email)
+        account = None
+        if invitation.kind == InvitationKind.INVITATION and invitation.account_id is not None:
+            account = await self._accounts.find(invitation.account_id)
+        elif person is not None:
+            _check_still_valid(invitation, await self._identity.members.of_person(person.id))
+        return Preview(
+            kind=invitation.kind,
+            email=invitation.email,
+            account=account,
+            role=invitation.role if account else None,
+            has_password=person is not None,
+            needs_code=_needs_code(invitation, person),
+        )
+
+    async def join(self, token: str, answers: Answers, client: Client) -> tuple[Session, str]:
+        """Use a token, and return a new session of its person, and the session's secret.
+
+        - Raises NotFound if the token is not open.
+        - Raises BadRequest if an answer is missing or breaks a rule.
+        - Raises Unauthorized if the person exists, and password or code is wrong.
+        - Raises RateLimited after too many attempts.
+        """
+        invitation = await self._find_open(token)
+        if invitation.kind == InvitationKind.PASSWORD_RESET:
+            person = await self._reset(token, invitation, answers, client)
+        else:
+            email = _email(invitation, answers)
+            if await self._known(email):
+                person = await self._join_known(token, email, answers, client)
+            else:
+                person = await self._join_new(token, invitation, email, answers, client)
+        return await self._sign_in.enter(person, client)
+
+    async def _find_open(self, token: str) -> Invitation:
+        invitation = await self._identity.invitations.find_open(token)
+        if not await self._identity.authority.may_still_make(invitation):
+            raise link_expired()
+        return invitation
+
+    async def _use(self, token: str, transaction: Transaction) -> Invitation:
+        invitation = await self._identity.invitations.use(token, transaction)
+        if not await self._identity.authority.may_still_make(invitation, transaction):
+            raise link_expired()
+        return invitation
+
+    async def _known(self, email: str | None) -> Person | None:
+        return None if email is None else await self._identity.people.find_by_email(email)
+
+    async def _join_known(self, token: str, email: str, answers: Answers, client: Client) -> Person:
+        person = await self._sign_in.identify(email, answers.password, client, answers.code)
+
+        async def work(transaction: Transaction) -> Person:
+            # Whoever has reset the password meanwhile must not get into this account too.
+            known = await self._identity.people.find(person.id, transaction)
+            if known is None or (known.password, known.totp) != (person.password, person.totp):
+                raise Unauthorized(WRONG)
+            return await self._add(token, person, client, transaction)
+
+        return await run_in_transaction(self._identity.database, work)
+
+    async def _join_new(
+        self, token: str, invitation: Invitation, email: str, answers: Answers, client: Client
+    ) -> Person:
+        if not answers.name:
+            raise BadRequest("name: required")
+        name = answers.name
+        await self._check_new_password(answers, invitation)
+        hashed = await self._identity.passwords.hash(answers.password)
+
+        async def work(transaction: Transaction) -> Person:
+            person = await self._identity.people.create(email, name, hashed, transaction)
+            return await self._add(token, person, client, transaction)
+
+        return await run_in_transaction(self._identity.database, work)
+
+    async def _add(
+        self, token: str, person: Person, client: Client, transaction: Transaction
+    ) -> Person:
+        """Use the invitation of `token` for a person; return the person, in its account."""
+        invitation = await self._use(token, transaction)
+        account_id, role = invitation.account_id, invitation.role
+        if account_id is None or role is None:
+            raise link_expired()
+        member = await self._identity.members.add(account_id, person.id, role, transaction)
+        # The account that the person sees first.
+        await self._identity.people.change(person.id, {"account_id": account_id}, transaction)
+        granted = {"role": Change(before=None, after=role)}
+        await self._record("member.joined", member, person, client, transaction, granted)
+        return replace(person, account_id=account_id)
+
+    async def _reset(
+        self, token: str, invitation: Invitation, answers: Answers, client: Client
+    ) -> Person:
+        """Set a new password for the person of a reset, end their sessions; return the person."""
+        person = invitation.person_id and await self._identity.people.find(invitation.person_id)
+        if not person:
+            raise link_expired()
+        await self._check_new_password(answers, invitation)
+        if not invitation.without_totp:
+            await self._sign_in.check_code(person, answers.code, client)
+        hashed = await self._identity.passwords.hash(answers.password)
+        changes = {"totp": Change(before=True, after=False)}
+        switched_off = changes if person.has_totp and invitation.without_totp else None
+
+        async def work(transaction: Transaction) -> Person:
+            used = await self._use(token, transaction)
+            members = await self._identity.members.of_person(person.id, transaction)
+            _check_still_valid(used, members)
+            changed = await self._identity.people.reset_password(
+                person, hashed, used.without_totp, transaction
+            )
+            await self._identity.sessions.end_all(person.id, transaction=transaction)
+            for member in members:
+                await self._record(
+                    "password_reset.used", member, person, client, transaction, switched_off
+                )
+            return changed
+
+        return await run_in_transaction(self._identity.database, work)
+
+    async def _check_new_password(self, answers: Answers, invitation: Invitation) -> None:
+        check_new_password(answers.password)
+        if refusal := await self._limit.count_link(invitation.id):
+            raise refusal.error()
+
+    async def _record(
+        self,
+        action: str,
+        member: Member,
+        person: Person,
+        client: Client,
+        transaction: Transaction,
+        changes: dict[str, Change] | None = None,
+    ) -> None:
+        author = Author(member.account_id, person.actor, client.address)
+        target = member_target(member, person)
+        await self._identity.audit.record(author, action, target, changes, transaction)
+
+
+def _email(invitation: Invitation, answers: Answers) -> str:
+    """Return the e-mail of the person who joins. Raises BadRequest if it is missing or another."""
+    if answers.email is None:
+        if invitation.email is None:
+            raise BadRequest("email: required")
+        return invitation.email
+    email = normal_email("email", answers.email)
+    if invitation.email not in (None, email):
+        raise BadRequest("email: the invitation is for another address")
+    return email
+
+
+def _needs_code(invitation: Invitation, person: Person | None) -> bool:
+    if person is None or invitation.kind == InvitationKind.INVITATION:
+        return False
+    return person.has_totp and not invitation.without_totp
+
+
+def _check_still_valid(reset: Invitation, members: list[Member]) -> None:
+    """Check that a reset may still be used for a person with these memberships.
+
+    One that an account made is only for a person who is a member of that account alone, in the same
+    role: whoever made it would get into the others too. Raises NotFound if it is no longer so.
+    """
+    now_in = [(one.account_id, one.role) for one in members]
+    if reset.account_id is not None and now_in != [(reset.account_id, reset.role)]:
+        raise link_expired()

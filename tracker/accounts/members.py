@@ -1,0 +1,148 @@
+"""Members: the people of an account, each with a role. A person may be a member of several.
+
+Guarantees, each made by the transaction that the caller brings:
+
+- An account that has owners keeps one: whoever takes an owner's role also writes the document of
+  the account, so two owners who demote each other at one moment conflict, and one is refused.
+- A change of a role and a removal end the member's sessions in that account, and the open
+  invitations and password resets that the member made there.
+- Whatever changes the memberships of a person ends the open password resets that accounts made for
+  the person, because they depend on them (`accounts/joining`). It also writes the person's
+  document, so that it conflicts with the making and the use of one.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from pymongo.errors import DuplicateKeyError
+
+from tracker.access.invitations import Invitations
+from tracker.access.roles import Role
+from tracker.clock import now
+from tracker.errors import BadRequest, ErrorCode
+from tracker.ids import new_id
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.paging import Pages
+from tracker.stores.mongodb.transaction import Session
+
+ALREADY_MEMBER: Final = "email: is a member of the account already"
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """The membership of a person in an account. `last_seen_at` is None before the first session."""
+
+    id: UUID
+    account_id: UUID
+    person_id: UUID
+    role: Role
+    created_at: datetime
+    last_seen_at: datetime | None = None
+
+
+class Members:
+    """The stored members of all accounts."""
+
+    def __init__(self, mongodb: MongoDB, invitations: Invitations) -> None:
+        self._members = mongodb["members"]
+        self._pages = Pages(mongodb.reads, "members", Member)
+        self._accounts = mongodb["accounts"]
+        self._people = mongodb["people"]
+        self._sessions = mongodb["sessions"]
+        self._invitations = invitations
+
+    async def add(
+        self, account_id: UUID, person_id: UUID, role: Role, session: Session | None = None
+    ) -> Member:
+        """Store a new member and return it. Raises BadRequest if the person is one already."""
+        member = Member(
+            id=new_id(), account_id=account_id, person_id=person_id, role=role, created_at=now()
+        )
+        try:
+            await self._members.insert_one(document(member), session=session)
+        except DuplicateKeyError:
+            raise BadRequest(ALREADY_MEMBER, code=ErrorCode.ALREADY_TAKEN) from None
+        await self._end_resets(member, session)
+        return member
+
+    async def find(self, member_id: UUID, session: Session | None = None) -> Member | None:
+        """Return the member, or None if there is none."""
+        return await self._find_one({"_id": member_id}, session)
+
+    async def find_person(
+        self, account_id: UUID, person_id: UUID, session: Session | None = None
+    ) -> Member | None:
+        """Return the membership of a person in an account, or None if there is none."""
+        return await self._find_one({"account_id": account_id, "person_id": person_id}, session)
+
+    async def of_person(self, person_id: UUID, session: Session | None = None) -> list[Member]:
+        """Return the memberships of a person, oldest first."""
+        rows = self._members.find({"person_id": person_id}, session=session).sort("_id", 1)
+        return [record(Member, row) async for row in rows]
+
+    async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Member], int]:
+        """Return one page of an account's members, newest first, and the number of all."""
+        return await self._pages.find({"account_id": account_id}, page, page_size)
+
+    async def list(self, account_id: UUID) -> list[Member]:
+        """Return the account's members, newest first."""
+        rows = self._members.find({"account_id": account_id}).sort("_id", -1)
+        return [record(Member, row) async for row in rows]
+
+    async def has_owner(self, account_id: UUID) -> bool:
+        """Return whether the account has an owner."""
+        owner = {"account_id": account_id, "role": Role.OWNER}
+        return await self._members.find_one(owner, ["_id"]) is not None
+
+    async def change_role(self, member: Member, role: Role, session: Session) -> Member:
+        """Give another role to a member that was read in this transaction; return the member.
+
+        Raises BadRequest if it is the last owner.
+        """
+        await self._keep_an_owner(member, session)
+        await self._members.update_one(
+            {"_id": member.id}, {"$set": {"role": role}}, session=session
+        )
+        await self._end_access(member, session)
+        return msgspec.structs.replace(member, role=role)
+
+    async def remove(self, member: Member, session: Session) -> None:
+        """Remove a member that was read in this transaction.
+
+        Raises BadRequest if it is the last owner.
+        """
+        await self._keep_an_owner(member, session)
+        await self._members.delete_one({"_id": member.id}, session=session)
+        await self._end_access(member, session)
+
+    async def _find_one(self, one: Mapping[str, Any], session: Session | None) -> Member | None:
+        row = await self._members.find_one(one, session=session)
+        return None if row is None else record(Member, row)
+
+    async def _keep_an_owner(self, member: Member, session: Session) -> None:
+        if member.role != Role.OWNER:
+            return
+        account = {"_id": member.account_id}
+        await self._accounts.update_one(account, {"$inc": {"owner_changes": 1}}, session=session)
+        others = {
+            "account_id": member.account_id,
+            "role": Role.OWNER,
+            "_id": {"$ne": member.id},
+        }
+        if await self._members.find_one(others, ["_id"], session=session) is None:
+            raise BadRequest("role: an account keeps its last owner; make another owner first")
+
+    async def _end_access(self, member: Member, session: Session) -> None:
+        account_id, person_id = member.account_id, member.person_id
+        sessions = {"account_id": account_id, "person_id": person_id}
+        await self._sessions.delete_many(sessions, session=session)
+        await self._invitations.end_made_by(account_id, [person_id], session)
+        await self._end_resets(member, session)
+
+    async def _end_resets(self, member: Member, session: Session | None) -> None:
+        person = {"_id": member.person_id}
+        await self._people.update_one(person, {"$inc": {"member_changes": 1}}, session=session)
+        await self._invitations.end_resets_of(member.person_id, session, of_accounts_only=True)

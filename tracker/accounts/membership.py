@@ -1,0 +1,245 @@
+"""Changes of who may act for an account: invitations, roles, removals and password resets.
+
+The API and the operator's script call this. Each change checks what the author may do at that
+moment, and is stored together with its audit entry, in one transaction. What ends with it, such as
+sessions and links, has no entry of its own.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from tracker.access.audit import Change, Target
+from tracker.access.authority import LINK_SCOPE
+from tracker.access.invitations import Invitation, InvitationKind, NewInvitation
+from tracker.access.principal import OPERATOR, Author
+from tracker.access.roles import Role, require_authority
+from tracker.accounts.identity import Identity
+from tracker.accounts.members import ALREADY_MEMBER, Member
+from tracker.accounts.people import Person
+from tracker.errors import BadRequest, ErrorCode, Forbidden, NotFound
+from tracker.stores.mongodb.account_lock import run_in_turn
+from tracker.stores.mongodb.transaction import Session, run_in_transaction
+
+_NOT_HERE_ALONE: Final = (
+    "member: belongs to other accounts too, so only the operator may reset the password"
+)
+_ANYONE: Final = "anyone with the link"
+"""The name of an open invitation in the audit log."""
+
+
+class Membership:
+    """The changes of members and invitations of all accounts."""
+
+    def __init__(self, identity: Identity) -> None:
+        self._identity = identity
+
+    async def invite(self, author: Author, email: str | None, role: Role) -> tuple[Invitation, str]:
+        """Invite a person to the author's account; return the invitation and its token.
+
+        An earlier open one for the same e-mail is withdrawn. It ends with the authority of the
+        author. Raises Forbidden if the role has scopes that the author lacks, BadRequest if the
+        person is a member already or too many invitations are open.
+        """
+        new = NewInvitation(
+            kind=InvitationKind.INVITATION,
+            account_id=author.account_id,
+            email=email,
+            role=role,
+            created_by=author.actor,
+        )
+
+        async def work(session: Session) -> tuple[Invitation, str]:
+            until = await self._require(author, session, role)
+            if email is not None:
+                await self._check_no_member(author.account_id, email, session)
+            for earlier in await self._identity.invitations.earlier(new, session):
+                await self._withdraw(author, earlier, session)
+            made = await self._identity.invitations.create(new, session, until)
+            granted = {"role": Change(before=None, after=role)}
+            target = _invitation_target(made[0])
+            await self._identity.audit.record(
+                author, "invitation.created", target, granted, session
+            )
+            return made
+
+        return await run_in_turn(self._identity.database, author.account_id, work)
+
+    async def withdraw(self, author: Author, invitation: Invitation) -> None:
+        """Withdraw an open invitation or password reset of the author's account.
+
+        Raises NotFound if it is no longer open.
+        """
+        await run_in_transaction(
+            self._identity.database, lambda session: self._withdraw(author, invitation, session)
+        )
+
+    async def change_role(self, author: Author, member_id: UUID, role: Role) -> Member:
+        """Give a member another role, end the member's sessions, and return the member.
+
+        Raises Forbidden if the old or the new role has scopes that the author lacks, BadRequest if
+        it is the last owner, NotFound if there is no such member.
+        """
+
+        async def work(session: Session) -> Member:
+            member = await self._find(member_id, session)
+            await self._require(author, session, member.role, role)
+            if member.role == role:
+                return member
+            changed = await self._identity.members.change_role(member, role, session)
+            changes = {"role": Change(before=member.role, after=role)}
+            target = await self._member_target(member, session)
+            await self._identity.audit.record(
+                author, "member.role_changed", target, changes, session
+            )
+            return changed
+
+        return await run_in_turn(self._identity.database, author.actor.turn, work)
+
+    async def remove(self, author: Author, member_id: UUID) -> None:
+        """Remove a member from the account, and end the member's sessions there.
+
+        Raises Forbidden if the member's role has scopes that the author lacks, BadRequest if it is
+        the last owner, NotFound if there is no such member.
+        """
+
+        async def work(session: Session) -> None:
+            member = await self._find(member_id, session)
+            await self._require(author, session, member.role)
+            await self._identity.members.remove(member, session)
+            taken = {"role": Change(before=member.role, after=None)}
+            target = await self._member_target(member, session)
+            await self._identity.audit.record(author, "member.removed", target, taken, session)
+
+        # Not in turn: a crowd of other requests must not delay it.
+        await run_in_transaction(self._identity.database, work)
+
+    async def reset_password(self, author: Author, member_id: UUID) -> tuple[Invitation, str]:
+        """Make a password reset for a member; return it and its token.
+
+        It ends with the authority of the author. Raises Forbidden if the member's role has scopes
+        that the author lacks, or the person is a member of other accounts, which the author would
+        get into. Raises NotFound if there is no such member.
+        """
+
+        async def work(session: Session) -> tuple[Invitation, str]:
+            member = await self._find(member_id, session)
+            until = await self._require(author, session, member.role)
+            if await self._identity.members.of_person(member.person_id, session) != [member]:
+                raise Forbidden(_NOT_HERE_ALONE)
+            person = await self._hold(member.person_id, session)
+            new = NewInvitation(
+                kind=InvitationKind.PASSWORD_RESET,
+                account_id=member.account_id,
+                person_id=person.id,
+                email=person.email,
+                role=member.role,
+                created_by=author.actor,
+            )
+            return await self._create_reset(author, new, [member], session, until)
+
+        return await run_in_turn(self._identity.database, author.account_id, work)
+
+    async def reset_password_as_operator(
+        self, person: Person, without_totp: bool = False
+    ) -> tuple[Invitation, str]:
+        """Make a password reset for any person; return it and its token.
+
+        If `without_totp`, its use also switches the second factor off. The audit log of every
+        account of the person has it.
+        """
+        new = NewInvitation(
+            kind=InvitationKind.PASSWORD_RESET,
+            account_id=None,
+            person_id=person.id,
+            email=person.email,
+            role=None,
+            without_totp=without_totp,
+            created_by=OPERATOR,
+        )
+
+        async def work(session: Session) -> tuple[Invitation, str]:
+            await self._hold(person.id, session)
+            members = await self._identity.members.of_person(person.id, session)
+            return await self._create_reset(None, new, members, session)
+
+        return await run_in_transaction(self._identity.database, work)
+
+    async def _require(self, author: Author, session: Session, *roles: Role) -> datetime | None:
+        """Check that the author may grant and take `roles` now; return when that ends, if it does.
+
+        Raises Forbidden if not.
+        """
+        present = await self._identity.authority.hold(author, LINK_SCOPE, session)
+        require_authority(present, *roles)
+        return present.expires_at
+
+    async def _create_reset(
+        self,
+        author: Author | None,
+        new: NewInvitation,
+        members: Sequence[Member],
+        session: Session,
+        until: datetime | None = None,
+    ) -> tuple[Invitation, str]:
+        for earlier in await self._identity.invitations.earlier(new, session):
+            await self._identity.invitations.withdraw(earlier, session)
+        made = await self._identity.invitations.create(new, session, until)
+        for member in members:
+            by = author or Author.operator(member.account_id)
+            target = await self._member_target(member, session)
+            await self._identity.audit.record(by, "password_reset.created", target, session=session)
+        return made
+
+    async def _withdraw(self, author: Author, invitation: Invitation, session: Session) -> None:
+        await self._identity.invitations.withdraw(invitation, session)
+        if invitation.kind == InvitationKind.INVITATION:
+            action, target = "invitation.withdrawn", _invitation_target(invitation)
+        else:
+            action = "password_reset.withdrawn"
+            target = await self._reset_target(invitation, session)
+        await self._identity.audit.record(author, action, target, session=session)
+
+    async def _reset_target(self, reset: Invitation, session: Session) -> Target:
+        account_id, person_id = reset.account_id, reset.person_id
+        assert account_id is not None
+        assert person_id is not None
+        member = await self._identity.members.find_person(account_id, person_id, session)
+        member_id = None if member is None else member.id
+        return Target(kind="member", id=member_id, name=reset.email or _ANYONE)
+
+    async def _check_no_member(self, account_id: UUID, email: str, session: Session) -> None:
+        person = await self._identity.people.find_by_email(email, session)
+        if person and await self._identity.members.find_person(account_id, person.id, session):
+            raise BadRequest(ALREADY_MEMBER, code=ErrorCode.ALREADY_TAKEN)
+
+    async def _find(self, member_id: UUID, session: Session) -> Member:
+        member = await self._identity.members.find(member_id, session)
+        if member is None:
+            raise NotFound("member: not found")
+        return member
+
+    async def _person(self, person_id: UUID, session: Session) -> Person:
+        person = await self._identity.people.find(person_id, session)
+        if person is None:
+            raise NotFound("person: not found")
+        return person
+
+    async def _hold(self, person_id: UUID, session: Session) -> Person:
+        person = await self._identity.people.hold(person_id, session)
+        if person is None:
+            raise NotFound("person: not found")
+        return person
+
+    async def _member_target(self, member: Member, session: Session) -> Target:
+        return member_target(member, await self._person(member.person_id, session))
+
+
+def member_target(member: Member, person: Person) -> Target:
+    """Return a member as the target of an audit entry."""
+    return Target(kind="member", id=member.id, name=person.email)
+
+
+def _invitation_target(invitation: Invitation) -> Target:
+    return Target(kind="invitation", id=invitation.id, name=invitation.email or _ANYONE)

@@ -1,0 +1,213 @@
+"""People: who signs in to the console. What they may do in an account is `accounts/members`.
+
+Guarantee: a change of a person's password or second factor ends every open password reset of the
+person, in its transaction. It conflicts with the making and the use of one at the same moment.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from pymongo import ReturnDocument
+from pymongo.errors import DuplicateKeyError
+
+from tracker.access.invitations import Invitations
+from tracker.access.principal import Actor, ActorKind
+from tracker.clock import now
+from tracker.errors import BadRequest, ErrorCode
+from tracker.ids import new_id
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.transaction import Session
+
+MAX_NETWORKS: Final = 10
+"""Networks remembered of a person who signed in; the oldest is dropped first."""
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """A person. `email` is in its normalised form, `password` is an Argon2 hash.
+
+    - `account_id` is the account that the person looked at last.
+    - `networks` are digests of the networks from which the person signed in last.
+    - `totp` is the sealed secret of the second factor, None if it is off; `new_totp` is one that
+      waits for its first code, in one session. `totp_step` is the time of the last code used.
+    - `recovery_codes` are the hashes of those that are left.
+    """
+
+    id: UUID
+    email: str
+    name: str
+    password: str
+    totp: str | None = None
+    new_totp: str | None = None
+    new_totp_session: UUID | None = None
+    totp_step: int = 0
+    recovery_codes: list[bytes] = []
+    account_id: UUID | None = None
+    networks: list[bytes] = []
+    created_at: datetime
+
+    @property
+    def has_totp(self) -> bool:
+        """Return whether signing in needs a code besides the password."""
+        return self.totp is not None
+
+    @property
+    def label(self) -> str:
+        """Return the name of the person, or the e-mail if there is none."""
+        return self.name or self.email
+
+    @property
+    def actor(self) -> Actor:
+        """Return the person as the one who acts."""
+        return Actor(kind=ActorKind.MEMBER, id=self.id, name=self.label)
+
+
+WITHOUT_TOTP: Final[Mapping[str, Any]] = {
+    "totp": None,
+    "new_totp": None,
+    "new_totp_session": None,
+    "totp_step": 0,
+    "recovery_codes": [],
+}
+"""The fields of a person whose second factor is off."""
+
+
+class People:
+    """The stored people."""
+
+    def __init__(self, mongodb: MongoDB, invitations: Invitations) -> None:
+        self._people = mongodb["people"]
+        self._invitations = invitations
+
+    async def create(
+        self, email: str, name: str, password: str, session: Session | None = None
+    ) -> Person:
+        """Store a new person and return it. Raises BadRequest if the e-mail is another's."""
+        person = Person(id=new_id(), email=email, name=name, password=password, created_at=now())
+        try:
+            await self._people.insert_one(document(person), session=session)
+        except DuplicateKeyError:
+            raise BadRequest(
+                "email: belongs to another person", code=ErrorCode.ALREADY_TAKEN
+            ) from None
+        return person
+
+    async def find(self, person_id: UUID, session: Session | None = None) -> Person | None:
+        """Return the person, or None if there is none."""
+        row = await self._people.find_one({"_id": person_id}, session=session)
+        return None if row is None else record(Person, row)
+
+    async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Person]:
+        """Return the people that exist among `ids`, by id."""
+        rows = self._people.find({"_id": {"$in": list(ids)}})
+        return {row["_id"]: record(Person, row) async for row in rows}
+
+    async def find_by_email(self, email: str, session: Session | None = None) -> Person | None:
+        """Return the person with a normalised e-mail, or None if there is none."""
+        row = await self._people.find_one({"email": email}, session=session)
+        return None if row is None else record(Person, row)
+
+    async def change(
+        self, person_id: UUID, fields: Mapping[str, Any], session: Session | None = None
+    ) -> None:
+        """Set checked `fields` of a person, if it exists; not password and second factor."""
+        await self._people.update_one({"_id": person_id}, {"$set": dict(fields)}, session=session)
+
+    async def hold(self, person_id: UUID, session: Session) -> Person | None:
+        """Return the person, None if there is none, and write its document.
+
+        So a reset that this transaction makes conflicts with a change of the password.
+        """
+        row = await self._people.find_one_and_update(
+            {"_id": person_id}, {"$inc": {"resets": 1}}, session=session
+        )
+        return None if row is None else record(Person, row)
+
+    async def rehash(self, person: Person, password: str) -> None:
+        """Store another hash of the same password, unless the password has changed."""
+        unchanged = {"_id": person.id, "password": person.password}
+        await self._people.update_one(unchanged, {"$set": {"password": password}})
+
+    async def change_password(self, person: Person, password: str, session: Session) -> bool:
+        """Set the hash of a new password; return False if it is no longer that of `person`."""
+        unchanged = {"_id": person.id, "password": person.password}
+        return await self._change_credentials(unchanged, {"password": password}, session)
+
+    async def reset_password(
+        self, person: Person, password: str, without_totp: bool, session: Session
+    ) -> Person:
+        """Set the hash of a new password, whatever the old one; return the person with it.
+
+        Switches the second factor off too if `without_totp`.
+        """
+        fields = {"password": password, **(WITHOUT_TOTP if without_totp else {})}
+        await self._change_credentials({"_id": person.id}, fields, session)
+        return msgspec.structs.replace(person, **fields)
+
+    async def record_sign_in(self, person: Person, network: bytes, session: Session) -> bool:
+        """Remember that a person signed in now, from a network with this digest.
+
+        Returns False if password or second factor are no longer those of `person`. It always
+        writes, so that it conflicts with a change of either, which ends all sessions.
+        """
+        unchanged = {"_id": person.id, "password": person.password, "totp": person.totp}
+        known = {"$ifNull": ["$networks", []]}
+        others = {"$filter": {"input": known, "cond": {"$ne": ["$$this", network]}}}
+        networks = {"$slice": [{"$concatArrays": [others, [network]]}, -MAX_NETWORKS]}
+        change = [{"$set": {"networks": networks, "signed_in_at": now()}}]
+        updated = await self._people.update_one(unchanged, change, session=session)
+        return updated.matched_count == 1
+
+    async def use_totp_step(self, person: Person, step: int) -> bool:
+        """Store the step of a code; return False if a code of it or a later one was used before."""
+        unused = {"_id": person.id, "totp": person.totp, "totp_step": {"$lt": step}}
+        updated = await self._people.update_one(unused, {"$set": {"totp_step": step}})
+        return updated.matched_count == 1
+
+    async def use_recovery_code(
+        self, person: Person, digest: bytes, session: Session
+    ) -> int | None:
+        """Delete a recovery code, and return how many are left; None if it was used before."""
+        row = await self._people.find_one_and_update(
+            {"_id": person.id, "recovery_codes": digest},
+            {"$pull": {"recovery_codes": digest}},
+            return_document=ReturnDocument.AFTER,
+            session=session,
+        )
+        return None if row is None else len(row["recovery_codes"])
+
+    async def switch_totp_on(
+        self, person: Person, step: int, recovery_codes: list[bytes], session: Session
+    ) -> bool:
+        """Put the waiting secret of `person` into effect; return False if it has changed."""
+        waiting = {"_id": person.id, "totp": None, "new_totp": person.new_totp}
+        fields = {
+            "totp": person.new_totp,
+            "new_totp": None,
+            "new_totp_session": None,
+            "totp_step": step,
+            "recovery_codes": recovery_codes,
+        }
+        return await self._change_credentials(waiting, fields, session)
+
+    async def switch_totp_off(self, person: Person, session: Session) -> None:
+        """Delete the second factor of a person."""
+        await self._change_credentials({"_id": person.id}, WITHOUT_TOTP, session)
+
+    async def _change_credentials(
+        self, one: Mapping[str, Any], fields: Mapping[str, Any], session: Session
+    ) -> bool:
+        """Set password or second factor of the person that matches, and end the person's resets.
+
+        Returns False, and changes nothing, if nobody matches.
+        """
+        changed = await self._people.find_one_and_update(
+            one, {"$set": dict(fields)}, ["_id"], session=session
+        )
+        if changed is None:
+            return False
+        await self._invitations.end_resets_of(changed["_id"], session)
+        return True

@@ -1,0 +1,102 @@
+"""The check of a second factor at sign-in, for people who have switched it on.
+
+Guarantee: a code lets somebody in once. The step of an app's code and the use of a recovery code
+are stored by one conditional write, so of two uses at one moment one is refused.
+"""
+
+import time
+from typing import Final
+
+import structlog
+
+from tracker.access.audit import Change
+from tracker.accounts import totp
+from tracker.accounts.identity import Identity
+from tracker.accounts.people import Person
+from tracker.errors import ErrorCode, Unauthorized, Unavailable
+from tracker.metrics import SIGN_INS_REFUSED
+from tracker.stores.mongodb.reseal import SealedFields
+from tracker.stores.mongodb.transaction import Session as Transaction
+from tracker.stores.mongodb.transaction import run_in_transaction
+from tracker.stores.secret_box import SecretBox, UnreadableSecret
+
+log = structlog.get_logger(__name__)
+
+REQUIRED: Final = "code: required"
+WRONG: Final = "code: wrong, or used already"
+
+
+class SecondFactor:
+    """The second factors of people. `box` seals their secrets."""
+
+    def __init__(self, identity: Identity, box: SecretBox) -> None:
+        self._identity = identity
+        self._box = box
+
+    @property
+    def sealed_fields(self) -> SealedFields:
+        """Return the fields of people that are sealed."""
+        return SealedFields("people", ("totp", "new_totp"), self._box)
+
+    async def check(self, person: Person, code: str | None, address: str) -> None:
+        """Check a code of a person who has a second factor, and use it up.
+
+        The code is one of the authenticator app, or a recovery code. Raises Unauthorized if it is
+        missing, wrong or used, Unavailable if the app's secret cannot be decrypted.
+        """
+        if not person.has_totp:
+            return
+        if not code:
+            raise Unauthorized(REQUIRED, code=ErrorCode.CODE_REQUIRED)
+        if not await self.accepts(person, code, address):
+            raise Unauthorized(WRONG, code=ErrorCode.CODE_REQUIRED)
+
+    async def accepts(self, person: Person, code: str, address: str) -> bool:
+        """Use up a code of a person who has a second factor; return False if that is not possible.
+
+        Raises Unavailable if the app's secret cannot be decrypted.
+        """
+        if await self._use(person, totp.normal_code(code), address):
+            return True
+        SIGN_INS_REFUSED.inc()
+        log.info("sign-in refused", why="code", person_id=str(person.id), network=address)
+        return False
+
+    def seal(self, person: Person, secret: str) -> str:
+        """Return a secret of a person as it is stored."""
+        return self._box.seal(person.id, secret)
+
+    def open(self, person: Person, stored: str) -> str:
+        """Return a stored secret of a person. Raises Unavailable if it cannot be decrypted."""
+        try:
+            return self._box.open(person.id, stored)
+        except UnreadableSecret:
+            log.error(
+                "the secret of a second factor cannot be read: set SECRET_KEY to the keys it was "
+                "encrypted with",
+                person_id=str(person.id),
+            )
+            raise Unavailable(
+                "code: cannot be checked until the operator sets SECRET_KEY; a recovery code works"
+            ) from None
+
+    async def _use(self, person: Person, code: str, address: str) -> bool:
+        digest = totp.recovery_digest(person.id, code)
+        if digest in person.recovery_codes:
+            return await self._use_recovery_code(person, digest, address)
+        secret = self.open(person, person.totp or "")
+        step = totp.step_of(secret, code, time.time())
+        return step is not None and await self._identity.people.use_totp_step(person, step)
+
+    async def _use_recovery_code(self, person: Person, digest: bytes, address: str) -> bool:
+        async def work(transaction: Transaction) -> bool:
+            left = await self._identity.people.use_recovery_code(person, digest, transaction)
+            if left is None:
+                return False
+            changes = {"recovery_codes": Change(before=left + 1, after=left)}
+            await self._identity.record_own(
+                person.actor, address, "recovery_code.used", transaction, changes
+            )
+            return True
+
+        return await run_in_transaction(self._identity.database, work)

@@ -1,0 +1,128 @@
+"""Switching one's own second factor on and off.
+
+Setting it up takes the password, then a code of the app: nobody is locked out by a secret that the
+app did not get. Until that code the secret is in effect nowhere. Switching it off takes the
+password and a code, so that neither alone is enough. Switching on and off ends every session of the
+person, as a new password does.
+"""
+
+import time
+from typing import NamedTuple
+
+from tracker.access.audit import Change
+from tracker.access.sessions import ENDED, Session
+from tracker.accounts import totp
+from tracker.accounts.identity import Identity
+from tracker.accounts.people import Person
+from tracker.accounts.second_factor import SecondFactor
+from tracker.accounts.self_service import Holder, SelfService
+from tracker.accounts.sign_in import SignIn
+from tracker.errors import BadRequest, Unauthorized
+from tracker.stores.mongodb.transaction import Session as Transaction
+from tracker.stores.mongodb.transaction import run_in_transaction
+
+_PASSWORD = "password"  # noqa: S105
+"""The field with the password."""
+
+
+class TotpSetup(NamedTuple):
+    """The secret for an authenticator app, and the URI that carries it."""
+
+    secret: str
+    uri: str
+
+
+class SwitchedOn(NamedTuple):
+    """The recovery codes, which are shown once, and the session that takes the place of all."""
+
+    recovery_codes: list[str]
+    session: Session
+    session_secret: str
+
+
+class SecondFactorSetup:
+    """The changes of second factors by their own people. `issuer` is the name that apps show."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        sign_in: SignIn,
+        self_service: SelfService,
+        second_factor: SecondFactor,
+        issuer: str,
+    ) -> None:
+        self._identity = identity
+        self._sign_in = sign_in
+        self._self_service = self_service
+        self._second_factor = second_factor
+        self._issuer = issuer
+
+    async def begin(self, holder: Holder, password: str) -> TotpSetup:
+        """Return a new secret, which is in effect once a code of it was given.
+
+        Raises BadRequest if the password is wrong or the second factor is on, RateLimited after too
+        many attempts.
+        """
+        person = await self._sign_in.confirm(holder.session, _PASSWORD, password, holder.client)
+        _check_off(person)
+        secret = totp.new_secret()
+        # For this session: whoever has stolen another may not guess the code of it.
+        waiting = {
+            "new_totp": self._second_factor.seal(person, secret),
+            "new_totp_session": holder.session.id,
+        }
+        await self._identity.people.change(person.id, waiting)
+        return TotpSetup(secret, totp.uri_of(secret, person.email, self._issuer))
+
+    async def switch_on(self, holder: Holder, code: str) -> SwitchedOn:
+        """Switch the second factor on, end every session, and return the recovery codes.
+
+        Raises BadRequest if no setup has begun or the code is wrong, Unauthorized if the session
+        has ended in the meantime.
+        """
+        person = await self._identity.people.find(holder.session.person_id)
+        if person is None:
+            raise Unauthorized(ENDED)
+        _check_off(person)
+        if person.new_totp is None or person.new_totp_session != holder.session.id:
+            raise BadRequest("totp: begin with the password")
+        secret = self._second_factor.open(person, person.new_totp)
+        step = totp.step_of(secret, totp.normal_code(code), time.time())
+        if step is None:
+            raise BadRequest("code: wrong")
+        codes = totp.new_recovery_codes()
+        digests = [totp.recovery_digest(person.id, one) for one in codes]
+
+        async def work(transaction: Transaction) -> SwitchedOn:
+            if not await self._identity.people.switch_totp_on(person, step, digests, transaction):
+                raise BadRequest("totp: was set up again in the meantime")
+            new_list = {"recovery_codes": Change(before=0, after=len(codes))}
+            renewed = await self._self_service.renew(
+                holder, "totp.enabled", transaction, new_list, holder.session.created_at
+            )
+            return SwitchedOn(codes, *renewed)
+
+        return await run_in_transaction(self._identity.database, work)
+
+    async def switch_off(self, holder: Holder, password: str, code: str) -> tuple[Session, str]:
+        """Switch the second factor off, end every session; return a new one, and its secret.
+
+        The code is one of the app, or a recovery code. Raises BadRequest if it or the password is
+        wrong or the second factor is off, RateLimited after too many attempts.
+        """
+        person = await self._sign_in.confirm(
+            holder.session, _PASSWORD, password, holder.client, code
+        )
+        if not person.has_totp:
+            raise BadRequest("totp: is off already")
+
+        async def work(transaction: Transaction) -> tuple[Session, str]:
+            await self._identity.people.switch_totp_off(person, transaction)
+            return await self._self_service.renew(holder, "totp.disabled", transaction)
+
+        return await run_in_transaction(self._identity.database, work)
+
+
+def _check_off(person: Person) -> None:
+    if person.has_totp:
+        raise BadRequest("totp: is on already; switch it off first")

@@ -1,0 +1,164 @@
+"""The changes that people make to themselves: sessions, password and name, each with its audit
+entries. That of the second factor is `accounts/second_factor_setup`.
+
+Guarantees:
+
+- Another session always has another secret. Switching accounts does not prolong the lifetime that
+  began with the password.
+- A change of the password ends every other session, in one transaction, and so does one of the
+  second factor. A sign-in without it at the same moment conflicts (`People.record_sign_in`).
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from tracker.access.audit import Change
+from tracker.access.principal import Author
+from tracker.access.sessions import ENDED, Client, Session
+from tracker.accounts.identity import Identity
+from tracker.accounts.passwords import check_new_password
+from tracker.accounts.sign_in import SignIn, session_target
+from tracker.errors import BadRequest, Forbidden, NotFound, Unauthorized
+from tracker.stores.mongodb.transaction import Session as Transaction
+from tracker.stores.mongodb.transaction import run_in_transaction
+
+CURRENT_PASSWORD = "current_password"  # noqa: S105
+"""The field with the password that the person has until now."""
+
+
+class Holder(NamedTuple):
+    """The person of a request with a session. `client` is that of a session in its place."""
+
+    session: Session
+    author: Author
+    client: Client
+
+
+class SelfService:
+    """The changes of sessions, passwords and names by their own people."""
+
+    def __init__(self, identity: Identity, sign_in: SignIn) -> None:
+        self._identity = identity
+        self._sign_in = sign_in
+
+    async def switch(self, holder: Holder, account_id: UUID) -> tuple[Session, str]:
+        """Return a new session in another account of the person, and its secret; the old one ends.
+
+        Raises Forbidden if the person is not a member of the account, Unauthorized if the old
+        session has ended in the meantime.
+        """
+        old = holder.session
+
+        async def work(transaction: Transaction) -> tuple[Session, str]:
+            if not await self._identity.members.find_person(account_id, old.person_id, transaction):
+                raise Forbidden("accountId: you are not a member of this account")
+            if not await self._end(holder, old, transaction):
+                raise Unauthorized(ENDED)
+            started = await self._identity.sessions.start(
+                old.person_id, account_id, holder.client, transaction, old.created_at
+            )
+            await self._identity.people.change(
+                old.person_id, {"account_id": account_id}, transaction
+            )
+            await self._record(holder, "session.signed_in", started[0], transaction)
+            return started
+
+        return await run_in_transaction(self._identity.database, work)
+
+    async def end(self, holder: Holder, session_id: UUID) -> None:
+        """End one session of the person, which may be that of the request.
+
+        Raises NotFound if the person has no such session.
+        """
+
+        async def work(transaction: Transaction) -> None:
+            own = await self._identity.sessions.of_person(holder.session.person_id, transaction)
+            found = next((one for one in own if one.id == session_id), None)
+            if found is None or not await self._end(holder, found, transaction):
+                raise NotFound("session: not found")
+
+        await run_in_transaction(self._identity.database, work)
+
+    async def end_others(self, holder: Holder) -> None:
+        """End every session of the person but that of the request."""
+
+        async def work(transaction: Transaction) -> None:
+            own = await self._identity.sessions.of_person(holder.session.person_id, transaction)
+            for one in own:
+                if one.id != holder.session.id:
+                    await self._end(holder, one, transaction)
+
+        await run_in_transaction(self._identity.database, work)
+
+    async def change_password(self, holder: Holder, current: str, new: str) -> tuple[Session, str]:
+        """Set a new password and end every session; return a new one, and its secret.
+
+        Raises BadRequest if the new password breaks a rule or the current one is wrong,
+        RateLimited after too many attempts.
+        """
+        check_new_password(new, "new_password")
+        person = await self._sign_in.confirm(
+            holder.session, CURRENT_PASSWORD, current, holder.client
+        )
+        hashed = await self._identity.passwords.hash(new)
+
+        async def work(transaction: Transaction) -> tuple[Session, str]:
+            if not await self._identity.people.change_password(person, hashed, transaction):
+                raise BadRequest(f"{CURRENT_PASSWORD}: wrong")
+            return await self.renew(holder, "password.changed", transaction)
+
+        return await run_in_transaction(self._identity.database, work)
+
+    async def renew(
+        self,
+        holder: Holder,
+        action: str,
+        transaction: Transaction,
+        changes: Mapping[str, Change] | None = None,
+        signed_in_at: datetime | None = None,
+    ) -> tuple[Session, str]:
+        """End every session of the person after `action`, which is recorded; return a new one.
+
+        It comes with its secret. `signed_in_at` is when the person gave the password, if that is
+        not now. Raises Unauthorized if the session of the request has ended in the meantime.
+        """
+        old = holder.session
+        if not await self._identity.sessions.end(old.id, transaction):
+            raise Unauthorized(ENDED)
+        await self._identity.sessions.end_all(old.person_id, transaction=transaction)
+        author = holder.author
+        await self._identity.record_own(author.actor, author.address, action, transaction, changes)
+        return await self._identity.sessions.start(
+            old.person_id, old.account_id, holder.client, transaction, signed_in_at
+        )
+
+    async def rename(self, holder: Holder, name: str) -> None:
+        """Give the person another name."""
+
+        async def work(transaction: Transaction) -> None:
+            person = await self._identity.people.find(holder.session.person_id, transaction)
+            if person is None or person.name == name:
+                return
+            await self._identity.people.change(person.id, {"name": name}, transaction)
+            changes = {"name": Change(before=person.name, after=name)}
+            actor, address = holder.author.actor, holder.author.address
+            await self._identity.record_own(actor, address, "person.changed", transaction, changes)
+
+        await run_in_transaction(self._identity.database, work)
+
+    async def _end(self, holder: Holder, session: Session, transaction: Transaction) -> bool:
+        """End a session; return False, and record nothing, if it had ended already."""
+        ended = await self._identity.sessions.end(session.id, transaction)
+        if ended:
+            await self._record(holder, "session.signed_out", session, transaction)
+        return ended
+
+    async def _record(
+        self, holder: Holder, action: str, session: Session, transaction: Transaction
+    ) -> None:
+        """Record a change of a session in the log of the account that it is for."""
+        author = holder.author._replace(account_id=session.account_id)
+        target = session_target(session)
+        await self._identity.audit.record(author, action, target, session=transaction)

@@ -1,0 +1,114 @@
+"""Accounts, and the people who are their members."""
+
+from typing import NamedTuple
+
+from tracker.access.api_keys import ApiKeys
+from tracker.access.audit import Audit
+from tracker.access.invitations import Invitations
+from tracker.access.services import AccessServices
+from tracker.access.sessions import Sessions
+from tracker.accounts.accounts import Accounts
+from tracker.accounts.identity import Identity
+from tracker.accounts.joining import Joining
+from tracker.accounts.members import Members
+from tracker.accounts.membership import Membership
+from tracker.accounts.passwords import Passwords
+from tracker.accounts.people import People
+from tracker.accounts.second_factor import SecondFactor
+from tracker.accounts.second_factor_setup import SecondFactorSetup
+from tracker.accounts.self_service import SelfService
+from tracker.accounts.sign_in import SignIn
+from tracker.accounts.sign_in_limit import SignInLimit
+from tracker.accounts.time_zones import TimeZones
+from tracker.conversions.rules import AccountRules
+from tracker.conversions.services import ConversionServices
+from tracker.links.qr_code import QrCodes
+from tracker.links.services import LinkServices
+from tracker.links.store import Links
+from tracker.public_url import PublicUrl
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.secret_box import SecretBox
+from tracker.stores.services import StoreServices
+from tracker.web.call import Body, Call, Query
+
+
+class AccountServices(NamedTuple):
+    """The stores of accounts and people, and what people do with their own access."""
+
+    accounts: Accounts
+    time_zones: TimeZones
+    people: People
+    members: Members
+    membership: Membership
+    joining: Joining
+    sign_in: SignIn
+    sign_in_limit: SignInLimit
+    passwords: Passwords
+    self_service: SelfService
+    second_factor: SecondFactor
+    second_factor_setup: SecondFactorSetup
+    account_rules: AccountRules
+    api_keys: ApiKeys
+    audit: Audit
+    invitations: Invitations
+    links: Links
+    mongodb: MongoDB
+    public_url: PublicUrl
+    qr_codes: QrCodes
+    sessions: Sessions
+
+
+def build(
+    stores: StoreServices,
+    access: AccessServices,
+    links: LinkServices,
+    conversions: ConversionServices,
+    secrets: SecretBox,
+) -> AccountServices:
+    """Return the accounts of a process, whose secrets of second factors `secrets` encrypts."""
+    mongodb, invitations = stores.mongodb, access.invitations
+    people, members = People(mongodb, invitations), Members(mongodb, invitations)
+    accounts, passwords = Accounts(mongodb), Passwords()
+    identity = Identity(
+        mongodb.database,
+        people,
+        members,
+        invitations,
+        access.authority,
+        passwords,
+        access.sessions,
+        access.audit,
+    )
+    sign_in_limit = SignInLimit(access.rate_limiter)
+    second_factor = SecondFactor(identity, secrets)
+    sign_in = SignIn(identity, sign_in_limit, second_factor)
+    self_service = SelfService(identity, sign_in)
+    return AccountServices(
+        accounts=accounts,
+        time_zones=TimeZones(mongodb),
+        people=people,
+        members=members,
+        membership=Membership(identity),
+        joining=Joining(identity, accounts, sign_in, sign_in_limit),
+        sign_in=sign_in,
+        sign_in_limit=sign_in_limit,
+        passwords=passwords,
+        self_service=self_service,
+        second_factor=second_factor,
+        second_factor_setup=SecondFactorSetup(
+            identity, sign_in, self_service, second_factor, links.public_url.host
+        ),
+        account_rules=conversions.account_rules,
+        api_keys=access.api_keys,
+        audit=access.audit,
+        invitations=invitations,
+        links=links.links,
+        mongodb=mongodb,
+        public_url=links.public_url,
+        qr_codes=links.qr_codes,
+        sessions=access.sessions,
+    )
+
+
+AccountCall = Call[AccountServices, Query, Body]
+"""A call of an endpoint of this room."""

@@ -1,0 +1,185 @@
+"""Signing in: from e-mail and password to a session. Strangers learn nothing but "wrong".
+
+An e-mail that belongs to nobody takes the same steps and the same time as one that does. Beyond the
+limits only the right password, from a network known of its person, gets another answer.
+"""
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import Final
+
+import structlog
+from msgspec.structs import replace
+
+from tracker.access.audit import Target
+from tracker.access.principal import Author
+from tracker.access.sessions import Client, Session
+from tracker.accounts.identity import Identity
+from tracker.accounts.members import Member
+from tracker.accounts.people import Person
+from tracker.accounts.second_factor import WRONG as WRONG_CODE
+from tracker.accounts.second_factor import SecondFactor
+from tracker.accounts.sign_in_limit import SignInLimit, is_known, network_digest
+from tracker.errors import BadRequest, Forbidden, Unauthorized, Unavailable
+from tracker.metrics import SIGN_INS_REFUSED
+from tracker.stores.mongodb.transaction import Session as Transaction
+from tracker.stores.mongodb.transaction import run_in_transaction
+
+log = structlog.get_logger(__name__)
+
+WRONG: Final = "e-mail or password: wrong"
+REFUSED_AFTER_SECONDS: Final = 1.0
+"""The time of a refusal beyond the limits, enough for a full queue of passwords: it does not tell
+whether one was checked."""
+
+_NAME_CHARACTERS: Final = 100
+
+
+class SignIn:
+    """The way into the console, for people who have a password."""
+
+    def __init__(self, identity: Identity, limit: SignInLimit, second_factor: SecondFactor) -> None:
+        self._identity = identity
+        self._limit = limit
+        self._second_factor = second_factor
+
+    async def sign_in(
+        self, email: str, password: str, client: Client, code: str | None = None
+    ) -> tuple[Session, str]:
+        """Return a new session and its secret.
+
+        - Raises RateLimited after too many attempts from the network or for the e-mail.
+        - Raises Unauthorized if e-mail or password is wrong, or the code of a second factor.
+        - Raises Forbidden if the person is a member of no account.
+        """
+        person = await self.identify(email, password, client, code)
+        return await self.enter(person, client)
+
+    async def identify(
+        self, email: str, password: str, client: Client, code: str | None = None
+    ) -> Person:
+        """Return the person with this e-mail and password, and code if there is a second factor.
+
+        Whoever has the password may guess codes no more often than passwords. Raises Unauthorized
+        if one of them is wrong, RateLimited after too many attempts.
+        """
+        person = await self._identity.people.find_by_email(email)
+        if not await self._matches(email, person, password, client) or person is None:
+            raise Unauthorized(WRONG)
+        await self._second_factor.check(person, code, client.address)
+        await self._limit.forget_reserve(person, client)
+        return await self._with_current_hash(person, password)
+
+    async def check_code(self, person: Person, code: str | None, client: Client) -> None:
+        """Check the second factor of a person who has shown a link instead of the password.
+
+        Raises Unauthorized if it is missing or wrong, RateLimited after too many attempts.
+        """
+        if not person.has_totp:
+            return
+        refusal = await self._limit.count_email(person.email)
+        if refusal is not None and not await self._has_reserve(person, client):
+            raise refusal.error()
+        await self._second_factor.check(person, code, client.address)
+        await self._limit.forget_reserve(person, client)
+
+    async def confirm(
+        self, session: Session, field: str, password: str, client: Client, code: str | None = None
+    ) -> Person:
+        """Return the person of a session, who has typed the password again into `field`.
+
+        A `code` is used up, unless the second factor is off. Whoever has only the session may guess
+        no more often than a stranger. Raises BadRequest naming the field if one of them is wrong,
+        RateLimited after too many attempts.
+        """
+        person = await self._identity.people.find(session.person_id)
+        email = person.email if person else ""
+        if not await self._matches(email, person, password, client) or person is None:
+            raise BadRequest(f"{field}: wrong")
+        is_asked = code is not None and person.has_totp
+        if is_asked and not await self._second_factor.accepts(person, code or "", client.address):
+            raise BadRequest(WRONG_CODE)
+        await self._limit.forget_reserve(person, client)
+        return person
+
+    async def enter(self, person: Person, client: Client) -> tuple[Session, str]:
+        """Return a new session of an identified person, in the account that they saw last.
+
+        Raises Forbidden if the person is a member of no account, Unauthorized if the password or
+        the second factor has changed since `person` was read.
+        """
+
+        async def work(transaction: Transaction) -> tuple[Session, str]:
+            members = await self._identity.members.of_person(person.id, transaction)
+            if not members:
+                raise Forbidden(
+                    "account: you are no longer a member of any; ask an owner for a link"
+                )
+            network = network_digest(client.address)
+            if not await self._identity.people.record_sign_in(person, network, transaction):
+                raise Unauthorized(WRONG)
+            return await self._start(person, _chosen(person, members), client, transaction)
+
+        return await run_in_transaction(self._identity.database, work)
+
+    async def _matches(
+        self, email: str, person: Person | None, password: str, client: Client
+    ) -> bool:
+        """Return whether the password is the person's; count the attempt.
+
+        Beyond the limits a wrong one raises the same RateLimited as one that was not checked, after
+        the same time.
+        """
+        began = time.monotonic()
+        refusal = await self._limit.count(email, client)
+        if refusal is None:
+            return await self._verify(person, password, client)
+        if person is not None and await self._has_reserve(person, client):
+            with suppress(Unavailable):
+                if await self._verify(person, password, client):
+                    return True
+        await asyncio.sleep(began + REFUSED_AFTER_SECONDS - time.monotonic())
+        raise refusal.error()
+
+    async def _has_reserve(self, person: Person, client: Client) -> bool:
+        """Return whether an attempt beyond the limits is in the reserve of the person's network."""
+        return is_known(person, client) and not await self._limit.count_reserve(person, client)
+
+    async def _verify(self, person: Person | None, password: str, client: Client) -> bool:
+        if await self._identity.passwords.verify(person.password if person else None, password):
+            return True
+        SIGN_INS_REFUSED.inc()
+        person_id = str(person.id) if person else None
+        log.info("sign-in refused", why="password", person_id=person_id, network=client.address)
+        return False
+
+    async def _with_current_hash(self, person: Person, password: str) -> Person:
+        """Return the person, after replacing a hash that was made with other parameters."""
+        if not self._identity.passwords.is_outdated(person.password):
+            return person
+        rehashed = await self._identity.passwords.hash(password)
+        await self._identity.people.rehash(person, rehashed)
+        return replace(person, password=rehashed)
+
+    async def _start(
+        self, person: Person, member: Member, client: Client, transaction: Transaction
+    ) -> tuple[Session, str]:
+        account_id = member.account_id
+        session, secret = await self._identity.sessions.start(
+            person.id, account_id, client, transaction
+        )
+        author = Author(account_id, person.actor, client.address)
+        target = session_target(session)
+        await self._identity.audit.record(author, "session.signed_in", target, session=transaction)
+        return session, secret
+
+
+def session_target(session: Session) -> Target:
+    """Return a session as the target of an audit entry, named by its browser."""
+    return Target(kind="session", id=session.id, name=session.user_agent[:_NAME_CHARACTERS])
+
+
+def _chosen(person: Person, members: list[Member]) -> Member:
+    last = (one for one in members if one.account_id == person.account_id)
+    return next(last, members[0])

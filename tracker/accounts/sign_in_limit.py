@@ -1,0 +1,133 @@
+"""The limits of attempts to sign in, and of other guesses of a secret. Nobody is locked out.
+
+- An address (IPv6: its network) has PER_MINUTE attempts a minute, whoever they are for.
+- An e-mail has FOR_EMAIL attempts in a quarter of an hour, from everywhere together.
+- Beyond either, a person has a reserve for each network from which they have signed in before:
+  FOR_EMAIL attempts of an address, FOR_NETWORK of all its addresses. Only attempts for that person
+  use it, so nobody else's keep the person out.
+- A link to join or to reset a password, and the passwords of shares, have counters of their own.
+
+The counters that answers depend on are the same for e-mails that belong to nobody. They are in
+Redis. While it is unavailable, each process counts for itself, PER_MINUTE for each counter.
+"""
+
+from hashlib import blake2b
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from tracker.access.rate_limit import RateLimiter, Scope
+from tracker.access.sessions import Client
+from tracker.accounts.people import Person
+from tracker.errors import RateLimited
+from tracker.limits.allowance import Allowance
+from tracker.metrics import RATE_LIMITED
+from tracker.stores.redis import keys
+
+PER_MINUTE: Final = 20
+FOR_EMAIL: Final = 10
+FOR_NETWORK: Final = 30
+FOR_SHARE: Final = 2_000
+"""More than one address can try in an hour: one visitor does not close a share to all others."""
+
+_QUARTER_SECONDS: Final = 15 * 60
+_HOUR_SECONDS: Final = 3600
+
+_ADDRESS: Final = Scope("sign_in", PER_MINUTE, 60)
+_EMAIL: Final = Scope("sign_in_email", FOR_EMAIL, _QUARTER_SECONDS)
+_RESERVE: Final = Scope("sign_in_reserve", FOR_EMAIL, _QUARTER_SECONDS)
+_RESERVE_OF_NETWORK: Final = Scope("sign_in_reserve_network", FOR_NETWORK, _QUARTER_SECONDS)
+_LINK: Final = Scope("sign_in_link", PER_MINUTE, 60)
+_SHARE_ADDRESS: Final = Scope("share_password", PER_MINUTE, 60)
+_SHARE: Final = Scope("share_password_total", FOR_SHARE, _HOUR_SECONDS)
+for _scope in (_ADDRESS, _EMAIL, _RESERVE, _RESERVE_OF_NETWORK, _LINK, _SHARE_ADDRESS, _SHARE):
+    RATE_LIMITED.labels(_scope.name)
+_DIGEST_BYTES: Final = 16
+
+_Counter = tuple[str, Scope]
+
+
+class Refusal(NamedTuple):
+    """The limit that an attempt is beyond, and the seconds until it has attempts again."""
+
+    scope: str
+    seconds: int
+
+    def error(self, subject: str = "sign-in") -> RateLimited:
+        """Return the error to raise, and count it."""
+        RATE_LIMITED.labels(self.scope).inc()
+        rule = "too many attempts; check the password, or try again later"
+        return RateLimited(f"{subject}: {rule}", self.seconds)
+
+
+class SignInLimit:
+    """The counters of attempts. Each method counts one; the result is None within the limits."""
+
+    def __init__(self, limiter: RateLimiter) -> None:
+        self._limiter = limiter
+        self._in_memory = Allowance(PER_MINUTE)
+
+    async def count(self, email: str, client: Client) -> Refusal | None:
+        """Count an attempt for an e-mail by a client."""
+        return await self._count(_counter(_ADDRESS, client.counted_as), _email_counter(email))
+
+    async def count_email(self, email: str) -> Refusal | None:
+        """Count an attempt for an e-mail whose client has a link to it."""
+        return await self._count(_email_counter(email))
+
+    async def count_reserve(self, person: Person, client: Client) -> Refusal | None:
+        """Count an attempt for a person in the reserve of a network known of them."""
+        return await self._count(*_reserve_counters(person, client))
+
+    async def forget_reserve(self, person: Person, client: Client) -> None:
+        """Forget the attempts of the reserve that a success has followed. Never raises."""
+        for key, _ in _reserve_counters(person, client):
+            await self._limiter.forget(key)
+
+    async def count_link(self, link_id: UUID) -> Refusal | None:
+        """Count a use of an open link to join, or to reset a password."""
+        return await self._count(_counter(_LINK, str(link_id)))
+
+    async def count_share(self, share_id: UUID, counted_as: str) -> Refusal | None:
+        """Count a password for a share, from an address as limits count it."""
+        return await self._count(
+            _counter(_SHARE_ADDRESS, counted_as), _counter(_SHARE, str(share_id))
+        )
+
+    async def _count(self, *counters: _Counter) -> Refusal | None:
+        usages = await self._limiter.count_scopes(counters)
+        exceeded = next((usage for usage in usages if usage.exceeded), None)
+        if exceeded is not None:
+            return Refusal(exceeded.scope.name, exceeded.seconds_left)
+        if all(usage.requests for usage in usages):
+            return None
+        spent = next((scope for key, scope in counters if not self._in_memory.spend(key)), None)
+        return None if spent is None else Refusal(spent.name, 60)
+
+
+def is_known(person: Person, client: Client) -> bool:
+    """Return whether the person has signed in from the client's network before."""
+    return network_digest(client.address) in person.networks
+
+
+def network_digest(network: str) -> bytes:
+    """Return the digest of a truncated address under which a person's document remembers it."""
+    return blake2b(network.encode(), digest_size=_DIGEST_BYTES).digest()
+
+
+def _reserve_counters(person: Person, client: Client) -> tuple[_Counter, _Counter]:
+    return (
+        _counter(_RESERVE, _digest(f"{person.email} {client.counted_as}")),
+        _counter(_RESERVE_OF_NETWORK, _digest(f"{person.email} {client.address}")),
+    )
+
+
+def _email_counter(email: str) -> _Counter:
+    return _counter(_EMAIL, _digest(email))
+
+
+def _counter(scope: Scope, owner: str) -> _Counter:
+    return keys.rate_limit(scope.name, owner), scope
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest()

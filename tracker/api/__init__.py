@@ -1,1 +1,0 @@
-"""The HTTP API: the endpoint table, and one file a resource. Rules live in the rooms below."""

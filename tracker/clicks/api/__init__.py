@@ -1,0 +1,1 @@
+"""The endpoints that visitors open, which redirect and record a click."""

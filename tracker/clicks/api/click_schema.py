@@ -1,0 +1,74 @@
+"""The OpenAPI parts of `/c/<slug>` and `/api/click`: their parameters and answers.
+
+These requests are parsed by hand, byte for byte (`clicks/redirect`), so they are described by hand
+too.
+"""
+
+from tracker.ids import SLUG
+from tracker.links.hostnames import MAX_HOSTNAME_CHARACTERS
+from tracker.web.openapi_parts import (
+    TEXT,
+    Described,
+    constants,
+    header,
+    public_answer,
+    public_error,
+    query,
+)
+
+EXAMPLE_SLUG = "spring"
+HTML = "text/html"
+
+_NO_STORE = constants(Cache_Control="no-store", X_Robots_Tag="noindex")
+_LOCATION = header(
+    "the destination with its own query, then the parameters that are passed on, then click_id, "
+    "a new UUID (not with HEAD)",
+    TEXT | {"format": "uri-reference"},
+)
+
+
+def _error(status: int, meaning: str = "", example: str = "") -> Described:
+    """Describe an error of a short link: an HTML page if `Accept` prefers one."""
+    return public_error(status, meaning, example, (HTML,), _NO_STORE)
+
+
+REDIRECT_ANSWERS = {
+    302: public_answer(
+        "Redirects to the destination. The click is durable.",
+        headers={"Location": _LOCATION} | _NO_STORE,
+    ),
+    400: _error(400, "The slug is missing.", "s: required: the slug of a short link"),
+    404: _error(404, "No such link, or it is not active."),
+    429: _error(
+        429,
+        "The address has requested too many links that do not exist, and too many such addresses "
+        "wait. Requests for links in use are never refused like this.",
+        "too many unknown names from this address",
+    ),
+    500: _error(500),
+    503: _error(503),
+}
+OPTIONS_ANSWERS = {
+    204: public_answer(
+        "`Allow` names the methods.",
+        headers=constants(Allow="GET, HEAD, OPTIONS", Cache_Control="no-store"),
+    )
+}
+_SLUG = TEXT | {"pattern": f"^{SLUG.pattern}$", "examples": [EXAMPLE_SLUG]}
+SLUG_IN_PATH: Described = {"name": "slug", "in": "path", "required": True, "schema": _SLUG}
+SLUG_IN_QUERY = query("s", _SLUG, "slug of the link", True)
+DOMAIN_PARAMETER = query(
+    "d",
+    TEXT | {"maxLength": MAX_HOSTNAME_CHARACTERS},
+    "custom domain of the link; default: the host, if it is one",
+)
+PASSED_ON_PARAMETERS: Described = {
+    **query(
+        "parameters",
+        {"type": "object", "additionalProperties": TEXT},
+        "all others: passed on to the destination, byte for byte",
+    ),
+    "style": "form",
+    "explode": True,
+    "example": {"utm_source": "newsletter"},
+}

@@ -1,0 +1,40 @@
+"""The way of a click from a visitor's request to its record."""
+
+from typing import NamedTuple
+
+from tracker.clicks.country import Countries
+from tracker.clicks.enrich import Enrichment
+from tracker.clicks.redirect import Redirect
+from tracker.clicks.store import Clicks
+from tracker.clicks.visitors import Visitors
+from tracker.journal.services import JournalServices
+from tracker.links.services import LinkServices
+from tracker.stores.services import StoreServices
+
+
+class ClickServices(NamedTuple):
+    """`redirect` answers visitors; the others are a drain's."""
+
+    redirect: Redirect
+    clicks: Clicks
+    visitors: Visitors
+    enrichment: Enrichment
+
+
+def build(
+    stores: StoreServices,
+    journal: JournalServices,
+    links: LinkServices,
+    geoip_database: str,
+    store_ip: bool,
+) -> ClickServices:
+    """Return the way of clicks, whose country is read from a file if there is one."""
+    enrichment = Enrichment(Countries(geoip_database), store_ip)
+    return ClickServices(
+        redirect=Redirect(
+            links.link_cache, links.domains, journal.journal, enrichment, links.public_url.host
+        ),
+        clicks=Clicks(stores.mongodb),
+        visitors=Visitors(stores.redis, stores.budget),
+        enrichment=enrichment,
+    )

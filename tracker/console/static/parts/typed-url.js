@@ -1,0 +1,20 @@
+/** What people type where a URL or a hostname belongs. Pure. */
+
+const HOST = /^[^\s/?#:@.]+(\.[^\s/?#:@.]+)+(:\d+)?([/?#]|$)/;
+
+/** Return a destination with https:// if it begins with a host, else as it was typed. */
+export function completedUrl(typed) {
+  const text = typed.trim().replace(/^\/\//, "");
+  return HOST.test(text) ? `https://${text}` : typed.trim();
+}
+
+/** Return the hostname of what may be a URL: without scheme, user, port, path and final dot. */
+export function hostnameOf(typed) {
+  return typed
+    .trim()
+    .replace(/^([a-z][a-z\d+.-]*:)?\/\//i, "")
+    .replace(/[/?#].*$/s, "")
+    .replace(/^.*@/, "")
+    .replace(/:\d*$/, "")
+    .replace(/\.$/, "");
+}

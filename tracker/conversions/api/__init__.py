@@ -1,0 +1,1 @@
+"""Endpoints that report conversions, and those of their configurations."""

@@ -1,0 +1,244 @@
+"""`/api/event`: conversions from pixels, browsers and servers."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from tracker.conversions.api import event_schema
+from tracker.conversions.parameters import (
+    Conversion,
+    Fields,
+    conversion_of,
+    fields_in_json,
+    fields_in_text,
+    fields_of,
+    from_text,
+    merged,
+)
+from tracker.conversions.recorder import Recorded
+from tracker.errors import BadRequest, PayloadTooLarge, TrackerError
+from tracker.syntax.accept import prefers
+from tracker.syntax.form_data import FORM_DATA, text_fields
+from tracker.web.endpoint import HandledEndpoint
+from tracker.web.handler import JSON, Content, Handler, json_error
+from tracker.web.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
+from tracker.web.openapi_parts import Described
+
+# A transparent GIF89a of one pixel, the smallest image that every browser shows.
+_PIXEL = Content(
+    "image/gif",
+    bytes.fromhex(
+        "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"
+    ),
+)
+
+_ORIGIN = re.compile(r"null|[a-z][a-z0-9+.-]{0,31}://[A-Za-z0-9._:\[\]-]{1,255}", re.ASCII)
+_OF_ANY_ORIGIN = (
+    (
+        "Access-Control-Expose-Headers",
+        "X-Event-Id, X-Event-Duplicate, X-Request-Id, X-Error-Code, Retry-After",
+    ),
+    ("Cross-Origin-Resource-Policy", "cross-origin"),
+    ("Cache-Control", "no-store"),
+    ("Vary", "Origin"),
+)
+WITHOUT_ORIGIN = (("Access-Control-Allow-Origin", "*"), *_OF_ANY_ORIGIN)
+"""The headers of every answer to a request that names no origin."""
+
+DUPLICATE_HEADER = ("X-Event-Duplicate", "true")
+"""The header of the answer to a repeated transaction id: a pixel has no other place for it."""
+
+_RETRY_SECONDS = 5
+"""The time after which a conversion that got 503 is sent again: stores come back in seconds."""
+
+DELIVERY_HEADER = "webhook-id"
+"""Requests with this header are deliveries of a webhook. A delivery to this service would become a
+conversion, delivered in turn: measured, one conversion became 48,500 deliveries in 19 s."""
+_DELIVERY = f"{DELIVERY_HEADER}: a delivery of a webhook is not taken as a conversion"
+# A template, because encoding JSON would cost more than the rest of the answer.
+_RECORDED = b'{"success":true,"eventId":%d,"clickStatus":"%b","clickNamed":%b%b}'
+_JSON = ("application/json", "text/plain", "")
+
+
+class EventHandler(Handler):
+    """The handler of `/api/event`, which records a conversion."""
+
+    room = "conversions"
+
+    body_bytes = MAX_EVENT_BYTES
+
+    def set_default_headers(self) -> None:
+        """Set the headers of every answer, so that pages of any origin may read it."""
+        super().set_default_headers()
+        for name, value in headers_for(self.header("Origin")):
+            self.set_header(name, value)
+
+    def prepare(self) -> None:
+        """Check the request. Raises BadRequest for a webhook's delivery, else as Handler does."""
+        super().prepare()
+        if self.header(DELIVERY_HEADER):
+            raise BadRequest(_DELIVERY)
+
+    async def get(self) -> None:
+        """Record the conversion in the query. Raises a TrackerError if it is rejected."""
+        await self._record(from_text(self.request.query.encode("latin-1")))
+
+    async def post(self) -> None:
+        """Record the conversion in query and body. Raises a TrackerError if it is rejected."""
+        query, body = fields_in_text(self.request.query.encode("latin-1")), self.body()
+        fields = merged(query, self._parse(body)) if body else query
+        await self._record(conversion_of(fields))
+
+    def options(self) -> None:
+        """Answer a CORS preflight: any origin may send a conversion."""
+        self.set_header("Access-Control-Allow-Methods", ", ".join(self.methods))
+        self.set_header("Access-Control-Allow-Headers", "Content-Type")
+        self.set_header("Access-Control-Max-Age", str(PREFLIGHT_CACHE_SECONDS))
+        self.set_header("Allow", ", ".join(self.methods))
+        self.set_status(204)
+        self.finish()
+
+    def check_size(self) -> None:
+        """Check query and body. Raises PayloadTooLarge if either is longer than MAX_EVENT_BYTES."""
+        if len(self.request.query) > MAX_EVENT_BYTES:
+            raise PayloadTooLarge(f"query: at most {MAX_EVENT_BYTES} bytes")
+        super().check_size()
+
+    def finish_error(self, error: TrackerError) -> None:
+        """Finish with the error, as an image or JSON, and note it for the account."""
+        query = self.request.query.encode("latin-1")
+        self.services.refusals.note(self.request.method or "", query, self._body_or_none(), error)
+        for name, value in retry_headers(error):
+            self.set_header(name, value)
+        self.finish_with(error_content(error, self._wants_image()))
+
+    async def _record(self, conversion: Conversion) -> None:
+        recorded: Recorded = await self.services.recorder.record(conversion, self.client_address())
+        self.set_header("X-Event-Id", str(recorded.event_id))
+        if recorded.is_duplicate:
+            self.set_header(*DUPLICATE_HEADER)
+        self.finish_with(recorded_content(recorded, self._wants_image()))
+
+    def _parse(self, body: bytes) -> Fields:
+        """Parse the body: a form, or JSON, also as text/plain, which needs no preflight.
+
+        Raises BadRequest if it cannot be read.
+        """
+        content_type = self.header("Content-Type").strip()
+        kind = content_type.partition(";")[0].strip().lower()
+        if kind == event_schema.FORM:
+            return fields_in_text(body)
+        if kind == FORM_DATA:
+            return fields_of(text_fields(content_type, body))
+        if kind in _JSON:
+            return fields_in_json(body)
+        raise BadRequest(
+            f"Content-Type: must be application/json, text/plain, {event_schema.FORM} or "
+            f"{FORM_DATA}"
+        )
+
+    def _body_or_none(self) -> bytes:
+        """Return the body; nothing if it was refused or dropped."""
+        try:
+            return self.body()
+        except TrackerError:
+            return b""
+
+    def _wants_image(self) -> bool:
+        return wants_image(self.request.method or "", self.header("Accept"))
+
+
+def headers_for(origin: str) -> Sequence[tuple[str, str]]:
+    """Return the headers of every answer to a request with this Origin, "" if it has none.
+
+    Beacons are sent with credentials, for which browsers accept no wildcard. The origin may be any,
+    because no cookie counts here.
+    """
+    if not _ORIGIN.fullmatch(origin):
+        return WITHOUT_ORIGIN
+    return (
+        ("Access-Control-Allow-Origin", origin),
+        ("Access-Control-Allow-Credentials", "true"),
+        *_OF_ANY_ORIGIN,
+    )
+
+
+def wants_image(method: str, accept: str) -> bool:
+    """Return whether an <img> sent the request.
+
+    Browsers then name image types first in Accept, but do not always rank them higher.
+    """
+    accept = accept.lstrip().lower()
+    return method == "GET" and (
+        accept.startswith("image/") or prefers(accept, "image/gif", "application/json")
+    )
+
+
+def recorded_content(recorded: Recorded, image: bool) -> Content:
+    """Return the body of the answer to a recorded conversion."""
+    if image:
+        return _PIXEL
+    status = b"found" if recorded.click_found else b"pending"
+    named = b"true" if recorded.click_named else b"false"
+    added = b',"duplicate":true' if recorded.is_duplicate else b""
+    if recorded.warnings:
+        added += b',"warnings":%b' % orjson.dumps(recorded.warnings)
+    return Content(JSON, _RECORDED % (recorded.event_id, status, named, added))
+
+
+def retry_headers(error: TrackerError) -> Sequence[tuple[str, str]]:
+    """Return the header that says when a 503 may be sent again, unless the error has one."""
+    if error.status != 503 or "Retry-After" in error.headers:
+        return ()
+    return (("Retry-After", str(_RETRY_SECONDS)),)
+
+
+def error_content(error: TrackerError, image: bool) -> Content:
+    """Return the body of an error."""
+    return _PIXEL if image else json_error(error)
+
+
+def _row(
+    method: str,
+    operation_id: str,
+    summary: str,
+    answers: Mapping[int, Described],
+    parameters: tuple[Described, ...] = (),
+    body: Described | None = None,
+) -> HandledEndpoint:
+    return HandledEndpoint(
+        method,
+        "/api/event",
+        EventHandler,
+        operation_id,
+        "Conversions",
+        summary,
+        answers,
+        parameters,
+        body,
+    )
+
+
+ENDPOINTS = (
+    _row(
+        "GET",
+        "recordEventByPixel",
+        "Record a conversion; the answer is a 1x1 GIF where `Accept` prefers an image",
+        event_schema.answers("image/gif"),
+        event_schema.PARAMETERS,
+    ),
+    _row(
+        "POST",
+        "recordEvent",
+        "Record a conversion",
+        event_schema.answers(),
+        body=event_schema.BODY,
+    ),
+    _row(
+        "OPTIONS",
+        "recordEventOptions",
+        "CORS preflight: what pages of any origin may send",
+        event_schema.PREFLIGHT_ANSWERS,
+    ),
+)

@@ -1,0 +1,187 @@
+"""`/api/event-configs`: create, list, change and archive event configurations."""
+
+from decimal import Decimal
+from functools import partial
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from tracker.access.audit import differences
+from tracker.conversions.aliases import (
+    ALIAS_PATTERN,
+    MAX_ALIASES,
+    AliasedParameter,
+    check_aliases,
+)
+from tracker.conversions.api.event_schema import EXAMPLE_PBK
+from tracker.conversions.api.postback_keys import SHOWN_CHARACTERS, may_read_keys, shortened
+from tracker.conversions.event_config import (
+    MAX_PAYOUT,
+    PAYOUT_DECIMALS,
+    EventConfig,
+    PayoutType,
+    checked_payout,
+)
+from tracker.conversions.services import ConversionCall
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.resource import Resource, one_by_one, record_of
+from tracker.web.schema import (
+    AccountId,
+    AccountPage,
+    Done,
+    Page,
+    Text,
+    Timestamp,
+    sent_fields,
+    trimmed,
+)
+
+endpoint = Endpoints("conversions")
+
+
+# Any, because msgspec would accept a number in a string too.
+SentPayout = Annotated[
+    Any,
+    Meta(
+        description="what a conversion pays: a percentage of its value if the payout type is "
+        f"RevShare, else an amount; at most {PAYOUT_DECIMALS} decimals",
+        extra_json_schema={"type": "number", "minimum": 0, "maximum": MAX_PAYOUT},
+    ),
+]
+
+
+SentPayoutType = Annotated[PayoutType, Meta(description="case is ignored")]
+
+
+ParameterAliases = Annotated[
+    dict[str, AliasedParameter],
+    Meta(
+        description="names that senders use for parameters of /api/event, and the parameter that "
+        "each stands for",
+        examples=[{"cid": "click_id", "payout": "value", "tid": "transaction_id"}],
+        extra_json_schema={
+            "maxProperties": MAX_ALIASES,
+            "propertyNames": {"pattern": ALIAS_PATTERN},
+        },
+    ),
+]
+
+
+class EventConfigRecord(msgspec.Struct, kw_only=True):
+    """An event configuration."""
+
+    id: UUID
+    account_id: UUID
+    name: str
+    pbk: Annotated[
+        str,
+        Meta(
+            description="postback key: names the configuration at /api/event; without the scope "
+            f"event_configs:write only its first {SHOWN_CHARACTERS} characters and an ellipsis",
+            examples=[EXAMPLE_PBK, shortened(EXAMPLE_PBK)],
+        ),
+    ]
+    payout_type: PayoutType
+    payout: Decimal
+    active: bool
+    parameter_aliases: ParameterAliases
+    created_at: Timestamp
+
+
+class CreateEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The event configuration to create."""
+
+    account_id: AccountId = field(name="accountId")
+    name: Text
+    payout_type: SentPayoutType
+    payout: SentPayout = 0
+    parameter_aliases: ParameterAliases | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        self.name = trimmed("name", self.name)
+        self.payout = checked_payout(self.payout)
+        if self.parameter_aliases is not UNSET:
+            check_aliases(self.parameter_aliases)
+
+
+class ChangeEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields of an event configuration to change; the others stay as they are."""
+
+    name: Text | UnsetType = UNSET
+    payout_type: SentPayoutType | UnsetType = UNSET
+    payout: SentPayout = UNSET
+    active: bool | UnsetType = UNSET
+    parameter_aliases: ParameterAliases | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if self.name is not UNSET:
+            self.name = trimmed("name", self.name)
+        if self.payout is not UNSET:
+            self.payout = checked_payout(self.payout)
+        if self.parameter_aliases is not UNSET:
+            check_aliases(self.parameter_aliases)
+
+
+CONFIGS: Resource[EventConfig, EventConfigRecord] = Resource(
+    "event config",
+    lambda call: call.services.event_configs.find(call.ids[0]),
+    one_by_one(partial(record_of, EventConfigRecord)),
+)
+
+
+@endpoint("GET", "/api/event-configs", "event_configs:read")
+async def list_configs(call: ConversionCall[AccountPage, Nothing]) -> Page[EventConfigRecord]:
+    """List event configurations, newest first."""
+    fetch = partial(call.services.event_configs.page, call.account_id)
+    page = await CONFIGS.page(call, call.query, fetch)
+    if not may_read_keys(call.principal):
+        for row in page.rows:
+            row.pbk = shortened(row.pbk)
+    return page
+
+
+@endpoint(
+    "POST",
+    "/api/event-configs",
+    "event_configs:write",
+    example={
+        "name": "Purchase",
+        "payout_type": "RevShare",
+        "payout": 12.5,
+        "parameter_aliases": {"cid": "click_id"},
+    },
+)
+async def create(call: ConversionCall[Nothing, CreateEventConfig]) -> EventConfigRecord:
+    """Create an event configuration and its postback key."""
+    body = call.body
+    aliases = None if body.parameter_aliases is UNSET else body.parameter_aliases
+    config = await call.services.event_configs.create(
+        call.account_id, body.name, body.payout_type, body.payout, aliases
+    )
+    await call.audit("event_config.created", CONFIGS.target(config))
+    return await CONFIGS.show(call, config)
+
+
+@endpoint("PATCH", "/api/event-configs/{id}", "event_configs:write", example={"payout": 15})
+async def change(call: ConversionCall[Nothing, ChangeEventConfig]) -> EventConfigRecord:
+    """Change an event configuration; conversions recorded before keep what they paid."""
+    config = await CONFIGS.own(call)
+    fields = sent_fields(call.body)
+    if not fields:
+        return await CONFIGS.show(call, config)
+    changed = await call.services.event_configs.change(config.id, fields)
+    if changes := differences(config, changed):
+        await call.audit("event_config.changed", CONFIGS.target(changed), changes)
+    return await CONFIGS.show(call, changed)
+
+
+@endpoint("DELETE", "/api/event-configs/{id}", "event_configs:write")
+async def archive(call: ConversionCall[Nothing, Nothing]) -> Done:
+    """Archive an event configuration: its postback key stops working, its conversions stay."""
+    config = await CONFIGS.own(call)
+    await call.services.event_configs.change(config.id, {"archived": True})
+    await call.audit("event_config.archived", CONFIGS.target(config))
+    return Done()

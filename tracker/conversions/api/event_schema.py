@@ -1,0 +1,198 @@
+"""The OpenAPI parts of `/api/event`: its parameters, bodies and answers.
+
+The parameters are parsed by hand (`conversions/parameters`), so they are described by hand too,
+with the limits of that module.
+"""
+
+from tracker.conversions.aliases import MAX_WARNINGS
+from tracker.conversions.parameters import (
+    MAX_METADATA_BYTES,
+    MAX_METADATA_LEVELS,
+    MAX_PBK_CHARACTERS,
+    MAX_TRANSACTION_ID_CHARACTERS,
+    MAX_VALUE,
+    MAX_VALUE_DIGITS,
+)
+from tracker.ids import MAX_EVENT_ID
+from tracker.syntax.form_data import FORM_DATA
+from tracker.web.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
+from tracker.web.openapi_parts import (
+    RETRY_AFTER,
+    TEXT,
+    Described,
+    constants,
+    header,
+    json_content,
+    public_answer,
+    public_error,
+    query,
+    ref,
+)
+
+EXAMPLE_PBK = "mB2eZc0vQ8yT5sWkXn1uHg"
+FORM = "application/x-www-form-urlencoded"
+
+_TRANSACTION_ID: Described = {"type": "string", "maxLength": MAX_TRANSACTION_ID_CHARACTERS}
+
+_FIELDS: dict[str, Described] = {
+    "pbk": {
+        "type": "string",
+        "maxLength": MAX_PBK_CHARACTERS,
+        "description": "postback key of an active event configuration; this or click_id is "
+        "required",
+        "examples": [EXAMPLE_PBK],
+    },
+    "click_id": {
+        "type": "string",
+        "format": "uuid",
+        "description": "from the redirect; of the same account as pbk",
+    },
+    "value": {
+        "type": "number",
+        "minimum": -MAX_VALUE,
+        "maximum": MAX_VALUE,
+        "description": "required if the payout type is RevShare; "
+        f"at most {MAX_VALUE_DIGITS} digits",
+        "examples": [12.5],
+    },
+    "metadata": {
+        "type": "object",
+        "additionalProperties": True,
+        "description": f"at most {MAX_METADATA_BYTES} bytes of JSON "
+        f"and {MAX_METADATA_LEVELS} levels deep",
+    },
+    "transaction_id": _TRANSACTION_ID
+    | {
+        "description": "a repeated one, in the same event configuration (or account), is answered "
+        "with the first eventId and duplicate; nothing is recorded. An unfilled macro is refused",
+        "examples": ["order-1001"],
+    },
+    "txid": _TRANSACTION_ID | {"description": "another name for transaction_id"},
+}
+# The description says in words that one of two fields is required: client generators do not support
+# a body with `anyOf` (openapi-python-client leaves it out).
+_CONVERSION: Described = {
+    "type": "object",
+    "description": "At least one of pbk and click_id is required. Unknown fields are ignored, "
+    "unless the event configuration has them as parameter_aliases; an empty field counts as not "
+    "sent.",
+    "properties": _FIELDS,
+}
+_RECORDED: Described = {
+    "type": "object",
+    "properties": {
+        "success": {"type": "boolean", "const": True},
+        "eventId": {"type": "integer", "minimum": 1, "maximum": MAX_EVENT_ID},
+        "clickStatus": {
+            "type": "string",
+            "enum": ["found", "pending"],
+            "description": "found: the click is stored; pending: the event is joined to it "
+            "once it is stored, or names none (clickNamed)",
+        },
+        "clickNamed": {"type": "boolean", "description": "whether the conversion named a click"},
+        "duplicate": {
+            "type": "boolean",
+            "const": True,
+            "description": "only if an earlier conversion had the transaction id: eventId is its "
+            "event, and nothing is recorded",
+        },
+        "warnings": {
+            "type": "array",
+            "items": {"type": "string"},
+            "minItems": 1,
+            "maxItems": MAX_WARNINGS,
+            "description": "only if an ignored parameter looks like one that was not sent",
+            "examples": [["cid: ignored; did you mean click_id?"]],
+        },
+    },
+    "required": ["success", "eventId", "clickStatus", "clickNamed"],
+}
+_HEADERS = {
+    "Access-Control-Allow-Origin": header(
+        "the Origin of the request, with Access-Control-Allow-Credentials; * without one", TEXT
+    )
+} | constants(
+    Vary="Origin",
+    Cross_Origin_Resource_Policy="cross-origin",
+    Cache_Control="no-store",
+)
+
+
+# A schema of its own: a generated client with one type for both bodies would send both.
+_CONVERSION_FORM = _CONVERSION | {
+    "properties": _FIELDS | {"metadata": TEXT | {"description": "the same object as JSON text"}}
+}
+EVENT_SCHEMAS = {
+    "Conversion": _CONVERSION,
+    "ConversionForm": _CONVERSION_FORM,
+    "Recorded": _RECORDED,
+}
+"""The schemas of this endpoint, by the names in its operations' references."""
+
+
+def _parameter(name: str) -> Described:
+    schema = dict(_FIELDS[name])
+    parameter = query(name, schema, schema.pop("description"))
+    if name == "metadata":
+        # Generators of clients do not support a parameter with `content`.
+        parameter["schema"] = TEXT | {
+            "contentMediaType": "application/json",
+            "examples": ['{"plan":"pro"}'],
+        }
+    return parameter
+
+
+def answers(*forms: str) -> dict[int, Described]:
+    """Describe the answers to a conversion, by status. `forms` are media types besides JSON."""
+
+    def failed(status: int, meaning: str = "", example: str = "") -> Described:
+        return public_error(status, meaning, example, forms, _HEADERS)
+
+    content = json_content(ref("Recorded")) | {form: {"schema": TEXT} for form in forms}
+    of_event = {
+        "X-Event-Id": header("eventId", {"type": "integer", "minimum": 1}),
+        "X-Event-Duplicate": header("duplicate; absent if not", {"const": "true"}),
+    }
+    return {
+        200: public_answer("The event is durable.", content, _HEADERS | of_event),
+        400: failed(400, example="pbk or click_id: at least one is required"),
+        404: failed(
+            404,
+            "The postback key is unknown or not active.",
+            "pbk: no active event configuration has this postback key",
+        ),
+        413: failed(413, example=f"body: at most {MAX_EVENT_BYTES} bytes"),
+        429: failed(
+            429,
+            "The address has sent too many conversions without a postback key for clicks that are "
+            "not stored, or too many postback keys that do not exist.",
+            "click_id: too many conversions from this address name clicks that are not stored; "
+            "send them again later, or with pbk",
+        ),
+        500: failed(500),
+        503: public_error(503, forms=forms, headers=_HEADERS | RETRY_AFTER),
+    }
+
+
+BODY: Described = {
+    "description": "Parameters may also be in the query: of one that is in both, that of the body "
+    "counts, but pbk and click_id must not differ. JSON may be sent as `text/plain` too, as "
+    "navigator.sendBeacon does.",
+    "content": {
+        **json_content(
+            ref("Conversion"), {"pbk": EXAMPLE_PBK, "value": 12.5, "metadata": {"plan": "pro"}}
+        ),
+        **{
+            form: {"schema": ref("ConversionForm"), "example": {"pbk": EXAMPLE_PBK, "value": 12.5}}
+            for form in (FORM, FORM_DATA)
+        },
+    },
+}
+_PREFLIGHT = _HEADERS | constants(
+    Access_Control_Allow_Methods="GET, POST, OPTIONS",
+    Access_Control_Allow_Headers="Content-Type",
+    Access_Control_Max_Age=str(PREFLIGHT_CACHE_SECONDS),
+    Allow="GET, POST, OPTIONS",
+)
+PREFLIGHT_ANSWERS = {204: public_answer("The headers say what is allowed.", headers=_PREFLIGHT)}
+PARAMETERS = tuple(map(_parameter, _FIELDS))

@@ -1,0 +1,41 @@
+"""Postback keys as answers show them: whole only to those who may write event configurations.
+
+With a postback key anybody records conversions. It is also in the payloads of deliveries, where a
+template has `{pbk}`, and may be in what a receiver answered.
+"""
+
+from typing import Final
+
+from tracker.access.principal import Principal
+from tracker.syntax.macros import CASES
+
+SHOWN_CHARACTERS: Final = 4
+"""Enough to tell keys apart; the rest has over a hundred random bits."""
+
+
+def may_read_keys(principal: Principal) -> bool:
+    """Return whether answers to the principal have whole postback keys."""
+    return principal.covers(["event_configs:write"])
+
+
+def shortened(pbk: str) -> str:
+    """Return the first characters of a postback key, and an ellipsis, which no key has."""
+    return f"{pbk[:SHOWN_CHARACTERS]}…"
+
+
+def without_key(text: str, pbk: str) -> str:
+    """Return a text with `pbk` shortened, in any case that a macro can give it.
+
+    It is shortened too where the end of the text cuts it off.
+    """
+    for form in (pbk, *(change_case(pbk) for change_case in CASES.values())):
+        text = _without_form(text, form)
+    return text
+
+
+def _without_form(text: str, pbk: str) -> str:
+    text = text.replace(pbk, shortened(pbk))
+    for length in range(len(pbk) - 1, SHOWN_CHARACTERS, -1):
+        if text.endswith(pbk[:length]):
+            return text[:-length] + shortened(pbk)
+    return text

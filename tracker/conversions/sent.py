@@ -1,0 +1,99 @@
+"""The content of a refused postback: as people see it, and whose it is. Pure.
+
+The request broke a rule, so nothing in it is known to be well formed.
+"""
+
+import re
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl
+from uuid import UUID
+
+from tracker.conversions.parameters import MAX_PBK_CHARACTERS
+from tracker.errors import BadRequest
+from tracker.ids import parse_id
+
+MAX_TEXT: Final = 2048
+"""Bytes of a query, and of a body, that are looked at and kept."""
+
+_CUT: Final = "…"
+_PBK_CHARACTERS: Final = 4
+# Bounded everywhere: a sender chooses the text, and the event loop waits for the search.
+_WORDS: Final = "(?:pass|pwd|secret|token|auth|signature|api[_-]?key|e-?mail|card)"
+_SECRET: Final = rf"[\w.\[\]%-]{{0,40}}{_WORDS}[\w.\[\]%-]{{0,40}}"
+# After the name of a part in a multipart form: the rest of its line, and up to two header fields.
+_REST: Final = r'"[^\r\n]{0,200}\r\n(?:[^\r\n]{1,200}\r\n){0,2}\r\n'
+# JSON, also as a text within JSON, and as a value of a query or a form.
+_JSON: Final = r'(?:\\"(?:(?!\\").)*(?:\\")?|"(?:[^"\\]|\\.)*"?|[^\s,}\]]+)'
+_KEY: Final = rf"%22[\w.-]{{0,40}}{_WORDS}[\w.-]{{0,40}}%22"
+_SPACE: Final = r"(?:%20|\+|\s){0,9}"
+_ENCODED: Final = r"(?:%22(?:%5C%22|(?!%22)[^&])*(?:%22)?|(?:(?!%2C|%7D)[^&,}])+)"
+_SECRETS: Final = re.compile(
+    rf"(?P<pair>(?:^|[?&;\s]){_SECRET}=)[^&\r\n]+"
+    rf'|(?P<json>"{_SECRET}\\?"\s{{0,9}}:\s{{0,9}}){_JSON}'
+    rf"|(?P<encoded>{_KEY}{_SPACE}(?:%3A|:){_SPACE}){_ENCODED}"
+    rf"|(?P<element><{_SECRET}>)[^<]+"
+    rf'|(?P<part>name="{_SECRET}{_REST})[^\r\n]*',
+    re.IGNORECASE,
+)
+
+
+def _values_of(name: str) -> re.Pattern[str]:
+    """Return the pattern of a parameter in a query, a form or JSON; its group is the value.
+
+    Case does not count: a name in another one is ignored, and may be why the request was refused.
+    """
+    return re.compile(
+        rf'(?:(?:^|[?&]){name}=|"{name}"\s{{0,9}}:\s{{0,9}}"|name="{name}{_REST})([^&"\r\n]+)',
+        re.IGNORECASE,
+    )
+
+
+_PBK: Final = _values_of("(?:pbk|postback_?key)")
+_CLICK_ID: Final = _values_of("click_id")
+
+
+class Sent(NamedTuple):
+    """The texts of a refused request, without secrets, and what says whose it is."""
+
+    query: str
+    body: str
+    pbk: str | None
+    click_id: UUID | None
+
+
+def sent(query: bytes, body: bytes) -> Sent:
+    """Return what a refused request sent. The body's parameters win over the query's."""
+    texts = [one[:MAX_TEXT].decode(errors="replace") for one in (body, query)]
+    shown = [_without_secrets(one) for one in texts]
+    pbk = next((found for one in texts if (found := _value(_PBK, one))), None)
+    named = next((found for one in texts if (found := _value(_CLICK_ID, one))), None)
+    return Sent(
+        query=shown[1],
+        body=shown[0],
+        pbk=pbk if pbk and len(pbk) <= MAX_PBK_CHARACTERS and pbk.isprintable() else None,
+        click_id=_id(named),
+    )
+
+
+def _value(pattern: re.Pattern[str], text: str) -> str | None:
+    found = pattern.search(text)
+    if found is None:
+        return None
+    # A value of a query may be encoded; that of JSON has nothing that decoding would change.
+    return next((value for _, value in parse_qsl(f"v={found[1]}")), None)
+
+
+def _id(text: str | None) -> UUID | None:
+    try:
+        return parse_id("click_id", text or "")
+    except BadRequest:
+        return None
+
+
+def _without_secrets(text: str) -> str:
+    text = _SECRETS.sub(lambda found: f"{found[found.lastgroup or 0]}{_CUT}", text)
+    return _PBK.sub(_shortened_pbk, text)
+
+
+def _shortened_pbk(found: re.Match[str]) -> str:
+    return found[0].removesuffix(found[1]) + found[1][:_PBK_CHARACTERS] + _CUT

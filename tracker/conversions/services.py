@@ -1,0 +1,79 @@
+"""The way of a conversion from its parameters to its record, and the rules of accounts."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from tracker.conversions.append import AppendOnce
+from tracker.conversions.event_config import EventConfigCache, EventConfigs, event_config_cache
+from tracker.conversions.event_ids import EventIds, SpareBlock
+from tracker.conversions.look_ups import LookUps
+from tracker.conversions.recorder import Recorder
+from tracker.conversions.refusals import Refusals
+from tracker.conversions.rules import AccountRules, RulesCache, rules_cache
+from tracker.conversions.store import Events
+from tracker.journal.services import JournalServices
+from tracker.limits.allowance import Allowance
+from tracker.stores.services import StoreServices
+from tracker.web.call import Body, Call, Query
+
+_CACHE_ENTRIES = 10_000
+
+
+class ConversionServices(NamedTuple):
+    """`recorder` answers postbacks; `events` are a drain's."""
+
+    recorder: Recorder
+    refusals: Refusals
+    event_configs: EventConfigs
+    account_rules: AccountRules
+    event_ids: EventIds
+    events: Events
+    look_ups: LookUps
+    event_config_cache: EventConfigCache
+    rules_cache: RulesCache
+
+
+def build(
+    stores: StoreServices,
+    journal: JournalServices,
+    data_path: Path,
+    misses: Allowance,
+    pending: Allowance,
+) -> ConversionServices:
+    """Return the way of conversions.
+
+    `misses` bounds look-ups of configurations in MongoDB, and `pending` conversions whose click is
+    unknown.
+    """
+    configs = event_config_cache(
+        stores.redis, stores.breaker, stores.mongodb.reads, _CACHE_ENTRIES, misses, stores.budget
+    )
+    rules = rules_cache(
+        stores.redis, stores.breaker, stores.mongodb.reads, _CACHE_ENTRIES, stores.budget
+    )
+    event_configs = EventConfigs(stores.mongodb, configs)
+    account_rules = AccountRules(stores.mongodb, rules)
+    events, look_ups = Events(stores.mongodb), LookUps(stores.mongodb.reads)
+    event_ids = EventIds(stores.mongodb, SpareBlock(data_path))
+    return ConversionServices(
+        recorder=Recorder(
+            event_configs,
+            look_ups,
+            event_ids,
+            AppendOnce(journal.journal, events, stores.budget, look_ups),
+            account_rules,
+            pending,
+        ),
+        refusals=Refusals(stores.mongodb, look_ups),
+        event_configs=event_configs,
+        account_rules=account_rules,
+        event_ids=event_ids,
+        events=events,
+        look_ups=look_ups,
+        event_config_cache=configs,
+        rules_cache=rules,
+    )
+
+
+ConversionCall = Call[ConversionServices, Query, Body]
+"""A call of an endpoint of this room."""

@@ -1,0 +1,1 @@
+"""Endpoints that list clicks and conversions, and what was refused."""

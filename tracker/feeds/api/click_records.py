@@ -1,0 +1,47 @@
+"""Clicks as answers show them: without address, and without the user agent itself."""
+
+from typing import Annotated
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta
+
+from tracker.clicks.document import ClickValues
+from tracker.feeds.conversion_counts import MAX_COUNTED
+from tracker.web.schema import Timestamp
+
+IsTest = Annotated[bool, Meta(description="whether the account made it as a test; not counted")]
+
+
+class ClickFields(ClickValues[Timestamp], frozen=True, kw_only=True):
+    """The values of a click."""
+
+    at: Annotated[Timestamp, Meta(description="when it was made; it may be stored later")]
+    query: Annotated[str, Meta(description="the visitor's own parameters")]
+
+
+class ClickLink(msgspec.Struct, kw_only=True):
+    """The short link of a click."""
+
+    id: UUID
+    internal_name: str
+    slug: str
+
+
+class ClickRecord(ClickFields, frozen=True, kw_only=True):
+    """A click, its link, and the number of its conversions."""
+
+    link: ClickLink | None
+    domain: Annotated[str, Meta(description="the hostname of the link")]
+    unique: Annotated[bool, Meta(description="whether it is its visitor's first on link and day")]
+    conversions: Annotated[
+        int, Meta(description=f"those that count; {MAX_COUNTED:,} stands for as many or more")
+    ]
+    test: IsTest
+
+
+class ConversionClick(ClickFields, frozen=True, kw_only=True):
+    """The click of a conversion, as it is stored."""
+
+    link_id: UUID
+    test: IsTest

@@ -1,0 +1,61 @@
+"""`/api/conversions/delays`: how long people take from a click to its conversion."""
+
+from bisect import bisect_left
+from collections import Counter
+from statistics import median
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, field
+
+from tracker.feeds.conversion_delays import DAYS, MAX_CONVERSIONS, conversion_delays
+from tracker.feeds.services import FeedCall
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.schema import AccountId
+
+endpoint = Endpoints("feeds")
+
+_BOUNDS: Final = (60, 600, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600)
+"""The longest delays of each group but the last, in seconds."""
+
+
+class CountDelays(msgspec.Struct, kw_only=True):
+    """The account whose conversions are looked at."""
+
+    account_id: AccountId = field(name="accountId")
+
+
+class DelayGroup(msgspec.Struct, kw_only=True):
+    """The conversions within a delay, and beyond that of the group before."""
+
+    up_to_seconds: Annotated[int | None, Meta(description="null: any longer delay")] = field(
+        name="upToSeconds"
+    )
+    conversions: int
+
+
+class Delays(msgspec.Struct, kw_only=True):
+    """The delays of the last conversions whose click is known."""
+
+    conversions: Annotated[
+        int,
+        Meta(description=f"of the last {DAYS} days; the last {MAX_CONVERSIONS:,} at most"),
+    ]
+    median_seconds: float | None = field(name="medianSeconds")
+    groups: list[DelayGroup]
+
+
+@endpoint("GET", "/api/conversions/delays", "reports:read")
+async def count(call: FeedCall[CountDelays, Nothing]) -> Delays:
+    """Count the last conversions by the time since their click."""
+    seconds = await conversion_delays(call.services.mongodb.reads, call.account_id)
+    counts = Counter(bisect_left(_BOUNDS, one) for one in seconds)
+    return Delays(
+        conversions=len(seconds),
+        median_seconds=median(seconds) if seconds else None,
+        groups=[
+            DelayGroup(up_to_seconds=bound, conversions=counts[number])
+            for number, bound in enumerate((*_BOUNDS, None))
+        ],
+    )

@@ -1,0 +1,134 @@
+"""The requests and answers of `/api/conversions`."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Annotated, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta, field, structs
+
+from tracker.calendar import Calendar
+from tracker.conversions.document import Status
+from tracker.conversions.parameters import MAX_TRANSACTION_ID_CHARACTERS
+from tracker.conversions.rules import Rule
+from tracker.feeds.api.click_records import ClickLink, ConversionClick
+from tracker.feeds.api.schema import FeedQuery
+from tracker.feeds.arrivals import FeedName
+from tracker.feeds.filter import FeedFilter
+from tracker.reports.dimensions import EVENT, FILTERS
+from tracker.web.limits import MAX_FILTER_VALUES
+from tracker.web.schema import FilterText, Timestamp
+from tracker.webhooks.api.deliveries import DeliveryRecord
+
+StatusName = Literal[
+    "pending", "attributed", "no_click", "foreign_click", "duplicate", "refused", "test"
+]
+
+
+class ListConversions(FeedQuery, kw_only=True):
+    """The page of conversions to list."""
+
+    FEED = FeedName.CONVERSIONS
+
+    status: Annotated[
+        list[StatusName], Meta(max_length=MAX_FILTER_VALUES, description="default: all")
+    ] = field(default_factory=list)
+    event: Annotated[
+        list[FilterText], Meta(max_length=MAX_FILTER_VALUES, description=FILTERS[EVENT].about)
+    ] = field(default_factory=list)
+    click_id: Annotated[
+        UUID | None, Meta(description="the click that conversions name, also an unknown one")
+    ] = None
+    transaction_id: Annotated[
+        str | None,
+        Meta(
+            description="the whole transaction id, as sent",
+            extra_json_schema={"maxLength": MAX_TRANSACTION_ID_CHARACTERS},
+        ),
+    ] = None
+
+    def filter(self, calendar: Calendar, host: str) -> FeedFilter:
+        """Return the filter, as FeedQuery does, with the click and the transaction."""
+        named = {"click_id": self.click_id, "transaction_id": self.transaction_id}
+        return structs.replace(super().filter(calendar, host), **named)
+
+    def statuses(self) -> Sequence[Status]:
+        """Return the states that are filtered by."""
+        return [Status(one) for one in dict.fromkeys(self.status)]
+
+
+class ConversionEventConfig(msgspec.Struct, kw_only=True):
+    """The event configuration of a conversion."""
+
+    id: UUID
+    name: str
+
+
+class ConversionRecord(msgspec.Struct, kw_only=True):
+    """A conversion. The fields of its click are null while it has none."""
+
+    event_id: int
+    at: Annotated[Timestamp, Meta(description="when it was received")]
+    status: Annotated[
+        StatusName,
+        Meta(
+            description="attributed: it has its click's data; pending: its click is not stored; "
+            "no_click: it names none; foreign_click: its click is another account's; "
+            "duplicate: its transaction id has counted before; refused: it breaks a rule; "
+            "test: it or its click is a test of the account, and does not count"
+        ),
+    ]
+    refused: Annotated[Rule | None, Meta(description="the rule of the account that it breaks")]
+    event_config: ConversionEventConfig | None
+    click_id: UUID | None
+    link: ClickLink | None
+    value: Decimal | None
+    payout: Decimal | None
+    transaction_id: str | None
+    country: str | None
+    device: str | None
+    browser: str | None
+    os: str | None
+    bot: Annotated[str | None, Meta(description="why its click counts as a bot's")]
+
+
+class DeliveryCounts(msgspec.Struct, kw_only=True):
+    """The deliveries of a conversion to the account's webhooks, by status."""
+
+    due: int = 0
+    delivered: int = 0
+    failed: int = 0
+    cancelled: int = 0
+
+
+ClickOfConversion = Annotated[
+    ConversionClick | None, Meta(description="null if it is not stored, or not the account's")
+]
+
+
+class ListedConversion(ConversionRecord, kw_only=True):
+    """A conversion with its click and the number of its deliveries."""
+
+    click: ClickOfConversion
+    deliveries: Annotated[
+        DeliveryCounts | None, Meta(description="null without the scope `webhooks:read`")
+    ]
+
+
+class ConversionDelivery(DeliveryRecord, kw_only=True):
+    """A delivery of a conversion, with its webhook."""
+
+    webhook_id: UUID
+    webhook_name: str
+
+
+class ConversionDetail(ConversionRecord, kw_only=True):
+    """A conversion with its click, its metadata and its deliveries."""
+
+    click: ClickOfConversion
+    metadata: Annotated[str | None, Meta(description="JSON text, as it is stored")]
+    deliveries: Annotated[
+        list[ConversionDelivery] | None,
+        Meta(description="one for each webhook; null without the scope `webhooks:read`"),
+    ]

@@ -1,0 +1,102 @@
+"""Test clicks and test conversions: made by somebody of the account, shown as tests, never counted.
+
+Only these endpoints mark them. A visitor can make no test, and so hide no click.
+"""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tracker.clicks.redirect import ClientHeaders, Visit
+from tracker.conversions.api.event_configs import CONFIGS
+from tracker.conversions.parameters import MAX_VALUE, checked_value
+from tracker.errors import BadRequest, NotFound
+from tracker.feeds.services import FeedCall
+from tracker.links.api.short_links import find_own
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+
+endpoint = Endpoints("feeds")
+
+
+class RecordedTestClick(msgspec.Struct, kw_only=True):
+    """A test click that is recorded."""
+
+    click_id: UUID
+    location: Annotated[
+        str, Meta(description="where its visitor is sent: the destination, with the click_id")
+    ]
+
+
+class SendTestConversion(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The test conversion to record."""
+
+    click_id: Annotated[
+        UUID | UnsetType,
+        Meta(description="of a click of the account that is stored, a test or not"),
+    ] = UNSET
+    # Any, because msgspec would accept a number in a string too.
+    value: Annotated[
+        Any,
+        Meta(
+            description="required if the payout type is RevShare",
+            extra_json_schema={"type": "number", "minimum": -MAX_VALUE, "maximum": MAX_VALUE},
+        ),
+    ] = UNSET
+
+    def __post_init__(self) -> None:
+        if self.value is not UNSET:
+            self.value = checked_value("value", self.value)
+
+
+class RecordedTestConversion(msgspec.Struct, kw_only=True):
+    """A test conversion that is recorded."""
+
+    event_id: int
+    status: Annotated[Literal["test"], Meta(description="its state, as conversions show it")]
+
+
+@endpoint("POST", "/api/short-links/{id}/test-click", "links:write")
+async def test_click(call: FeedCall[Nothing, Nothing]) -> RecordedTestClick:
+    """Record a click as a test, which is shown and never counted.
+
+    Raises NotFound or Forbidden if the account has no such link, BadRequest if its visitors get
+    404, Unavailable if no store can keep the click.
+    """
+    link = await find_own(call, call.services.links)
+    client = call.client
+    headers = ClientHeaders.from_headers(
+        link.domain_name, client.user_agent, "", "", client.edge_country
+    )
+    visit = Visit("GET", link.slug, "", client.address, headers)
+    recorded = await call.services.redirect.record_test(visit, link)
+    if recorded is None:
+        state = "archived" if link.archived else "paused"
+        raise BadRequest(f"short link: is {state}, so its visitors get 404")
+    return RecordedTestClick(click_id=recorded.click_id, location=recorded.location)
+
+
+@endpoint(
+    "POST",
+    "/api/event-configs/{id}/test-conversion",
+    "event_configs:write",
+    example={"value": 12.5},
+)
+async def test_conversion(call: FeedCall[Nothing, SendTestConversion]) -> RecordedTestConversion:
+    """Record a conversion as a test, which is shown and never counted or delivered.
+
+    Raises NotFound or Forbidden if the account has no such configuration, NotFound if it has no
+    such click, BadRequest if the configuration is paused or requires a value, Unavailable if no
+    store can keep the conversion.
+    """
+    config, services = await CONFIGS.own(call), call.services
+    if not config.active:
+        raise BadRequest("event config: is paused, so its postback key is refused")
+    click_id = None if call.body.click_id is UNSET else call.body.click_id
+    if click_id and not await services.click_feed.find_all(call.account_id, [click_id]):
+        raise NotFound("click_id: not found; a click is stored a moment after it was made")
+    value = None if call.body.value is UNSET else call.body.value
+    number = await services.recorder.record_test(config, click_id, value)
+    return RecordedTestConversion(event_id=number, status="test")

@@ -1,0 +1,104 @@
+"""`/api/refused-postbacks`: requests to report a conversion that were refused."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta
+
+from tracker.conversions.refusals import KEPT_DAYS, MAX_KEPT, Reason, RefusedPostback
+from tracker.feeds.api.conversion_schema import ConversionEventConfig
+from tracker.feeds.services import FeedCall
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.resource import record_of
+from tracker.web.schema import AccountPage, Page, Timestamp
+
+endpoint = Endpoints("feeds")
+
+ReasonOf = Annotated[
+    Reason,
+    Meta(description="the parameter at fault; rate: too many at once; request: all of it"),
+]
+
+
+class ListRefusedPostbacks(AccountPage, kw_only=True):
+    """The page of refused requests to list."""
+
+    reason: ReasonOf | None = None
+
+
+class RefusedPostbackRecord(msgspec.Struct, kw_only=True):
+    """A request that was refused. Nothing of it counts."""
+
+    id: UUID
+    at: Timestamp
+    method: str
+    reason: ReasonOf
+    status: Annotated[int, Meta(description="the status of the answer")]
+    error: Annotated[str, Meta(description="what the sender was answered")]
+    query: Annotated[str, Meta(description="as sent, but for secrets; its beginning if it is long")]
+    body: Annotated[str, Meta(description="the same of the body")]
+    event_config: Annotated[
+        ConversionEventConfig | None,
+        Meta(description="the one that the postback key names, in any state"),
+    ]
+    click_id: UUID | None
+
+
+class RefusedCount(msgspec.Struct, kw_only=True):
+    """The number of requests that were refused for a reason."""
+
+    reason: ReasonOf
+    count: int
+
+
+class RefusedPostbacks(Page[RefusedPostbackRecord], kw_only=True):
+    """A page of the newest requests that were refused, and the number of all by reason."""
+
+    counts: Annotated[
+        list[RefusedCount],
+        Meta(description=f"of today and the {KEPT_DAYS - 1} days before, UTC; most frequent first"),
+    ]
+
+
+@endpoint(
+    "GET",
+    "/api/refused-postbacks",
+    "conversions:read",
+    summary=f"List requests to report a conversion that were refused: the newest {MAX_KEPT:,} of "
+    f"{KEPT_DAYS} days",
+)
+async def list_refused(call: FeedCall[ListRefusedPostbacks, Nothing]) -> RefusedPostbacks:
+    """Return a page of the account's refused requests, newest first."""
+    query, refusals = call.query, call.services.refusals
+    (rows, total), counts = await asyncio.gather(
+        refusals.page(call.account_id, query.reason, query.page, query.page_size),
+        refusals.counts(call.account_id),
+    )
+    page = query.page_of(await _records(call, rows), total)
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return RefusedPostbacks(
+        rows=page.rows,
+        pagination=page.pagination,
+        counts=[RefusedCount(reason=reason, count=count) for reason, count in ordered],
+    )
+
+
+async def _records(
+    call: FeedCall[ListRefusedPostbacks, Nothing], rows: Sequence[RefusedPostback]
+) -> list[RefusedPostbackRecord]:
+    ids = {one.event_config_id for one in rows if one.event_config_id}
+    configs = await call.services.event_configs.find_all(ids)
+    return [
+        record_of(
+            RefusedPostbackRecord,
+            one,
+            event_config=record_of(ConversionEventConfig, configs[one.event_config_id])
+            if one.event_config_id in configs
+            else None,
+        )
+        for one in rows
+    ]

@@ -1,0 +1,209 @@
+"""The part of requests and answers that the feeds of clicks and conversions share."""
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, field
+
+from tracker.calendar import Calendar
+from tracker.clock import iso
+from tracker.conversions.document import Status
+from tracker.errors import BadRequest
+from tracker.feeds.api.cursors import FeedCursors
+from tracker.feeds.arrivals import FeedName
+from tracker.feeds.filter import FeedFilter
+from tracker.feeds.page import FeedPage, Place, Position
+from tracker.feeds.storing_order import MAX_AGE_DAYS
+from tracker.feeds.storing_order import MAX_EXAMINED as MAX_EXAMINED_STORED
+from tracker.feeds.time_order import MAX_EXAMINED
+from tracker.links.hostnames import canonical_hostname
+from tracker.reports.api.filters import described, values_of
+from tracker.reports.counted import COUNTED
+from tracker.reports.dimensions import EVENT, FILTERS, LINK, TAG
+from tracker.reports.query import Bots, Value
+from tracker.web.export import FormatIn
+from tracker.web.limits import DEFAULT_PAGE_SIZE
+from tracker.web.schema import AccountId, Day, PageSize, Timestamp, parse_day
+
+_FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9998, 12, 31)
+
+Row = TypeVar("Row")
+
+_BY_LINK: Final = (LINK, TAG)
+_OTHERS: Final = [
+    name for name in dict.fromkeys((*COUNTED, *FILTERS)) if name not in (*_BY_LINK, EVENT)
+]
+
+
+def _fields(names: Iterable[str]) -> list[tuple[str, Any, Any]]:
+    return [(name, described(values_of(name), FILTERS[name].about), []) for name in names]
+
+
+class _FeedPage(msgspec.Struct, kw_only=True):
+    account_id: AccountId = field(name="accountId")
+    cursor: Annotated[
+        str | None, Meta(description="the next_cursor of the page before; default: the newest")
+    ] = None
+    since: Annotated[
+        str | None,
+        Meta(
+            description="a since_cursor: everything that was stored after it, oldest first. It can "
+            f"be used for {MAX_AGE_DAYS} days"
+        ),
+    ] = None
+    page_size: PageSize = field(default=DEFAULT_PAGE_SIZE, name="pageSize")
+    first: Annotated[Day | None, Meta(description="the first day, of the account's time zone")] = (
+        field(default=None, name="from")
+    )
+    last: Annotated[Day | None, Meta(description="the last day; included")] = field(
+        default=None, name="to"
+    )
+
+
+_TagOperator = Annotated[
+    Literal["OR", "AND"], Meta(description="OR: links with any of the tags; AND: with all")
+]
+if TYPE_CHECKING:
+
+    class _Filters(_FeedPage, kw_only=True):
+        domain: list[str]
+        tag_operator: _TagOperator
+
+else:
+    _Filters = msgspec.defstruct(
+        "_Filters",
+        [
+            *_fields(_BY_LINK),
+            ("tag_operator", _TagOperator, field(default="OR", name="tagOperator")),
+            *_fields(_OTHERS),
+        ],
+        bases=(_FeedPage,),
+        kw_only=True,
+    )
+
+
+class FeedQuery(_Filters, kw_only=True):
+    """A page of a feed. Each filter is given once, or repeated for any of several values."""
+
+    FEED: ClassVar[FeedName]
+
+    bots: Annotated[
+        Bots,
+        Meta(
+            description="clicks of bots and prefetches: shown too (include), left out "
+            "(exclude; their conversions are not), or shown alone (only)"
+        ),
+    ] = "include"
+    format: FormatIn = UNSET
+
+    def __post_init__(self) -> None:
+        for name, one in FILTERS.items():
+            if one.canonical and (values := getattr(self, name, [])):
+                setattr(self, name, list(map(one.canonical, values)))
+        first, last = self._days()
+        if first is not None and last is not None and first > last:
+            raise ValueError("from: must not be after to")
+        if self.cursor is not None and self.since is not None:
+            raise ValueError("since: not together with cursor")
+        self.place()
+
+    @property
+    def names_days(self) -> bool:
+        """Return whether the filter depends on a calendar."""
+        return self.first is not None or self.last is not None
+
+    @property
+    def cursors(self) -> FeedCursors:
+        """Return the cursors of the feed."""
+        return FeedCursors(self.FEED, self.account_id)
+
+    def place(self) -> Place | None:
+        """Return where the page begins; None for the newest.
+
+        Raises BadRequest if the cursor is none of this feed.
+        """
+        if self.since is not None:
+            return self.cursors.bookmark_of(self.since)
+        return None if self.cursor is None else self.cursors.position_of(self.cursor)
+
+    def filter(self, calendar: Calendar, host: str) -> FeedFilter:
+        """Return the filter. Days are of the calendar; `host` is the service's own.
+
+        Raises BadRequest if a domain is not a hostname.
+        """
+        if any(one != host and not canonical_hostname(one) for one in self.domain):
+            raise BadRequest("domain: must be a hostname such as go.example.com")
+        first, last = self._times(calendar)
+        return FeedFilter(
+            first=first,
+            last=last,
+            values=self.values(),
+            all_tags=self.tag_operator == "AND",
+            bots=self.bots,
+            statuses=self.statuses(),
+        )
+
+    def values(self) -> dict[str, Sequence[Value]]:
+        """Return the values of each dimension that is filtered by."""
+        given: dict[str, Sequence[Value]] = {name: getattr(self, name, ()) for name in FILTERS}
+        return {name: list(dict.fromkeys(values)) for name, values in given.items() if values}
+
+    def statuses(self) -> Sequence[Status]:
+        """Return the states of conversions that are filtered by."""
+        return ()
+
+    def _days(self) -> tuple[date | None, date | None]:
+        return (
+            None if self.first is None else parse_day("from", self.first),
+            None if self.last is None else parse_day("to", self.last),
+        )
+
+    def _times(self, calendar: Calendar) -> tuple[datetime | None, datetime | None]:
+        """Return the first and the last millisecond of the days."""
+        first, last = self._days()
+        return (
+            None if first is None else calendar.start_of(_within(first)),
+            None if last is None else calendar.end_of(_within(last)) - timedelta(milliseconds=1),
+        )
+
+
+def _within(day: date) -> date:
+    """Return the day; if clicks cannot be of it, the nearest of the days that have a beginning."""
+    return min(max(day, _FIRST_DAY), _LAST_DAY)
+
+
+class FeedAnswer(msgspec.Struct, Generic[Row], kw_only=True):
+    """A page of a feed, newest first; with since in the order in which the rows were stored."""
+
+    rows: list[Row]
+    next_cursor: Annotated[
+        str | None, Meta(description="cursor of the next page; null: none, or a page with since")
+    ]
+    since_cursor: Annotated[
+        str | None,
+        Meta(
+            description="for since: what is stored after this page was read, or after its rows if "
+            "it is one with since; null on pages with cursor"
+        ),
+    ]
+    searched_to: Annotated[
+        Timestamp | None,
+        Meta(
+            description=f"how far back a page has looked that ended after {MAX_EXAMINED:,} rows "
+            "of which few pass its filters; the next page goes on. With since: when the last row "
+            f"of up to {MAX_EXAMINED_STORED:,} that it has looked at was stored; null: nothing "
+            "more is stored"
+        ),
+    ]
+
+
+def cursor_fields(query: FeedQuery, page: FeedPage[Any]) -> dict[str, str | None]:
+    """Return the fields of FeedAnswer for a page."""
+    cursor_of, older = query.cursors.cursor_of, isinstance(page.next, Position)
+    return {
+        "next_cursor": cursor_of(page.next) if page.next is not None and older else None,
+        "since_cursor": None if page.bookmark is None else cursor_of(page.bookmark),
+        "searched_to": None if page.searched_to is None else iso(page.searched_to),
+    }

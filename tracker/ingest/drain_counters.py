@@ -1,0 +1,122 @@
+"""The counters of all drains, added up in Redis, so that every process can show them.
+
+A drain may run where nobody can scrape it, such as a dyno without a port. It publishes its counts
+every few seconds; the sums outlive it, and only grow. They are for graphs and alerts only. A drain
+that is killed loses its last seconds of counts, and counts whose answer from Redis was lost are
+added twice. Accounts see the rollups.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import structlog
+from prometheus_client import Counter as PrometheusCounter
+from prometheus_client.metrics_core import Metric
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tracker.metrics import DRAIN_COUNTERS, LOOP_FAILURES
+from tracker.stores.redis.keys import FLEET_COUNTERS
+
+log = structlog.get_logger(__name__)
+
+PUBLISH_EVERY_SECONDS: Final = 5.0
+"""Seconds between two publications: about a scrape of Prometheus."""
+
+DRAIN_LOOPS: Final = (
+    *("drain", "drain_helper", "partitions", "overflow", "overdue", "webhooks", "fleet"),
+    *("time_zones", "joint_counts", "link_utm", "lease", "dead", "prepare", "memory"),
+)
+"""The loops of a drain with one Redis. Their counts are shown before a drain has published any."""
+
+Sums = Counter[str]
+"""Sums by field of the hash, which is the name and the labels of a counter, as JSON."""
+
+
+class CounterPublisher:
+    """The publisher of one drain's counts. Counts from before its creation are not published."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._published = _counted()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Publish every few seconds until `stop` is set."""
+        while not stop.is_set():
+            await self.try_to_publish()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), PUBLISH_EVERY_SECONDS)
+
+    async def try_to_publish(self) -> None:
+        """Publish as `publish` does, or leave the counts to the next call if Redis fails."""
+        try:
+            await self.publish()
+        except (RedisError, OSError) as error:
+            log.debug("counters wait for Redis", error=type(error).__name__)
+
+    async def publish(self) -> None:
+        """Add the counts since the last publication to the sums, all or none.
+
+        Raises RedisError if Redis fails; the next call adds them then.
+        """
+        counted = _counted()
+        grown = counted - self._published
+        if grown:
+            pipeline = self._redis.pipeline(transaction=True)
+            for field, number in grown.items():
+                pipeline.hincrby(FLEET_COUNTERS, field, number)
+            await pipeline.execute()
+        self._published = counted
+
+
+def families(stored: Mapping[Any, Any] | None) -> list[Metric]:
+    """Return the counters `tracker_fleet_*` with the sums in the hash `stored`.
+
+    What nobody has counted yet is 0. Without `stored`, as Redis is unavailable, there are no sums.
+    """
+    shown = {}
+    for counter in DRAIN_COUNTERS:
+        [own] = counter.collect()
+        name = own.name.replace("tracker_", "tracker_fleet_", 1)
+        text = f"{own.documentation} The sum of all drains, shown by every process: do not add."
+        shown[own.name] = Metric(name, text, "counter")
+    if stored is None:
+        return list(shown.values())
+    counted = {field.decode(): int(number) for field, number in stored.items()}
+    sums = dict.fromkeys(_known(), 0) | counted
+    for field, number in sums.items():
+        name, labels = json.loads(field)
+        if name in shown:
+            shown[name].add_sample(f"{shown[name].name}_total", labels, number)
+    return list(shown.values())
+
+
+def _known() -> Iterator[str]:
+    """Yield the fields that drains may have, as far as they are known."""
+    for counter in DRAIN_COUNTERS:
+        if counter is not LOOP_FAILURES:
+            yield from (field for field, _ in _samples_of(counter))
+    [loops] = LOOP_FAILURES.collect()
+    for loop in DRAIN_LOOPS:
+        yield json.dumps([loops.name, {"loop": loop}])
+
+
+def _counted() -> Sums:
+    """Return the counts of this process so far."""
+    return Counter(dict(_samples()))
+
+
+def _samples() -> Iterator[tuple[str, int]]:
+    for counter in DRAIN_COUNTERS:
+        yield from _samples_of(counter)
+
+
+def _samples_of(counter: PrometheusCounter) -> Iterator[tuple[str, int]]:
+    for family in counter.collect():
+        for sample in family.samples:
+            if sample.name.endswith("_total"):
+                yield json.dumps([family.name, sample.labels]), int(sample.value)

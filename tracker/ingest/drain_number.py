@@ -1,0 +1,208 @@
+"""The slot of a drain: the number of its rollups, and the MongoDB session that it writes with.
+
+Slots keep drains from waiting for each other. A slot is a lease in Redis, of the lowest number that
+is free; two drains that share one are slow, not wrong. A timer renews the lease, so that it holds
+however long MongoDB takes to answer a batch.
+
+A drain has one session, so that a transaction it gave up ends as soon as it begins the next. The
+session of a drain that was killed would hold its uncommitted writes for a minute. It is recorded
+with its slot, and a living drain ends it after it has twice found the slot without a lease. Once is
+not enough: after an outage of Redis every lease has expired.
+"""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final
+from uuid import uuid4
+
+import structlog
+from bson.binary import UUID_SUBTYPE, Binary
+from pymongo.errors import PyMongoError
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tracker.loops import Loops, cancel_and_wait
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.transaction import Session
+from tracker.stores.redis import keys
+
+log = structlog.get_logger(__name__)
+
+DRAIN_NUMBERS: Final = 64
+LEASE_SECONDS: Final = 10.0
+
+_RENEWALS_PER_LEASE: Final = 3
+"""Renewals of a lease within its time, and searches for slots without one."""
+
+_RETRIES_PER_LEASE: Final = 10
+"""Tries within the same time while a store is unavailable. So a living drain renews its lease after
+an outage before another can search twice."""
+
+# Each script begins with a deletion, of a name that nobody uses: a full Redis refuses a script that
+# begins with a write that takes room.
+
+# Takes a slot, or keeps it, unless another drain holds it or has a session on record with it.
+# KEYS: slot, sessions, a name that nobody uses. ARGV: holder, milliseconds of the lease, number of
+# the slot, session.
+_HOLD: Final = """
+redis.call('DEL', KEYS[3])
+local holder = redis.call('GET', KEYS[1])
+local session = redis.call('HGET', KEYS[2], ARGV[3])
+if holder and holder ~= ARGV[1] or session and session ~= ARGV[4] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
+return 1
+"""
+
+# Frees a slot that the holder holds, and removes its session from the record.
+# KEYS: slot, sessions, a name that nobody uses. ARGV: holder, number of the slot, session.
+_FREE: Final = """
+if redis.call('HGET', KEYS[2], ARGV[2]) == ARGV[3] then redis.call('HDEL', KEYS[2], ARGV[2]) end
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+"""
+
+
+class DrainNumber:
+    """The slot of one drain. Its lease is kept only while `kept_drain_number` runs its loops."""
+
+    def __init__(self, redis: Redis, mongodb: MongoDB, lease: float = LEASE_SECONDS) -> None:
+        self._redis = redis
+        self._client = mongodb.client
+        self._lease = lease
+        self._hold = redis.register_script(_HOLD)
+        self._free = redis.register_script(_FREE)
+        self._holder = uuid4().hex
+        self._number: int | None = None
+        self._session: Session | None = None
+        self._starting = asyncio.Lock()
+        self._vacant: dict[int, bytes] = {}
+
+    async def session(self) -> Session:
+        """Return the session that the drain writes with."""
+        async with self._starting:  # the drain and both timers may ask at once
+            if self._session is None:
+                self._session = await self._client.start_session()
+            return self._session
+
+    async def number(self) -> int:
+        """Return a number below DRAIN_NUMBERS; if none is free, one that another drain may hold.
+
+        Only the first call sends a command to Redis.
+        """
+        if self._number is None:
+            try:
+                await self._take()
+            except RedisError as error:
+                log.warning("slot without a lease", error=type(error).__name__)
+        if self._number is None:
+            self._number = random.randrange(DRAIN_NUMBERS)  # noqa: S311
+        return self._number
+
+    async def release(self) -> None:
+        """Free the slot for another drain, and end the session."""
+        with contextlib.suppress(RedisError):
+            if self._number is not None:
+                names, session = self._keys(self._number), await self._session_id()
+                await self._free(keys=names, args=[self._holder, self._number, session])
+        self._number = None
+        if self._session is not None:
+            with contextlib.suppress(PyMongoError):
+                await self._session.end_session()
+            self._session = None
+
+    async def renew(self) -> None:
+        """Renew the lease, or take another slot if it was lost meanwhile.
+
+        Do nothing before the first call of `number`. Raises RedisError if Redis fails.
+        """
+        if self._number is not None and not await self._holds(self._number):
+            await self._take()
+
+    async def end_dead_sessions(self) -> None:
+        """End the sessions of slots that have no lease now and had none at the last call.
+
+        Raises RedisError or PyMongoError if a store fails; the next call tries again.
+        """
+        vacant = await self._sessions_of_vacant()
+        for number in [one for one in vacant if vacant[one] == self._vacant.get(one)]:
+            await self._end(number, vacant.pop(number))
+        self._vacant = vacant
+
+    async def keep_lease(self) -> None:
+        """Keep renewing the lease, until cancelled."""
+        await self._repeat(self.renew)
+
+    async def keep_ending_dead_sessions(self) -> None:
+        """Keep ending the sessions of dead drains, until cancelled."""
+        await self._repeat(self.end_dead_sessions)
+
+    async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
+        pause = self._lease / _RENEWALS_PER_LEASE
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                await work()
+                pause = self._lease / _RENEWALS_PER_LEASE
+            except (RedisError, PyMongoError) as error:
+                pause = self._lease / _RETRIES_PER_LEASE
+                log.warning("slot not kept", error=type(error).__name__, seconds=pause)
+
+    async def _take(self) -> None:
+        """Take the lowest free slot, if there is one. Raises RedisError if Redis fails."""
+        for number in range(DRAIN_NUMBERS):
+            if await self._holds(number):
+                self._number = number
+                return
+
+    async def _holds(self, number: int) -> bool:
+        milliseconds, session = int(self._lease * 1000), await self._session_id()
+        arguments: list[str | int | bytes] = [self._holder, milliseconds, number, session]
+        return bool(await self._hold(keys=self._keys(number), args=arguments))
+
+    async def _sessions_of_vacant(self) -> dict[int, bytes]:
+        """Return the sessions of slots without a lease, by slot and without our own."""
+        recorded: Any = await self._redis.hgetall(keys.SLOT_SESSIONS)
+        sessions = {int(number): session for number, session in recorded.items()}
+        pipeline = self._redis.pipeline(transaction=False)
+        for number in sessions:
+            pipeline.exists(keys.slot(number))
+        held = dict(zip(sessions, await pipeline.execute(), strict=True))
+        own = await self._session_id()
+        return {one: sessions[one] for one in sessions if not held[one] and sessions[one] != own}
+
+    async def _end(self, number: int, session: bytes) -> None:
+        of_drain = {"id": Binary(session, UUID_SUBTYPE)}
+        await self._client.admin.command({"killSessions": [of_drain]})
+        # Another drain may have ended it at the same time, and a third have the slot by now.
+        await self._free(keys=self._keys(number), args=["", number, session])
+        log.info("ended the session of a dead drain", slot=number)
+
+    async def _session_id(self) -> bytes:
+        session_id: Any = (await self.session()).session_id
+        return bytes(session_id["id"])
+
+    def _keys(self, number: int) -> list[str]:
+        return [keys.slot(number), keys.SLOT_SESSIONS, keys.never_set(keys.SLOT_SESSIONS)]
+
+
+@contextlib.asynccontextmanager
+async def kept_drain_number(
+    redis: Redis, mongodb: MongoDB, lease: float = LEASE_SECONDS, loops: Loops | None = None
+) -> AsyncIterator[DrainNumber]:
+    """Yield a slot whose lease is renewed within the context, and free it afterwards.
+
+    `lease` is in seconds; `loops` supervises the timers.
+    """
+    slot, loops = DrainNumber(redis, mongodb, lease), loops or Loops()
+    # Two timers, because ending a session waits for MongoDB.
+    timers = [
+        loops.start("lease", slot.keep_lease),
+        loops.start("dead", slot.keep_ending_dead_sessions),
+    ]
+    try:
+        yield slot
+    finally:
+        await asyncio.gather(*map(cancel_and_wait, timers))
+        await slot.release()

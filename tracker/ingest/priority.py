@@ -1,0 +1,39 @@
+"""When consumers work that others come before: one that helps another, and that of the overflow."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from tracker.ingest.consumer import Consumer, Turns
+from tracker.loops import wait
+from tracker.stores.redis.clients import BLOCK_SECONDS
+
+MAX_WAIT_SECONDS: Final = 5.0
+"""How long the overflow waits while others are behind: it has to be stored at last, too."""
+
+_LOOK_SECONDS: Final = 0.1
+
+
+def while_behind(other: Consumer) -> Turns:
+    """Return the turns of one that helps: while `other` is behind.
+
+    The next batch is read and enriched then while MongoDB stores the other's.
+    """
+
+    async def until(stop: asyncio.Event) -> bool:
+        return await wait(other.behind, BLOCK_SECONDS) and not stop.is_set()
+
+    return Turns(until, block=None)
+
+
+def unless_behind(others: Callable[[], Iterable[Consumer]]) -> Turns:
+    """Return turns while no other is behind, and one after MAX_WAIT_SECONDS in any case."""
+
+    async def until(stop: asyncio.Event) -> bool:
+        for _ in range(int(MAX_WAIT_SECONDS / _LOOK_SECONDS)):
+            if stop.is_set() or not any(one.behind.is_set() for one in others()):
+                break
+            await wait(stop, _LOOK_SECONDS)
+        return not stop.is_set()
+
+    return Turns(until, block=BLOCK_SECONDS)

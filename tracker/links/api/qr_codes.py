@@ -1,0 +1,79 @@
+"""`/api/short-links/{id}/qr.svg` and `qr.png`: the QR code of a short link's URL."""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from tracker.links.api.short_links import find_own, short_url
+from tracker.links.qr_code import (
+    DEFAULT_BORDER,
+    DEFAULT_SCALE,
+    MAX_BORDER,
+    MAX_SCALE,
+    ImageKind,
+)
+from tracker.links.services import LinkCall
+from tracker.web.call import Answer, Nothing
+from tracker.web.endpoint import Endpoints, MediaType
+from tracker.web.handler import Content
+
+endpoint = Endpoints("links")
+
+_MEDIA_TYPES: Final[dict[ImageKind, str]] = {"svg": "image/svg+xml", "png": "image/png"}
+
+# Nothing runs or is loaded where an image is opened as a page. Browsers style such pages inline.
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+
+class QrQuery(msgspec.Struct, kw_only=True):
+    """The size of a QR code."""
+
+    scale: Annotated[int, Meta(ge=1, le=MAX_SCALE, description="pixels of a module")] = (
+        DEFAULT_SCALE
+    )
+    border: Annotated[
+        int, Meta(ge=0, le=MAX_BORDER, description="white border in modules; scanners expect 4")
+    ] = DEFAULT_BORDER
+
+
+@endpoint(
+    "GET",
+    "/api/short-links/{id}/qr.svg",
+    "links:read",
+    answer=MediaType(_MEDIA_TYPES["svg"]),
+    operation_id="getShortLinkQrSvg",
+)
+async def show_svg(call: LinkCall[QrQuery, Nothing]) -> Answer[Content]:
+    """Show the QR code of a short link as SVG."""
+    return await _show(call, "svg")
+
+
+@endpoint(
+    "GET",
+    "/api/short-links/{id}/qr.png",
+    "links:read",
+    answer=MediaType(_MEDIA_TYPES["png"]),
+    operation_id="getShortLinkQrPng",
+)
+async def show_png(call: LinkCall[QrQuery, Nothing]) -> Answer[Content]:
+    """Show the QR code of a short link as PNG."""
+    return await _show(call, "png")
+
+
+async def _show(call: LinkCall[QrQuery, Nothing], kind: ImageKind) -> Answer[Content]:
+    """Return the QR code of a link's `short_url`, also if the link is archived.
+
+    Raises NotFound or Forbidden if the account has no such link, RateLimited or Unavailable if too
+    many codes are being made.
+    """
+    services, query = call.services, call.query
+    link = await find_own(call, services.links)
+    with services.qr_limiter.acquire(call.account_id):
+        url = short_url(services, link)
+        image = await services.qr_codes.image(url, kind, query.scale, query.border)
+    headers = {
+        "Content-Disposition": f'inline; filename="{link.slug}.{kind}"',
+        "Content-Security-Policy": _POLICY,
+    }
+    return Answer(Content(_MEDIA_TYPES[kind], image), headers)

@@ -1,0 +1,181 @@
+"""`/api/short-links`: change, archive and restore a link, and change many at once, all or none."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from msgspec import UNSET
+
+from tracker.access.audit import Change, Deed, differences
+from tracker.errors import BadRequest
+from tracker.links import destination
+from tracker.links.api.short_link_schema import (
+    EXAMPLE_LINK,
+    ChangedShortLinks,
+    ChangeShortLink,
+    ChangeShortLinks,
+    ShortLink,
+)
+from tracker.links.api.short_links import LINKS, check_destination, check_own, find_own
+from tracker.links.link import Link
+from tracker.links.macros import check_macros
+from tracker.links.services import LinkCall, LinkServices
+from tracker.links.store import Revision
+from tracker.stores.mongodb.transaction import Session
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.limits import MAX_BULK_LINKS, MAX_TAGS
+from tracker.web.schema import Done, sent_fields
+
+endpoint = Endpoints("links")
+
+_RESTORED: Final = "short_link.restored"
+
+
+async def _check_change(services: LinkServices, body: ChangeShortLink) -> None:
+    if body.destination_url is not UNSET:
+        await check_destination(services, body.destination_url)
+
+
+@endpoint(
+    "PATCH", "/api/short-links/{id}", "links:write", check=_check_change, example={"active": False}
+)
+async def change(call: LinkCall[Nothing, ChangeShortLink]) -> ShortLink:
+    """Change a short link.
+
+    Raises NotFound or Forbidden if the account has no such link or tag, BadRequest if a new
+    destination has an unknown macro.
+    """
+    link = await LINKS.own(call)
+    fields = sent_fields(call.body)
+    url = fields.get("destination_url", link.destination_url)
+    if url != link.destination_url:  # a stored one may be older than this rule
+        check_macros(destination.FIELD, url)
+    tag_ids = fields.get("tags", [])
+    tags = await call.services.tags.find(tag_ids)
+    check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
+    if not fields:
+        return await LINKS.show(call, link)
+    changed = await call.services.links.change(link.id, fields)
+    if changes := await _changes(call, link, changed):
+        await call.audit("short_link.changed", LINKS.target(changed), changes)
+    return await LINKS.show(call, changed)
+
+
+@endpoint("DELETE", "/api/short-links/{id}", "links:write")
+async def archive(call: LinkCall[Nothing, Nothing]) -> Done:
+    """Archive a short link: its redirect stops, its reports stay."""
+    link = await LINKS.own(call)
+    archived = await call.services.links.change(link.id, {"archived": True})
+    await call.audit("short_link.archived", LINKS.target(link), differences(link, archived))
+    return Done()
+
+
+@endpoint(
+    "PATCH",
+    "/api/short-links/bulk",
+    "links:write",
+    summary=f"Change, archive or restore up to {MAX_BULK_LINKS} short links, all or none",
+    example={"ids": [EXAMPLE_LINK], "active": False},
+)
+async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShortLinks:
+    """Change several links, all or none.
+
+    Raises Forbidden if a link or tag is another account's, NotFound if one does not exist,
+    BadRequest if a link would have too many tags, or is to be restored and its domain is gone.
+    """
+    body, services = call.body, call.services
+    links = await services.links.find_all(body.ids)
+    tags = await services.tags.find({*body.add_tags, *body.remove_tags})
+    check_own(
+        call,
+        [
+            *(("ids", link_id, links.get(link_id)) for link_id in body.ids),
+            *(("add_tags", tag_id, tags.get(tag_id)) for tag_id in body.add_tags),
+            *(("remove_tags", tag_id, tags.get(tag_id)) for tag_id in body.remove_tags),
+        ],
+    )
+    changed = await _change(call, [links[one] for one in body.ids], lambda one: _fields(body, one))
+    return ChangedShortLinks(rows=await LINKS.show_all(call, changed))
+
+
+@endpoint("POST", "/api/short-links/{id}/restore", "links:write")
+async def restore(call: LinkCall[Nothing, Nothing]) -> ShortLink:
+    """Restore an archived short link; one that is not archived stays as it is.
+
+    Raises BadRequest if its domain is gone.
+    """
+    [link] = await _change(
+        call, [await find_own(call, call.services.links)], lambda _: {"archived": False}
+    )
+    return await LINKS.show(call, link)
+
+
+def _fields(body: ChangeShortLinks, link: Link) -> dict[str, Any]:
+    """Return the fields to set in a link. Raises BadRequest if it would have too many tags."""
+    kept = [tag_id for tag_id in link.tags if tag_id not in body.remove_tags]
+    tags = list(dict.fromkeys([*kept, *body.add_tags]))
+    if body.add_tags and len(tags) > MAX_TAGS:
+        raise BadRequest(f"add_tags: at most {MAX_TAGS} tags for each link: {link.id}")
+    fields = {"active": body.active, "archived": body.archived, "tags": tags}
+    return {name: value for name, value in fields.items() if value is not UNSET}
+
+
+async def _change(
+    call: LinkCall[Any, Any],
+    links: Sequence[Link],
+    fields_of: Callable[[Link], Mapping[str, Any]],
+) -> list[Link]:
+    """Change the account's `links` with their audit entries; return them as they are now.
+
+    Raises what `fields_of` raises, and BadRequest if the domain of a link to restore is gone.
+    """
+
+    async def check_and_audit(session: Session, revisions: Sequence[Revision]) -> None:
+        restored = [one.after for one in revisions if _action(one) == _RESTORED]
+        await _hold_domains(call, restored, session)
+        await call.audit_all([await _deed(call, one) for one in revisions], session)
+
+    return await call.services.links.change_all(links, fields_of, check_and_audit)
+
+
+async def _hold_domains(
+    call: LinkCall[Any, Any], restored: Sequence[Link], session: Session
+) -> None:
+    """Keep the domains of restored links until the transaction ends.
+
+    Raises BadRequest if one is gone, or another account has proven its name.
+    """
+    domain_ids: set[UUID] = {link.domain_id for link in restored if link.domain_id}
+    held = await call.services.domains.hold(domain_ids, session) if domain_ids else set()
+    for link in restored:
+        if link.domain_id and link.domain_id not in held:
+            raise BadRequest(
+                f"domain_id: short link {link.id} cannot be restored: {link.domain_name} was "
+                "deleted, or another account has proven it"
+            )
+
+
+async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[str, Change]:
+    """Return the fields in which a link differs, for the audit log, with the names of its tags."""
+    changes = differences(before, after, without=["tags"])
+    if before.tags != after.tags:
+        tags = await call.services.tags.find({*before.tags, *after.tags})
+        names = [
+            ", ".join(tags[one].name for one in link.tags if one in tags) or None
+            for link in (before, after)
+        ]
+        changes["tags"] = Change(before=names[0], after=names[1])
+    return changes
+
+
+async def _deed(call: LinkCall[Any, Any], revision: Revision) -> Deed:
+    changes = await _changes(call, *revision)
+    return Deed(action=_action(revision), target=LINKS.target(revision.after), changes=changes)
+
+
+def _action(revision: Revision) -> str:
+    before, after = revision
+    if before.archived == after.archived:
+        return "short_link.changed"
+    return "short_link.archived" if after.archived else _RESTORED

@@ -1,0 +1,255 @@
+"""The requests and answers of `/api/short-links`, and the rules of their fields."""
+
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from tracker.errors import BadRequest
+from tracker.ids import SLUG, SLUG_RULE, parse_id
+from tracker.links import destination
+from tracker.links.filter import LinkOrder
+from tracker.links.macros import MACRO_NAMES, check_macros
+from tracker.links.utm import UTM
+from tracker.syntax.strict_json import parse_json
+from tracker.syntax.url import check_url
+from tracker.web.export import FormatIn
+from tracker.web.limits import (
+    MAX_BULK_LINKS,
+    MAX_FILTER_VALUES,
+    MAX_SEARCH_CHARACTERS,
+    MAX_TAGS,
+    MAX_TEXT_CHARACTERS,
+    MAX_URL_CHARACTERS,
+)
+from tracker.web.schema import AccountId, AccountPage, FilterText, Timestamp, trimmed
+
+DestinationUrl = Annotated[
+    str,
+    Meta(
+        description="redirect target: absolute http or https URL; may hold the macros "
+        + " ".join(f"{{{name}}}" for name in MACRO_NAMES)
+        + ". Other names in braces are refused",
+        # No format: a destination may have braces, a URI may not.
+        extra_json_schema={"pattern": "^[Hh][Tt][Tt][Pp][Ss]?://", "maxLength": MAX_URL_CHARACTERS},
+        examples=["https://example.com/offer?ref={slug}"],
+    ),
+]
+InternalName = Annotated[
+    str,
+    Meta(
+        description="label for the owner; default: host and path of the destination",
+        extra_json_schema={"minLength": 1, "maxLength": MAX_TEXT_CHARACTERS},
+    ),
+]
+Slug = Annotated[
+    str,
+    Meta(
+        description="last part of the short URL, unique on its domain; default: random",
+        extra_json_schema={"pattern": f"^{SLUG.pattern}$"},
+    ),
+]
+EXAMPLE_LINK: Final = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a1c"
+
+Utm = Annotated[
+    str | None, Meta(description="the link's own value: the parameter in its destination")
+]
+UtmFilter = Annotated[
+    list[FilterText],
+    Meta(max_length=MAX_FILTER_VALUES, description="the links' own values; none: links without"),
+]
+TagIds = Annotated[list[UUID], Meta(max_length=MAX_TAGS, description="ids of tags")]
+
+
+class TagReference(msgspec.Struct, kw_only=True):
+    """A tag of a link."""
+
+    id: UUID
+    name: str
+
+
+class ShortLink(msgspec.Struct, kw_only=True):
+    """A short link."""
+
+    id: UUID
+    internal_name: str
+    slug: str
+    destination_url: str
+    domain_name: str
+    active: bool
+    tags: list[TagReference]
+    created_at: Timestamp
+    short_url: str
+    archived: Annotated[bool, Meta(description="an archived link is 404 and keeps its slug")]
+    domain_id: Annotated[UUID | None, Meta(description="custom domain; null: the service's")]
+    utm_source: Utm
+    utm_medium: Utm
+    utm_campaign: Utm
+    utm_term: Utm
+    utm_content: Utm
+
+
+class NewShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields of a link to create."""
+
+    destination_url: DestinationUrl
+    internal_name: InternalName | None = None
+    slug: Slug | None = None
+    domain_id: Annotated[UUID, Meta(description="custom domain; default: the service's")] | None = (
+        None
+    )
+    active: bool = True
+    tags: TagIds = []
+
+    def __post_init__(self) -> None:
+        try:
+            self._check()
+        except BadRequest as error:
+            raise ValueError(error.message) from error  # msgspec adds the path in the body
+
+    def _check(self) -> None:
+        _check_fields(self)
+        check_macros(destination.FIELD, self.destination_url)
+        if self.slug is not None and not SLUG.fullmatch(self.slug):
+            raise BadRequest(f"slug: {SLUG_RULE}")
+
+
+class CreateShortLink(NewShortLink, forbid_unknown_fields=True, kw_only=True):
+    """The link to create."""
+
+    account_id: AccountId = field(name="accountId")
+
+
+class CreateShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The links to create together."""
+
+    account_id: AccountId = field(name="accountId")
+    links: Annotated[list[NewShortLink], Meta(min_length=1, max_length=MAX_BULK_LINKS)]
+
+
+class CreatedShortLinks(msgspec.Struct, kw_only=True):
+    """The links that were created, in the order of the request."""
+
+    rows: list[ShortLink]
+
+
+class ChangeShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields of a link to change; the others stay as they are."""
+
+    destination_url: DestinationUrl | UnsetType = UNSET
+    internal_name: InternalName | UnsetType = UNSET
+    active: bool | UnsetType = UNSET
+    tags: TagIds | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        _check_fields(self)
+
+
+def _check_fields(body: NewShortLink | ChangeShortLink) -> None:
+    """Check the fields that are given and changed alike. Raises BadRequest if one breaks a rule."""
+    if isinstance(body.destination_url, str):
+        check_url(destination.FIELD, body.destination_url)
+    if isinstance(body.internal_name, str):
+        body.internal_name = trimmed("internal_name", body.internal_name)
+    if isinstance(body.tags, list):
+        body.tags = list(dict.fromkeys(body.tags))
+
+
+class ChangeShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The links to change together, and what to change in each."""
+
+    account_id: AccountId = field(name="accountId")
+    ids: Annotated[
+        list[Annotated[UUID, Meta(examples=[EXAMPLE_LINK])]],
+        Meta(
+            min_length=1,
+            max_length=MAX_BULK_LINKS,
+            description="short links of the account, archived ones too",
+        ),
+    ]
+    active: bool | UnsetType = UNSET
+    archived: Annotated[bool, Meta(description="false restores")] | UnsetType = UNSET
+    add_tags: TagIds = []
+    remove_tags: TagIds = []
+
+    def __post_init__(self) -> None:
+        if (self.active, self.archived) == (UNSET, UNSET) and not (
+            self.add_tags or self.remove_tags
+        ):
+            raise BadRequest("body: needs active, archived, add_tags or remove_tags")
+        if set(self.add_tags) & set(self.remove_tags):
+            raise BadRequest("remove_tags: add_tags has one of them too")
+        self.ids = list(dict.fromkeys(self.ids))
+
+
+class ChangedShortLinks(msgspec.Struct, kw_only=True):
+    """The links as they are now, in the order of the request."""
+
+    rows: list[ShortLink]
+
+
+class ListShortLinks(AccountPage, kw_only=True):
+    """The page of links to list, and its filters."""
+
+    selected_tags: Annotated[
+        list[str],
+        Meta(
+            description="tag ids: repeated, with [] or [0], comma-separated or a JSON array",
+        ),
+    ] = field(default_factory=list, name="selectedTags")
+    tag_operator: Annotated[
+        Literal["OR", "AND"], Meta(description="OR: any of the selected tags; AND: all of them")
+    ] = field(default="OR", name="tagOperator")
+    search: Annotated[
+        str,
+        Meta(
+            max_length=MAX_SEARCH_CHARACTERS,
+            description="text in name, slug or destination, ignoring case",
+        ),
+    ] = ""
+    slug: (
+        Annotated[
+            str,
+            Meta(
+                description="exactly this slug, on any domain",
+                extra_json_schema={"pattern": f"^{SLUG.pattern}$"},
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
+    active: Annotated[bool, Meta(description="default: both")] | UnsetType = UNSET
+    archived: Annotated[bool, Meta(description="true: only archived links; false: none")] = False
+    utm_source: UtmFilter = field(default_factory=list)
+    utm_medium: UtmFilter = field(default_factory=list)
+    utm_campaign: UtmFilter = field(default_factory=list)
+    utm_term: UtmFilter = field(default_factory=list)
+    utm_content: UtmFilter = field(default_factory=list)
+    sort: Annotated[
+        LinkOrder, Meta(description="name and slug ignore case, and 9 comes before 10")
+    ] = "newest"
+    format: FormatIn = UNSET
+
+    def tag_ids(self) -> list[UUID]:
+        """Return the selected tags. Raises BadRequest if one is not an id or there are too many."""
+        texts = [text for value in self.selected_tags for text in _tag_texts(value)]
+        if len(texts) > MAX_TAGS:
+            raise BadRequest(f"selectedTags: at most {MAX_TAGS}")
+        return [parse_id("selectedTags", text) for text in texts]
+
+    def utm(self) -> dict[str, list[str]]:
+        """Return the wanted UTM values by name."""
+        given = {name: getattr(self, name) for name in UTM}
+        return {name: values for name, values in given.items() if values}
+
+    def __post_init__(self) -> None:
+        self.tag_ids()
+        if self.slug is not UNSET and not SLUG.fullmatch(self.slug):
+            raise BadRequest(f"slug: {SLUG_RULE}")
+
+
+def _tag_texts(value: str) -> list[Any]:
+    if not value.startswith("["):
+        return [text.strip() for text in value.split(",") if text.strip()]
+    texts = parse_json("selectedTags", value.encode())
+    return texts if isinstance(texts, list) else [texts]

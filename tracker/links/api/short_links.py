@@ -1,0 +1,240 @@
+"""`/api/short-links`: create, list, show, change and archive short links."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET
+
+from tracker.access.audit import Deed
+from tracker.errors import BadRequest, NotFound
+from tracker.links import destination
+from tracker.links.api.short_link_schema import (
+    CreatedShortLinks,
+    CreateShortLink,
+    CreateShortLinks,
+    ListShortLinks,
+    NewShortLink,
+    ShortLink,
+    TagReference,
+)
+from tracker.links.domain import Domain
+from tracker.links.filter import LinkFilter
+from tracker.links.link import Link
+from tracker.links.services import LinkCall, LinkServices
+from tracker.links.store import Links, NewLink
+from tracker.links.tags import Tag
+from tracker.stores.mongodb.transaction import Session
+from tracker.web.call import Call, Nothing, Owned
+from tracker.web.endpoint import Endpoints
+from tracker.web.export import Export
+from tracker.web.limits import MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
+from tracker.web.resource import Resource, record_of
+from tracker.web.schema import Page
+
+endpoint = Endpoints("links")
+
+
+async def _check_new(services: LinkServices, body: CreateShortLink) -> None:
+    await check_destination(services, body.destination_url)
+
+
+async def _check_all_new(services: LinkServices, body: CreateShortLinks) -> None:
+    seen = set()
+    for at, one in _numbered(body.links).items():
+        try:
+            await check_destination(services, one.destination_url)
+        except BadRequest as error:
+            raise BadRequest(f"{at}{error.message}") from None
+        if one.slug is None:
+            continue
+        if (one.domain_id, one.slug) in seen:
+            raise BadRequest(f"{at}slug: repeated in this request")
+        seen.add((one.domain_id, one.slug))
+
+
+def _numbered(links: Sequence[NewShortLink]) -> dict[str, NewShortLink]:
+    """Return the links by the prefix that their fields have in messages."""
+    return {f"links[{number}].": one for number, one in enumerate(links)}
+
+
+async def check_destination(services: LinkServices, url: str) -> None:
+    """Check that a destination is no redirect of this service, which would be a loop.
+
+    Custom domains that it serves count too. Raises BadRequest if it is one.
+    """
+    address = destination.redirect_address(url)
+    if address is None:
+        return
+    host, port = address
+    if services.public_url.is_at(host, port) or await services.domains.serves(host):
+        raise BadRequest(destination.OWN_REDIRECT)
+
+
+async def _show(services: LinkServices, links: Sequence[Link]) -> list[ShortLink]:
+    tags = await services.tags.find({tag_id for link in links for tag_id in link.tags})
+    return [
+        record_of(
+            ShortLink,
+            link,
+            domain_name=link.domain_name or services.public_url.host,
+            tags=[TagReference(id=t, name=tags[t].name) for t in link.tags if t in tags],
+            short_url=short_url(services, link),
+            **destination.utm_of(link.destination_url),
+        )
+        for link in links
+    ]
+
+
+def short_url(services: LinkServices, link: Link) -> str:
+    """Return the URL of a link that its owner publishes."""
+    return f"{services.public_url.origin(link.domain_name)}/c/{link.slug}"
+
+
+LINKS: Resource[Link, ShortLink] = Resource(
+    "short link", lambda call: call.services.links.find(call.ids[0]), _show, "internal_name"
+)
+
+
+async def find_own(call: Call[Any, Any, Any], links: Links) -> Link:
+    """Return the account's link that the path names, which may be archived.
+
+    Raises NotFound or Forbidden if the account has no such link.
+    """
+    return call.own("short link", await links.find(call.ids[0]))
+
+
+async def all_links(
+    call: LinkCall[ListShortLinks, Nothing],
+) -> AsyncGenerator[list[ShortLink], None]:
+    """Yield all of the account's links that pass the filters, in pieces."""
+    query = call.query
+    async for links in call.services.links.all_of(call.account_id, _filter(query), query.sort):
+        yield await LINKS.show_all(call, links)
+
+
+@endpoint(
+    "GET",
+    "/api/short-links",
+    "links:read",
+    export=Export(
+        "links",
+        "Export all short links that pass the filters, as CSV or NDJSON",
+        ShortLink,
+        all_links,
+    ),
+)
+async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> Page[ShortLink]:
+    """List short links, archived ones apart."""
+    query = call.query
+    matching = _filter(query)
+    fetch = partial(call.services.links.page, call.account_id, matching, order=query.sort)
+    return await LINKS.page(call, query, fetch)
+
+
+@endpoint(
+    "POST",
+    "/api/short-links",
+    "links:write",
+    check=_check_new,
+    example={"destination_url": "https://example.com/offer", "internal_name": "Spring offer"},
+)
+async def create(call: LinkCall[Nothing, CreateShortLink]) -> ShortLink:
+    """Create a short link.
+
+    Raises NotFound or Forbidden if the account has no such domain or tag, BadRequest if the slug is
+    taken.
+    """
+    [new] = await _new_links(call, {"": call.body})
+    link = await call.services.links.create(new)
+    await call.audit("short_link.created", LINKS.target(link))
+    return await LINKS.show(call, link)
+
+
+@endpoint(
+    "POST",
+    "/api/short-links/bulk",
+    "links:write",
+    summary=f"Create up to {MAX_BULK_LINKS} short links, all or none",
+    check=_check_all_new,
+    example={"links": [{"destination_url": "https://example.com/offer"}]},
+)
+async def create_many(call: LinkCall[Nothing, CreateShortLinks]) -> CreatedShortLinks:
+    """Create several short links, all or none. Raises as `create` does."""
+    new = await _new_links(call, _numbered(call.body.links))
+
+    async def audit(session: Session, links: Sequence[Link]) -> None:
+        created = [Deed(action="short_link.created", target=LINKS.target(one)) for one in links]
+        await call.audit_all(created, session)
+
+    links = await call.services.links.create_all(new, audit)
+    return CreatedShortLinks(rows=await LINKS.show_all(call, links))
+
+
+def _filter(query: ListShortLinks) -> LinkFilter:
+    return LinkFilter(
+        tags=query.tag_ids(),
+        all_tags=query.tag_operator == "AND",
+        search=query.search,
+        slug=None if query.slug is UNSET else query.slug,
+        active=None if query.active is UNSET else query.active,
+        archived=query.archived,
+        utm=query.utm(),
+    )
+
+
+@endpoint("GET", "/api/short-links/{id}", "links:read")
+async def show(call: LinkCall[Nothing, Nothing]) -> ShortLink:
+    """Show a short link, also an archived one."""
+    return await LINKS.show(call, await find_own(call, call.services.links))
+
+
+async def _new_links(call: LinkCall[Any, Any], sent: Mapping[str, NewShortLink]) -> list[NewLink]:
+    """Return the links to store.
+
+    Raises Forbidden if a domain or tag is another account's, else NotFound if one does not exist.
+    """
+    domain_ids = {one.domain_id for one in sent.values() if one.domain_id}
+    domains: dict[UUID | None, Domain | None] = {
+        domain_id: await call.services.domains.find(domain_id) for domain_id in domain_ids
+    }
+    tags = await call.services.tags.find({tag_id for one in sent.values() for tag_id in one.tags})
+    named: list[tuple[str, UUID, Domain | Tag | None]] = []
+    for at, one in sent.items():
+        if one.domain_id:
+            named.append((f"{at}domain_id", one.domain_id, domains[one.domain_id]))
+        named += [(f"{at}tags", tag_id, tags.get(tag_id)) for tag_id in one.tags]
+    check_own(call, named)
+    return [_new_link(call, one, domains.get(one.domain_id)) for one in sent.values()]
+
+
+def _new_link(call: LinkCall[Any, Any], sent: NewShortLink, domain: Domain | None) -> NewLink:
+    given = {
+        **msgspec.structs.asdict(sent),
+        "account_id": call.account_id,
+        "internal_name": sent.internal_name or _default_name(sent.destination_url),
+        "domain_name": domain.domain_name if domain else "",
+    }
+    return NewLink(**given)
+
+
+def check_own(call: LinkCall[Any, Any], named: Sequence[tuple[str, UUID, Owned | None]]) -> None:
+    """Check references to other objects: the field, the id, and the object that was found.
+
+    Raises Forbidden if one is another account's, else NotFound if one does not exist.
+    """
+    for name, _, found in named:
+        if found is not None:
+            call.own(name, found)
+    for name, missing_id, found in named:
+        if found is None:
+            raise NotFound(f"{name}: not found: {missing_id}")
+
+
+def _default_name(url: str) -> str:
+    """Return host and path of a checked destination."""
+    parts = urlsplit(url)
+    return f"{parts.netloc}{parts.path}".rstrip("/")[:MAX_TEXT_CHARACTERS]

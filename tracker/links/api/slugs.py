@@ -1,0 +1,57 @@
+"""`/api/short-links/available`: whether a new short link could have a slug."""
+
+from typing import Annotated
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta, field
+
+from tracker.ids import SLUG, SLUG_RULE
+from tracker.links.services import LinkCall
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.schema import AccountId
+
+endpoint = Endpoints("links")
+
+TAKEN = "already taken"
+
+
+class SlugQuery(msgspec.Struct, kw_only=True):
+    """The slug to look for, and its domain."""
+
+    account_id: AccountId = field(name="accountId")
+    slug: Annotated[str, Meta(examples=["spring-offer"])]
+    domain_id: Annotated[UUID, Meta(description="custom domain; default: the service's")] | None = (
+        None
+    )
+
+
+class Availability(msgspec.Struct, kw_only=True):
+    """Whether a new short link could have the slug."""
+
+    available: bool
+    reason: Annotated[
+        str | None,
+        Meta(
+            description="null, the rule that the slug breaks, or that a link has it, which may be "
+            "archived",
+            examples=[TAKEN],
+        ),
+    ]
+
+
+@endpoint("GET", "/api/short-links/available", "links:write", operation_id="getSlugAvailability")
+async def show(call: LinkCall[SlugQuery, Nothing]) -> Availability:
+    """Say whether a new short link could have a slug.
+
+    Whose link has it stays unknown, as when a link is created. Raises NotFound or Forbidden if the
+    account has no such domain.
+    """
+    slug, domain_id = call.query.slug, call.query.domain_id
+    if domain_id is not None:
+        call.own("domain_id", await call.services.domains.find(domain_id))
+    if not SLUG.fullmatch(slug):
+        return Availability(available=False, reason=SLUG_RULE)
+    taken = await call.services.links.has_slug(domain_id, slug)
+    return Availability(available=not taken, reason=TAKEN if taken else None)

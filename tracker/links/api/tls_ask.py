@@ -1,0 +1,56 @@
+"""`/internal/tls-ask`: whether a proxy may fetch a certificate for a host.
+
+Caddy calls this on-demand TLS: the proxy asks before it requests a certificate. Only verified
+custom domains may have one, so that names that strangers point at the service do not make it
+request certificates without end.
+"""
+
+from tracker.errors import BadRequest, NotFound
+from tracker.links.hostnames import canonical_hostname
+from tracker.syntax.query import parameter
+from tracker.web.handler import Handler
+from tracker.web.openapi_parts import TEXT, public_error, query
+from tracker.web.operator_routes import operator_routes, single_field_response
+
+
+class TlsAsk(Handler):
+    """The handler of `/internal/tls-ask`."""
+
+    room = "links"
+
+    async def get(self) -> None:
+        """Answer 200 if the host may have a certificate.
+
+        Raises BadRequest if none is named, NotFound if it is not a verified custom domain.
+        """
+        host = parameter(self.request.query, "domain")
+        if not host:
+            raise BadRequest("domain: required: the host a certificate is wanted for")
+        name = canonical_hostname(host)
+        domain = await self.services.domains.by_name(name, self.client_address()) if name else None
+        if domain is None or not domain.is_proven:
+            raise NotFound("domain: not a verified custom domain")
+        self.answer({"ok": True})
+
+    head = get
+
+
+ENDPOINTS = operator_routes(
+    "/internal/tls-ask",
+    TlsAsk,
+    "askForCertificate",
+    "May a proxy fetch a certificate for a host (on-demand TLS)",
+    {
+        200: single_field_response("ok", {"const": True}),
+        400: public_error(400, example="domain: required: the host a certificate is wanted for"),
+        404: public_error(404, "No.", "domain: not a verified custom domain"),
+        500: public_error(500),
+        503: public_error(503),
+    },
+    query(
+        "domain",
+        TEXT | {"minLength": 1, "examples": ["go.example.com"]},
+        "the host",
+        required=True,
+    ),
+)

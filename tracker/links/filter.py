@@ -1,0 +1,73 @@
+"""The filters and orders of the list of links, as conditions and sort keys of MongoDB. Pure.
+
+Text from a client is only ever a value in a condition, never an operator or a field name.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import msgspec
+from bson import Regex
+
+from tracker.links.utm import ABSENT
+from tracker.stores.mongodb.paging import BY_NAME, NEWEST_FIRST, OLDEST_FIRST, Order, by_name
+
+
+class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """A filter of the list of links.
+
+    - `slug` is matched exactly.
+    - `search` ignores case in name, slug and destination.
+    - `utm` has the wanted values by name, as reports show them (`links/utm.UTM`).
+    """
+
+    tags: list[UUID] = []
+    all_tags: bool = False
+    search: str = ""
+    slug: str | None = None
+    active: bool | None = None
+    archived: bool = False
+    utm: Mapping[str, Sequence[str]] = {}
+
+
+LinkOrder = Literal["newest", "oldest", "name", "slug"]
+"""The orders of the list of links; names and slugs are sorted ignoring case."""
+
+ORDERS: Final[dict[LinkOrder, Order]] = {
+    "newest": NEWEST_FIRST,
+    "oldest": OLDEST_FIRST,
+    "name": by_name("internal_name"),
+    "slug": by_name("slug"),
+}
+
+
+def conditions(wanted: LinkFilter) -> dict[str, Any]:
+    """Return the conditions of a filter, without the account."""
+    matching: dict[str, Any] = {"archived": wanted.archived}
+    if wanted.tags:
+        matching["tags"] = {"$all" if wanted.all_tags else "$in": wanted.tags}
+    if wanted.active is not None:
+        matching["active"] = wanted.active
+    if wanted.slug is not None:
+        # The collation finds it by the index; the pattern leaves out what differs in case.
+        matching["slug"] = {"$eq": wanted.slug, "$regex": f"^{re.escape(wanted.slug)}$"}
+    if wanted.search:
+        # A pattern, because $toLower changes only ASCII.
+        text = {"$regex": re.escape(wanted.search), "$options": "i"}
+        matching["$or"] = [{name: text} for name in ("internal_name", "slug", "destination_url")]
+    for name, values in wanted.utm.items():
+        absent = [None] if ABSENT in values else []
+        matching[name] = {"$in": [*map(_exactly, values), *absent]}
+    return matching
+
+
+def order_of(wanted: LinkFilter, order: LinkOrder) -> Order:
+    """Return the order of a page. That of one slug has the collation of the index of slugs."""
+    return ORDERS[order] if wanted.slug is None else ORDERS[order]._replace(collation=BY_NAME)
+
+
+def _exactly(text: str) -> Regex[str]:
+    # A pattern, because a list in the order of names compares texts ignoring case.
+    return Regex(f"^{re.escape(text)}$")

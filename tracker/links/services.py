@@ -1,0 +1,94 @@
+"""Short links with their tags and domains, for endpoints and for redirects."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from tracker.dns.resolver import LOOKUP_SECONDS
+from tracker.limits.account_limiter import AccountLimiter
+from tracker.limits.allowance import Allowance
+from tracker.links.cache import DomainCache, LinkCache, domain_cache, link_cache
+from tracker.links.domains import Domains
+from tracker.links.own_hosts import OwnHosts
+from tracker.links.qr_code import QrCodes
+from tracker.links.served_hosts import ServedHosts
+from tracker.links.store import Links
+from tracker.links.tags import Tags
+from tracker.public_url import PublicUrl
+from tracker.stores.services import StoreServices
+from tracker.web.call import Body, Call, Query
+
+_DOMAIN_CACHE_ENTRIES = 10_000
+_LOOK_UPS = 10, 64
+"""Concurrent requests that wait for DNS: of an account, which may have ten webhooks, and of the
+process."""
+
+_QR_CODES = 10, 64
+"""Concurrent requests for QR codes: of an account, and of the process."""
+
+
+class LinkServices(NamedTuple):
+    """The stores of links, tags and domains, and their caches."""
+
+    links: Links
+    tags: Tags
+    domains: Domains
+    own_hosts: OwnHosts
+    served_hosts: ServedHosts
+    link_cache: LinkCache
+    domain_cache: DomainCache
+    qr_codes: QrCodes
+    qr_limiter: AccountLimiter
+    dns_limiter: AccountLimiter
+    dns_address: tuple[str, int] | None
+    public_url: PublicUrl
+
+
+def build(
+    stores: StoreServices,
+    public_url: PublicUrl,
+    port: int,
+    cname_host: str,
+    reserved_names: Collection[str],
+    serves_claimed_domains: bool,
+    link_cache_entries: int,
+    misses: Allowance,
+    dns_address: tuple[str, int] | None,
+) -> LinkServices:
+    """Return the links of a service that listens at `port`. `misses` bounds look-ups in MongoDB."""
+    own_hosts = OwnHosts(public_url.host, public_url.port, port, cname_host, reserved_names)
+    links = link_cache(
+        stores.redis,
+        stores.breaker,
+        stores.mongodb.reads,
+        link_cache_entries,
+        misses,
+        stores.budget,
+    )
+    names = domain_cache(
+        stores.redis,
+        stores.breaker,
+        stores.mongodb.reads,
+        _DOMAIN_CACHE_ENTRIES,
+        misses,
+        stores.budget,
+        own_hosts.reserves,
+    )
+    domains = Domains(stores.mongodb, names, serves_claimed_domains, own_hosts.reserves)
+    return LinkServices(
+        links=Links(stores.mongodb, links),
+        tags=Tags(stores.mongodb),
+        domains=domains,
+        own_hosts=own_hosts,
+        served_hosts=ServedHosts(own_hosts, domains),
+        link_cache=links,
+        domain_cache=names,
+        qr_codes=QrCodes(),
+        qr_limiter=AccountLimiter("QR", "codes", *_QR_CODES, seconds=1),
+        dns_limiter=AccountLimiter("DNS", "look-ups", *_LOOK_UPS, seconds=LOOKUP_SECONDS),
+        dns_address=dns_address,
+        public_url=public_url,
+    )
+
+
+LinkCall = Call[LinkServices, Query, Body]
+"""A call of an endpoint of this room."""

@@ -1,0 +1,42 @@
+"""`/api/live`: clicks and conversions as they land."""
+
+from typing import Final
+
+import msgspec
+from msgspec import field
+
+from tracker.live.services import LiveCall
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints, MediaType
+from tracker.web.event_stream import EventStream
+from tracker.web.openapi_parts import TEXT, Described
+from tracker.web.schema import AccountId
+
+endpoint = Endpoints("live")
+
+EVENT: Final[Described] = {
+    "type": "object",
+    "properties": {
+        "event": TEXT | {"enum": ["state", "clicks", "conversions", "end"]},
+        "data": TEXT | {"description": "JSON in one line"},
+    },
+    "required": ["event", "data"],
+}
+
+
+class WatchAccount(msgspec.Struct, kw_only=True):
+    """The account to watch."""
+
+    account_id: AccountId = field(name="accountId")
+
+
+@endpoint(
+    "GET",
+    "/api/live",
+    # Clicks are of single visitors, as in the feed.
+    "conversions:read",
+    answer=MediaType("text/event-stream", EVENT),
+)
+async def watch(call: LiveCall[WatchAccount, Nothing]) -> EventStream:
+    """Watch clicks and conversions as they land, as Server-Sent Events."""
+    return EventStream(call.services.live.open(call.account_id))

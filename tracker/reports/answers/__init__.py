@@ -1,0 +1,1 @@
+"""Answers to reports: what they read, in whose turn, with which names and order."""

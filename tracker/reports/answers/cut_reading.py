@@ -1,0 +1,78 @@
+"""The reading of a query whose last day counts only up to a moment.
+
+The days before are read as any others. Of the last day there are the hours that had ended by then,
+which its rollups or joint counts have, and a part of one hour, which its documents have.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from tracker.reports import columns
+from tracker.reports.answers.reading import Reading
+from tracker.reports.columns import Columns
+from tracker.reports.dimensions import DAY, HOUR, LINK
+from tracker.reports.joint_counts.part_hour import PartHour
+from tracker.reports.joint_counts.unattributed import Unattributed
+from tracker.reports.periods import Period, hours_of
+from tracker.reports.query import Query
+from tracker.reports.threads import in_thread_if_large
+
+_DAY: Final = timedelta(days=1)
+
+
+class CutReading(Reading):
+    """The reading of one query with `until` in a snapshot."""
+
+    async def table(self, unattributed: Unattributed) -> Columns:
+        """Return the counts as `Reading.table` does, of the last day those before `until`."""
+        query, calendar, until = self._query, self._scope.calendar, self._query.until
+        assert until is not None
+        _, hour = calendar.day_and_hour(until)
+        tables = []
+        if query.first < query.last:
+            before = replace(query, last=query.last - _DAY)
+            tables.append(await self._of(before, self._wanted).table(unattributed))
+        if hour:
+            tables.append(await self._hours(hour, unattributed))
+        part = hours_of(calendar, query.last)[hour]
+        if part.start < until:
+            tables += await self._part(part, until)
+        names = self.names
+        rows = sum(one.rows for one in tables)
+        return await in_thread_if_large(
+            rows, lambda: columns.joined([one.by(names) for one in tables], names).by(names)
+        )
+
+    def _of(self, query: Query, wanted: dict[str, Sequence[str]]) -> Reading:
+        return Reading(self._database, query, self._scope, self._snapshot, self._links, wanted)
+
+    async def _hours(self, count: int, unattributed: Unattributed) -> Columns:
+        """Return the counts of the first hours of the last day."""
+        hours = [f"{hour:02}" for hour in range(count)]
+        filters = {**self._query.filters, HOUR: hours}
+        query = replace(self._query, first=self._query.last, filters=filters)
+        return await self._of(query, {**self._wanted, HOUR: hours}).table(unattributed)
+
+    async def _part(self, hour: Period, until: datetime) -> list[Columns]:
+        """Return the counts of an hour of the last day up to `until`."""
+        links, needed = self._links, self.needed
+        if links is not None and not links:
+            return []
+        link_id = links[0] if links is not None and len(links) == 1 else None
+        names = [one for one in needed if one != HOUR and (one != LINK or link_id is None)]
+        part = PartHour(self._database, self._scope._replace(link_id=link_id), self._snapshot)
+        found = []
+        for table in await part.tables(names, hour, until):
+            for name, value in self._constants(hour, link_id):
+                table = table.with_constant(name, value)
+            found.append(self.filtered(table))
+        return found
+
+    def _constants(self, hour: Period, link_id: UUID | None) -> list[tuple[str, str]]:
+        """Return the dimensions that have one value in the whole hour."""
+        found = [(DAY, hour.first.isoformat()), (HOUR, f"{hour.hour:02}")]
+        return found if link_id is None else [*found, (LINK, str(link_id))]

@@ -1,0 +1,181 @@
+"""Reports with details: the rows of a page, their series, and the same of other days."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final, get_args
+from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
+
+from tracker.reports.answers.before import Before, parts_before, read_before
+from tracker.reports.answers.reports import WholeReport
+from tracker.reports.answers.request_parts import Parts
+from tracker.reports.comparison import Comparison, OtherDays
+from tracker.reports.dimensions import DOMAIN, EVENT, FILTERS, NO_KEY, TAG
+from tracker.reports.memory import Reservation
+from tracker.reports.periods import DayRange
+from tracker.reports.query import Measures, Query, Report, Row, Value
+from tracker.reports.series import NO_MEASURES, Interval, Step, step_keys
+from tracker.reports.threads import in_thread
+from tracker.visitor_dimensions import UNKNOWN
+
+_NAME: Final = "compare"
+_OF_TIME: Final[tuple[Interval, ...]] = get_args(Interval)
+_ALL_ROWS: Final = 10**6
+
+MAX_PARTS_BEFORE: Final = 2
+"""Parts that `measures_before` reads at most."""
+
+
+class DetailedReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A report, and the details that were asked for, of the same snapshot.
+
+    `rows_before` has the measures of each row on the days to compare with, by its key.
+    """
+
+    at: datetime
+    report: Report
+    steps: Sequence[Step] | None
+    before: Before | None
+    rows_before: Mapping[str, Measures] | None
+
+
+class WholeBefore:
+    """The measures of all rows of other days, for those who take rows piece by piece.
+
+    `paired` has the key that each key is compared with, if that is not the same.
+    """
+
+    def __init__(self, report: WholeReport, paired: Mapping[str, str] | None) -> None:
+        self._report = report
+        self._paired = paired
+        self._numbers = {key: number for number, key in enumerate(report.keys)}
+
+    def bytes(self) -> int:
+        """Return about how many bytes they take."""
+        return 2 * self._report.bytes()
+
+    def of(self, rows: Sequence[Row]) -> Mapping[str, Measures]:
+        """Return the measures of `rows` of the other days, by their keys."""
+        keys, paired = [row.key for row in rows], self._paired
+        numbers = {
+            key: self._numbers.get(key if paired is None else paired.get(key, "")) for key in keys
+        }
+        found = {key: number for key, number in numbers.items() if number is not None}
+        measures = self._report.measures(list(found.values()))
+        return dict.fromkeys(keys, NO_MEASURES) | dict(zip(found, measures, strict=True))
+
+
+async def read_detailed(
+    parts: Parts, query: Query, interval: Interval | None, comparison: Comparison | None
+) -> DetailedReport:
+    """Return the report of a query.
+
+    It has a series if there is an `interval`, and is compared with other days if there is a
+    `comparison`. Raises as `Parts.run`, `Parts.series` and `Parts.other_days`.
+    """
+    days = None if comparison is None else await parts.other_days(comparison)
+    before_parts = 0 if days is None else MAX_PARTS_BEFORE + parts_before(interval, days)
+    parts.expect_parts(1 + (interval is not None) + before_parts)
+    report = await parts.run("report", query)
+    steps = None
+    if interval is not None:
+        steps = (await parts.series("interval", query, interval)).steps
+    before, rows = None, None
+    if days is not None:
+        rows = await measures_before(parts, query, report.rows, days)
+        before = await read_before(parts, query, interval, days)
+    return DetailedReport(at=parts.at, report=report, steps=steps, before=before, rows_before=rows)
+
+
+async def read_whole(
+    parts: Parts, query: Query, comparison: Comparison | None, held: Reservation
+) -> tuple[WholeReport, WholeBefore | None]:
+    """Return all rows of a query, and those of other days if there is a `comparison`.
+
+    Their memory is `held`. Raises as `Parts.run` and `Parts.other_days`.
+    """
+    parts.expect_parts(1 + (comparison is not None))
+    report = await parts.whole("report", query, held)
+    before = None
+    if comparison is not None:
+        before = await _whole_before(parts, query, await parts.other_days(comparison), held)
+    held.shrink_to(report.bytes() + (0 if before is None else before.bytes()))
+    return report, before
+
+
+async def measures_before(
+    parts: Parts, query: Query, rows: Sequence[Row], days: OtherDays
+) -> Mapping[str, Measures]:
+    """Return the measures of `rows`, which a query has found, of other days: by their keys.
+
+    The first hour, day, week or month is compared with the first of the other days, and so on.
+    Raises as `Parts.run`.
+    """
+    if not rows:
+        return {}
+    other = _of_days(query, days)
+    paired = _paired(parts, query, other)
+    found: dict[str, Measures] = {}
+    keys = [row.key for row in rows]
+    for one in [other] if paired is not None else _narrowed(other, keys):
+        report = await parts.run(_NAME, one)
+        found |= {row.key: row.measures for row in report.rows}
+    return {
+        key: found.get(key if paired is None else paired.get(key, ""), NO_MEASURES) for key in keys
+    }
+
+
+async def _whole_before(
+    parts: Parts, query: Query, days: OtherDays, held: Reservation
+) -> WholeBefore:
+    """Return the measures of all rows of a query on other days, in memory that is `held`.
+
+    Raises as `Parts.run`.
+    """
+    other = _of_days(query, days)
+    report = await parts.whole(_NAME, other, held)
+    # In a thread, because there may be a million.
+    return await in_thread(WholeBefore, report, _paired(parts, query, other))
+
+
+def _of_days(query: Query, days: OtherDays) -> Query:
+    """Return the query of all rows on other days."""
+    return days.of(replace(query, sort="key", search=None, page=1, page_size=_ALL_ROWS))
+
+
+def _paired(parts: Parts, query: Query, other: Query) -> Mapping[str, str] | None:
+    """Return the key of `other` that each key of `query` is compared with, if it has another."""
+    for interval in _OF_TIME:
+        if interval == query.group_by:
+            keys, other_keys = [
+                step_keys(DayRange(one.first, one.last), interval, parts.calendar)
+                for one in (query, other)
+            ]
+            return dict(zip(keys, other_keys, strict=False))
+    return None
+
+
+def _narrowed(query: Query, keys: Sequence[str]) -> Sequence[Query]:
+    """Return the queries that have the rows with these keys, and few others.
+
+    A link has one row among as many as there are links, so its row is found by a filter.
+    """
+    dimension = query.group_by
+    # Events are few. With a filter by tags, one by the tags of the rows would count other links.
+    is_filtered = dimension in FILTERS and dimension != EVENT
+    if not is_filtered or (dimension == TAG and TAG in query.filters):
+        return [query]
+    without = NO_KEY.get(dimension)
+    named: list[Value] = [key for key in keys if key != without]
+    if FILTERS[dimension].are_ids:
+        named = [UUID(str(key)) for key in named]
+    queries = []
+    if named:
+        # Any of the rows' own tags: without a filter by tags, `all_tags` meant nothing until here.
+        own = {**query.filters, dimension: named}
+        queries.append(replace(query, filters=own, all_tags=query.all_tags and dimension != TAG))
+    if without in keys:  # conversions without a click have neither link nor domain
+        queries.append(replace(query, filters={**query.filters, DOMAIN: [UNKNOWN]}))
+    return queries

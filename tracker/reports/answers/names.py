@@ -1,0 +1,108 @@
+"""The names of report rows that people read, and the search in them.
+
+Links, tags and event configurations have their current names, all other values an English label.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from tracker.reports.dimensions import DIMENSIONS, NO_KEY
+from tracker.reports.query import Value
+from tracker.reports.threads import in_thread, in_thread_if_large
+from tracker.stores.mongodb.reader import Reader
+from tracker.visitor_dimensions import UNKNOWN
+
+_NAMES_AT_ONCE: Final = 1000
+"""Names of one question. Their ids take the event loop 5 ms, between which it serves others."""
+
+
+async def names_of(reader: Reader, group_by: str, keys: Collection[str]) -> dict[str, str]:
+    """Return the name of each key. Raises PyMongoError if MongoDB does not answer."""
+    stored = await stored_names(reader, group_by, keys)
+    return await in_thread_if_large(
+        len(keys), lambda: {key: name_of(group_by, key, stored) for key in keys}
+    )
+
+
+async def stored_names(reader: Reader, group_by: str, keys: Collection[str]) -> dict[str, str]:
+    """Return the names that records have, by key: none for values that have no records.
+
+    Raises PyMongoError if MongoDB does not answer.
+    """
+    dimension = DIMENSIONS[group_by]
+    if dimension.record is None:
+        return {}
+    collection, field = dimension.record
+    stored = [key for key in keys if key not in dimension.names]
+    names = {}
+    for first in range(0, len(stored), _NAMES_AT_ONCE):
+        ids = [UUID(key) for key in stored[first : first + _NAMES_AT_ONCE]]
+        for row in await reader.find(collection, {"_id": {"$in": ids}}, [field]):
+            names[str(row["_id"])] = row[field]
+    return names
+
+
+async def filter_names(
+    reader: Reader, account_id: UUID, filters: Mapping[str, Collection[Value]]
+) -> dict[str, dict[str, str]]:
+    """Return the names of the values that each dimension is filtered by, by those values.
+
+    A record of another account is its own key. Raises PyMongoError if MongoDB does not answer.
+    """
+    names = {}
+    for dimension, values in filters.items():
+        stored: dict[str, str] = {}
+        if record := DIMENSIONS[dimension].record:
+            collection, field = record
+            ids = [UUID(str(value)) for value in values if value != NO_KEY.get(dimension)]
+            wanted = {"_id": {"$in": ids}, "account_id": account_id}
+            found = await reader.find(collection, wanted, [field])
+            stored = {str(row["_id"]): row[field] for row in found}
+        keys = map(str, values)
+        names[dimension] = {key: name_of(dimension, key, stored) for key in keys}
+    return names
+
+
+def name_of(group_by: str, key: str, stored: Mapping[str, str]) -> str:
+    """Return the name of a key. One whose record is gone is its own name."""
+    return stored.get(key) or _name(group_by, key)
+
+
+async def found_by(
+    reader: Reader, account_id: UUID, group_by: str, keys: Collection[str], text: str
+) -> set[str]:
+    """Return those of the keys whose name, or which themselves, have `text`, in any case.
+
+    Raises PyMongoError if MongoDB does not answer.
+    """
+    dimension = DIMENSIONS[group_by]
+    if dimension.record is None:
+        # In a thread, because there may be 100,000.
+        return await in_thread(
+            lambda: {key for key in keys if _has(text, _name(group_by, key)) or _has(text, key)}
+        )
+    collection, field = dimension.record
+    matching: dict[str, Any] = {
+        "account_id": account_id,
+        field: {"$regex": re.escape(text), "$options": "i"},
+    }
+    found = {str(row["_id"]) async for row in reader.each(collection, matching, ["_id"])}
+    return {
+        key
+        for key in keys
+        if key in found or _has(text, key) or _has(text, dimension.names.get(key, ""))
+    }
+
+
+def _has(text: str, name: str) -> bool:
+    return text.casefold() in name.casefold()
+
+
+def _name(group_by: str, key: str) -> str:
+    dimension = DIMENSIONS[group_by]
+    own = dimension.names.get(key)
+    if own is not None:
+        return own
+    return "Unknown" if key == UNKNOWN else dimension.label(key)

@@ -1,0 +1,64 @@
+"""Overviews: the totals, the series and the first rows of several dimensions, in one request."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from tracker.reports.answers.before import Before, parts_before, read_before
+from tracker.reports.answers.detailed import MAX_PARTS_BEFORE, measures_before
+from tracker.reports.answers.request_parts import Parts, Series, is_of_rollups
+from tracker.reports.comparison import Comparison
+from tracker.reports.query import Measures, Query, Report
+from tracker.reports.series import Interval
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of one snapshot. `panels` are the reports asked for, in their order.
+
+    `rows_before` has the measures of the rows of each panel on the other days, by their keys; None
+    if the report is not compared.
+    """
+
+    at: datetime
+    series: Series
+    previous: Before | None
+    panels: Sequence[Report]
+    rows_before: Sequence[Mapping[str, Measures] | None]
+
+
+async def read_overview(
+    parts: Parts,
+    query: Query,
+    interval: Interval,
+    comparison: Comparison | None,
+    panels: Sequence[Query],
+) -> Overview:
+    """Return the overview of a query's days, compared with others if there is a `comparison`.
+
+    Raises as `Parts.run`, `Parts.series` and `Parts.other_days`.
+    """
+    days = None if comparison is None else await parts.other_days(comparison)
+    others = 0
+    if days is not None:
+        others = parts_before(interval, days) + MAX_PARTS_BEFORE * len(panels)
+    parts.expect([query, *panels], others)
+    series = await parts.series("series", query, interval)
+    before = None if days is None else await read_before(parts, query, interval, days)
+    # What is counted for a panel that no rollup answers answers those after it in less time than
+    # rollups of each link.
+    order = sorted(range(len(panels)), key=lambda number: is_of_rollups(panels[number]))
+    found = {}
+    for number in order:
+        report = await parts.run(f"panels[{number}]", panels[number])
+        rows = None
+        if days is not None:
+            rows = await measures_before(parts, panels[number], report.rows, days)
+        found[number] = report, rows
+    return Overview(
+        at=parts.at,
+        series=series,
+        previous=before,
+        panels=[found[number][0] for number in range(len(panels))],
+        rows_before=[found[number][1] for number in range(len(panels))],
+    )

@@ -1,0 +1,201 @@
+"""The reading of a query: from rollups where they have what it needs, else from joint counts.
+
+- One dimension of the account, or none, is in its rollups. A long range reads counts of its whole
+  months that are kept.
+- Links, and at most one more dimension, are in the rollups of links. These are read if the filters
+  leave few links, and for the day that is not over; else joint counts of months and days.
+- For anything else joint counts are read: of months, days, and hours of the day that is not over.
+- Tests are in none of these, and are counted from their documents
+  (`reports/answers/counting_of_tests`).
+
+So the cost depends on days, and on the different values of what is asked for, never on clicks.
+"""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Final
+from uuid import UUID
+
+from tracker.reports import columns
+from tracker.reports.answers.counting_of_tests import count_tests
+from tracker.reports.columns import Columns
+from tracker.reports.counted import needed_for
+from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, TIME
+from tracker.reports.joint_counts.counts import Counts
+from tracker.reports.joint_counts.scope import Scope, Snapshot
+from tracker.reports.joint_counts.unattributed import (
+    Asked,
+    Unattributed,
+    tells_unattributed,
+    with_unattributed,
+)
+from tracker.reports.periods import Period, hours_of, is_over, periods_of
+from tracker.reports.query import Query
+from tracker.reports.rollups.layout import RollupSource, rollups_for
+from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
+from tracker.reports.threads import in_thread_if_large
+from tracker.stores.mongodb.drivers import Database
+
+_LONG: Final = 62
+"""Days of a range beyond which counts of its months are kept, though rollups have them too."""
+
+_FEW: Final = 3000
+"""Rollups of links, by days, that are read at once: 10 µs each."""
+
+_DAY: Final = timedelta(days=1)
+
+
+class Reading:
+    """The reading of one query in a snapshot.
+
+    `links` are those that its filters by link and tag let through, None without such filters.
+    `wanted` has the values of the other filters as documents have them. `needed` are the counted
+    dimensions that it reads, `names` the dimensions of its table.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        query: Query,
+        scope: Scope,
+        snapshot: Snapshot,
+        links: Sequence[UUID] | None,
+        wanted: dict[str, Sequence[str]],
+    ) -> None:
+        self._database = database
+        self._query = query
+        self._scope = scope
+        self._snapshot = snapshot
+        self._links = links
+        self._wanted = wanted
+        self.needed = needed_for(query.group_by, query.filters)
+        self._by_day = query.group_by in TIME
+        self.names = [*([DAY] if self._by_day else []), *self.needed]
+        self._passing = {name: frozenset(values) for name, values in wanted.items()}
+        if links is not None and LINK in self.needed:
+            # Once for all tables: a tag may have 20,000 links, and a range two tables a day.
+            self._passing[LINK] = frozenset(map(str, links))
+
+    async def table(self, unattributed: Unattributed) -> Columns:
+        """Return the counts that pass the filters, by the needed dimensions, and by day if asked.
+
+        `unattributed` are the account's conversions without a click, read at the same snapshot.
+        Raises PyMongoError if MongoDB does not answer, and what `before_counting` raises.
+        """
+        if self._query.tests == "only":
+            return self._joined([await self._of_tests()])
+        tables = await self._tables()
+        rows = sum(one.rows for one in tables)
+        table = await in_thread_if_large(rows, self._joined, tables)
+        if tells_unattributed(table):
+            return await in_thread_if_large(table.rows, with_unattributed, table)
+        others = await self._unattributed(unattributed)
+        return columns.joined([table, others], self.names)
+
+    def filtered(self, table: Columns) -> Columns:
+        """Return the rows that pass every filter."""
+        for name, values in self._passing.items():
+            table = table.where(name, values)
+        return table
+
+    def _joined(self, tables: Sequence[Columns]) -> Columns:
+        names = self.names
+        return columns.joined([self.filtered(one).by(names) for one in tables], names)
+
+    async def _unattributed(self, known: Unattributed) -> Columns:
+        query = self._query
+        crossed = next((name for name in (HOUR, EVENT) if name in self.needed), None)
+        asked = Asked(query.first, query.last, crossed)
+        reader = self._snapshot.reader
+        return await known.of(reader, self._scope, asked, self.names, self._passing)
+
+    async def _tables(self) -> list[Columns]:
+        if self._links is not None and not self._links:
+            return []
+        source = rollups_for(self.needed)
+        if source is None:
+            return await self._crossed()
+        if source.of == "account":
+            return await self._of_account(source)
+        return await self._of_links(source)
+
+    async def _of_tests(self) -> Columns:
+        query = self._query
+        days = query.first, query.last, query.until
+        return await count_tests(self._scope, self._snapshot, self.needed, *days)
+
+    async def _of_account(self, source: RollupSource) -> list[Columns]:
+        days = (self._query.last - self._query.first).days + 1
+        periods = self._periods(months=days > _LONG)
+        months = [one for one in periods if one.kind == "month"]
+        found = await self._counted(self._scope, self.needed, months)
+        for first, last in _runs([one.first for one in periods if one.kind == "day"]):
+            found.append(await self._from_rollups(source, first, last))
+        return found
+
+    async def _of_links(self, source: RollupSource) -> list[Columns]:
+        query = self._query
+        days = (query.last - query.first).days + 1
+        if self._links is not None and len(self._links) * days <= _FEW:
+            return [await self._from_rollups(source, query.first, query.last)]
+        periods = self._periods(months=True)
+        over: list[Period] = []
+        under_way: list[Period] = []
+        for one in periods:
+            (over if is_over(one, self._snapshot.now) else under_way).append(one)
+        found = await self._counted(self._scope, self.needed, over)
+        for first, last in _runs([one.first for one in under_way]):
+            found.append(await self._from_rollups(source, first, last))
+        return found
+
+    async def _crossed(self) -> list[Columns]:
+        now = self._snapshot.now
+        periods: list[Period] = []
+        for one in self._periods(months=True):
+            has_begun = one.start <= now and not is_over(one, now)
+            periods += hours_of(self._scope.calendar, one.first) if has_begun else [one]
+        if self._links is None or len(self._links) != 1:
+            return await self._counted(self._scope, self.needed, periods)
+        [link_id] = self._links
+        names = [name for name in self.needed if name != LINK]
+        tables = await self._counted(self._scope._replace(link_id=link_id), names, periods)
+        return [one.with_constant(LINK, str(link_id)) for one in tables]
+
+    def _periods(self, months: bool) -> list[Period]:
+        whole = months and (not self._by_day or self._query.group_by == "month")
+        query, now = self._query, self._snapshot.now
+        return periods_of(self._scope.calendar, query.first, query.last, now, whole)
+
+    async def _counted(
+        self, scope: Scope, by: Sequence[str], periods: Sequence[Period]
+    ) -> list[Columns]:
+        wanted = {name: one for name, one in self._passing.items() if name in by}
+        counts = Counts(self._database, scope, self._snapshot, wanted)
+        return [
+            table.with_constant(DAY, period.first.isoformat()) if self._by_day else table
+            for period, table in await counts.tables(by, periods)
+        ]
+
+    async def _from_rollups(self, source: RollupSource, first: date, last: date) -> Columns:
+        query = RollupQuery(
+            matching=self._scope.rollups(source.of),
+            source=source,
+            names=self.needed,
+            first=first,
+            last=last,
+            by_day=self._by_day,
+            links=self._links,
+            cells=None if source.map is None else self._wanted.get(source.map),
+        )
+        return await rollup_table(self._snapshot.reader, query)
+
+
+def _runs(days: Sequence[date]) -> list[tuple[date, date]]:
+    """Return the first and last day of each run of consecutive days."""
+    runs: list[tuple[date, date]] = []
+    for day in days:
+        if runs and runs[-1][1] + _DAY == day:
+            runs[-1] = runs[-1][0], day
+        else:
+            runs.append((day, day))
+    return runs

@@ -1,0 +1,234 @@
+"""Reports: each query is answered from one snapshot, so that its figures agree."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from datetime import date
+from typing import Any, Final
+from uuid import UUID
+
+from tracker.reports import limits
+from tracker.reports.answers.cut_reading import CutReading
+from tracker.reports.answers.names import found_by, name_of, names_of, stored_names
+from tracker.reports.answers.reading import Reading
+from tracker.reports.answers.rows import Rows, rows_of, totals_of
+from tracker.reports.answers.turn import Places, Turn
+from tracker.reports.columns import Columns
+from tracker.reports.counted import wanted_values
+from tracker.reports.dimensions import LINK, NO_KEY, TAG
+from tracker.reports.joint_counts.scope import Moment, Scope, Snapshot, moment_of
+from tracker.reports.memory import ReportMemory, Reservation
+from tracker.reports.query import Measures, Query, Report, Row
+from tracker.reports.threads import in_thread, in_thread_if_large
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.retention import first_kept
+
+_FEW_LINKS: Final = 1000
+"""Links whose tags are looked up one by one; of more, all of the account's are read."""
+
+_ROW_BYTES: Final = 130
+"""Bytes of a row as a key, without its characters, and a number in each array."""
+
+
+class WholeReport:
+    """The rows of a report as arrays, because as objects they would take more.
+
+    `stored_names` has the names of those keys that have records.
+    """
+
+    def __init__(self, group_by: str, rows: Rows, stored_names: Mapping[str, str]) -> None:
+        self.keys = rows.keys
+        self._group_by = group_by
+        self._rows = rows
+        self._stored_names = stored_names
+
+    def bytes(self) -> int:
+        """Return about how many bytes the rows take."""
+        return _ROW_BYTES * len(self.keys) + sum(map(len, self.keys))
+
+    def piece(self, first: int, size: int) -> Sequence[Row]:
+        """Return `size` rows from number `first` on, fewer where they end."""
+        page = self._rows.page(first, size)
+        return [
+            Row(key=key, name=name_of(self._group_by, key, self._stored_names), measures=measures)
+            for key, measures in zip(page.keys, page.measures(), strict=True)
+        ]
+
+    def measures(self, numbers: Sequence[int]) -> list[Measures]:
+        """Return the measures of the rows with these numbers."""
+        return self._rows.at(numbers).measures()
+
+
+class Reports:
+    """The reports of a process. `host` is the name of the default domain in them."""
+
+    def __init__(self, mongodb: MongoDB, host: str) -> None:
+        self._database = mongodb.database
+        self._reader = mongodb.reads
+        self._host = host
+        self.memory = ReportMemory()
+        self._reading = Places("read", limits.READING)
+        self._counting = Places("read every click", limits.COUNTING)
+
+    def turn(self, account_id: UUID) -> Turn:
+        """Return the turn of a request of an account, to be entered before anything is read.
+
+        Entering it raises RateLimited if too many reports of the account wait, Unavailable if too
+        many of all accounts do.
+        """
+        return Turn(self._database, account_id, self._reading, self._counting)
+
+    async def first_day_of_clicks(self) -> date:
+        """Return the first day, in UTC, of which no click can have been deleted.
+
+        Raises PyMongoError if MongoDB does not answer.
+        """
+        day = await first_kept(self._database)
+        return date.fromisoformat(day) if day else date.min
+
+    async def run(
+        self, query: Query, moment: Moment | None = None, turn: Turn | None = None
+    ) -> Report:
+        """Return the report of a query, read at `moment` if there is one, else now.
+
+        It is a part of the request whose turn is given, or a request of its own.
+
+        - Raises BadRequest if the days have too many values of what is asked for.
+        - Raises RateLimited if too many reports of the account wait.
+        - Raises TooSlow if it takes too long.
+        - Raises Unavailable if too many reports of all accounts wait, or have taken the memory.
+        - Raises PyMongoError if MongoDB does not answer.
+        """
+        async with AsyncExitStack() as stack:
+            if turn is None:
+                turn = await stack.enter_async_context(self.turn(query.account_id))
+            await stack.enter_async_context(turn.limited())
+            if moment is None:
+                snapshot = await stack.enter_async_context(self._reader.at_one_snapshot())
+                moment = await moment_of(snapshot, query.account_id)
+            held = stack.enter_context(self.memory.hold(query.account_id))
+            # Nothing of its tables is left when the memory is given back.
+            return await self._page(query, moment, turn, held)
+
+    async def whole(
+        self, query: Query, moment: Moment, turn: Turn, held: Reservation
+    ) -> WholeReport:
+        """Return all rows of a query, whatever its page, read at `moment`.
+
+        Their memory is `held` as long as the caller needs them. Raises as `run`.
+        """
+        async with turn.limited():
+            found, _ = await self._found(query, moment, turn, held)
+            rows = await self._ordered(query, found, len(found.keys), moment.reader)
+            names = await stored_names(moment.reader, query.group_by, rows.keys)
+        return WholeReport(query.group_by, rows, names)
+
+    async def _page(self, query: Query, moment: Moment, turn: Turn, held: Reservation) -> Report:
+        rows, totals = await self._found(query, moment, turn, held)
+        first = (query.page - 1) * query.page_size
+        ordered = await self._ordered(query, rows, first + query.page_size, moment.reader)
+        page = ordered.page(first, query.page_size)
+        names = await names_of(moment.reader, query.group_by, page.keys)
+        return Report(
+            rows=[
+                Row(key=key, name=names[key], measures=measures)
+                for key, measures in zip(page.keys, page.measures(), strict=True)
+            ],
+            total_rows=len(rows.keys),
+            totals=totals,
+        )
+
+    async def _found(
+        self, query: Query, moment: Moment, turn: Turn, held: Reservation
+    ) -> tuple[Rows, Measures]:
+        """Return the rows that pass the filters and the search, in no order, and the totals."""
+        reader, calendar = moment.reader, moment.calendar
+        table = await self._read(query, moment, turn, held)
+        tags = await self._tags(query, table, reader)
+        rows = await in_thread_if_large(
+            table.rows, rows_of, table, query.group_by, query.bots, calendar, self._host, tags
+        )
+        if query.search:
+            keys = await found_by(reader, query.account_id, query.group_by, rows.keys, query.search)
+            rows = await in_thread(rows.chosen, keys)
+        return rows, totals_of(table, query.bots)
+
+    async def _read(self, query: Query, moment: Moment, turn: Turn, held: Reservation) -> Columns:
+        """Return what the query counts."""
+        links = await self._links(query, moment.reader)
+        snapshot = Snapshot(
+            moment.reader,
+            moment.at,
+            turn.begin_counting,
+            turn.is_thorough,
+            held,
+            turn.progress.note_share,
+            turn.marks,
+        )
+        scope = Scope(query.account_id, moment.calendar)
+        is_whole = query.until is None or query.tests == "only"  # tests have no rollups to cut
+        read = Reading if is_whole else CutReading
+        reading = read(self._database, query, scope, snapshot, links, self._wanted(query))
+        return await reading.table(turn.unattributed)
+
+    def _wanted(self, query: Query) -> dict[str, Sequence[str]]:
+        """Return the values of filters as documents have them, by counted dimension."""
+        found: dict[str, Sequence[str]] = {}
+        for name in query.filters.keys() - {LINK, TAG}:
+            counted, values = wanted_values(name, query.filters[name], self._host)
+            known = found.get(counted)
+            found[counted] = values if known is None else [one for one in values if one in known]
+        return found
+
+    async def _links(self, query: Query, snapshot: Reader) -> Sequence[UUID] | None:
+        """Return the ids of the links that the filters by link and tag let through.
+
+        None without such filters. Other accounts' ids are harmless: counts match the account too.
+        """
+        ids, tags = query.filters.get(LINK), query.filters.get(TAG)
+        if tags is None:
+            return None if ids is None else [UUID(str(one)) for one in ids]
+        matching: dict[str, Any] = {
+            "account_id": query.account_id,
+            "tags": {"$all" if query.all_tags else "$in": list(tags)},
+        }
+        if ids is not None:
+            matching["_id"] = {"$in": list(ids)}
+        return [row["_id"] for row in await snapshot.find("links", matching, ["_id"])]
+
+    async def _tags(self, query: Query, table: Columns, snapshot: Reader) -> dict[str, list[str]]:
+        """Return the tags of the account's links by id, if the report is grouped by them."""
+        if query.group_by != TAG or not table.rows:
+            return {}
+        matching: dict[str, Any] = {"account_id": query.account_id, "tags": {"$ne": []}}
+        keys = [key for key in table.dimensions[LINK].values if key != NO_KEY[LINK]]
+        if len(keys) <= _FEW_LINKS:
+            matching["_id"] = {"$in": [UUID(key) for key in keys]}
+        # A row for each tag: those of 20,000 links, one by one, would take longer than the report.
+        stages: list[dict[str, Any]] = [
+            {"$match": matching},
+            {"$unwind": "$tags"},
+            {"$group": {"_id": "$tags", "links": {"$push": "$_id"}}},
+        ]
+        rows = await snapshot.aggregate("links", stages)
+        return await in_thread(_by_link, rows)
+
+    async def _ordered(self, query: Query, rows: Rows, at_most: int, snapshot: Reader) -> Rows:
+        """Return the first rows in the order that the query asks for."""
+        names: dict[str, str] = {}
+        if query.sort == "name":
+            names = await names_of(snapshot, query.group_by, rows.keys)
+        return await in_thread_if_large(
+            len(rows.keys), rows.ordered, query.sort, query.descending, names, at_most
+        )
+
+
+def _by_link(tags: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the tags of each link, as texts, from the links of each tag."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for row in tags:
+        tag = str(row["_id"])
+        for link_id in row["links"]:
+            found[str(link_id)].append(tag)
+    return found

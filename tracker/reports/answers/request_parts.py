@@ -1,0 +1,160 @@
+"""The reports that one request is made of: one snapshot, one after another, one time limit.
+
+They run one after another because a snapshot takes one question at a time. So a request
+never occupies more than one place, however many parts it has.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final, NamedTuple, TypeVar
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from tracker.errors import BadRequest, TooSlow, Unavailable
+from tracker.reports.answers.reports import Reports, WholeReport
+from tracker.reports.answers.turn import Turn
+from tracker.reports.comparison import Comparison, OtherDays
+from tracker.reports.counted import needed_for
+from tracker.reports.joint_counts.scope import Moment, moment_of
+from tracker.reports.memory import Reservation
+from tracker.reports.periods import DayRange
+from tracker.reports.query import Measures, Query, Report
+from tracker.reports.rollups.layout import rollups_for
+from tracker.reports.series import Interval, Step, rows_of, series_of, step_keys
+from tracker.stores.mongodb.reader import Reader
+
+Found = TypeVar("Found")
+
+
+class Series(NamedTuple):
+    """The steps of a range, and its totals."""
+
+    steps: Sequence[Step]
+    totals: Measures
+
+
+_ALWAYS: Final = ("report", "series", "dimension")
+"""The parts that no request can leave out."""
+
+_MANY: Final = 3
+"""Combinations of dimensions from which on it takes less time to count by all of them at once."""
+
+
+class Parts:
+    """The parts of one request. The name of a part is the field that asks for it."""
+
+    def __init__(self, reports: Reports, moment: Moment, turn: Turn) -> None:
+        self.calendar = moment.calendar
+        self.at = moment.at
+        self._reports = reports
+        self._moment = moment
+        self._turn = turn
+
+    def expect(self, queries: Sequence[Query], others: int = 0) -> None:
+        """Expect these queries, and so many others of the same dimensions.
+
+        If several of them have to count days, they are counted for all of them at once.
+        """
+        crossed = [one for one in queries if not is_of_rollups(one)]
+        needed = {needed_for(one.group_by, one.filters) for one in crossed}
+        self._turn.is_thorough = len(needed) >= _MANY
+        self.expect_parts(len(queries) + others)
+
+    def expect_parts(self, count: int) -> None:
+        """Expect so many parts, or fewer: the progress of the request is told in them."""
+        self._turn.progress.expect(count)
+
+    async def other_days(self, comparison: Comparison) -> OtherDays:
+        """Return the days to compare with, as far as those of the request have passed.
+
+        Up to the moment of the request; up to the hour where clicks may be deleted, because what
+        is left of those has no minutes.
+
+        - Raises BadRequest if the calendar does not have the days, where dates begin.
+        - Raises PyMongoError if MongoDB does not answer.
+        """
+        try:
+            found = comparison.at(self.calendar, self.at)
+        except OverflowError:
+            raise self._no_days("compare") from None
+        if found.until is None:
+            return found
+        hour = self.calendar.start_of_hour(*self.calendar.day_and_hour(found.until))
+        is_kept = await self._reports.first_day_of_clicks() <= hour.date()
+        return found if is_kept else found._replace(until=hour)
+
+    async def run(self, name: str, query: Query) -> Report:
+        """Return the report of a part.
+
+        - Raises BadRequest, which names the part, if the calendar does not have the days, where
+          dates begin, or if they have too many values.
+        - Raises RateLimited if too many reports of the account wait.
+        - Raises TooSlow, which names the part, if the request takes too long.
+        - Raises Unavailable, which names the part, if too many reports wait, or have the memory.
+        - Raises PyMongoError if MongoDB does not answer.
+        """
+        return await self._named(name, self._reports.run(query, self._moment, self._turn))
+
+    async def whole(self, name: str, query: Query, held: Reservation) -> WholeReport:
+        """Return all rows of a part, whose memory is `held`. Raises as `run`."""
+        return await self._named(name, self._reports.whole(query, self._moment, self._turn, held))
+
+    async def _named(self, name: str, read: Awaitable[Found]) -> Found:
+        """Return what a part reads. Raises as `run`."""
+        try:
+            found = await read
+        except (BadRequest, Unavailable) as error:
+            rule = error.message.removeprefix("report: ")
+            hint = "" if name in _ALWAYS or not isinstance(error, TooSlow) else ", or leave it out"
+            error.reword(f"{name}: {rule}{hint}")
+            raise
+        except OverflowError:
+            raise self._no_days(name) from None
+        self._turn.progress.finish_part()
+        return found
+
+    def _no_days(self, name: str) -> BadRequest:
+        zone = self.calendar.zone
+        return BadRequest(f"{name}: the calendar of {zone} does not have all days")
+
+    async def totals(self, name: str, query: Query) -> Measures:
+        """Return the totals of a query, which are those of every dimension. Raises as `run`."""
+        return (await self.run(name, _whole(query, "day", 1))).totals
+
+    async def series(self, name: str, query: Query, interval: Interval) -> Series:
+        """Return the series of a query's days.
+
+        Raises BadRequest if hours are asked of the first day that dates have; and as `run`.
+        """
+        days = DayRange(query.first, query.last)
+        dimension = rows_of(interval)
+        count = len(step_keys(days, dimension, self.calendar))
+        report = await self.run(name, _whole(query, dimension, count))
+        steps = series_of(report.rows, days, interval, self.calendar)
+        return Series(steps, report.totals)
+
+
+def is_of_rollups(query: Query) -> bool:
+    """Return whether rollups have the dimensions that the query needs."""
+    return rollups_for(needed_for(query.group_by, query.filters)) is not None
+
+
+@asynccontextmanager
+async def parts_at_one_snapshot(
+    reader: Reader, reports: Reports, account_id: UUID
+) -> AsyncIterator[Parts]:
+    """Yield the parts of an account's request.
+
+    - Raises RateLimited if too many requests of the account wait, Unavailable if too many of all
+      accounts do.
+    - Raises PyMongoError if MongoDB does not answer.
+    """
+    async with reports.turn(account_id) as turn, reader.at_one_snapshot() as snapshot:
+        yield Parts(reports, await moment_of(snapshot, account_id), turn)
+
+
+def _whole(query: Query, group_by: Interval, rows: int) -> Query:
+    """Return a query for all rows by a dimension of time."""
+    size = max(rows, 1)
+    return replace(query, group_by=group_by, sort="key", search=None, page=1, page_size=size)

@@ -1,0 +1,261 @@
+"""The rows of a report, from the counts that it has read: keys, order, and one page. Pure."""
+
+import heapq
+from collections.abc import Callable, Collection, Mapping, Sequence
+from decimal import Decimal
+from functools import partial
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from tracker.calendar import Calendar
+from tracker.reports.columns import UNATTRIBUTED, Codes, Columns, Numbers, column_of
+from tracker.reports.dimensions import (
+    DIMENSIONS,
+    DOMAIN,
+    EVENT,
+    LINK,
+    NO_EVENT,
+    NO_KEY,
+    TAG,
+    Dimension,
+)
+from tracker.reports.query import Bots, Measures, SortBy
+
+
+class _Sum(NamedTuple):
+    """The measures of counts that are added up, and those that are subtracted."""
+
+    plus: tuple[str, ...] = ()
+    minus: tuple[str, ...] = ()
+
+
+# Money is reported by the advertiser: it is not hidden because its click looked like a bot's.
+_EXCLUDE: Final[Mapping[str, _Sum]] = {
+    "clicks": _Sum(("clicks",)),
+    "unique_clicks": _Sum(("unique",)),
+    "bot_clicks": _Sum(("bots",)),
+    "conversions": _Sum(("conversions",)),
+    "attributed": _Sum(("conversions",), minus=(UNATTRIBUTED, "bot_conversions")),
+    "value": _Sum(("value",)),
+    "payout": _Sum(("payout",)),
+}
+_MEASURES: Final[Mapping[Bots, Mapping[str, _Sum]]] = {
+    "exclude": _EXCLUDE,
+    "include": {
+        **_EXCLUDE,
+        "clicks": _Sum(("clicks", "bots")),
+        "attributed": _Sum(("conversions",), minus=(UNATTRIBUTED,)),
+    },
+    "only": {
+        "clicks": _Sum(("bots",)),
+        "unique_clicks": _Sum(),
+        "bot_clicks": _Sum(("bots",)),
+        "conversions": _Sum(("bot_conversions",)),
+        "attributed": _Sum(("bot_conversions",)),
+        "value": _Sum(("bot_value",)),
+        "payout": _Sum(("bot_payout",)),
+    },
+}
+"""The measures of reports, from measures of counts, by how bots are counted."""
+
+_LAST: Final = frozenset(NO_KEY.values())
+"""Keys of links and event configurations that come after all others with the same figure."""
+
+_SORTED_AT_ONCE: Final = 5000
+"""Rows that are sorted at once, in some milliseconds. A sort lets no other thread run: that of two
+million rows, which strangers can make by as many campaign names, would take seconds."""
+
+_BILLIONTHS: Final = 10**9
+
+
+class Rows:
+    """The rows of a report: their keys, and an array for each measure, all in the same order."""
+
+    def __init__(self, keys: Sequence[str], measures: Mapping[str, Numbers]) -> None:
+        self.keys = keys
+        self._measures = measures
+
+    def chosen(self, keys: Collection[str]) -> "Rows":
+        """Return the rows with these keys."""
+        numbers = [number for number, key in enumerate(self.keys) if key in keys]
+        return self.at(numbers)
+
+    def ordered(
+        self, by: SortBy, descending: bool, names: Mapping[str, str], at_most: int
+    ) -> "Rows":
+        """Return the first rows in an order; equal ones in the order of their keys.
+
+        `names` has the name of each key if that is the order.
+        """
+        keys = self.keys
+        if by == "key":
+            return self.at(_first(range(len(keys)), keys.__getitem__, at_most, descending))
+        if by == "name":
+            shown = [names[key].casefold() for key in keys]
+            by_key = _first(range(len(keys)), keys.__getitem__, len(keys))
+            return self.at(_first(by_key, shown.__getitem__, at_most, descending))
+        figures = self._figures(by)
+        signed = -figures if descending else figures
+        candidates = self._smallest(signed, at_most)
+        return self.at(candidates[np.argsort(signed[candidates], kind="stable")])
+
+    def _smallest(self, figures: Numbers, count: int) -> Codes:
+        """Return the numbers of the `count` smallest figures, in the order of their keys.
+
+        Among equal figures those with the first keys are smaller.
+        """
+        if len(figures) <= count:
+            return self._by_key(np.arange(len(figures)), count)
+        limit = np.partition(figures, count - 1)[count - 1]
+        less, equal = np.flatnonzero(figures < limit), np.flatnonzero(figures == limit)
+        few = self._by_key(equal, count - len(less))
+        return self._by_key(np.concatenate([less, few]), count)
+
+    def _by_key(self, numbers: Codes, at_most: int) -> Codes:
+        """Return the first of these numbers in the order of their keys, those of _LAST last."""
+        last = [self.keys.index(one) for one in sorted(_LAST) if one in self.keys]
+        is_last = np.isin(numbers, last)
+        first = _first(numbers[~is_last].tolist(), self.keys.__getitem__, at_most)
+        return np.array([*first, *(one for one in last if one in numbers)][:at_most], np.int64)
+
+    def page(self, first: int, size: int) -> "Rows":
+        """Return `size` rows from number `first` on."""
+        return self.at(range(first, min(first + size, len(self.keys))))
+
+    def measures(self) -> list[Measures]:
+        """Return the measures of each row."""
+        return [
+            _measures({name: numbers[at] for name, numbers in self._measures.items()})
+            for at in range(len(self.keys))
+        ]
+
+    def _figures(self, by: str) -> Numbers:
+        if by != "conversion_rate":
+            return self._measures[by]
+        clicks = self._measures["clicks"].astype(float)
+        attributed = self._measures["attributed"].astype(float)
+        rates: Numbers = np.divide(attributed, clicks, out=np.zeros(len(clicks)), where=clicks != 0)
+        return rates
+
+    def at(self, numbers: Sequence[int] | Codes) -> "Rows":
+        """Return the rows with these numbers, in their order."""
+        chosen = np.array(numbers, np.int64)
+        return Rows(
+            [self.keys[number] for number in chosen.tolist()],
+            {name: one[chosen] for name, one in self._measures.items()},
+        )
+
+
+def rows_of(
+    table: Columns,
+    group_by: str,
+    bots: Bots,
+    calendar: Calendar,
+    host: str,
+    tags: Mapping[str, Sequence[str]],
+) -> Rows:
+    """Return the rows of a report, without those in which all measures are zero.
+
+    `tags` has the tags of each link if the report is grouped by them.
+    """
+    keyed = _keyed(table, group_by, calendar, host, tags).by([group_by])
+    column = keyed.dimensions[group_by]
+    measures = _of_bots(keyed, bots)
+    shown = np.zeros(keyed.rows, bool)
+    for numbers in measures.values():
+        shown |= numbers != 0
+    if group_by == EVENT:
+        shown &= np.array([column.values[code] != NO_EVENT for code in column.codes], bool)
+    chosen = np.flatnonzero(shown)
+    return Rows(
+        [column.values[code] for code in column.codes[chosen].tolist()],
+        {name: one[chosen] for name, one in measures.items()},
+    )
+
+
+def totals_of(table: Columns, bots: Bots) -> Measures:
+    """Return the sums of all counts, each click and conversion once."""
+    return _measures(
+        {
+            name: sum(map(table.total, of.plus)) - sum(map(table.total, of.minus))
+            for name, of in _MEASURES[bots].items()
+        }
+    )
+
+
+def _of_bots(table: Columns, bots: Bots) -> dict[str, Numbers]:
+    found = {}
+    for name, of in _MEASURES[bots].items():
+        sums = np.zeros(table.rows, np.int64 if name not in ("value", "payout") else object)
+        for one in of.plus:
+            sums = sums + table.measures.get(one, 0)
+        for one in of.minus:
+            sums = sums - table.measures.get(one, 0)
+        found[name] = sums
+    return found
+
+
+def _keyed(
+    table: Columns, group_by: str, calendar: Calendar, host: str, tags: Mapping[str, Sequence[str]]
+) -> Columns:
+    """Return the table with a column of the report's keys."""
+    if group_by == TAG:
+        return _by_tag(table, tags)
+    if group_by == DOMAIN:
+        column = table.dimensions[group_by].mapped(lambda name: name or host)
+        return table.with_column(group_by, column)
+    one = DIMENSIONS[group_by]
+    return table if one.key is None else _derived(table, one, partial(one.key, calendar))
+
+
+def _derived(table: Columns, one: Dimension, key_of: Callable[..., str]) -> Columns:
+    table = table.by(one.sources)
+    columns = [table.dimensions[source] for source in one.sources]
+    values = [[column.values[code] for code in column.codes] for column in columns]
+    return table.with_column(one.name, column_of(list(map(key_of, *values))))
+
+
+def _by_tag(table: Columns, tags: Mapping[str, Sequence[str]]) -> Columns:
+    """Return the counts of each link once for each of its tags."""
+    table = table.by([LINK])
+    links = table.dimensions[LINK]
+    of_rows = [tags.get(links.values[code], ()) for code in links.codes]
+    rows = [number for number, found in enumerate(of_rows) for _ in found]
+    names = [tag for found in of_rows for tag in found]
+    repeated = table.of_rows(np.array(rows, np.int64))
+    return repeated.with_column(TAG, column_of(names))
+
+
+def _first(
+    numbers: Sequence[int], place: Callable[[int], Any], at_most: int, descending: bool = False
+) -> list[int]:
+    """Return the first of these numbers by their places; equal ones stay in their order."""
+    if at_most <= _SORTED_AT_ONCE:
+        chosen = heapq.nlargest if descending else heapq.nsmallest
+        return chosen(at_most, numbers, key=place)
+    pieces = [
+        sorted(numbers[start : start + _SORTED_AT_ONCE], key=place, reverse=descending)
+        for start in range(0, len(numbers), _SORTED_AT_ONCE)
+    ]
+    return list(islice(heapq.merge(*pieces, key=place, reverse=descending), at_most))
+
+
+def _measures(sums: Mapping[str, int]) -> Measures:
+    return Measures(
+        clicks=int(sums["clicks"]),
+        unique_clicks=int(sums["unique_clicks"]),
+        bot_clicks=int(sums["bot_clicks"]),
+        conversions=int(sums["conversions"]),
+        attributed=int(sums["attributed"]),
+        value=_money(sums["value"]),
+        payout=_money(sums["payout"]),
+    )
+
+
+def _money(billionths: int) -> Decimal:
+    """Return a sum without exponent or trailing zeros."""
+    sign, whole = ("-" if billionths < 0 else ""), abs(int(billionths))
+    units, rest = divmod(whole, _BILLIONTHS)
+    return Decimal(f"{sign}{units}.{rest:09}".rstrip("0").rstrip("."))

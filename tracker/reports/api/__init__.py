@@ -1,0 +1,1 @@
+"""Endpoints of reports and overviews."""

@@ -1,0 +1,234 @@
+"""The answers of `/api/reports`: measures, of which a request may choose some."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from tracker.calendar import Calendar
+from tracker.reports.answers.before import Before
+from tracker.reports.comparison import change_of, is_unfinished
+from tracker.reports.periods import DayRange
+from tracker.reports.query import Measures, Row, SortBy
+from tracker.reports.series import Interval, Step, step_at
+
+COLUMNS: Final[Mapping[str, SortBy]] = {
+    "clicks": "clicks",
+    "uniqueClicks": "unique_clicks",
+    "botClicks": "bot_clicks",
+    "conversions": "conversions",
+    "conversionRate": "conversion_rate",
+    "value": "value",
+    "payout": "payout",
+}
+"""The measures of an answer, with their names in `Measures`."""
+
+_NAMES: Final = tuple(COLUMNS)
+Column = Literal[_NAMES]  # type: ignore[valid-type]
+
+Count = int | UnsetType
+Unique = (
+    Annotated[int, Meta(description="first clicks of visitors on a link and day; never a bot's")]
+    | UnsetType
+)
+Rate = (
+    Annotated[
+        float,
+        Meta(
+            description="conversions of these clicks / clicks, to six decimals; 0 without clicks. "
+            "Those without a click are not in it"
+        ),
+    ]
+    | UnsetType
+)
+Money = Decimal | UnsetType
+Fraction = (
+    Annotated[
+        float | None,
+        Meta(description="0.25 is a quarter more than before; null where it was 0"),
+    ]
+    | UnsetType
+)
+
+
+class ReportMeasures(msgspec.Struct, kw_only=True):
+    """The figures of a report or of one of its rows: all, or those in `columns`."""
+
+    clicks: Count = UNSET
+    unique_clicks: Unique = field(default=UNSET, name="uniqueClicks")
+    bot_clicks: Count = field(default=UNSET, name="botClicks")
+    conversions: Count = UNSET
+    conversion_rate: Rate = field(default=UNSET, name="conversionRate")
+    value: Money = UNSET
+    payout: Money = UNSET
+
+
+class ReportChange(msgspec.Struct, kw_only=True):
+    """The change of each figure, as a fraction of what it was."""
+
+    clicks: Fraction = UNSET
+    unique_clicks: Fraction = field(default=UNSET, name="uniqueClicks")
+    bot_clicks: Fraction = field(default=UNSET, name="botClicks")
+    conversions: Fraction = UNSET
+    conversion_rate: Fraction = field(default=UNSET, name="conversionRate")
+    conversion_rate_points: (
+        Annotated[
+            float | None,
+            Meta(
+                description="the difference of the rates: 0.004 is 0.4 percentage points more; "
+                "null unless both have clicks"
+            ),
+        ]
+        | UnsetType
+    ) = field(default=UNSET, name="conversionRatePoints")
+    value: Fraction = UNSET
+    payout: Fraction = UNSET
+
+
+Previous = (
+    Annotated[ReportMeasures, Meta(description="of the days to compare with, if any")] | UnsetType
+)
+Changed = Annotated[ReportChange, Meta(description="since then")] | UnsetType
+
+
+class ReportTotals(ReportMeasures, kw_only=True):
+    """The figures of a whole report, and of the days to compare with."""
+
+    previous: Previous = UNSET
+    change: Changed = UNSET
+
+
+class ReportRow(msgspec.Struct, kw_only=True):
+    """A row of a report: its key and name, and the fields of ReportTotals."""
+
+    key: Annotated[str, Meta(description="id or value of the group")]
+    name: Annotated[str, Meta(description="name of the group, for people")]
+    clicks: Count = UNSET
+    unique_clicks: Unique = field(default=UNSET, name="uniqueClicks")
+    bot_clicks: Count = field(default=UNSET, name="botClicks")
+    conversions: Count = UNSET
+    conversion_rate: Rate = field(default=UNSET, name="conversionRate")
+    value: Money = UNSET
+    payout: Money = UNSET
+    previous: Previous = UNSET
+    change: Changed = UNSET
+
+
+class ReportStep(msgspec.Struct, kw_only=True):
+    """A step of a series: its key, and the fields of ReportMeasures."""
+
+    key: Annotated[
+        str,
+        Meta(
+            description="the hour, the day, the Monday of the week, or the month",
+            examples=["2026-01-31T09:00Z", "2026-01-31", "2026-01-26", "2026-01"],
+        ),
+    ]
+    clicks: Count = UNSET
+    unique_clicks: Unique = field(default=UNSET, name="uniqueClicks")
+    bot_clicks: Count = field(default=UNSET, name="botClicks")
+    conversions: Count = UNSET
+    conversion_rate: Rate = field(default=UNSET, name="conversionRate")
+    value: Money = UNSET
+    payout: Money = UNSET
+
+
+class Unfinished(msgspec.Struct, kw_only=True):
+    """Days that are not over: how far they are, and how far those that they are compared with."""
+
+    until: Annotated[
+        str,
+        Meta(
+            description="the moment of the report, as clocks of its time zone show it",
+            examples=["2026-01-31T04:14:37.250+01:00"],
+        ),
+    ]
+    step: Annotated[str, Meta(description="the unfinished step of the series")] | UnsetType = UNSET
+    previous_until: (
+        Annotated[
+            str,
+            Meta(
+                description="the moment before which clicks and conversions of the other days "
+                "count, in rows and totals; missing if all of them do"
+            ),
+        ]
+        | UnsetType
+    ) = field(default=UNSET, name="previousUntil")
+    previous_step: (
+        Annotated[
+            ReportMeasures,
+            Meta(
+                description="the step of previousSeries that is compared with `step`, up to "
+                "previousUntil; missing if they are not the same part"
+            ),
+        ]
+        | UnsetType
+    ) = field(default=UNSET, name="previousStep")
+
+
+class Shown:
+    """The form of the figures in an answer that shows these columns, all without any."""
+
+    def __init__(self, columns: Sequence[Column] | UnsetType) -> None:
+        wanted: Iterable[str] = COLUMNS if isinstance(columns, UnsetType) else columns
+        self._fields: list[str] = [COLUMNS[name] for name in wanted]
+
+    def measures(self, measures: Measures) -> ReportMeasures:
+        """Return measures."""
+        return ReportMeasures(**self._chosen(measures))
+
+    def change(self, now: Measures, before: Measures) -> ReportChange:
+        """Return the change of measures."""
+        change = change_of(now, before)
+        found = ReportChange(**self._chosen(change))
+        if "conversion_rate" in self._fields:
+            found.conversion_rate_points = change.conversion_rate_points
+        return found
+
+    def totals(self, now: Measures, before: Measures | None) -> ReportTotals:
+        """Return totals, compared with those `before` if there are any."""
+        return ReportTotals(**self._chosen(now), **self._compared(now, before))
+
+    def rows(self, rows: Iterable[Row], before: Mapping[str, Measures] | None) -> list[ReportRow]:
+        """Return rows, compared with what they were `before`, by their keys, if that is known."""
+        return [self._row(row, None if before is None else before[row.key]) for row in rows]
+
+    def _row(self, row: Row, before: Measures | None) -> ReportRow:
+        now = row.measures
+        compared = self._compared(now, before)
+        return ReportRow(key=row.key, name=row.name, **self._chosen(now), **compared)
+
+    def steps(self, steps: Iterable[Step]) -> list[ReportStep]:
+        """Return the steps of a series."""
+        return [ReportStep(key=step.key, **self._chosen(step.measures)) for step in steps]
+
+    def unfinished(
+        self,
+        days: DayRange,
+        at: datetime,
+        calendar: Calendar,
+        interval: Interval | UnsetType,
+        before: Before | None,
+    ) -> Unfinished | UnsetType:
+        """Return how far `days` are at a moment, if they are not over."""
+        if not is_unfinished(days, calendar, at):
+            return UNSET
+        found = Unfinished(until=calendar.moment_text(at))
+        if not isinstance(interval, UnsetType):
+            found.step = step_at(at, interval, calendar)
+        if before is not None and before.days.until is not None:
+            found.previous_until = calendar.moment_text(before.days.until)
+            if before.step is not None:
+                found.previous_step = self.measures(before.step)
+        return found
+
+    def _chosen(self, of: object) -> dict[str, Any]:
+        return {name: getattr(of, name) for name in self._fields}
+
+    def _compared(self, now: Measures, before: Measures | None) -> dict[str, Any]:
+        if before is None:
+            return {}
+        return {"previous": self.measures(before), "change": self.change(now, before)}

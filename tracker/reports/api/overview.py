@@ -1,0 +1,187 @@
+"""`/api/reports/overview`: what a page of reports shows, in one request and of one moment."""
+
+from typing import Annotated
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+from msgspec.structs import asdict, replace
+
+from tracker.calendar import Calendar
+from tracker.reports.answers.names import filter_names
+from tracker.reports.answers.overview import Overview, read_overview
+from tracker.reports.answers.request_parts import parts_at_one_snapshot
+from tracker.reports.api.answer import (
+    ReportChange,
+    ReportMeasures,
+    ReportRow,
+    ReportStep,
+    Shown,
+    Unfinished,
+)
+from tracker.reports.api.reports import check_domains
+from tracker.reports.api.schema import (
+    DEFAULT_SORT,
+    DateRange,
+    GroupByIn,
+    ReportRequest,
+    Search,
+    Sort,
+    order_of,
+)
+from tracker.reports.query import Query
+from tracker.reports.series import Interval, default_interval
+from tracker.reports.services import ReportCall, ReportServices
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.limits import MAX_PANEL_ROWS, MAX_PANELS
+from tracker.web.schema import TimeZone
+
+endpoint = Endpoints("reports")
+
+
+class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The first rows by one dimension."""
+
+    group_by: GroupByIn = field(name="groupBy")
+    limit: Annotated[int, Meta(ge=1, le=MAX_PANEL_ROWS, description="rows")] = 10
+    sort: Sort = DEFAULT_SORT
+    search: Search = ""
+
+    def query(self, query: Query) -> Query:
+        """Return the query of the panel, with the days and filters of `query`."""
+        order = order_of(self.sort)
+        return replace(
+            query,
+            group_by=self.group_by,
+            sort=order.sort,
+            descending=order.descending,
+            search=self.search,
+            page_size=self.limit,
+        )
+
+
+class CreateOverview(ReportRequest, forbid_unknown_fields=True, kw_only=True):
+    """The overview to compute. Its interval follows from its days, unless one is named."""
+
+    panels: Annotated[
+        list[OverviewPanel], Meta(max_length=MAX_PANELS, description="one for each dimension")
+    ] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        first: dict[str, int] = {}
+        for number, panel in enumerate(self.panels):
+            if (other := first.setdefault(panel.group_by, number)) != number:
+                raise ValueError(f"panels[{number}].groupBy: panels[{other}] has it already")
+
+    def chosen_interval(self) -> Interval:
+        """Return the interval of the series."""
+        days = self.date_range.days()
+        return default_interval(days) if isinstance(self.interval, UnsetType) else self.interval
+
+    def is_hourly(self) -> bool:
+        """Return whether the series has steps of an hour."""
+        return self.chosen_interval() == "hour"
+
+
+class PanelRows(msgspec.Struct, kw_only=True):
+    """The first rows by a dimension, and how many there are in all."""
+
+    rows: list[ReportRow]
+    total_rows: int = field(name="totalRows")
+
+
+class OverviewFigures(msgspec.Struct, kw_only=True):
+    """The figures of an overview, all of one moment."""
+
+    totals: Annotated[ReportMeasures, Meta(description="each click and conversion counts once")]
+    previous: ReportMeasures | UnsetType = UNSET
+    change: ReportChange | UnsetType = UNSET
+    interval: Interval
+    series: list[ReportStep]
+    previous_series: list[ReportStep] | UnsetType = field(default=UNSET, name="previousSeries")
+    panels: Annotated[dict[str, PanelRows], Meta(description="by groupBy")]
+    date_range: DateRange = field(name="dateRange")
+    previous_date_range: DateRange | UnsetType = field(default=UNSET, name="previousDateRange")
+    time_zone: TimeZone = field(name="timeZone")
+    unfinished: (
+        Annotated[Unfinished, Meta(description="only while the days are not over")] | UnsetType
+    ) = UNSET
+
+
+class OverviewAnswer(OverviewFigures, kw_only=True):
+    """Totals, a series, and the first rows of each panel. All figures are of one moment."""
+
+    filter_names: Annotated[
+        dict[str, dict[str, str]], Meta(description="the name of each value that a filter has")
+    ] = field(name="filterNames")
+
+
+@endpoint(
+    "POST",
+    "/api/reports/overview",
+    "reports:read",
+    check=check_domains,
+    example={
+        "dateRange": {"from": "2026-01-01", "to": "2026-01-31"},
+        "filters": {"country": ["DE", "FR"]},
+        "compare": "previous_period",
+        "panels": [{"groupBy": "link", "limit": 5}, {"groupBy": "country"}],
+    },
+    operation_id="createReportOverview",
+    ends_with_client=True,
+)
+async def create(call: ReportCall[Nothing, CreateOverview]) -> OverviewAnswer:
+    """Count what a page of reports shows: totals, a series, the first rows by each dimension.
+
+    Raises as `overview` does.
+    """
+    services, body = call.services, call.body
+    found = await overview(services, call.account_id, body)
+    reads, filters = services.mongodb.reads, body.filters.values()
+    return OverviewAnswer(
+        **asdict(found),
+        filter_names=await filter_names(reads, call.account_id, filters),
+    )
+
+
+async def overview(
+    services: ReportServices, account_id: UUID, body: CreateOverview
+) -> OverviewFigures:
+    """Return the overview of an account.
+
+    Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
+    """
+    query = body.query(account_id)
+    panels = [panel.query(query) for panel in body.panels]
+    async with parts_at_one_snapshot(services.mongodb.reads, services.reports, account_id) as parts:
+        found = await read_overview(parts, query, body.chosen_interval(), body.comparison(), panels)
+    return _answer(body, found, parts.calendar)
+
+
+def _answer(body: CreateOverview, found: Overview, calendar: Calendar) -> OverviewFigures:
+    shown, now, before = Shown(body.columns), found.series, found.previous
+    interval, days = body.chosen_interval(), body.date_range.days()
+    answer = OverviewFigures(
+        totals=shown.measures(now.totals),
+        interval=interval,
+        series=shown.steps(now.steps),
+        panels={
+            panel.group_by: PanelRows(
+                rows=shown.rows(report.rows, rows_before), total_rows=report.total_rows
+            )
+            for panel, report, rows_before in zip(
+                body.panels, found.panels, found.rows_before, strict=True
+            )
+        },
+        date_range=body.date_range,
+        time_zone=calendar.zone,
+        unfinished=shown.unfinished(days, found.at, calendar, interval, before),
+    )
+    if before is not None and before.steps is not None:
+        answer.previous = shown.measures(before.totals)
+        answer.change = shown.change(now.totals, before.totals)
+        answer.previous_series = shown.steps(before.steps)
+        answer.previous_date_range = DateRange.of(before.days.days)
+    return answer

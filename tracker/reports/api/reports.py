@@ -1,0 +1,176 @@
+"""`/api/reports`: counts of an account's clicks and conversions, in groups."""
+
+from collections.abc import AsyncGenerator
+from typing import Annotated
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+from msgspec.structs import replace
+
+from tracker.calendar import Calendar
+from tracker.errors import BadRequest
+from tracker.links.hostnames import canonical_hostname
+from tracker.reports.answers.detailed import DetailedReport, read_detailed, read_whole
+from tracker.reports.answers.request_parts import parts_at_one_snapshot
+from tracker.reports.api.answer import (
+    COLUMNS,
+    ReportRow,
+    ReportStep,
+    ReportTotals,
+    Shown,
+    Unfinished,
+)
+from tracker.reports.api.schema import (
+    CreateReport,
+    DateRange,
+    ExportReport,
+    ReportRequest,
+    RowsRequest,
+    order_of,
+)
+from tracker.reports.query import GroupBy, Query
+from tracker.reports.series import Interval
+from tracker.reports.services import ReportCall, ReportServices
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.export import Export
+from tracker.web.export_stream import PIECE_ROWS
+from tracker.web.schema import Pagination, TimeZone, pagination_of
+
+endpoint = Endpoints("reports")
+
+
+class ReportAnswer(msgspec.Struct, kw_only=True):
+    """A page of the rows of a report, with its totals."""
+
+    rows: Annotated[list[ReportRow], Meta(description="in the order of sort, then by key")]
+    totals: Annotated[
+        ReportTotals,
+        Meta(description="sums over all clicks that match the filters, each counted once"),
+    ]
+    group_by: GroupBy = field(name="groupBy")
+    date_range: DateRange = field(name="dateRange")
+    time_zone: TimeZone = field(name="timeZone")
+    pagination: Pagination
+    interval: Interval | UnsetType = UNSET
+    series: list[ReportStep] | UnsetType = UNSET
+    previous_date_range: DateRange | UnsetType = field(default=UNSET, name="previousDateRange")
+    previous_series: list[ReportStep] | UnsetType = field(default=UNSET, name="previousSeries")
+    unfinished: (
+        Annotated[Unfinished, Meta(description="only while the days are not over")] | UnsetType
+    ) = UNSET
+
+
+async def check_domains(services: ReportServices, body: ReportRequest) -> None:
+    """Check the domains in the filters. Raises BadRequest if one is not a hostname."""
+    for name in body.filters.values().get("domain", []):
+        if name != services.public_url.host and not canonical_hostname(str(name)):
+            raise BadRequest("filters.domain: must be a hostname such as go.example.com")
+
+
+async def all_rows(
+    call: ReportCall[Nothing, RowsRequest],
+) -> AsyncGenerator[list[ReportRow], None]:
+    """Yield all rows of a report, in pieces. Raises as `create`.
+
+    Everything is read before the first is sent: a snapshot does not last.
+    """
+    body, services, query = call.body, call.services, _query(call.account_id, call.body)
+    reports, shown = services.reports, Shown(body.columns)
+    with reports.memory.hold(call.account_id) as held:
+        async with parts_at_one_snapshot(services.mongodb.reads, reports, call.account_id) as parts:
+            report, before = await read_whole(parts, query, body.comparison(), held)
+        for first in range(0, len(report.keys), PIECE_ROWS):
+            rows = report.piece(first, PIECE_ROWS)
+            yield shown.rows(rows, None if before is None else before.of(rows))
+
+
+def _columns(call: ReportCall[Nothing, RowsRequest]) -> list[str]:
+    """Return the columns of a report as CSV."""
+    body = call.body
+    measures = list(COLUMNS) if isinstance(body.columns, UnsetType) else body.columns
+    compared = [] if body.compare is UNSET else ["previous", "change"]
+    points = ["change.conversionRatePoints"] if compared and "conversionRate" in measures else []
+    others = [f"{part}.{one}" for part in compared for one in measures]
+    return ["key", "name", *measures, *others, *points]
+
+
+@endpoint(
+    "POST",
+    "/api/reports",
+    "reports:read",
+    check=check_domains,
+    example={
+        "dateRange": {"from": "2026-01-01", "to": "2026-01-31"},
+        "groupBy": "link",
+        "filters": {"country": ["DE", "FR"]},
+        "compare": "previous_period",
+        "interval": "week",
+    },
+    export=Export(
+        "report",
+        "Export all rows of a report, as CSV or NDJSON",
+        ReportRow,
+        all_rows,
+        _columns,
+        without=("interval",),
+        body=ExportReport,
+    ),
+    ends_with_client=True,
+)
+async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
+    """Count clicks and conversions, grouped and filtered.
+
+    Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
+    """
+    body, services = call.body, call.services
+    query = replace(_query(call.account_id, body), page=body.page, page_size=body.page_size)
+    interval = None if body.interval is UNSET else body.interval
+    async with parts_at_one_snapshot(
+        services.mongodb.reads, services.reports, call.account_id
+    ) as parts:
+        found = await read_detailed(parts, query, interval, body.comparison())
+    return _answer(body, found, parts.calendar)
+
+
+def _query(account_id: UUID, body: RowsRequest) -> Query:
+    order = order_of(body.sort)
+    return replace(
+        body.query(account_id),
+        group_by=body.group_by,
+        sort=order.sort,
+        descending=order.descending,
+        search=body.search,
+    )
+
+
+def _answer(body: CreateReport, found: DetailedReport, calendar: Calendar) -> ReportAnswer:
+    shown, before = Shown(body.columns), found.before
+    answer = ReportAnswer(
+        rows=shown.rows(found.report.rows, found.rows_before),
+        totals=shown.totals(found.report.totals, before.totals if before else None),
+        group_by=body.group_by,
+        date_range=body.date_range,
+        time_zone=calendar.zone,
+        pagination=pagination_of(body.page, body.page_size, found.report.total_rows),
+        interval=body.interval,
+        unfinished=shown.unfinished(
+            body.date_range.days(), found.at, calendar, body.interval, before
+        ),
+    )
+    if found.steps is not None:
+        answer.series = shown.steps(found.steps)
+    if before is not None:
+        answer.previous_date_range = DateRange.of(before.days.days)
+        if before.steps is not None:
+            answer.previous_series = shown.steps(before.steps)
+    return answer
+
+
+_EXAMPLE = {
+    "dateRange": {"from": "2026-01-01", "to": "2026-01-31"},
+    "groupBy": "link",
+    "filters": {"country": ["DE", "FR"]},
+    "compare": "previous_period",
+}

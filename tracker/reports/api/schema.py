@@ -1,0 +1,194 @@
+"""The requests of `/api/reports`, and the rules of their fields."""
+
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from tracker.errors import BadRequest
+from tracker.reports.api.answer import COLUMNS, Column
+from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
+from tracker.reports.comparison import Compared, Comparison, other_range
+from tracker.reports.periods import DayRange
+from tracker.reports.query import GroupBy, Query, SortBy
+from tracker.reports.series import MAX_HOURLY_DAYS, Interval
+from tracker.web.export import UNDESCRIBED, FileFormatIn, FormatIn
+from tracker.web.limits import DEFAULT_PAGE_SIZE, MAX_REPORT_DAYS, MAX_TEXT_CHARACTERS
+from tracker.web.schema import AccountId, Day, PageNumber, PageSize, parse_day
+
+IntervalIn = Annotated[
+    Interval,
+    Meta(
+        description="adds a series: the measures of every step of the range, empty ones too. Weeks "
+        f"begin on Monday; hour is for at most {MAX_HOURLY_DAYS} days"
+    ),
+]
+_SORTED: Final[dict[str, SortBy]] = {**COLUMNS, "key": "key", "name": "name"}
+DEFAULT_SORT: Final = "-clicks"
+_SORTS: Final = tuple(f"{order}{name}" for name in _SORTED for order in ("", "-"))
+Sort = Annotated[
+    Literal[_SORTS],  # type: ignore[valid-type]
+    Meta(description="a measure, key or name; with - in descending order. Ties are by key"),
+]
+Search = Annotated[
+    str,
+    Meta(
+        max_length=MAX_TEXT_CHARACTERS,
+        description="only rows with this text in their name or key, in any case",
+    ),
+]
+Columns = Annotated[
+    list[Column],
+    Meta(min_length=1, max_length=len(COLUMNS), description="the measures to show; default: all"),
+]
+
+
+class Order(NamedTuple):
+    """The order of rows, as a query takes it."""
+
+    sort: SortBy
+    descending: bool
+
+
+def order_of(sort: Sort) -> Order:
+    """Return the order of rows that a request names."""
+    return Order(_SORTED[sort.removeprefix("-")], sort.startswith("-"))
+
+
+class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Days of the account's time zone, both included."""
+
+    first: Annotated[Day, Meta(examples=["2026-01-01"])] = field(name="from")
+    last: Annotated[Day, Meta(examples=["2026-01-31"])] = field(name="to")
+
+    def __post_init__(self) -> None:
+        first, last = parse_day("from", self.first), parse_day("to", self.last)
+        if first > last:
+            raise ValueError("from: must not be after to")
+        if (last - first).days >= MAX_REPORT_DAYS:
+            raise ValueError(f"to: at most {MAX_REPORT_DAYS} days, from and to included")
+
+    @classmethod
+    def of(cls, days: DayRange) -> Self:
+        """Return the range of these days."""
+        return cls(first=days.first.isoformat(), last=days.last.isoformat())
+
+    def days(self) -> DayRange:
+        """Return the days."""
+        return DayRange(parse_day("from", self.first), parse_day("to", self.last))
+
+
+GroupByIn = Annotated[
+    GroupBy,
+    Meta(
+        description="one row for each. The first report by a combination of dimensions counts each "
+        "day by it, and takes longer; the counts are kept"
+    ),
+]
+Compare = Annotated[
+    Compared | DateRange,
+    Meta(
+        description="adds the same measures of other days, and the change: of as many days before "
+        "(previous_period), of the same days of the week, month or year before (previous_week, "
+        "previous_month, previous_year; the 30th for the 31st, whole months for whole months), or "
+        "of any days. If the days of the report are not over, of the same part of the others, up "
+        "to the same time of the clock"
+    ),
+]
+
+
+class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The part of a request that says which clicks and conversions are counted, and what is shown
+    of them."""
+
+    account_id: AccountId = field(name="accountId")
+    date_range: DateRange = field(name="dateRange")
+    filters: ReportFilters = field(default_factory=ReportFilters)
+    tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
+    bots: BotsIn | UnsetType = UNSET
+    compare: Compare | UnsetType = UNSET
+    interval: IntervalIn | UnsetType = UNSET
+    columns: Columns | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        within = self.filters
+        self.tag_operator = _merge_filter("tagOperator", self.tag_operator, within.tag_operator)
+        self.bots = _merge_filter("bots", self.bots, within.bots)
+        comparison = self.comparison()
+        if self.is_hourly():
+            name = "interval" if self.interval == "hour" else "dateRange"
+            _check_hourly(name, self.date_range.days())
+            if comparison is not None:
+                _check_hourly("compare", comparison.other)
+
+    def is_hourly(self) -> bool:
+        """Return whether the answer has steps of an hour."""
+        return self.interval == "hour"
+
+    def comparison(self) -> Comparison | None:
+        """Return what to compare with, if anything. Raises ValueError if it precedes year 1."""
+        days = self.date_range.days()
+        if isinstance(self.compare, UnsetType):
+            return None
+        if isinstance(self.compare, DateRange):
+            return Comparison(days, self.compare.days())
+        try:
+            return Comparison(days, other_range(days, self.compare), self.compare)
+        except OverflowError:
+            raise ValueError("compare: there are no days before 0001-01-01") from None
+
+    def query(self, account_id: UUID) -> Query:
+        """Return the query of all clicks and conversions, by day."""
+        days = self.date_range.days()
+        return Query(
+            account_id=account_id,
+            first=days.first,
+            last=days.last,
+            group_by="day",
+            filters=self.filters.values(),
+            all_tags=self.tag_operator == "AND",
+            bots="exclude" if self.bots is UNSET else self.bots,
+            tests="exclude" if self.filters.tests is UNSET else self.filters.tests,
+        )
+
+
+class RowsRequest(ReportRequest, forbid_unknown_fields=True, kw_only=True):
+    """The rows of a report."""
+
+    group_by: GroupByIn = field(name="groupBy")
+    sort: Sort = DEFAULT_SORT
+    search: Search = ""
+
+    def is_hourly(self) -> bool:
+        """Return whether the answer has steps of an hour, or compares each hour."""
+        compares_hours = self.group_by == "hour" and self.compare is not UNSET
+        return self.interval == "hour" or compares_hours
+
+
+class CreateReport(RowsRequest, forbid_unknown_fields=True, kw_only=True):
+    """The report to compute."""
+
+    page: PageNumber = 1
+    page_size: PageSize = field(default=DEFAULT_PAGE_SIZE, name="pageSize")
+    format: FormatIn = UNSET
+
+
+class ExportReport(RowsRequest, forbid_unknown_fields=True, kw_only=True):
+    """The report of which all rows are computed. It takes no interval, and of pages the first."""
+
+    page: Annotated[PageNumber, UNDESCRIBED] = 1
+    page_size: Annotated[PageSize, UNDESCRIBED] = field(default=DEFAULT_PAGE_SIZE, name="pageSize")
+    format: FileFormatIn = UNSET
+
+
+def _check_hourly(name: str, days: DayRange) -> None:
+    if days.days > MAX_HOURLY_DAYS:
+        raise ValueError(f"{name}: by hour at most {MAX_HOURLY_DAYS} days")
+
+
+def _merge_filter(name: str, value: Any, within: Any) -> Any:
+    """Return a value given beside or among the filters. Raises BadRequest if both differ."""
+    if UNSET not in (value, within) and value != within:
+        raise BadRequest(f"{name}: differs from filters.{name}, which is another place for it")
+    return within if value is UNSET else value

@@ -1,0 +1,121 @@
+"""`/api/reports/values`: the values of a dimension, for those who choose a filter."""
+
+from datetime import date
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, field
+
+from tracker.calendar import Calendar
+from tracker.clock import now
+from tracker.errors import BadRequest
+from tracker.reports.answers.request_parts import parts_at_one_snapshot
+from tracker.reports.api.filters import Dimension
+from tracker.reports.api.schema import DateRange, Search
+from tracker.reports.dimensions import NO_KEY
+from tracker.reports.periods import DayRange
+from tracker.reports.query import Query
+from tracker.reports.services import ReportCall
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.limits import DEFAULT_PAGE_SIZE, DEFAULT_VALUE_DAYS, MAX_PAGE_SIZE
+from tracker.web.schema import AccountId, Day, TimeZone, parse_day
+
+endpoint = Endpoints("reports")
+
+
+class ListReportValues(msgspec.Struct, kw_only=True):
+    """The values to find."""
+
+    account_id: AccountId = field(name="accountId")
+    dimension: Annotated[Dimension, Meta(description="a filter of reports", examples=["country"])]
+    search: Search = ""
+    first: Annotated[
+        Day | None,
+        Meta(description=f"the first day; default: {DEFAULT_VALUE_DAYS} days up to the last"),
+    ] = field(default=None, name="from")
+    last: Annotated[Day | None, Meta(description="the last day, included; default: today")] = field(
+        default=None, name="to"
+    )
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_SIZE, description="rows")] = DEFAULT_PAGE_SIZE
+
+    def __post_init__(self) -> None:
+        for name, text in (("from", self.first), ("to", self.last)):
+            if text is not None:
+                parse_day(name, text)
+
+    def date_range(self, calendar: Calendar) -> DateRange:
+        """Return the days to look at. Raises BadRequest if they are in no order, or too many."""
+        try:
+            last = parse_day("to", self.last) if self.last else calendar.day_of(now())
+            first = parse_day("from", self.first) if self.first else _first_by_default(last)
+            return DateRange.of(DayRange(first, last))
+        except ValueError as error:
+            raise BadRequest(str(error)) from None
+
+
+def _first_by_default(last: date) -> date:
+    # No date is before year 1.
+    return date.fromordinal(max(1, last.toordinal() - DEFAULT_VALUE_DAYS + 1))
+
+
+class ReportValue(msgspec.Struct, kw_only=True):
+    """A value of a dimension."""
+
+    key: Annotated[str, Meta(description="the value that the filter takes")]
+    name: Annotated[str, Meta(description="its name, for people")]
+    clicks: int
+
+
+class ReportValues(msgspec.Struct, kw_only=True):
+    """The values of a dimension that match a text."""
+
+    rows: Annotated[list[ReportValue], Meta(description="most clicks first, then by key")]
+    dimension: Dimension
+    date_range: DateRange = field(name="dateRange")
+    time_zone: TimeZone = field(name="timeZone")
+
+
+@endpoint(
+    "GET",
+    "/api/reports/values",
+    "reports:read",
+    operation_id="listReportValues",
+    ends_with_client=True,
+)
+async def list_values(call: ReportCall[ListReportValues, Nothing]) -> ReportValues:
+    """Find the values of a dimension that match a text, to filter reports by.
+
+    Raises BadRequest if the days are in no order or too many, RateLimited or Unavailable if too
+    many reports wait, Unavailable if it takes too long.
+    """
+    query, services = call.query, call.services
+    async with parts_at_one_snapshot(
+        services.mongodb.reads, services.reports, call.account_id
+    ) as parts:
+        date_range = query.date_range(parts.calendar)
+        days = date_range.days()
+        report = await parts.run(
+            "dimension",
+            Query(
+                account_id=call.account_id,
+                first=days.first,
+                last=days.last,
+                group_by=query.dimension,
+                # People have no reason to be a bot's.
+                bots="include" if query.dimension == "bot" else "exclude",
+                search=query.search,
+                page_size=query.limit + 1,
+            ),
+        )
+    # No filter by link takes the row of conversions without one.
+    rows = [row for row in report.rows if (query.dimension, row.key) != ("link", NO_KEY["link"])]
+    return ReportValues(
+        rows=[
+            ReportValue(key=row.key, name=row.name, clicks=row.measures.clicks)
+            for row in rows[: query.limit]
+        ],
+        dimension=query.dimension,
+        date_range=date_range,
+        time_zone=parts.calendar.zone,
+    )

@@ -1,0 +1,70 @@
+"""The dimensions that joint counts have a column of, and which of them a report needs. Pure."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final, NamedTuple
+
+from tracker.reports.dimensions import (
+    DIMENSIONS,
+    DOMAIN,
+    EVENT,
+    FILTERS,
+    HOUR,
+    LINK,
+    OfDocuments,
+)
+from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
+from tracker.visitor_dimensions import UNKNOWN
+
+
+class Counted(NamedTuple):
+    """A dimension as clicks and events have it: the field, and its value where that is missing."""
+
+    field: str
+    absent: str
+
+
+_STORED: Final = {
+    name: Counted(one.field, one.absent)
+    for name, one in DIMENSIONS.items()
+    if one.field is not None
+}
+COUNTED: Final = {name: _STORED[name] for name in dict.fromkeys((*VISITOR_DIMENSIONS, *_STORED))}
+"""The dimensions of joint counts whose values are texts. The others are the three below."""
+
+ALL_COUNTED: Final = (LINK, HOUR, EVENT, *COUNTED)
+"""Every column of joint counts, in the order of their stored names. Clicks have no event."""
+
+
+def value_of(name: str, of: OfDocuments) -> Any:
+    """Return the expression of a dimension's value in clicks or events.
+
+    Events without a click have no link, and what the click would have told is unknown.
+    """
+    field, absent = COUNTED[name]
+    if of == "clicks" or absent == UNKNOWN:
+        return {"$ifNull": [f"${field}", absent]}
+    no_click = {"$eq": [{"$type": "$link_id"}, "missing"]}
+    return {"$ifNull": [f"${field}", {"$cond": [no_click, UNKNOWN, absent]}]}
+
+
+def needed_for(group_by: str, filters: Collection[str]) -> tuple[str, ...]:
+    """Return the counted dimensions that a report needs, in the order of ALL_COUNTED."""
+    asked = {group_by, *filters}
+    found = {source for name in asked for source in DIMENSIONS[name].sources or (name,)}
+    if {HOUR, EVENT} <= found and LINK not in found:
+        found.add(
+            DOMAIN
+        )  # it tells which conversions have no click (`reports/joint_counts/unattributed`)
+    return tuple(name for name in ALL_COUNTED if name in found)
+
+
+def wanted_values(name: str, values: Collection[Any], host: str) -> tuple[str, Sequence[str]]:
+    """Return the counted dimension that a filter is about, and the values of it that pass.
+
+    `host` is the name of the default domain, which documents have as an empty text.
+    """
+    texts, members = list(dict.fromkeys(map(str, values))), FILTERS[name].members
+    if members is not None:
+        [source] = DIMENSIONS[name].sources
+        return source, [value for text in texts for value in members(text)]
+    return name, [*texts, ""] if name == DOMAIN and host in texts else texts

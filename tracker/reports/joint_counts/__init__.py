@@ -1,0 +1,1 @@
+"""Joint counts: counts by several dimensions together, made once of each finished period."""

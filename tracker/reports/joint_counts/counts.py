@@ -1,0 +1,296 @@
+"""Counts by several dimensions at once: kept ones where they are valid, else made and kept.
+
+What is kept for a period is valid exactly as long as its mark equals that of the rollups in the
+snapshot (`reports/joint_counts/fingerprints`), also if it was kept after the snapshot began.
+Otherwise it is made again, from the cheapest source there is:
+
+1. the counts of that day by all dimensions, if those are valid: 50 ns a click;
+2. rollups, if they have these dimensions;
+3. the counts of its parts: of the days of a month, or of the hours of a large day;
+4. the clicks and events themselves: 2 to 5 µs each, in a place for counting
+(`reports/answers/turn`).
+
+Guarantee: a table has exactly the figures that the documents of the snapshot have. Clicks that
+retention has deleted are counted as unknown, so that sums always equal those of the rollups.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import aclosing
+
+from tracker.errors import BadRequest
+from tracker.reports import columns, limits
+from tracker.reports.columns import Columns
+from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.dimensions import EVENT, HOUR, NO_EVENT, OfDocuments
+from tracker.reports.joint_counts.keeping import Keeping, Steps
+from tracker.reports.joint_counts.scope import Scope, Snapshot
+from tracker.reports.joint_counts.sources import OF, CountSources, without
+from tracker.reports.joint_counts.store import ALL, Found, JointId, Kept, name_of
+from tracker.reports.joint_counts.unfinished_hour import LANDING, count_so_far
+from tracker.reports.memory import bytes_of
+from tracker.reports.periods import Period, is_over
+from tracker.reports.threads import in_thread, in_thread_if_large
+from tracker.stores.mongodb.drivers import Database
+
+
+class Counts:
+    """The counts of a scope by several dimensions, in a snapshot.
+
+    Rows without the `wanted` values of some dimensions may be missing in its tables.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        scope: Scope,
+        snapshot: Snapshot,
+        wanted: Mapping[str, Collection[str]] | None = None,
+    ) -> None:
+        self._wanted = wanted or {}
+        self._scope = scope
+        self._snapshot = snapshot
+        # What another report has kept since the snapshot began is valid too.
+        self._latest = snapshot.reader.latest()
+        self._sources = CountSources(database, scope, snapshot)
+        self._joint = self._sources.joint
+        self._marks = self._sources.marks
+
+    async def tables(
+        self, by: Sequence[str], periods: Sequence[Period]
+    ) -> list[tuple[Period, Columns]]:
+        """Return the tables of each period that has clicks or events, by these dimensions.
+
+        Clicks and events have a table each.
+
+        - Raises BadRequest if they have too many rows.
+        - Raises PyMongoError if MongoDB does not answer, and what `before_counting` raises.
+        """
+        await self._sources.read_marks(periods)
+        steps = Steps(2 * len(periods), self._snapshot.note_share)
+        clicks = await self._of_documents("clicks", without(EVENT, by), periods, steps)
+        if EVENT in by:
+            clicks = [(period, table.with_constant(EVENT, NO_EVENT)) for period, table in clicks]
+        return [*clicks, *await self._of_documents("events", by, periods, steps)]
+
+    async def missing(
+        self, by: Sequence[str], periods: Sequence[Period], at_least: int = 1
+    ) -> list[Period]:
+        """Return the periods whose counts by these dimensions are missing, or no longer valid.
+
+        - Instead of a large day its hours.
+        - Clicks, or events, are left out if they are fewer than `at_least`, or too many for a table
+          by all dimensions.
+        """
+        await self._sources.read_marks(periods)
+        pieces = [piece for one in periods for piece in await self._sources.parts_of(one) or [one]]
+        await self._sources.read_marks(pieces)
+        wanted = {
+            self._sources.id_of(of, by, piece): (piece, self._marks.of(piece).of(of))
+            for piece in pieces
+            for of in OF
+            if at_least <= self._marks.of(piece).count(of) <= limits.LARGE_DAY
+        }
+        kept = await self._joint.marks(wanted, self._snapshot.reader)
+        found = [piece for one, (piece, mark) in wanted.items() if kept.get(one) != mark]
+        return list(dict.fromkeys(found))
+
+    async def _of_documents(
+        self,
+        of: OfDocuments,
+        names: Sequence[str],
+        periods: Sequence[Period],
+        steps: Steps | None,
+    ) -> list[tuple[Period, Columns]]:
+        """Return the tables of clicks or events of those periods that have some.
+
+        Rows without the wanted values may be missing. Without `steps` the periods are parts of one
+        that is asked for: they have all rows, and those that take little to make are not kept.
+        """
+        hours = [one for one in periods if one.hour is not None]
+        longer = [one for one in periods if one.hour is None]
+        found = await self._of_kind(of, names, longer, steps)
+        for period, table in await self._of_kind(of, without(HOUR, names), hours, steps):
+            if HOUR in names:
+                table = table.with_constant(HOUR, f"{period.hour:02}")
+            found.append((period, table))
+        return found
+
+    async def _of_kind(
+        self,
+        of: OfDocuments,
+        names: Sequence[str],
+        periods: Sequence[Period],
+        steps: Steps | None,
+    ) -> list[tuple[Period, Columns]]:
+        if not periods:
+            return []
+        wanted = {} if steps is None else self._wanted
+        ids = {
+            period: self._sources.id_of(of, names, period)
+            for period in periods
+            if self._marks.of(period).count(of)
+        }
+        await self._take_memory(ids, names)
+        kept = await self._joint.find(ids.values(), names, self._latest)
+        tables = await self._valid(ids, kept, names, wanted)
+        if name_of(names) != ALL:
+            over = [one for one in ids if one not in tables and self._is_over(one)]
+            tables |= await self._from_all(of, names, over, keeps=steps is not None)
+        if steps is not None:
+            steps.advance(len(periods) - len(ids) + len(tables))
+        memory, needed = self._snapshot.memory, self._snapshot.memory.bytes
+        async with aclosing(Keeping(self._joint)) as keeping:
+            for period, one in ids.items():
+                _check_rows(names, sum(table.rows for table in tables.values()))
+                if period in tables:
+                    continue
+                if self._is_over(period):
+                    keeps = steps is not None
+                    tables[period] = await self._completed(one, names, period, keeping, keeps)
+                else:
+                    tables[period] = await self._so_far(one, kept.get(one), names, period)
+                # What it was made of is gone, but for what is not kept yet.
+                needed += await _size(tables[period])
+                await memory.settle(needed + keeping.rows * limits.ROW_BYTES)
+                if steps is not None:
+                    steps.advance(1)
+        return [(period, tables[period]) for period in ids]
+
+    def _is_over(self, period: Period) -> bool:
+        return is_over(period, self._snapshot.now)
+
+    async def _take_memory(self, ids: Mapping[Period, JointId], names: Sequence[str]) -> None:
+        """Take the memory for the rows of periods, of which each has a click or an event."""
+        rows = sum(self._marks.of(period).count(one.of) for period, one in ids.items())
+        size = rows * limits.ROW_BYTES
+        if size > limits.SMALL_BYTES:
+            size = await self._joint.size(ids.values(), names, self._latest)
+        await self._snapshot.memory.take(size)
+
+    async def _valid(
+        self,
+        ids: Mapping[Period, JointId],
+        kept: Mapping[JointId, Found],
+        names: Sequence[str],
+        wanted: Mapping[str, Collection[str]],
+    ) -> dict[Period, Columns]:
+        """Return the tables of the kept counts that are valid."""
+        valid = {
+            period: kept[one]
+            for period, one in ids.items()
+            if one in kept and kept[one].mark == self._marks.of(period).of(one.of)
+        }
+        rows = sum(found.rows() for found in valid.values())
+        if not wanted:
+            _check_rows(names, rows)
+        return await in_thread_if_large(rows, _tables_of, valid, wanted)
+
+    async def _from_all(
+        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period], keeps: bool
+    ) -> dict[Period, Columns]:
+        """Return the tables of periods that can be made from counts by all dimensions.
+
+        Many at once: one by one, the days of two years take as many questions and writes.
+        """
+        found: dict[Period, Columns] = {}
+        for some in self._sources.few_at_once(of, periods):
+            tables = await self._sources.from_all(of, names, some)
+            for table in tables.values():
+                await self._snapshot.memory.take(await _size(table))
+            if keeps:
+                new = {
+                    self._sources.id_of(of, names, one): Kept(self._marks.of(one).of(of), table)
+                    for one, table in tables.items()
+                }
+                await self._joint.keep_all(new)
+            found |= tables
+        return found
+
+    async def _completed(
+        self, one: JointId, names: Sequence[str], period: Period, keeping: Keeping, keeps: bool
+    ) -> Columns:
+        """Return the counts of a period that is over.
+
+        They are kept if that was asked for, or if the documents had to be counted for them.
+        """
+        mark = self._marks.of(period).of(one.of)
+        table = await self._from_others(one.of, names, period)
+        if table is None:
+            await self._snapshot.before_counting()
+            # Another report may have counted it while this one waited for its turn.
+            known = (await self._joint.find([one], names, self._latest)).get(one)
+            if known is not None and known.mark == mark:
+                return await in_thread(known.table)
+            if self._is_thorough(one, period):
+                table = await self._counted_by_all(one, names, period, keeping)
+            else:
+                table, keeps = await self._sources.from_documents(one.of, names, period), True
+        if keeps:
+            await keeping.add(one, Kept(mark, table))
+        return table
+
+    def _is_thorough(self, one: JointId, period: Period) -> bool:
+        """Return whether to count a period by all dimensions, as others are asked for next."""
+        is_small = self._marks.of(period).count(one.of) <= limits.LARGE_DAY
+        return self._snapshot.is_thorough and is_small and one.link_id is None
+
+    async def _counted_by_all(
+        self, one: JointId, names: Sequence[str], period: Period, keeping: Keeping
+    ) -> Columns:
+        """Return the counts of the documents of a period, and keep those by all dimensions."""
+        every = without(EVENT, ALL_COUNTED) if one.of == "clicks" else ALL_COUNTED
+        if period.hour is not None:
+            every = without(HOUR, every)
+        table = await self._sources.from_documents(one.of, every, period)
+        kept = Kept(self._marks.of(period).of(one.of), table)
+        await keeping.add(self._sources.id_of(one.of, every, period), kept)
+        return await in_thread(table.by, names)
+
+    async def _so_far(
+        self, one: JointId, known: Found | None, names: Sequence[str], period: Period
+    ) -> Columns:
+        if period.hour is None or period.start > self._snapshot.now - LANDING:
+            return await self._made(one.of, names, period)
+        return await count_so_far(self._sources, self._snapshot.now, one, known, names, period)
+
+    async def _made(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
+        whole = await self._sources.from_all(of, names, [period])
+        table = whole.get(period) or await self._from_others(of, names, period)
+        return await self._sources.from_documents(of, names, period) if table is None else table
+
+    async def _from_others(
+        self, of: OfDocuments, names: Sequence[str], period: Period
+    ) -> Columns | None:
+        """Return the counts made from others; None if only the documents have what they need."""
+        summed = await self._sources.from_rollups(of, names, period)
+        if summed is not None:
+            return summed
+        parts = await self._sources.parts_of(period)
+        return await self._from_parts(of, names, parts) if parts else None
+
+    async def _from_parts(
+        self, of: OfDocuments, names: Sequence[str], parts: Sequence[Period]
+    ) -> Columns:
+        await self._sources.read_marks(parts)
+        tables = await self._of_documents(of, names, parts, None)
+        return await in_thread(
+            lambda: columns.joined([table for _, table in tables], names).by(names)
+        )
+
+
+async def _size(table: Columns) -> int:
+    return await in_thread_if_large(table.rows, bytes_of, table)
+
+
+def _check_rows(names: Sequence[str], rows: int) -> None:
+    """Raise BadRequest if a report has to add up more rows than memory allows."""
+    if rows > limits.MAX_ROWS:
+        by = " and ".join(names)
+        rule = f"these days have more than {limits.MAX_ROWS:,} values of {by}; ask for fewer days"
+        raise BadRequest(f"report: {rule}")
+
+
+def _tables_of(
+    kept: Mapping[Period, Found], wanted: Mapping[str, Collection[str]]
+) -> dict[Period, Columns]:
+    return {period: found.table(wanted) for period, found in kept.items()}

@@ -1,0 +1,150 @@
+"""Fingerprints of periods' rollups: kept counts with the same one are still valid.
+
+Counts are kept with the fingerprint that the rollups had in the same snapshot. Clicks and counted
+events are only ever added; a value that moves adds to `changes` or `corrections`
+(`reports/rollups/rollup`).
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence, Set
+from typing import Any, Final, NamedTuple
+
+from tracker.reports.columns import CLICK_MEASURES, Columns
+from tracker.reports.dimensions import OfDocuments
+from tracker.reports.periods import Period
+from tracker.reports.rollups.layout import CHANGES, CORRECTIONS
+from tracker.stores.mongodb.reader import Reader
+
+_SUMMED: Final = (*CLICK_MEASURES, "conversions", CHANGES, CORRECTIONS)
+_TOTALS: Final = [f"total.{name}" for name in _SUMMED]
+
+
+class Fingerprint(NamedTuple):
+    """The sums of a period's rollups, and how often they were changed and corrected."""
+
+    clicks: int = 0
+    unique: int = 0
+    bots: int = 0
+    conversions: int = 0
+    changes: int = 0
+    corrections: int = 0
+
+    def of(self, documents: OfDocuments) -> list[int]:
+        """Return the part that tells whether counts of clicks, or of events, are complete."""
+        if documents == "clicks":
+            return [self.clicks, self.unique, self.bots, self.corrections]
+        return [self.conversions, self.changes, self.corrections]
+
+    def count(self, documents: OfDocuments) -> int:
+        """Return the number of clicks, or of events, to count."""
+        return self.clicks + self.bots if documents == "clicks" else self.conversions
+
+    def of_table(self, documents: OfDocuments, counted: Columns) -> list[int]:
+        """Return the mark that `counted` has, if it is a part of the period's counts."""
+        if documents == "clicks":
+            return [*map(counted.total, CLICK_MEASURES), self.corrections]
+        return [counted.total("conversions"), self.changes, self.corrections]
+
+    def equals(self, documents: OfDocuments, counted: Columns) -> bool:
+        """Return whether `counted` has the sums of the period."""
+        return self.of_table(documents, counted) == self.of(documents)
+
+    def continues(self, documents: OfDocuments, before: Sequence[int]) -> bool:
+        """Return whether there were only additions since counts had the mark `before`."""
+        changed = len(CLICK_MEASURES) if documents == "clicks" else 1
+        return self.of(documents)[changed:] == list(before)[changed:]
+
+    def missing(self, counted: Columns) -> dict[str, int]:
+        """Return the clicks that rollups have and `counted` lacks, by measure; none if empty.
+
+        Retention deletes clicks, but not what they were counted in.
+        """
+        by_measure = {name: getattr(self, name) - counted.total(name) for name in CLICK_MEASURES}
+        return by_measure if any(by_measure.values()) else {}
+
+
+class _Day:
+    """The sums of a day, and of its hours by their numbers as text, in the order of _SUMMED."""
+
+    __slots__ = ("hours", "total")
+
+    def __init__(self) -> None:
+        self.total = [0] * len(_SUMMED)
+        self.hours: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(_SUMMED))
+
+
+class Fingerprints:
+    """The marks of periods in one snapshot. `matching` selects rollups of an account or a link."""
+
+    def __init__(self, reader: Reader, matching: Mapping[str, Any]) -> None:
+        self._reader = reader
+        self._matching = matching
+        self._months: dict[str, list[int]] = {}
+        self._days: dict[str, _Day] = {}
+        self._with_hours: set[str] = set()
+
+    async def read(self, periods: Sequence[Period]) -> None:
+        """Read the marks of these periods. Raises PyMongoError if MongoDB does not answer."""
+        months = {one.key for one in periods if one.kind == "month"} - self._months.keys()
+        days = {one.first.isoformat() for one in periods if one.kind != "month"}
+        with_hours = {one.first.isoformat() for one in periods if one.kind == "hour"}
+        if months:
+            await self._read_months(months)
+        if days - self._days.keys():
+            await self._read_days(days - self._days.keys())
+        if with_hours - self._with_hours:
+            await self._read_hours(with_hours - self._with_hours)
+
+    def of(self, period: Period) -> Fingerprint:
+        """Return the mark of a period that was read."""
+        if period.kind == "month":
+            return Fingerprint(*self._months.get(period.key, ()))
+        day = self._days[period.first.isoformat()]
+        if period.hour is None:
+            return Fingerprint(*day.total)
+        hour = f"{period.hour:02}"
+        if hour not in day.hours:
+            return Fingerprint()
+        return Fingerprint(*day.hours[hour])._replace(
+            corrections=Fingerprint(*day.total).corrections
+        )
+
+    async def _read_months(self, months: Set[str]) -> None:
+        # MongoDB adds up the days: a range of two years has as many as 731.
+        month = {"$substrBytes": ["$_id.day", 0, len("2026-01")]}
+        sums = {name: {"$sum": f"$total.{name}"} for name in _SUMMED}
+        of_range = {"_id.day": {"$gte": min(months), "$lte": f"{max(months)}-31"}}
+        stages = [{"$match": {**self._matching, **of_range}}, {"$group": {"_id": month, **sums}}]
+        for row in await self._reader.aggregate("rollups", stages):
+            self._months[row["_id"]] = [int(row[name]) for name in _SUMMED]
+
+    async def _read_days(self, days: Set[str]) -> None:
+        self._days.update({day: _Day() for day in days})
+        of_days = {**self._matching, "_id.day": {"$in": sorted(days)}}
+        for row in await self._reader.find("rollups", of_days, _TOTALS):
+            _add(self._days[row["_id"]["day"]].total, row.get("total", {}))
+
+    async def _read_hours(self, days: Set[str]) -> None:
+        self._with_hours |= days
+        of_days = {**self._matching, "_id.day": {"$in": sorted(days)}}
+        for row in await self._reader.find("rollups", of_days, ["hour"]):
+            for hour, cell in row.get("hour", {}).items():
+                _add(self._days[row["_id"]["day"]].hours[hour], cell)
+
+
+async def fingerprint_of(
+    reader: Reader, matching: Mapping[str, Any], period: Period
+) -> Fingerprint:
+    """Return the mark of one period in the snapshot of `reader`.
+
+    `matching` selects the rollups, of an account or of one link. Raises PyMongoError if MongoDB
+    does not answer in time.
+    """
+    marks = Fingerprints(reader, matching)
+    await marks.read([period])
+    return marks.of(period)
+
+
+def _add(sums: list[int], cell: Mapping[str, int]) -> None:
+    for number, name in enumerate(_SUMMED):
+        sums[number] += int(cell.get(name, 0))

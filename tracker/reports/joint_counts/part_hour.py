@@ -1,0 +1,122 @@
+"""Counts of an hour up to a moment in it, read from its clicks and events.
+
+Rollups and joint counts know hours, not minutes, so only documents can tell. They are those of one
+hour, however many the other hours have. What is read of many is kept, and read on from where the
+last report ended: it is valid as long as the mark of the hour is the same.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from tracker.reports import columns, limits
+from tracker.reports.columns import Columns
+from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.dimensions import DOMAIN, EVENT, HOUR, LINK, NO_EVENT, OfDocuments
+from tracker.reports.joint_counts.scope import Scope, Snapshot
+from tracker.reports.joint_counts.sources import CountSources, DocumentCounts, without
+from tracker.reports.joint_counts.store import Found, JointId, Kept
+from tracker.reports.joint_counts.unattributed import with_unattributed
+from tracker.reports.periods import Period, is_over
+from tracker.reports.threads import in_thread
+from tracker.stores.mongodb.drivers import Database
+
+FEW: Final = 2000
+"""Documents that are read each time, in about 5 ms, and without a place for counting."""
+
+
+class PartHour:
+    """The counts of a scope in one hour up to a moment."""
+
+    def __init__(self, database: Database, scope: Scope, snapshot: Snapshot) -> None:
+        self._scope = scope
+        self._snapshot = snapshot
+        self._latest = snapshot.reader.latest()
+        self._sources = CountSources(database, scope, snapshot)
+        self._joint = self._sources.joint
+
+    async def tables(self, by: Sequence[str], hour: Period, until: datetime) -> list[Columns]:
+        """Return the tables of clicks and of events by these dimensions, the hour not among them.
+
+        They have the conversions without a click too. Raises PyMongoError if MongoDB does not
+        answer, and what `before_counting` raises.
+        """
+        await self._sources.read_marks([hour])
+        clicks = await self._counted("clicks", without(EVENT, by), hour, until)
+        if EVENT in by:
+            clicks = clicks.with_constant(EVENT, NO_EVENT)
+        return [clicks, await self._counted("events", by, hour, until)]
+
+    async def _counted(
+        self, of: OfDocuments, names: Sequence[str], hour: Period, until: datetime
+    ) -> Columns:
+        mark = self._sources.marks.of(hour)
+        expected = mark.count(of)
+        if not expected:
+            return columns.empty(names)
+        every = _every(of, names, expected)
+        one = self._sources.id_of(of, every, hour)._replace(period=f"{hour.key} part")
+        known = await self._known(one, mark.of(of), [*names, *_telling(names)], until)
+        start = hour.start if known is None or known.through is None else known.through
+        documents = DocumentCounts(self._scope, self._snapshot)
+        share = (until - start) / (hour.end - hour.start)
+        if share * expected <= FEW:
+            documents = DocumentCounts(
+                self._scope, self._snapshot._replace(before_counting=_without_place)
+            )
+        table = await documents.count(of, every, hour, expected, start, until)
+        if _documents(table) > FEW and is_over(hour, self._snapshot.now):
+            table = await self._keep(one, mark.of(of), every, table, until)
+            known = None
+        tables = [table] if known is None else [table, await in_thread(known.table)]
+        return await in_thread(_summed, tables, names)
+
+    async def _known(
+        self, one: JointId, mark: list[int], names: Sequence[str], until: datetime
+    ) -> Found | None:
+        """Return the counts that are kept, if they are valid and end no later."""
+        known = (await self._joint.find([one], names, self._latest)).get(one)
+        if known is None or known.mark != mark:
+            return None
+        if known.through is None or known.through > until:
+            return None
+        await self._snapshot.memory.take(known.rows() * limits.ROW_BYTES)
+        return known
+
+    async def _keep(
+        self, one: JointId, mark: list[int], every: Sequence[str], new: Columns, until: datetime
+    ) -> Columns:
+        """Keep what was known with what was read since, and return both."""
+        known = await self._known(one, mark, every, until)
+        if known is not None:
+            table = await in_thread(known.table)
+            new = await in_thread(lambda: columns.joined([table, new], every).by(every))
+        await self._joint.keep(one, Kept(mark, new, until))
+        return new
+
+
+async def _without_place() -> None:
+    pass
+
+
+def _every(of: OfDocuments, names: Sequence[str], expected: int) -> Sequence[str]:
+    """Return the dimensions to count by: all, or those that are needed of a very large hour."""
+    if expected > limits.LARGE_DAY:
+        wanted = {*names, *_telling(names)}
+        return [name for name in ALL_COUNTED if name in wanted]
+    every = without(HOUR, ALL_COUNTED)
+    return without(EVENT, every) if of == "clicks" else every
+
+
+def _telling(names: Sequence[str]) -> Sequence[str]:
+    """Return the dimension that tells which conversions have no click, if `names` have none."""
+    return () if {LINK, DOMAIN} & set(names) else (DOMAIN,)
+
+
+def _documents(table: Columns) -> int:
+    return table.total("clicks") + table.total("bots") + table.total("conversions")
+
+
+def _summed(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
+    found = [with_unattributed(one).by(names) for one in tables]
+    return columns.joined(found, names)

@@ -1,0 +1,233 @@
+"""Counts of stored clicks and events by any dimensions, one stretch of time at a time.
+
+MongoDB sends one text for each click, made of what it is counted by, and they are counted here:
+that takes less time than to have it group them, and much less if there are many different ones.
+A text says the number of the link in a list, because to decode an id takes longer than all the
+rest. Events are few, and their money has to be added up: MongoDB groups them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from tracker.clicks.document import NO_TEST
+from tracker.conversions import document as event_document
+from tracker.reports import columns
+from tracker.reports.columns import Column, Columns, column_of
+from tracker.reports.counted import COUNTED, value_of
+from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_VALUE, REFERRER, OfDocuments
+from tracker.reports.rollups.money import whole_number
+from tracker.reports.threads import in_thread
+from tracker.stores.mongodb.reader import Reader
+from tracker.visitor_dimensions import UNKNOWN
+
+_HOUR_MS: Final = 3_600_000
+LISTED_LINKS: Final = 1000
+"""Links whose clicks say their number in a list instead of their id."""
+_BETWEEN: Final = "\r"
+_WITHIN: Final = "\n"
+"""Between the groups of a key, and within one. No header of a request, and so no value, has
+them."""
+
+_KIND: Final = "kind"
+_KIND_OF_CLICK: Final = {"$cond": ["$bot", "bot", {"$cond": ["$unique", "unique", "click"]}]}
+"""How a click counts. As a part of the key it costs half of three conditional sums."""
+
+_KINDS: Final = {"clicks": ("click", "unique"), "unique": ("unique",), "bots": ("bot",)}
+"""The kinds of clicks in each measure."""
+
+_UTM: Final = tuple(name for name in COUNTED if name.startswith("utm_"))
+_GROUPS: Final = (
+    (_KIND, HOUR),
+    tuple(name for name in COUNTED if name not in (REFERRER, *_UTM)),
+    (REFERRER,),
+    _UTM,
+)
+"""The values of a click as groups that have few combinations: each is looked up once, not each
+value."""
+
+# Rounded as in rollups.
+_EVENT: Final = {
+    "conversions": {"$literal": 1},
+    "value": {"$round": ["$value", 9]},
+    "payout": {"$round": ["$payout", 9]},
+}
+_EVENT_MEASURES: Final = {
+    **_EVENT,
+    **{f"bot_{name}": {"$cond": ["$bot", one, 0]} for name, one in _EVENT.items()},
+}
+
+
+class Span(NamedTuple):
+    """Documents of a stretch of time: what selects them, from `start` to before `end`.
+
+    `day_start` is where the numbers of hours begin. `links` are the links that most of them are of:
+    with these it takes less time, without them the counts are the same.
+    """
+
+    matching: Mapping[str, Any]
+    start: datetime
+    end: datetime
+    day_start: datetime
+    links: Sequence[UUID] = ()
+
+    def divided(self, parts: int) -> Iterator["Span"]:
+        """Yield the stretches of that many equal parts."""
+        step = (self.end - self.start) / parts
+        for number in range(parts):
+            end = self.end if number == parts - 1 else self.start + (number + 1) * step
+            yield self._replace(start=self.start + number * step, end=end)
+
+    def filter(self) -> dict[str, Any]:
+        """Return the filter of its documents."""
+        return {**self.matching, "at": {"$gte": self.start, "$lt": self.end}}
+
+
+async def count(reader: Reader, of: OfDocuments, span: Span, names: Sequence[str]) -> Columns:
+    """Return the counts of clicks or events of a span by these dimensions.
+
+    Raises PyMongoError if MongoDB does not answer in time.
+    """
+    return await in_thread(await read(reader, of, span, names))
+
+
+async def read(
+    reader: Reader, of: OfDocuments, span: Span, names: Sequence[str]
+) -> Callable[[], Columns]:
+    """Read what `count` counts; return the function that makes the table of it, for a thread.
+
+    Raises PyMongoError if MongoDB does not answer in time.
+    """
+    make, counted, stage = _clicks_table, NO_TEST, _clicks_stage(span, names)
+    if of == "events":
+        counted = {"status": {"$in": list(event_document.COUNTED)}}
+        make, stage = _events_table, _events_stage(span, names)
+    rows = await reader.aggregate(of, [{"$match": {**span.filter(), **counted}}, stage])
+    return lambda: make(span, names, rows)
+
+
+async def links_of(reader: Reader, matching: Mapping[str, Any]) -> list[UUID]:
+    """Return some of the links of these rollups, for `Span.links`.
+
+    Each costs as much as to decode the id of one click, so that more would not pay.
+    """
+    rows = await reader.find("rollups", matching, ["_id.link_id"], limit=LISTED_LINKS)
+    return list({row["_id"]["link_id"] for row in rows})
+
+
+def _clicks_stage(span: Span, names: Sequence[str]) -> dict[str, Any]:
+    own = {_KIND: _KIND_OF_CLICK, HOUR: {"$toString": _hour(span)}}
+    groups = [
+        _joined([own.get(name) or value_of(name, "clicks") for name in group], _WITHIN)
+        for group in _groups(names)
+    ]
+    fields = {"_id": 0, "key": _joined(groups, _BETWEEN)}
+    return {"$project": {**fields, "link": _link_of_click(span)} if LINK in names else fields}
+
+
+def _link_of_click(span: Span) -> dict[str, Any]:
+    """Return the expression for the number of a link in the list, or its id if it is not there."""
+    number = {"$indexOfArray": [{"$literal": list(span.links)}, "$link_id"]}
+    known = {"$cond": [{"$gte": ["$$number", 0]}, "$$number", "$link_id"]}
+    return {"$let": {"vars": {"number": number}, "in": known}}
+
+
+def _groups(names: Sequence[str]) -> list[list[str]]:
+    """Return the names of the values in a key, by groups whose values go together."""
+    found = [[name for name in group if name in (_KIND, *names)] for group in _GROUPS]
+    return [group for group in found if group]
+
+
+def _joined(texts: Sequence[Any], separator: str) -> dict[str, Any]:
+    between: list[Any] = [separator] * (2 * len(texts) - 1)
+    between[::2] = texts
+    return {"$concat": between}
+
+
+def _clicks_table(span: Span, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Columns:
+    keys = column_of([row["key"] for row in rows])
+    found = {
+        name: Column(one.values, one.codes[keys.codes])
+        for name, one in _columns_of_keys(_groups(names), keys.values).items()
+    }
+    if LINK in names:
+        links = [row.get("link") for row in rows]
+        texts = {one: _link_text(span, one) for one in set(links)}
+        found[LINK] = column_of([texts[one] for one in links])
+    kind = found.pop(_KIND)
+    measures = {measure: kind.is_one_of(kinds) for measure, kinds in _KINDS.items()}
+    return Columns(found, measures, len(rows)).by(names)
+
+
+def _columns_of_keys(groups: Sequence[Sequence[str]], keys: Sequence[str]) -> dict[str, Column]:
+    parts = list(zip(*(key.split(_BETWEEN) for key in keys), strict=True))
+    found: dict[str, Column] = {}
+    for group, texts in zip(groups, parts or [()] * len(groups), strict=True):
+        together = column_of(texts)
+        values = [text.split(_WITHIN) for text in together.values]
+        for number, name in enumerate(group):
+            of_values = column_of([one[number] for one in values])
+            found[name] = Column(of_values.values, of_values.codes[together.codes])
+    return {**found, HOUR: found[HOUR].mapped(_hour_text)} if HOUR in found else found
+
+
+def _hour_text(number: Any) -> str:
+    return f"{int(number):02}"
+
+
+def _link_text(span: Span, link: int | UUID | None) -> str:
+    if link is None:
+        return UNKNOWN
+    return str(span.links[link] if isinstance(link, int) else link)
+
+
+def _events_stage(span: Span, names: Sequence[str]) -> dict[str, Any]:
+    sums = {name: {"$sum": one} for name, one in _EVENT_MEASURES.items()}
+    return {"$group": {"_id": _event_key(span, names), **sums}}
+
+
+def _events_table(span: Span, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Columns:
+    measures = {name: [whole_number(row[name]) for row in rows] for name in _EVENT_MEASURES}
+    return columns.of_columns(_dimensions(names, [row["_id"] for row in rows]), measures)
+
+
+def _hour(span: Span) -> dict[str, Any]:
+    return {"$floor": {"$divide": [{"$subtract": ["$at", span.day_start]}, _HOUR_MS]}}
+
+
+def _event_key(span: Span, names: Sequence[str]) -> list[Any]:
+    """Return the expressions to group by: ids and the hour, then all texts as one."""
+    own = {LINK: "$link_id", HOUR: _hour(span), EVENT: "$event_config_id"}
+    texts = [value_of(name, "events") for name in names if name not in own]
+    ids = [{"$ifNull": [own[name], None]} for name in names if name in own]
+    return [*ids, _joined(texts, _WITHIN)] if texts else ids
+
+
+def _dimensions(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> dict[str, list[str]]:
+    """Return the values of each dimension, row by row, from what `_event_key` groups by."""
+    apart = [name for name in names if name in _NOT_TEXTS]
+    together = [name for name in names if name not in _NOT_TEXTS]
+    parts = list(zip(*keys, strict=True)) or [()] * (len(apart) + 1)
+    found = {name: _texts(name, part) for name, part in zip(apart, parts, strict=False)}
+    if together:
+        split = {text: text.split(_WITHIN) for text in set(parts[-1])}
+        for number, name in enumerate(together):
+            found[name] = [split[text][number] for text in parts[-1]]
+    return {name: found[name] for name in names}
+
+
+_NOT_TEXTS: Final = (LINK, HOUR, EVENT)
+
+
+def _texts(name: str, values: Sequence[Any]) -> list[str]:
+    texts = {value: _text(name, value) for value in set(values)}
+    return [texts[value] for value in values]
+
+
+def _text(name: str, value: Any) -> str:
+    if name == HOUR:
+        return _hour_text(value)
+    if value is None:
+        return UNKNOWN if name == LINK else NO_VALUE
+    return str(value)

@@ -1,0 +1,249 @@
+"""The sources of a period's counts: those by all dimensions, rollups, or all its documents.
+
+`reports/joint_counts/counts` decides which of them, and keeps what is made. Documents are its last
+resort: two to five microseconds for each.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from tracker.reports import columns, limits
+from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
+from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.dimensions import HOUR, LINK, OfDocuments
+from tracker.reports.joint_counts.scan import Span, links_of, read
+from tracker.reports.joint_counts.scope import Scope, Snapshot
+from tracker.reports.joint_counts.store import Found, JointCounts, JointId, name_of
+from tracker.reports.memory import bytes_of
+from tracker.reports.periods import Period, day_period, hours_of
+from tracker.reports.rollups.layout import rollups_for
+from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
+from tracker.reports.threads import in_thread
+from tracker.stores.mongodb.drivers import Database
+from tracker.visitor_dimensions import UNKNOWN
+
+_MEASURES: Final[dict[OfDocuments, Sequence[str]]] = {
+    "clicks": CLICK_MEASURES,
+    "events": (*EVENT_COUNTS, *MONEY),
+}
+
+_DOCUMENTS_AT_ONCE: Final = 20_000
+"""About how many clicks, or events, one pipeline yields."""
+
+OF: Final[tuple[OfDocuments, ...]] = ("clicks", "events")
+
+_MOMENT: Final = timedelta(milliseconds=1)
+
+_PERIODS_AT_ONCE: Final = 62
+"""Periods whose counts by all dimensions are read at once, unless they have too many rows."""
+
+
+class CountSources:
+    """The sources of a scope's counts in a snapshot.
+
+    `marks` are those of the scope; `account_marks` those of its account, whose counts by all
+    dimensions have those of each link.
+    """
+
+    def __init__(self, database: Database, scope: Scope, snapshot: Snapshot) -> None:
+        self.joint = JointCounts(database)
+        self.documents = DocumentCounts(scope, snapshot)
+        self.marks = snapshot.marks_of(scope)
+        self._account_marks = self.marks
+        if scope.link_id is not None:
+            self._account_marks = snapshot.marks_of(scope._replace(link_id=None))
+        self._scope = scope
+        self._snapshot = snapshot
+
+    async def read_marks(self, periods: Sequence[Period]) -> None:
+        """Read the marks of these periods. Raises PyMongoError if MongoDB does not answer."""
+        await self.marks.read(periods)
+        if self._account_marks is not self.marks:
+            await self._account_marks.read(periods)
+
+    def id_of(self, of: OfDocuments, names: Sequence[str], period: Period) -> JointId:
+        """Return the id of the scope's counts by these dimensions."""
+        account_id, calendar, link_id = self._scope
+        by = name_of(names, of_hour=period.hour is not None)
+        return JointId(account_id, calendar.zone, link_id, of, by, period.key)
+
+    async def from_all(
+        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period]
+    ) -> dict[Period, Columns]:
+        """Return the counts of those periods whose counts by all dimensions are valid."""
+        found = await self._by_all(of, names, periods)
+        valid = {
+            period: one
+            for period, one in found.items()
+            if one.mark == self._account_marks.of(period).of(of)
+        }
+        return await in_thread(self._summed, valid, names) if valid else {}
+
+    async def _by_all(
+        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period]
+    ) -> dict[Period, Found]:
+        """Return what is kept by all dimensions, valid or not. Of months nothing is."""
+        ids = {
+            self.id_of(of, ALL_COUNTED, period)._replace(link_id=None): period
+            for period in periods
+            if period.kind != "month"
+        }
+        read = list(names) if self._scope.link_id is None else [LINK, *without(LINK, names)]
+        found = await self.joint.find(ids, read, self._snapshot.reader.latest())
+        return {ids[one]: kept for one, kept in found.items()}
+
+    def _summed(self, found: Mapping[Period, Found], names: Sequence[str]) -> dict[Period, Columns]:
+        link_id = self._scope.link_id
+        wanted = {} if link_id is None else {LINK: {str(link_id)}}
+        return {period: one.table(wanted).by(names) for period, one in found.items()}
+
+    def few_at_once(self, of: OfDocuments, periods: Sequence[Period]) -> Iterator[list[Period]]:
+        """Yield periods in groups whose counts by all dimensions have a bounded size."""
+        some: list[Period] = []
+        rows = 0
+        for one in periods:
+            rows += self.marks.of(one).count(of)
+            if some and (rows > limits.ROWS_AT_ONCE or len(some) == _PERIODS_AT_ONCE):
+                yield some
+                some, rows = [], self.marks.of(one).count(of)
+            some.append(one)
+        if some:
+            yield some
+
+    async def parts_of(self, period: Period) -> list[Period]:
+        """Return the periods whose counts make up those of a month or a large day; else none."""
+        calendar = self._scope.calendar
+        if period.kind == "month":
+            return [day_period(calendar, day) for day in period.dates()]
+        counts = {of: self.marks.of(period).count(of) for of in OF}
+        if period.kind == "hour" or sum(counts.values()) <= limits.LARGE_DAY:
+            return []
+        hours = hours_of(calendar, period.first)
+        await self.read_marks(hours)
+        marks = [self.marks.of(hour) for hour in hours]
+        # The first day of a zone may have clicks before or after its hours.
+        is_whole = all(sum(mark.count(of) for mark in marks) == counts[of] for of in OF)
+        return hours if is_whole else []
+
+    async def from_rollups(
+        self, of: OfDocuments, names: Sequence[str], period: Period
+    ) -> Columns | None:
+        """Return the counts that rollups have; None if they do not have these dimensions."""
+        source = rollups_for(names)
+        if source is None or period.kind == "hour" or self._scope.link_id is not None:
+            return None
+        if LINK in names:  # a month of 20,000 links takes as long as a million clicks
+            await self._snapshot.before_counting()
+        query = RollupQuery(
+            matching=self._scope.rollups(source.of),
+            source=source,
+            names=names,
+            first=period.first,
+            last=period.last,
+            measures=_MEASURES[of],
+        )
+        return await rollup_table(self._snapshot.reader, query)
+
+    async def from_documents(
+        self, of: OfDocuments, names: Sequence[str], period: Period
+    ) -> Columns:
+        """Return the counts of all clicks or events of the period.
+
+        Raises PyMongoError if MongoDB does not answer, and what `before_counting` raises.
+        """
+        table = await self.documents.count(of, names, period, self.marks.of(period).count(of))
+        if of == "events" or not self.marks.of(period).missing(table):
+            return table
+        # Retention has deleted clicks: what was counted before knows more of them.
+        kept = await self._by_all(of, names, [period])
+        if kept:
+            known = (await in_thread(self._summed, kept, names))[period]
+            table = max(table, known, key=_clicks)
+        return with_missing(table, self.marks.of(period).missing(table), names)
+
+
+def without(name: str, names: Sequence[str]) -> list[str]:
+    """Return the other names, in their order."""
+    return [one for one in names if one != name]
+
+
+def _clicks(table: Columns) -> int:
+    return table.total("clicks") + table.total("bots")
+
+
+class DocumentCounts:
+    """The counts of a scope's documents in a snapshot."""
+
+    def __init__(self, scope: Scope, snapshot: Snapshot) -> None:
+        self._scope = scope
+        self._snapshot = snapshot
+
+    async def count(
+        self,
+        of: OfDocuments,
+        names: Sequence[str],
+        period: Period,
+        expected: int,
+        start: datetime | None = None,
+        end: datetime | None = None,
+    ) -> Columns:
+        """Return the counts of a period by these dimensions, or of a part of it.
+
+        About `expected` documents are in the whole period. MongoDB reads on while those that it has
+        sent are counted. Raises PyMongoError if it does not answer, and what `before_counting`
+        raises.
+        """
+        whole = await self._span(of, names, period)
+        part = whole._replace(start=start or period.start, end=end or period.end)
+        # A zone that skips a day has one without a moment.
+        share = (part.end - part.start) / max(period.end - period.start, _MOMENT)
+        found = [columns.empty(names)]
+        counting: asyncio.Task[tuple[Columns, int]] | None = None
+        for span in part.divided(1 + int(share * expected) // _DOCUMENTS_AT_ONCE):
+            await self._snapshot.before_counting()
+            table = await read(self._snapshot.reader, of, span, names)
+            if counting is not None:
+                found.append(await self._counted(counting))
+            counting = asyncio.create_task(in_thread(_sized, table))
+        if counting is not None:
+            found.append(await self._counted(counting))
+        return await in_thread(lambda: columns.joined(found, names).by(names))
+
+    async def _counted(self, counting: Awaitable[tuple[Columns, int]]) -> Columns:
+        table, size = await counting
+        await self._snapshot.memory.take(size)
+        return table
+
+    async def _span(self, of: OfDocuments, names: Sequence[str], period: Period) -> Span:
+        """Return all of a period, with its links if they are asked for."""
+        calendar = self._scope.calendar
+        found = Span(
+            self._scope.documents(), period.start, period.end, calendar.start_of(period.first)
+        )
+        if of == "events" or LINK not in names:
+            return found
+        of_days = {"$gte": period.first.isoformat(), "$lte": period.last.isoformat()}
+        rollups = {**self._scope.rollups("link"), "_id.day": of_days}
+        return found._replace(links=await links_of(self._snapshot.reader, rollups))
+
+
+def _sized(make: Callable[[], Columns]) -> tuple[Columns, int]:
+    table = make()
+    return table, bytes_of(table)
+
+
+def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) -> Columns:
+    """Return the counts of clicks with those that retention has deleted, whose values are unknown.
+
+    Their hour is the first of the day.
+    """
+    if not missing:
+        return table
+    values = ["00" if name == HOUR else UNKNOWN for name in names]
+    rest = columns.of_columns(
+        {name: [value] for name, value in zip(names, values, strict=True)},
+        {name: [one] for name, one in missing.items()},
+    )
+    return columns.joined([table, rest], names)

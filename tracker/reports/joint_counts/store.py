@@ -1,0 +1,247 @@
+"""Joint counts in MongoDB: counts of a period by every combination of some dimensions, once made.
+
+A document is
+
+    {_id: {account_id, zone, link_id, of: "clicks" | "events", by: "country,device",
+           period: "2026-01-31", part},
+     mark, through, version, parts, rows, columns: {...}, measures: {...}, expires_at}
+
+with the table of `reports/joint_counts/columns_document`. A part of an hour that is over has the
+period `2026-01-31T09 part` (`reports/joint_counts/part_hour`). All parts of a table have the same
+random `version`, because others may store it at the same time. `link_id` is null for a whole
+account. Counts of a whole period by all dimensions (`by` is `*`) do not expire: those by fewer are
+made from them, also when retention has deleted the clicks. Called by `reports/joint_counts/counts`,
+which decides what is valid.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from pymongo import ReplaceOne
+
+from tracker.clock import now
+from tracker.ids import new_id
+from tracker.reports import limits
+from tracker.reports.columns import Columns
+from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.dimensions import EVENT, HOUR, OfDocuments
+from tracker.reports.joint_counts.columns_document import documents_of, table_of
+from tracker.reports.threads import in_thread
+from tracker.stores.mongodb.drivers import Database
+from tracker.stores.mongodb.reader import Reader
+
+ALL: Final = "*"
+"""The name of all dimensions."""
+
+KEPT: Final = timedelta(days=35)
+"""How long counts by some dimensions are kept. They are made again from those by all."""
+
+_MAX_PARTS: Final = 2**31 - 1
+
+
+class JointId(NamedTuple):
+    """The key of kept counts: whose clicks or events, by which dimensions, in which period."""
+
+    account_id: UUID
+    zone: str
+    link_id: UUID | None
+    of: OfDocuments
+    by: str
+    period: str
+
+    def is_of_all_day(self) -> bool:
+        """Return whether these are the counts of a day by all dimensions."""
+        return self.by == ALL and len(self.period) == len("2026-01-31")
+
+    def is_of_hour(self) -> bool:
+        """Return whether the period is an hour."""
+        return "T" in self.period
+
+
+class Kept(NamedTuple):
+    """Counts to keep, and their mark.
+
+    `through` is the moment up to which the documents of an hour were read, if not all of them were.
+    """
+
+    mark: list[int]
+    table: Columns
+    through: datetime | None = None
+
+
+class Found(NamedTuple):
+    """Counts that are kept: their mark, `through` as above, and their documents."""
+
+    mark: list[int]
+    through: datetime | None
+    names: Sequence[str]
+    parts: Sequence[Mapping[str, Any]]
+
+    def rows(self) -> int:
+        """Return the number of rows of the table."""
+        return sum(part["rows"] for part in self.parts)
+
+    def table(self, wanted: Mapping[str, Collection[str]] | None = None) -> Columns:
+        """Return the table, or only those of its rows that have the `wanted` values.
+
+        Called in a thread: a large table takes some milliseconds.
+        """
+        known = {name: one for name, one in (wanted or {}).items() if name in self.names}
+        return table_of(self.parts, self.names, known)
+
+
+def name_of(dimensions: Collection[str], of_hour: bool = False) -> str:
+    """Return the name of a set of dimensions, whatever their order.
+
+    Clicks have no event, and the counts of an hour need no hour.
+    """
+    missing = set(ALL_COUNTED) - {EVENT, *dimensions} - ({HOUR} if of_hour else set())
+    return ",".join(name for name in ALL_COUNTED if name in dimensions) if missing else ALL
+
+
+class JointCounts:
+    """The stored joint counts of all accounts."""
+
+    def __init__(self, database: Database) -> None:
+        self._counts = database["joint_counts"]
+
+    async def find(
+        self, ids: Collection[JointId], names: Sequence[str], reader: Reader
+    ) -> dict[JointId, Found]:
+        """Return the counts that are stored among `ids`, with the columns of these dimensions.
+
+        Their marks tell what they are valid for.
+        """
+        if not ids:
+            return {}
+        wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
+        fields = {"mark": 1, "through": 1, "version": 1, "parts": 1, "rows": 1, "measures": 1} | {
+            f"columns.{name}": 1 for name in names
+        }
+        found: defaultdict[JointId, list[Mapping[str, Any]]] = defaultdict(list)
+        for row in await reader.find("joint_counts", wanted, fields):
+            found[_id(row["_id"])].append(row)
+        for one, parts in found.items():
+            others = [_stored(one, number) for number in range(1, parts[0]["parts"])]
+            if others:
+                rest = await reader.find("joint_counts", {"_id": {"$in": others}}, fields)
+                parts += [row for row in rest if row["version"] == parts[0]["version"]]
+        return {
+            one: Found(list(parts[0]["mark"]), parts[0].get("through"), names, parts)
+            for one, parts in found.items()
+            if len(parts) == parts[0]["parts"]
+        }
+
+    async def ids(self, matching: Mapping[str, Any], reader: Reader) -> list[JointId]:
+        """Return the ids of the counts that match a filter."""
+        rows = await reader.find("joint_counts", {**matching, "_id.part": 0}, ["_id"])
+        return [_id(row["_id"]) for row in rows]
+
+    async def remove(self, ids: Collection[JointId]) -> None:
+        """Remove counts. Raises PyMongoError if it fails."""
+        await self._remove_parts(ids, 0)
+
+    async def remove_hours(self, days: Collection[JointId]) -> None:
+        """Remove the counts of the hours of days. Raises PyMongoError if it fails."""
+        ranges = [
+            {
+                "_id": {
+                    "$gte": _stored(day._replace(period=f"{day.period}T"), 0),
+                    "$lt": _stored(day._replace(period=f"{day.period}U"), 0),
+                }
+            }
+            for day in days
+        ]
+        if ranges:
+            await self._counts.delete_many({"$or": ranges})
+
+    async def _remove_parts(self, ids: Collection[JointId], first: int) -> None:
+        """Remove the parts from a number on."""
+        ranges = [
+            {"_id": {"$gte": _stored(one, first), "$lt": _stored(one, _MAX_PARTS)}} for one in ids
+        ]
+        if ranges:
+            await self._counts.delete_many({"$or": ranges})
+
+    async def marks(self, ids: Collection[JointId], reader: Reader) -> dict[JointId, list[int]]:
+        """Return the marks of the counts that are stored among `ids`."""
+        wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
+        rows = await reader.find("joint_counts", wanted, ["mark"])
+        return {_id(row["_id"]): list(row["mark"]) for row in rows}
+
+    async def size(self, ids: Collection[JointId], names: Sequence[str], reader: Reader) -> int:
+        """Return how many bytes the counts that are stored among `ids` take at most while a report
+        is made of them, with the columns of these dimensions.
+
+        It is what `reports/memory` says of their tables.
+        """
+        texts = [_text_bytes(f"$columns.{name}.values") for name in names]
+        fields = {"rows": 1, "parts": 1, "text": {"$sum": texts}}
+        heads = [_stored(one, 0) for one in ids]
+        found = await reader.find("joint_counts", {"_id": {"$in": heads}}, fields)
+        others = [{**row["_id"], "part": part} for row in found for part in range(1, row["parts"])]
+        if others:
+            found += await reader.find("joint_counts", {"_id": {"$in": others}}, fields)
+        return sum(
+            limits.ROW_BYTES * row["rows"] + limits.TEXT_COPIES * row["text"] for row in found
+        )
+
+    async def keep(self, one: JointId, kept: Kept) -> None:
+        """Store counts in the place of those that were there. Raises PyMongoError if it fails."""
+        await self.keep_all({one: kept})
+
+    async def keep_all(self, new: Mapping[JointId, Kept]) -> None:
+        """Store many counts as `keep` does, those with one part in one write.
+
+        Raises PyMongoError if it fails.
+        """
+        # In a thread, because a large table takes some tenths of a second.
+        parts = await in_thread(lambda: {one: list(_parts(one, kept)) for one, kept in new.items()})
+        small = {one: stored for one, stored in parts.items() if len(stored) == 1}
+        if small:
+            await self._write(small)
+        for one in parts.keys() - small.keys():
+            await self._write({one: parts[one]})
+
+    async def _write(self, parts: Mapping[JointId, Sequence[Mapping[str, Any]]]) -> None:
+        # The first part last: it names how many there are.
+        writes = [
+            ReplaceOne({"_id": part["_id"]}, part, upsert=True)
+            for stored in parts.values()
+            for part in reversed(stored)
+        ]
+        done = await self._counts.bulk_write(writes)
+        if done.matched_count:
+            # All of one write have as many parts.
+            await self._remove_parts(parts.keys(), len(next(iter(parts.values()))))
+
+
+def _text_bytes(values: str) -> dict[str, Any]:
+    """Return the expression for the bytes that a text takes in memory."""
+    size, characters = {"$strLenBytes": values}, {"$strLenCP": values}
+    wide = {"$multiply": [limits.WIDE_BYTES, characters]}
+    return {"$cond": [{"$eq": [size, characters]}, size, wide]}
+
+
+def _parts(one: JointId, kept: Kept) -> Iterator[dict[str, Any]]:
+    """Yield the documents of counts, in the order of their parts."""
+    version = new_id()
+    parts = list(documents_of(kept.table))
+    for number, part in enumerate(parts):
+        fields = {**part, "mark": kept.mark, "version": version, "parts": len(parts)}
+        if kept.through is not None:
+            fields["through"] = kept.through
+        if one.by != ALL or kept.through is not None:
+            fields["expires_at"] = now() + KEPT
+        yield {"_id": _stored(one, number), **fields}
+
+
+def _stored(one: JointId, part: int) -> dict[str, Any]:
+    return {**one._asdict(), "part": part}
+
+
+def _id(stored: Mapping[str, Any]) -> JointId:
+    return JointId(**{name: stored[name] for name in JointId._fields})

@@ -1,0 +1,100 @@
+"""Conversions without a click, which count in a report but not in its rate.
+
+They have no link, and whatever their click would have told is `unknown`. So a table by link or
+domain shows which they are. For any other table the rollups of no link have their number by day,
+and by one of hour and event. `needed_for` adds the domain where both are needed.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date
+from typing import Final, NamedTuple
+
+from tracker.reports.columns import UNATTRIBUTED, Columns, empty
+from tracker.reports.dimensions import DOMAIN, EVENT, HOUR, LINK
+from tracker.reports.joint_counts.scope import Scope
+from tracker.reports.rollups.layout import RollupSource
+from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
+from tracker.stores.mongodb.reader import Reader
+from tracker.visitor_dimensions import UNKNOWN
+
+_TELLING: Final = (LINK, DOMAIN)
+_MAPS: Final = (EVENT, HOUR)
+
+
+class Asked(NamedTuple):
+    """The days of a report, and its map of hours or events."""
+
+    first: date
+    last: date
+    map: str | None = None
+
+
+class Unattributed:
+    """The conversions without a click of one account, which the parts of a request share.
+
+    They are read by day, and by hour or event only of days that have some.
+    """
+
+    def __init__(self) -> None:
+        self._read: dict[Asked, Columns] = {}
+
+    async def of(
+        self,
+        reader: Reader,
+        scope: Scope,
+        asked: Asked,
+        names: Sequence[str],
+        passing: Mapping[str, Collection[str]],
+    ) -> Columns:
+        """Return those that pass the filters, as a table of these dimensions.
+
+        Raises PyMongoError if MongoDB does not answer.
+        """
+        if any(UNKNOWN not in wanted for name, wanted in passing.items() if name not in _MAPS):
+            return empty(names)
+        table = await self._by_day(reader, scope, asked._replace(map=None))
+        if asked.map is not None and table.rows:
+            table = await self._by_day(reader, scope, asked)
+        if not table.rows:
+            return empty(names)
+        for name in _MAPS:
+            if name in passing:
+                table = table.where(name, passing[name])
+        table = table.by([name for name in names if name in table.dimensions])
+        for name in names:
+            if name not in table.dimensions:
+                table = table.with_constant(name, UNKNOWN)
+        return table
+
+    async def _by_day(self, reader: Reader, scope: Scope, asked: Asked) -> Columns:
+        if asked not in self._read:
+            self._read[asked] = await _of_rollups(reader, scope, asked)
+        return self._read[asked]
+
+
+def tells_unattributed(table: Columns) -> bool:
+    """Return whether the dimensions of a table tell which conversions have no click."""
+    return any(name in table.dimensions for name in _TELLING)
+
+
+def with_unattributed(table: Columns) -> Columns:
+    """Return a table, whose dimensions tell them, with the measure."""
+    name = next(one for one in _TELLING if one in table.dimensions)
+    without_click = table.dimensions[name].is_one_of({UNKNOWN})
+    numbers = without_click * table.measures.get("conversions", 0)
+    return Columns(table.dimensions, {**table.measures, UNATTRIBUTED: numbers}, table.rows)
+
+
+async def _of_rollups(reader: Reader, scope: Scope, asked: Asked) -> Columns:
+    query = RollupQuery(
+        matching=scope.rollups("link"),
+        source=RollupSource("link", asked.map),
+        names=() if asked.map is None else (asked.map,),
+        first=asked.first,
+        last=asked.last,
+        by_day=True,
+        links=[None],
+        measures=("conversions",),
+    )
+    table = await rollup_table(reader, query)
+    return Columns(table.dimensions, {UNATTRIBUTED: table.measures["conversions"]}, table.rows)

@@ -1,0 +1,51 @@
+"""Joint counts of a day whose rollups are copied to another time zone (`ingest/time_zone_change`).
+
+The clicks of such a day may be deleted, so its counts could not be made again.
+"""
+
+from uuid import UUID
+
+from tracker.calendar import Calendar
+from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.dimensions import EVENT, OfDocuments
+from tracker.reports.joint_counts.fingerprints import Fingerprint, fingerprint_of
+from tracker.reports.joint_counts.store import ALL, JointCounts, JointId, Kept
+from tracker.reports.periods import Period
+from tracker.reports.rollups.layout import rollups_of
+from tracker.stores.mongodb.database import MongoDB
+
+
+class JointCopy:
+    """The copying of the counts of whole days, by all dimensions."""
+
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._reader = mongodb.reads
+        self._joint = JointCounts(mongodb.database)
+
+    async def copy(
+        self, account_id: UUID, period: Period, calendar: Calendar, original: Calendar
+    ) -> None:
+        """Keep the counts of a day for `calendar` too, if they are valid in `original`.
+
+        The day is the same in both. Its rollups are those of `original`, or nothing is copied.
+        Raises PyMongoError if MongoDB does not answer.
+        """
+        async with self._reader.at_one_snapshot() as snapshot:
+            before, after = [
+                await fingerprint_of(snapshot, rollups_of(account_id, one.zone), period)
+                for one in (original, calendar)
+            ]
+            sources: tuple[OfDocuments, ...] = ("clicks", "events")
+            for of in sources:
+                one = JointId(account_id, original.zone, None, of, ALL, period.key)
+                names = [name for name in ALL_COUNTED if of == "events" or name != EVENT]
+                kept = (await self._joint.find([one], names, snapshot)).get(one)
+                if kept is None or kept.mark != before.of(of) or not _agree(before, after):
+                    continue
+                copied = one._replace(zone=calendar.zone)
+                await self._joint.keep(copied, Kept(after.of(of), kept.table()))
+
+
+def _agree(one: Fingerprint, other: Fingerprint) -> bool:
+    """Return whether two marks are of the same sums, however they came about."""
+    return one._replace(changes=0, corrections=0) == other._replace(changes=0, corrections=0)

@@ -1,0 +1,97 @@
+"""The check of kept joint counts against the documents that they count, for operators.
+
+Called by `verify` and `rebuild_rollups` for each day, in a snapshot.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from uuid import UUID
+
+from tracker.calendar import Calendar
+from tracker.reports.columns import Columns, joined
+from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.dimensions import EVENT, HOUR
+from tracker.reports.joint_counts.fingerprints import fingerprint_of
+from tracker.reports.joint_counts.scan import Span, count
+from tracker.reports.joint_counts.scope import Scope
+from tracker.reports.joint_counts.store import ALL, JointCounts, JointId
+from tracker.reports.periods import Period, day_period, hours_of, month_period
+from tracker.stores.mongodb.drivers import Database
+from tracker.stores.mongodb.reader import Reader
+
+
+class JointCheck:
+    """The check of the counts that are kept for one account."""
+
+    def __init__(self, database: Database, account_id: UUID, calendar: Calendar) -> None:
+        self._account_id = account_id
+        self._calendar = calendar
+        self._joint = JointCounts(database)
+
+    async def wrong(self, day: str, reader: Reader) -> list[JointId]:
+        """Return the counts of a day that reports would read although they are wrong.
+
+        Those of a month are checked with its last day. Raises PyMongoError if MongoDB does not
+        answer in time.
+        """
+        periods = {one.key: one for one in _periods(self._calendar, date.fromisoformat(day))}
+        wanted = {
+            "_id.account_id": self._account_id,
+            "_id.period": {"$in": list(periods)},
+            "_id.zone": self._calendar.zone,
+        }
+        ids = await self._joint.ids(wanted, reader)
+        return [one for one in ids if not await self._is_right(one, periods[one.period], reader)]
+
+    async def remove_wrong(self, day: str, reader: Reader) -> int:
+        """Remove the counts that `wrong` finds, and return how many they are. Raises as it does."""
+        found = await self.wrong(day, reader)
+        await self._joint.remove(found)
+        return len(found)
+
+    async def _is_right(self, one: JointId, period: Period, reader: Reader) -> bool:
+        """Return whether counts equal the documents, or are not valid anyway."""
+        names = _names(one)
+        kept = (await self._joint.find([one], names, reader)).get(one)
+        scope = Scope(one.account_id, self._calendar, one.link_id)
+        mark = await fingerprint_of(reader, scope.rollups(), period)
+        if kept is None or kept.mark != mark.of(one.of):
+            return True
+        tables = []
+        for part in period.dates():
+            span = Span(
+                scope.documents(),
+                max(period.start, self._calendar.start_of(part)),
+                min(period.end, self._calendar.end_of(part)),
+                self._calendar.start_of(part),
+            )
+            tables.append(await count(reader, one.of, span, names))
+        return _rows(tables, names) == _rows([kept.table()], names)
+
+
+def _periods(calendar: Calendar, day: date) -> list[Period]:
+    periods = [day_period(calendar, day), *hours_of(calendar, day)]
+    month = month_period(calendar, day)
+    return [*periods, month] if month.last == day else periods
+
+
+def _names(one: JointId) -> Sequence[str]:
+    if one.by != ALL:
+        return one.by.split(",") if one.by else []
+    left_out = {EVENT} if one.of == "clicks" else set[str]()
+    if one.is_of_hour():
+        left_out.add(HOUR)
+    return [name for name in ALL_COUNTED if name not in left_out]
+
+
+def _rows(tables: Sequence[Columns], names: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
+    """Return the measures that are not all zero, by their values."""
+    table = joined(tables, names).by(names)
+    columns = [table.dimensions[name] for name in names]
+    found = {}
+    for row in range(table.rows):
+        measures = {name: int(numbers[row]) for name, numbers in table.measures.items()}
+        if any(measures.values()):
+            key = tuple(column.values[column.codes[row]] for column in columns)
+            found[key] = measures
+    return found

@@ -1,0 +1,238 @@
+"""The recount of a day: rollups compared with the stored clicks and events, and corrected.
+
+Called by the operator's `verify` and `rebuild_rollups`, and when an account changes its time zone,
+beside drains that go on counting. Clicks, events and rollups are read in one snapshot. A wrong
+document is corrected by adding the difference in one step, which commutes with other additions: a
+report sees either the old figure or the right one.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import pymongo
+from pymongo.errors import DuplicateKeyError
+
+from tracker.calendar import Calendar
+from tracker.clock import start_of
+from tracker.conversions.document import Status
+from tracker.reports.limits import RECOUNT_SECONDS, SUMS_PER_TRANSACTION
+from tracker.reports.repair.day_count import UTC, DayCount, DayCounts, version_id
+from tracker.reports.rollups.layout import (
+    CORRECTIONS,
+    RollupId,
+    Sums,
+    increments,
+    of_zone,
+    statement,
+)
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import run_updates
+from tracker.stores.mongodb.transaction import Session, in_transaction
+
+CORRECTION_SLOT: Final = 1000
+"""The slot of corrections, above those of drains, so that a correction never waits for one."""
+
+InCorrection = Callable[[Session], Awaitable[None]]
+"""A function that is called in each transaction of a correction, and raises to abandon it."""
+
+
+class Recount:
+    """The comparison of rollups with documents, and their correction."""
+
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._database = mongodb.database
+        self._reader = mongodb.reads
+
+    async def accounts(self) -> list[UUID]:
+        """Return the ids of all accounts, also of those that only rollups name.
+
+        Raises PyMongoError if MongoDB does not answer in time.
+        """
+        existing = {row["_id"] async for row in self._database["accounts"].find({}, ["_id"])}
+        with pymongo.timeout(RECOUNT_SECONDS):
+            counted = await self._database["rollups"].distinct("_id.account_id")
+        return sorted(existing | set(counted))
+
+    async def days(
+        self, account_id: UUID, first: str, last: str, calendar: Calendar = UTC
+    ) -> list[str]:
+        """Return the days from `first` to `last` with clicks, events or rollups of the account.
+
+        Raises PyMongoError if MongoDB does not answer in time.
+        """
+        with pymongo.timeout(RECOUNT_SECONDS):
+            found = await self._days_with("clicks", {"account_id": account_id}, calendar)
+            # With every state, because the index of events has the state before the time.
+            of_account = {"account_id": account_id, "status": {"$in": list(Status)}}
+            found |= await self._days_with("events", of_account, calendar)
+            for name in ("account", "link"):
+                # One at a time: MongoDB jumps from day to day in the index then.
+                counted = {"_id.account_id": account_id, "_id.of": of_zone(name, calendar.zone)}
+                found |= set(await self._database["rollups"].distinct("_id.day", counted))
+        return sorted(day for day in found if first <= day <= last)
+
+    async def correct(
+        self,
+        account_id: UUID,
+        day: str,
+        calendar: Calendar = UTC,
+        in_correction: InCorrection | None = None,
+    ) -> int:
+        """Correct the rollups of a day; return the number of sums that were wrong.
+
+        Simultaneous corrections never add a difference twice: each increments the day's version.
+
+        Raises PyMongoError if MongoDB does not answer in time, and what `in_correction` raises.
+        """
+        return await self._correct_to(
+            lambda days: days.recounted(account_id, day, calendar), in_correction
+        )
+
+    async def copy(
+        self,
+        account_id: UUID,
+        day: str,
+        zone: str,
+        original: str,
+        in_correction: InCorrection | None = None,
+    ) -> int:
+        """Make the rollups of a day in `zone` equal those in `original`, as `correct` does."""
+        return await self._correct_to(
+            lambda days: days.copied(account_id, day, zone, original), in_correction
+        )
+
+    async def _correct_to(
+        self, count: Callable[[DayCounts], Awaitable[DayCount]], in_correction: InCorrection | None
+    ) -> int:
+        while True:
+            async with self._reader.at_one_snapshot() as snapshot:
+                counted = await count(DayCounts(snapshot))
+            missing = await asyncio.to_thread(counted.differences)
+            if not missing:
+                return 0
+            if await self._correct(counted, missing, in_correction):
+                return sum(map(len, missing.values()))
+
+    async def _correct(
+        self,
+        counted: DayCount,
+        missing: Mapping[RollupId, Sums],
+        in_correction: InCorrection | None,
+    ) -> bool:
+        """Add the differences, in transactions; return False if another correction came first."""
+        async with await self._database.client.start_session() as session:
+            for number, piece in enumerate(_pieces(missing)):
+                updates = [
+                    statement(
+                        rollup_id._asdict(),
+                        CORRECTION_SLOT,
+                        {**increments(missing[rollup_id]), **_correction()},
+                        counted.domain_names.get(rollup_id),
+                    )
+                    for rollup_id in piece
+                ]
+                if _account_of(counted) not in piece:
+                    updates.append(_mark(counted))
+                version = counted.version + number
+                if not await self._correct_piece(counted, version, updates, session, in_correction):
+                    return False
+        return True
+
+    async def _correct_piece(
+        self,
+        counted: DayCount,
+        version: int,
+        piece: Sequence[Mapping[str, Any]],
+        session: Session,
+        in_correction: InCorrection | None,
+    ) -> bool:
+        async def work(session: Session) -> bool:
+            if in_correction is not None:
+                await in_correction(session)
+            taken = await self._take_version(counted, version, session)
+            if taken:
+                await run_updates(self._database, "rollups", piece, session)
+            return taken
+
+        try:
+            return await in_transaction(session, work)
+        except DuplicateKeyError:  # the other correction inserted the version first
+            return False
+
+    async def _take_version(self, counted: DayCount, version: int, session: Session) -> bool:
+        of_day = version_id(counted.account_id, counted.day, counted.zone)
+        mark = {"_id": of_day, "version": version}
+        following = {"$set": {"version": version + 1}}
+        updated = await self._database["rebuilds"].update_one(
+            mark, following, upsert=not version, session=session
+        )
+        return bool(updated.matched_count or updated.upserted_id)
+
+    async def _days_with(
+        self, collection: str, matching: Mapping[str, Any], calendar: Calendar
+    ) -> set[str]:
+        """Return the days that have such documents, with one look-up for each day."""
+        days: set[str] = set()
+        after: dict[str, Any] = {}
+        while True:
+            row = await self._database[collection].find_one(
+                {**matching, **after}, ["at"], sort=[("at", 1)]
+            )
+            if row is None:
+                return days
+            day = calendar.day_of(row["at"])
+            days.add(day.isoformat())
+            after = {"at": {"$gte": calendar.end_of(day)}}
+
+
+def _account_of(counted: DayCount) -> RollupId:
+    of = of_zone("account", counted.zone)
+    return RollupId(counted.account_id, of, counted.day, None)
+
+
+def _mark(counted: DayCount) -> dict[str, Any]:
+    """Return the update that marks the account's rollup: counts are made from those of links too.
+
+    They are valid by the mark of the account alone (`reports/joint_counts/counts`).
+    """
+    account = _account_of(counted)._asdict()
+    return statement(account, CORRECTION_SLOT, _correction(), None)
+
+
+def _correction() -> dict[str, int]:
+    """Return what marks a rollup as corrected: a random number, so that no mark comes twice.
+
+    A report may keep counts of a zone whose rollups are deleted already. They must not pass for
+    counts of the same zone when the account has returned to it.
+    """
+    return {f"total.{CORRECTIONS}": 1 + secrets.randbits(32)}
+
+
+def _pieces(missing: Mapping[RollupId, Sums]) -> Iterator[list[RollupId]]:
+    """Yield the documents that one transaction corrects."""
+    piece: list[RollupId] = []
+    size = 0
+    for rollup_id, sums in missing.items():
+        piece.append(rollup_id)
+        size += len(sums)
+        if size >= SUMS_PER_TRANSACTION:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
+
+
+def first_whole_day(calendar: Calendar, kept: str) -> str:
+    """Return the first day of a calendar that begins no earlier than the UTC day `kept`.
+
+    Empty for an empty day, which is before all others.
+    """
+    if not kept:
+        return ""
+    at = start_of(kept)
+    day = calendar.day_of(at)
+    return (day if calendar.start_of(day) >= at else day + timedelta(days=1)).isoformat()

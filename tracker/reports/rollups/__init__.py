@@ -1,0 +1,1 @@
+"""Rollups: what is counted in the transaction that stores a batch."""

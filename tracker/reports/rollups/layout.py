@@ -1,0 +1,191 @@
+"""The layout of rollups: the sums of each day, of each link and of the whole account. Pure.
+
+A document is
+
+    {_id: {account_id, of: "account" | "link", day: "2026-01-31", link_id, slot},
+     domain_name,                     of a link only
+     total: CELL, device: {mobile: CELL, ...}, browser: {...}, os: {...}, country: {...},
+     hour: {"09": CELL, ...}, event: {<event config>: CELL}, domain: {...} of the account only}
+
+where a CELL has the measures that are not zero:
+
+- `clicks` of people, `unique` (the first click of a visitor on the link and day), `bots` (clicks of
+  bots and prefetches);
+- `conversions`, `value` and `payout`, and of these `bot_conversions`, `bot_value` and `bot_payout`
+  for clicks of bots;
+- in `total` and `hour` also `changes`, how often an event was subtracted, and in `total`
+  `corrections`, to which a recount adds a random number. They only grow: joint counts tell by them
+  (`reports/joint_counts/fingerprints`) that a figure moved from one value to another, which leaves
+  the sums as they were.
+
+`link_id` is null for the account, and for conversions without a click, whose other values are
+`unknown`. A drain adds only to the documents of its slot, so that drains do not wait for each
+other; a report adds the slots up.
+
+Days and hours are those of a calendar. In UTC an account has the documents above. In any other zone
+`of` ends with the name of the zone, such as `account Europe/Berlin`, and an hour is the number of
+hours since its day began, up to "24" and more. While an account changes its zone it
+has the documents of both.
+"""
+
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from bson import Decimal128
+
+from tracker import visitor_dimensions
+from tracker.calendar import DEFAULT_ZONE
+from tracker.reports.dimensions import DOMAIN, EVENT, HOUR, LINK
+from tracker.reports.limits import CACHED_PATHS
+from tracker.reports.rollups.field_names import encoded
+from tracker.reports.rollups.money import decimal_of_billionths, whole_number
+from tracker.stores.mongodb.documents import owner_id
+
+MONEY: Final = ("value", "payout")
+"""The ends of the paths of amounts, which are in billionths here."""
+
+CHANGES: Final = "changes"
+CORRECTIONS: Final = "corrections"
+_COUNTERS: Final = (CHANGES, CORRECTIONS)
+"""The measures of cells that are no sums of clicks or events."""
+
+_SUMMED: Final = frozenset(("total", "hour", "event", "domain", *visitor_dimensions.NAMES))
+"""The fields of a document that hold cells."""
+
+
+class RollupId(NamedTuple):
+    """The `_id` of a document without its slot, in this order."""
+
+    account_id: UUID
+    of: str
+    day: str
+    link_id: UUID | None
+
+
+Values = tuple[int, tuple[str, ...]]
+"""The hour, and the value of each visitor dimension."""
+
+Paths = tuple[tuple[str, ...], tuple[str, ...]]
+"""The paths that a number is added to: in the document of a link, and in that of its account."""
+
+Sums = dict[str, int]
+"""Numbers by path in the document, such as `device.mobile.clicks`; money in billionths."""
+
+
+def of_zone(of: str, zone: str) -> str:
+    """Return the field `of` of rollups in a zone, such as `account` or `link Europe/Berlin`."""
+    return of if zone == DEFAULT_ZONE else f"{of} {zone}"
+
+
+def statement(
+    rollup_id: Mapping[str, Any],
+    slot: int,
+    added: Mapping[str, int | Decimal128],
+    domain_name: str | None,
+) -> dict[str, Any]:
+    """Return a statement of the `update` command that adds to a document, or inserts it.
+
+    `rollup_id` has the fields of a RollupId, `added` is from `increments`; `domain_name` is that of
+    a link.
+    """
+    update: dict[str, Any] = {"$inc": added}
+    if domain_name is not None:
+        update["$setOnInsert"] = {"domain_name": domain_name}
+    return {"q": {"_id": {**rollup_id, "slot": slot}}, "u": update, "upsert": True}
+
+
+def increments(sums: Sums) -> Mapping[str, int | Decimal128]:
+    """Return the sums as MongoDB adds them, with money as Decimal128."""
+    money = [path for path in sums if path.endswith(MONEY)]
+    return {**sums, **{path: decimal_of_billionths(sums[path]) for path in money}}
+
+
+def stored_sums(document: Mapping[str, Any]) -> Sums:
+    """Return the sums in a stored document, without zeros or counters of changes.
+
+    Fields of other releases are ignored.
+    """
+    sums: Sums = {}
+    for name in _SUMMED & document.keys():
+        field = document[name]
+        cells = {name: field} if name == "total" else {f"{name}.{key}": field[key] for key in field}
+        for path, cell in cells.items():
+            sums |= {
+                f"{path}.{measure}": whole_number(number)
+                for measure, number in cell.items()
+                if measure not in _COUNTERS
+            }
+    return without_zeros(sums)
+
+
+def rollups_of(
+    account_id: UUID, zone: str, of: str | None = None, link_id: UUID | None = None
+) -> dict[str, Any]:
+    """Return what selects rollups of a calendar: `of` the account, or of each of its links.
+
+    With a link only its own. Without `of` the account's, or the link's.
+    """
+    of = of or ("account" if link_id is None else "link")
+    found: dict[str, Any] = {
+        "_id.account_id": account_id,
+        "_id.of": of_zone(of, zone),
+    }
+    return found if link_id is None else {**found, "_id.link_id": link_id}
+
+
+def config_name(config_id: UUID | bytes | None) -> str:
+    """Return the field name of an event configuration."""
+    if config_id is None:
+        return "none"
+    return str(owner_id(config_id) if isinstance(config_id, bytes) else config_id)
+
+
+@lru_cache(maxsize=CACHED_PATHS)
+def paths_of(values: Values, event: str, measures: tuple[str, ...], domain_name: str) -> Paths:
+    """Return the paths of measures, for a click or an event with these values."""
+    hour, visitor = values
+    cells = ["total", f"hour.{hour:02}"]
+    cells += [
+        f"{name}.{encoded(value)}"
+        for name, value in zip(visitor_dimensions.NAMES, visitor, strict=True)
+    ]
+    if event:
+        cells.append(f"event.{event}")
+    of_domain = f"domain.{encoded(domain_name)}"
+    of_link = tuple(f"{cell}.{measure}" for cell in cells for measure in measures)
+    return of_link, (*of_link, *(f"{of_domain}.{measure}" for measure in measures))
+
+
+def without_zeros(sums: Sums) -> Sums:
+    """Return the sums that are not zero."""
+    if all(sums.values()):
+        return sums
+    return {path: number for path, number in sums.items() if number}
+
+
+_MAPS: Final = {
+    "account": frozenset((*visitor_dimensions.NAMES, HOUR, EVENT, DOMAIN)),
+    "link": frozenset((*visitor_dimensions.NAMES, HOUR, EVENT)),
+}
+_FIELDS: Final = {"account": frozenset[str](), "link": frozenset((LINK, DOMAIN))}
+
+
+class RollupSource(NamedTuple):
+    """Rollups that have everything that a report needs.
+
+    `of` is `account` or `link`; `map` is the map whose cells are added up, None for the totals.
+    """
+
+    of: str
+    map: str | None
+
+
+def rollups_for(needed: Collection[str]) -> RollupSource | None:
+    """Return the smallest rollups that have these counted dimensions; None if none has them."""
+    for of, maps in _MAPS.items():
+        crossed = set(needed) - _FIELDS[of]
+        if len(crossed) <= 1 and crossed <= maps:
+            return RollupSource(of, next(iter(crossed), None))
+    return None

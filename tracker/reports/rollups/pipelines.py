@@ -1,0 +1,162 @@
+"""Rollups added up by MongoDB: the pipelines, and the tables that their rows make.
+
+Text from a client is only ever a value in a pipeline, never an operator or a field name.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from tracker.reports import columns
+from tracker.reports.columns import CLICK_MEASURES, MEASURES, Columns
+from tracker.reports.dimensions import DAY, EVENT, LINK, NO_EVENT
+from tracker.reports.rollups.field_names import decoded, encoded
+from tracker.reports.rollups.layout import RollupSource
+from tracker.reports.rollups.money import whole_number
+from tracker.reports.threads import in_thread_if_large
+from tracker.stores.mongodb.reader import Reader
+from tracker.visitor_dimensions import UNKNOWN
+
+Stages = list[dict[str, Any]]
+
+_ROLLUPS_AT_ONCE: Final = 100
+"""Rollups of a batch that come with their cells: 50 cells take 65 µs to decode."""
+
+
+class RollupQuery(NamedTuple):
+    """A query of rollups, which adds them up.
+
+    - `matching` selects the rollups, `first` and `last` the days.
+    - `names` are the dimensions to group by, one of which may be the map of `source`; `by_day` adds
+      the day.
+    - `links` are the only links to read, None among them for conversions without one; `cells` are
+      the only values of the map. None for all.
+    - `measures` are names of MEASURES.
+    """
+
+    matching: Mapping[str, Any]
+    source: RollupSource
+    names: Sequence[str]
+    first: date
+    last: date
+    by_day: bool = False
+    links: Sequence[UUID | None] | None = None
+    cells: Sequence[str] | None = None
+    measures: Sequence[str] = MEASURES
+
+
+async def rollup_table(reader: Reader, query: RollupQuery) -> Columns:
+    """Return the sums that a query of rollups asks for."""
+    batches: dict[str, Any] = {"batchSize": _ROLLUPS_AT_ONCE} if _is_of_each_link(query) else {}
+    rows = await reader.aggregate("rollups", _stages_of(query), **batches)
+    return await in_thread_if_large(len(rows), _table_of, query, rows)
+
+
+def _stages_of(query: RollupQuery) -> Stages:
+    """Return the stages that yield a document {_id: {d, l, m, c}, measures} for each group.
+
+    If each group is a cell of a rollup, they yield a document {link, cells} for each rollup.
+    """
+    matching: dict[str, Any] = {
+        **query.matching,
+        "_id.day": {"$gte": query.first.isoformat(), "$lte": query.last.isoformat()},
+    }
+    if query.links is not None:
+        matching["_id.link_id"] = {"$in": list(query.links)}
+    stages: Stages = [{"$match": matching}]
+    if _is_of_each_link(query):
+        assert query.source.map is not None
+        cells = _of_map(query.source.map, query.cells)
+        return [*stages, {"$project": {"_id": 0, "link": "$_id.link_id", "cells": cells}}]
+    at = "total"
+    if query.source.map is not None:
+        cells = _of_map(query.source.map, query.cells)
+        stages += [{"$project": {"domain_name": 1, "cell": cells}}, {"$unwind": "$cell"}]
+        at = "cell.v"
+        if not set(query.measures) & set(CLICK_MEASURES):
+            stages.append({"$match": {"cell.v.conversions": {"$exists": True}}})
+    key = {
+        **({"d": "$_id.day"} if query.by_day else {}),
+        **({"l": "$_id.link_id"} if LINK in query.names else {}),
+        **({"m": "$domain_name"} if _has_domain_field(query) else {}),
+        **({"c": "$cell.k"} if query.source.map in query.names else {}),
+    }
+    sums = {name: {"$sum": f"${at}.{name}"} for name in query.measures}
+    return [*stages, {"$group": {"_id": key or None, **sums}}]
+
+
+def _table_of(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Columns:
+    """Return the rows that the stages yield as a table, with the day as a dimension if wanted."""
+    if _is_of_each_link(query):
+        rows = list(_groups(rows, query.measures))
+    names = [*([DAY] if query.by_day else []), *query.names]
+    keys = [row["_id"] or {} for row in rows]
+    return columns.of_columns(
+        {name: _values(query, name, keys) for name in names},
+        {measure: [whole_number(row[measure]) for row in rows] for measure in query.measures},
+    )
+
+
+def _is_of_each_link(query: RollupQuery) -> bool:
+    """Return whether each cell is a group: those of the links of one day.
+
+    MongoDB need not add them up, and sends the id of a link once, not with each of its cells.
+    """
+    names = {LINK, query.source.map}
+    return query.first == query.last and not query.by_day and set(query.names) == names
+
+
+def _groups(
+    rollups: Sequence[Mapping[str, Any]], measures: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    for rollup in rollups:
+        for cell in rollup["cells"]:
+            found = cell.get("v") or {}
+            sums = {name: found.get(name, 0) for name in measures}
+            if any(sums.values()):
+                yield {"_id": {"l": rollup.get("link"), "c": cell["k"]}, **sums}
+
+
+def _has_domain_field(query: RollupQuery) -> bool:
+    return query.source.of == "link" and "domain" in query.names
+
+
+def _values(query: RollupQuery, name: str, keys: Sequence[Mapping[str, Any]]) -> list[str]:
+    if name == DAY:
+        return [key["d"] for key in keys]
+    if name == LINK:
+        texts = {key.get("l"): _link_text(key.get("l")) for key in keys}
+        return [texts[key.get("l")] for key in keys]
+    if name == "domain" and _has_domain_field(query):
+        return [key["m"] for key in keys]
+    cells = {key.get("c"): _cell_text(key.get("c")) for key in keys}
+    return [cells[key.get("c")] for key in keys]
+
+
+def _link_text(link_id: UUID | None) -> str:
+    return UNKNOWN if link_id is None else str(link_id)
+
+
+def _cell_text(name: str | None) -> str:
+    return NO_EVENT if name is None else decoded(name)
+
+
+def _of_map(name: str, wanted: Sequence[str] | None) -> Any:
+    """Return the expression for the wanted cells of a map, as a list of {k, v}."""
+    if wanted is not None:
+        return [_cell(name, value) for value in wanted]
+    cells = {"$objectToArray": {"$ifNull": [f"${name}", {}]}}
+    if name != EVENT:
+        return cells
+    clicks = {measure: f"$total.{measure}" for measure in CLICK_MEASURES}
+    return {"$concatArrays": [cells, [{"k": None, "v": clicks}]]}
+
+
+def _cell(name: str, value: str) -> dict[str, Any]:
+    """Return the expression for one cell, by its name.
+
+    It is three times as fast as to split the map and filter its cells.
+    """
+    field = {"$literal": encoded(value)}
+    return {"k": field, "v": {"$getField": {"field": field, "input": f"${name}"}}}

@@ -1,0 +1,263 @@
+"""The collector of what clicks and events add to rollups (`reports/rollups/layout`). Pure.
+
+The drain writes the updates in the transaction that stores what they count, and the recount
+computes the same sums from the stored documents.
+
+Only this module decides what a click or an event adds. An event counts as soon as its account is
+known. When its click arrives, the event is subtracted, and added again with the values of the click
+(`add_event` with sign -1, then 1).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, Final
+from uuid import UUID
+
+from tracker import visitor_dimensions
+from tracker.calendar import DEFAULT_ZONE, Calendar
+from tracker.conversions.document import COUNTED
+from tracker.reports.limits import CACHED_DAYS
+from tracker.reports.rollups.layout import (
+    CHANGES,
+    MONEY,
+    Paths,
+    RollupId,
+    Sums,
+    Values,
+    config_name,
+    increments,
+    of_zone,
+    paths_of,
+    statement,
+    without_zeros,
+)
+from tracker.reports.rollups.money import billionths
+from tracker.stores.mongodb.documents import as_read, shared_id
+from tracker.visitor_dimensions import UNKNOWN
+
+_CLICKS: Final[tuple[str, ...]] = ("clicks",)
+_UNIQUE: Final = ("clicks", "unique")
+_BOTS: Final = ("bots",)
+_CONVERSIONS: Final = ("conversions",)
+_BOT_CONVERSIONS: Final = ("conversions", "bot_conversions")
+
+_visitor_values: Final = itemgetter(*visitor_dimensions.NAMES)
+
+Calendars = Mapping[bytes, Sequence[Calendar]]
+"""The calendars that each account counts in, by its id; those that are missing count in UTC."""
+
+_Day = int | tuple[int, str]
+"""A day as its ordinal in UTC, with the name of the zone in others."""
+
+_GroupKey = tuple[bytes, _Day, Values, str, tuple[str, ...], str]
+"""Account, day, values, event configuration, measures, domain: all but the link."""
+
+
+class _Document:
+    """The sums to add to one document.
+
+    `id` is its `_id` without the slot; `domain_name` is that of a link, None for an account.
+    """
+
+    __slots__ = ("changes", "domain_name", "has_events", "id", "sums")
+
+    def __init__(
+        self, account_id: bytes, day: _Day, link_id: bytes | None, domain_name: str | None
+    ) -> None:
+        number, zone = (day, DEFAULT_ZONE) if isinstance(day, int) else day
+        self.id = {
+            "account_id": shared_id(account_id),
+            "of": of_zone("account" if domain_name is None else "link", zone),
+            "day": _day(number),
+            "link_id": None if link_id is None else shared_id(link_id),
+        }
+        self.domain_name = domain_name
+        self.has_events = False
+        self.sums: defaultdict[str, int] = defaultdict(int)
+        self.changes: defaultdict[str, int] = defaultdict(int)
+
+
+class _Group:
+    """A group of clicks or events that differ only in their links.
+
+    Its `total` is added to the account's document once for all of them.
+    """
+
+    __slots__ = ("account", "account_paths", "link_paths", "total")
+
+    def __init__(self, account: _Document, paths: Paths) -> None:
+        self.account = account
+        self.link_paths, self.account_paths = paths
+        self.total = 0
+
+
+class Rollup:
+    """A collector of clicks and events; `sums` and `updates` return what they add up to.
+
+    It is called for every click, and written for speed: a click takes about 4 µs, and as long for
+    each further calendar.
+    """
+
+    def __init__(self, calendars: Calendars | None = None) -> None:
+        self._calendars = calendars or {}
+        # Account and day are the key of an account's document, the link too of a link's.
+        self._accounts: dict[tuple[bytes, _Day], _Document] = {}
+        self._links: dict[tuple[bytes, _Day, bytes | None], _Document] = {}
+        self._groups: dict[_GroupKey, _Group] = {}
+
+    def add_click(self, click: Mapping[str, Any], count: int = 1) -> None:
+        """Add a click's document, which may stand for `count` clicks, unless it is a test."""
+        if "test" in click:
+            return
+        measures: tuple[str, ...] = _BOTS
+        if click["bot"] is None:
+            measures = _UNIQUE if click["unique"] else _CLICKS
+        at, link_id, domain_name = click["at"], click["link_id"], click["domain_name"]
+        try:
+            visitor = _visitor_values(click)
+        except KeyError:  # it was stored before there was the newest dimension
+            visitor = visitor_dimensions.values_in(click)
+        if not self._calendars:  # without a loop, because nearly every click is counted here
+            values = (at.hour, visitor)
+            account_id, day = click["account_id"], at.toordinal()
+            self._add(account_id, day, link_id, domain_name, values, "", measures, count)
+            return
+        for day, hour in self._hours(click):
+            values = (hour, visitor)
+            self._add(click["account_id"], day, link_id, domain_name, values, "", measures, count)
+
+    def add_event(self, event: Mapping[str, Any], sign: int = 1) -> None:
+        """Add an event's document, or subtract it with sign -1, if it counts in its state."""
+        if event["account_id"] is None or event["status"] not in COUNTED:
+            return
+        for day, hour in self._hours(event):
+            self._add_event(event, day, hour, sign)
+
+    def _add_event(self, event: Mapping[str, Any], day: _Day, hour: int, sign: int) -> None:
+        values = (hour, visitor_dimensions.values_in(event))
+        place = (day, event.get("link_id"), event.get("domain_name", UNKNOWN))
+        name = config_name(event["event_config_id"])
+        is_bot = event.get("bot") is not None
+        if sign < 0:
+            for document in self._documents_of(event, day):
+                document.changes[f"total.{CHANGES}"] += 1
+                document.changes[f"hour.{hour:02}.{CHANGES}"] += 1
+        measures: tuple[str, ...] = _BOT_CONVERSIONS if is_bot else _CONVERSIONS
+        self._add(event["account_id"], *place, values, name, measures, sign)
+        for measure in MONEY:
+            if event[measure] is not None:
+                money = sign * billionths(event[measure])
+                measures = (measure, f"bot_{measure}") if is_bot else (measure,)
+                self._add(event["account_id"], *place, values, name, measures, money)
+
+    def _hours(self, source: Mapping[str, Any]) -> Sequence[tuple[_Day, int]]:
+        """Return the day and the hour of a click or an event in each calendar of its account."""
+        calendars = self._calendars.get(_as_bytes(source["account_id"]) or b"")
+        at = source["at"]
+        if calendars is None:
+            return ((at.toordinal(), at.hour),)
+        found = []
+        for calendar in calendars:
+            day, hour = calendar.day_and_hour(at)
+            number = day.toordinal()
+            found.append(
+                (number if calendar.zone == DEFAULT_ZONE else (number, calendar.zone), hour)
+            )
+        return found
+
+    def sums(self) -> dict[RollupId, Sums]:
+        """Return the sums by document, without zeros. Ids are as they are read from MongoDB."""
+        return {RollupId(**as_read(one.id)): sums for one, sums in self._added() if sums}
+
+    def updates(self, slot: int) -> Iterator[dict[str, Any]]:
+        """Yield statements of the `update` command for the documents of `slot`; 5 µs each."""
+        for document, sums in self._added():
+            added = increments(sums) if document.has_events else sums
+            if document.changes:
+                added = {**added, **document.changes}
+            yield statement(document.id, slot, added, document.domain_name)
+
+    def domain_names(self) -> dict[RollupId, str]:
+        """Return the domain name of each link's document; it never changes."""
+        return {
+            RollupId(**as_read(one.id)): one.domain_name
+            for one in self._links.values()
+            if one.domain_name is not None
+        }
+
+    def _add(
+        self,
+        account_id: UUID | bytes,
+        day: _Day,
+        link_id: UUID | bytes | None,
+        domain_name: str,
+        values: Values,
+        event: str,
+        measures: tuple[str, ...],
+        number: int,
+    ) -> None:
+        if isinstance(account_id, UUID):
+            account_id = account_id.bytes
+        if isinstance(link_id, UUID):
+            link_id = link_id.bytes
+        key = (account_id, day, values, event, measures, domain_name)
+        group = self._groups.get(key)
+        if group is None:
+            account = self._account(account_id, day)
+            group = self._groups[key] = _Group(account, paths_of(*key[2:]))
+        of_link = self._links.get((account_id, day, link_id))
+        if of_link is None:
+            of_link = self._link(account_id, day, link_id, domain_name)
+        group.total += number
+        sums = of_link.sums
+        for path in group.link_paths:
+            sums[path] += number
+        if event:
+            of_link.has_events = group.account.has_events = True
+
+    def _documents_of(self, source: Mapping[str, Any], day: _Day) -> tuple[_Document, _Document]:
+        """Return the documents of the link and of the account that count a click or an event."""
+        account_id = _as_bytes(source["account_id"])
+        assert account_id is not None
+        link_id, domain_name = source.get("link_id"), source.get("domain_name", UNKNOWN)
+        of_link = self._link(account_id, day, _as_bytes(link_id), domain_name)
+        return of_link, self._account(account_id, day)
+
+    def _link(
+        self, account_id: bytes, day: _Day, link_id: bytes | None, domain_name: str
+    ) -> _Document:
+        key = (account_id, day, link_id)
+        if key not in self._links:
+            self._links[key] = _Document(account_id, day, link_id, domain_name)
+        return self._links[key]
+
+    def _account(self, account_id: bytes, day: _Day) -> _Document:
+        found = self._accounts.get((account_id, day))
+        if found is None:
+            found = self._accounts[account_id, day] = _Document(account_id, day, None, None)
+        return found
+
+    def _added(self) -> Iterator[tuple[_Document, Sums]]:
+        """Yield each document that changes, with its sums."""
+        for account in self._accounts.values():
+            account.sums = defaultdict(int)
+        for group in self._groups.values():
+            for path in group.account_paths:
+                group.account.sums[path] += group.total
+        for document in (*self._links.values(), *self._accounts.values()):
+            sums = without_zeros(document.sums)
+            if sums or document.changes:
+                yield document, sums
+
+
+def _as_bytes(one: UUID | bytes | None) -> bytes | None:
+    return one.bytes if isinstance(one, UUID) else one
+
+
+@lru_cache(maxsize=CACHED_DAYS)
+def _day(number: int) -> str:
+    """Return the day of a proleptic ordinal, as `2026-01-31`."""
+    return date.fromordinal(number).isoformat()

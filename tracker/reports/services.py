@@ -1,0 +1,27 @@
+"""Reports of an account's clicks and conversions."""
+
+from typing import NamedTuple
+
+from tracker.public_url import PublicUrl
+from tracker.reports.answers.reports import Reports
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.services import StoreServices
+from tracker.web.call import Body, Call, Query
+
+
+class ReportServices(NamedTuple):
+    """The object that runs reports, and the database for the names in their answers."""
+
+    reports: Reports
+    mongodb: MongoDB
+    public_url: PublicUrl
+
+
+def build(stores: StoreServices, public_url: PublicUrl) -> ReportServices:
+    """Return the reports of a process."""
+    reports = Reports(stores.mongodb, public_url.host)
+    return ReportServices(reports, stores.mongodb, public_url)
+
+
+ReportCall = Call[ReportServices, Query, Body]
+"""A call of an endpoint of this room."""

@@ -1,0 +1,170 @@
+"""The endpoint table: every method and path, and what answers it."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import msgspec
+from tornado.web import RequestHandler
+
+from tracker.accounts.api import (
+    account,
+    audit,
+    invitations,
+    join,
+    keys,
+    members,
+    password_resets,
+    second_factor,
+    self_service,
+    session,
+)
+from tracker.clicks.api import click
+from tracker.conversions.api import event, event_configs
+from tracker.conversions.api.event_schema import EVENT_SCHEMAS
+from tracker.feeds.api import clicks, conversion_delays, conversions, own_tests, refused_postbacks
+from tracker.links.api import (
+    domains,
+    qr_codes,
+    short_link_changes,
+    short_links,
+    slugs,
+    tags,
+    tls_ask,
+)
+from tracker.live import api as live
+from tracker.metrics import expect_failures
+from tracker.reports.api import overview, reports, values
+from tracker.service.api import health, metrics
+from tracker.sharing.api import shared, shares, views
+from tracker.web.endpoint import Access, Endpoint, HandledEndpoint
+from tracker.web.endpoint_handler import EndpointHandler, PublicHandler
+from tracker.web.openapi import documentation
+from tracker.web.openapi.document import document
+from tracker.web.protected import ProtectedHandler
+from tracker.webhooks.api import deliveries, statistics, templates, webhooks
+
+_TAGS = {
+    "Short links": "Links that are opened at `/c/{slug}`, and their destinations.",
+    "Tags": "Labels of links, to filter lists and reports by.",
+    "Domains": "Hostnames of the account that serve its links, proven by DNS.",
+    "Event configs": "Kinds of conversions and what they pay; each has a postback key.",
+    "Webhooks": "Receivers of conversions, and the deliveries to them.",
+    "Account": "The account of the key, and its rules against forged conversions.",
+    "Members": "The people of the account, and their roles.",
+    "Invitations": "Links with which people join the account.",
+    "Password resets": "Links with which members set a new password.",
+    "Session": "Signing in to the console, and who is signed in.",
+    "Audit": "What was changed in the account, by whom and when.",
+    "Sessions": "The browsers in which a person is signed in.",
+    "Keys": "The API keys of the account.",
+    "Reports": "Sums of clicks, visitors, conversions and money.",
+    "Shares": "Public links to reports.",
+    "Views": "Reports that the account keeps by name.",
+    "Clicks": "Opening short links: for visitors, without a key.",
+    "Live": "Clicks and conversions as they land, as Server-Sent Events.",
+    "Conversions": "Recording conversions, without a key, and the account's log of them.",
+    "Refused postbacks": "Requests to report a conversion that were not accepted, and why.",
+    "Operations": "Requests of operators, balancers and proxies; not for the public.",
+}
+
+Endpoints = tuple[Endpoint | HandledEndpoint, ...]
+
+DECLARED_ENDPOINTS: tuple[Endpoint, ...] = (
+    *short_links.endpoint.rows,
+    *short_link_changes.endpoint.rows,
+    *slugs.endpoint.rows,
+    *qr_codes.endpoint.rows,
+    *tags.endpoint.rows,
+    *domains.endpoint.rows,
+    *event_configs.endpoint.rows,
+    *own_tests.endpoint.rows,
+    *clicks.endpoint.rows,
+    *conversions.endpoint.rows,
+    *conversion_delays.endpoint.rows,
+    *refused_postbacks.endpoint.rows,
+    *webhooks.endpoint.rows,
+    *templates.endpoint.rows,
+    *statistics.endpoint.rows,
+    *deliveries.endpoint.rows,
+    *keys.endpoint.rows,
+    *account.endpoint.rows,
+    *audit.endpoint.rows,
+    *members.endpoint.rows,
+    *invitations.endpoint.rows,
+    *password_resets.endpoint.rows,
+    *reports.endpoint.rows,
+    *overview.endpoint.rows,
+    *values.endpoint.rows,
+    *live.endpoint.rows,
+    *shares.endpoint.rows,
+    *views.endpoint.rows,
+    *session.endpoint.rows,
+    *self_service.endpoint.rows,
+    *second_factor.endpoint.rows,
+    *join.endpoint.rows,
+    *shared.endpoint.rows,
+)
+"""The endpoints that are functions."""
+
+VISITORS_ENDPOINTS: Endpoints = (
+    *DECLARED_ENDPOINTS,
+    *click.ENDPOINTS,
+    *event.ENDPOINTS,
+    *health.ENDPOINTS,
+)
+"""The endpoints that are on the public port in any case."""
+
+_OPERATORS_ENDPOINTS = (*metrics.ENDPOINTS, *tls_ask.ENDPOINTS, *documentation.ENDPOINTS)
+
+ENDPOINTS: Endpoints = (*VISITORS_ENDPOINTS, *_OPERATORS_ENDPOINTS)
+"""The whole table, in the order in which it is described."""
+
+INTERNAL_ENDPOINTS: Endpoints = (*_OPERATORS_ENDPOINTS, *health.ENDPOINTS)
+"""The endpoints of the operators' own port (INTERNAL_PORT). Balancers ask for health on both."""
+
+MONITORING_ENDPOINTS: Endpoints = (*metrics.ENDPOINTS, *health.ENDPOINTS)
+"""The endpoints of a drain (METRICS_PORT)."""
+
+Route = tuple[str, type[RequestHandler], dict[str, Any]]
+
+
+def routes(endpoints: Endpoints, shared: Mapping[str, Any]) -> list[Route]:
+    """Return the routes of `endpoints`, one a path, as Tornado takes them.
+
+    `shared` are the arguments that every handler gets. The first matching route answers, so paths
+    with a handler of their own come first, and literal paths before those with an id in their
+    place.
+    """
+    own: dict[str, list[HandledEndpoint]] = {}
+    declared: dict[str, dict[str, Endpoint]] = {}
+    in_production = shared["process"].web.is_production
+    for one in endpoints:
+        if isinstance(one, Endpoint):
+            declared.setdefault(one.pattern, {})[one.method] = one
+        elif one.in_production or not in_production:
+            own.setdefault(one.pattern, []).append(one)
+        expect_failures(one.path, [one.method])
+    return [
+        *(_own_route(pattern, rows, shared) for pattern, rows in own.items()),
+        *(
+            (pattern, _handler_of(declared[pattern]), {**shared, "endpoints": declared[pattern]})
+            for pattern in sorted(declared, key=lambda pattern: "(" in pattern)
+        ),
+    ]
+
+
+def _own_route(pattern: str, rows: Sequence[HandledEndpoint], shared: Mapping[str, Any]) -> Route:
+    methods = tuple(one.method for one in rows)
+    return pattern, rows[0].handler, {**shared, "route": rows[0].path, "methods": methods}
+
+
+def _handler_of(endpoints: Mapping[str, Endpoint]) -> type[EndpointHandler]:
+    [is_public] = {one.access is Access.PUBLIC for one in endpoints.values()}
+    return PublicHandler if is_public else ProtectedHandler
+
+
+@cache
+def description(base_url: str) -> bytes:
+    """Return the OpenAPI document of the service at `base_url`, as JSON."""
+    return msgspec.json.encode(document(ENDPOINTS, base_url, _TAGS, EVENT_SCHEMAS))

@@ -1,0 +1,282 @@
+"""The hot requests, answered from raw bytes before any Tornado object is made.
+
+GET and HEAD of `/c/<slug>` and `/api/click`, and GET of `/api/event`. The rules are those of the
+handlers in `clicks/api/click` and `conversions/api/event`, made by the same functions; the answers
+are the same, byte for byte. Requests that are not plain (`http/fast_path`), paths that no link can
+have, events whose parameters are refused, and deliveries of a webhook are left to the handlers.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from http.client import responses
+from time import perf_counter
+from typing import Any, Final
+
+import msgspec
+import structlog
+from uuid_utils import uuid4
+
+from tracker.clicks.api import click
+from tracker.clicks.redirect import Answer, ClientHeaders, Visit, redirection
+from tracker.conversions.api import event
+from tracker.conversions.parameters import from_text
+from tracker.conversions.recorder import Recorded
+from tracker.errors import TrackerError
+from tracker.http.default_headers import DefaultHeaders
+from tracker.http.fast_path import FastHead, FastHeadParser, FastPathConnection
+from tracker.ids import SLUG
+from tracker.service.services import Services
+from tracker.web.handler import SANE_REQUEST_ID, Content, as_tracker_error
+
+log = structlog.get_logger(__name__)
+
+_STARTS: Final = (
+    b"GET /c/",
+    b"GET /api/event?",
+    b"GET /api/click?",
+    b"HEAD /c/",
+    b"HEAD /api/click?",
+)
+
+Headers = Sequence[tuple[str, str]]
+
+
+class _Header(msgspec.Struct, frozen=True, gc=False):
+    """The header fields of a plain request. `request_id` is empty unless it may be used."""
+
+    client: ClientHeaders
+    forwarded_for: str
+    accept: str
+    request_id: str
+    is_delivery: bool
+    event_headers: Headers
+
+
+class _Request(msgspec.Struct, gc=False):
+    """A request that was taken, until it is answered: the waiter for its record (`stores/batch`).
+
+    `location` is that of the redirect, if it is one.
+    """
+
+    fast_path: "HotRequests"
+    connection: FastPathConnection
+    head: "_Head"
+    route: str
+    id: str
+    began: float
+    location: str = ""
+
+    def __repr__(self) -> str:
+        """Return a text for logs, with nothing that the visitor sent."""
+        return f"<request {self.id}>"
+
+    def done(self) -> bool:
+        """Return False: a disconnected client's request is still logged."""
+        return False
+
+    def set_result(self, _: int | None) -> None:
+        """Redirect the visitor: the click is durable."""
+        self.fast_path.redirect(self)
+
+    def set_exception(self, error: BaseException) -> None:
+        """Answer with an error: the click is not durable."""
+        self.fast_path.refuse_click(self, error)
+
+
+_HEADERS: Final = (
+    *("user-agent", "referer", "accept", "x-forwarded-for", "x-request-id", "origin"),
+    *(event.DELIVERY_HEADER, *click.PREFETCH_HEADERS),
+)
+
+_Head = FastHead[_Header]
+
+
+class HotRequests:
+    """The answers to hot requests from the bytes received, as `http/fast_path` defines."""
+
+    def __init__(self, services: Services) -> None:
+        self._redirect = services.clicks.redirect
+        self._recorder = services.conversions.recorder
+        self._refusals = services.conversions.refusals
+        self._client_address = services.access.client_address
+        country_header = services.settings.country_header.lower()
+        names = (*_HEADERS, country_header) if country_header else _HEADERS
+        self._heads = FastHeadParser(names, partial(_header, bool(country_header)))
+        self._access_log = services.web.access_log
+        self._default_headers = DefaultHeaders(Strict_Transport_Security=services.settings.hsts)
+
+    def __call__(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
+        """Return whether the request was taken; if not, it is for the handlers."""
+        if not data.startswith(_STARTS, start):
+            return False
+        head = self._heads.read(data, start, end)
+        if head is None:
+            return False
+        path = head.path
+        if path.startswith("/c/"):
+            return "%" not in path and self._click(connection, head, "/c/{slug}", path[3:])
+        if path == "/api/click":
+            return self._click(connection, head, path, None)
+        return path == "/api/event" and head.method == "GET" and self._event(connection, head)
+
+    def redirect(self, request: _Request) -> None:
+        """Answer a click whose record is durable."""
+        self._end(request, 302, _REDIRECTED % (request.id, request.location), b"")
+
+    def refuse_click(self, request: _Request, error: BaseException) -> None:
+        """Answer a click with an error."""
+        refused = _refused(request, error)
+        content = click.error_content(refused, request.head.header.accept)
+        self._refuse(
+            request, refused, (*refused.all_headers.items(), *click.ERROR_HEADERS), content
+        )
+
+    def _click(
+        self, connection: FastPathConnection, head: _Head, route: str, slug: str | None
+    ) -> bool:
+        header = head.header
+        request = _Request(self, connection, head, route, _id_of(header), perf_counter())
+        address = self._client_address.find(connection.peer, (header.forwarded_for,))
+        visit = Visit(head.method, slug, head.query, address, header.client)
+        try:
+            location = self._redirect.location_from_memory(visit, request)
+        except TrackerError as error:
+            self.refuse_click(request, error)
+            return True
+        if location is None:
+            return self._look_up(request, visit)
+        request.location = location
+        if head.method == "HEAD":
+            self.redirect(request)
+        return True
+
+    def _look_up(self, request: _Request, visit: Visit) -> bool:
+        """Answer for a link that is not in memory; return False for a path of no link."""
+        if visit.slug is not None and not SLUG.fullmatch(visit.slug):
+            return False
+        answering = asyncio.get_running_loop().create_task(self._redirect.answer(visit))
+        answering.add_done_callback(partial(self._answer_click, request))
+        return True
+
+    def _answer_click(self, request: _Request, answering: "asyncio.Task[Answer]") -> None:
+        error = _error_of(answering)
+        if error is not None:
+            self.refuse_click(request, error)
+            return
+        answer = answering.result()
+        headers = (("X-Request-Id", request.id), *answer.headers)
+        self._end(request, answer.status, _head(answer.status, headers), b"")
+
+    def _event(self, connection: FastPathConnection, head: _Head) -> bool:
+        if head.header.is_delivery:
+            return False
+        try:
+            conversion = from_text(head.query.encode("latin-1"))
+        except TrackerError:
+            return False
+        began = perf_counter()
+        address = self._client_address.find(connection.peer, (head.header.forwarded_for,))
+        request = _Request(self, connection, head, "/api/event", _id_of(head.header), began)
+        recording = self._recorder.begin(conversion, address)
+        recording.add_done_callback(partial(self._answer_event, request))
+        return True
+
+    def _answer_event(self, request: _Request, recording: "asyncio.Task[Recorded]") -> None:
+        error = _error_of(recording)
+        if error is not None:
+            self._refuse_event(request, error)
+            return
+        recorded = recording.result()
+        content = event.recorded_content(recorded, _wants_image(request))
+        length = len(content.body)
+        headers = request.head.header.event_headers
+        is_usual = headers is event.WITHOUT_ORIGIN and not recorded.is_duplicate
+        template = _RECORDED if is_usual else _recorded(headers, recorded.is_duplicate)
+        head = template % (request.id, recorded.event_id, content.kind, length)
+        self._end(request, 200, head, content.body)
+
+    def _refuse_event(self, request: _Request, error: BaseException) -> None:
+        refused = _refused(request, error)
+        query = request.head.query.encode("latin-1")
+        self._refusals.note(request.head.method, query, b"", refused)
+        content = event.error_content(refused, _wants_image(request))
+        allowed = request.head.header.event_headers
+        headers = (*allowed, *refused.all_headers.items(), *event.retry_headers(refused))
+        self._refuse(request, refused, headers, content)
+
+    def _refuse(
+        self, request: _Request, refused: TrackerError, headers: Headers, content: Content
+    ) -> None:
+        of_content = (("Content-Type", content.kind), ("Content-Length", str(len(content.body))))
+        head = _head(refused.status, (("X-Request-Id", request.id), *headers, *of_content))
+        body = b"" if request.head.method == "HEAD" else content.body
+        self._end(request, refused.status, head, body)
+
+    def _end(self, request: _Request, status: int, answer_head: str, body: bytes) -> None:
+        answer = b"%b%b\r\n%b" % (answer_head.encode("latin-1"), self._default_headers(), body)
+        request.connection.answer(answer, True)
+        self._access_log.record(
+            request.head.method,
+            request.route,
+            request.head.path,
+            status,
+            perf_counter() - request.began,
+            request.id,
+        )
+
+
+def _header(names_country: bool, host: str, values: Sequence[str]) -> _Header:
+    """Build the header of the values of _HEADERS, and of the header that names the country."""
+    user_agent, referrer, accept, forwarded_for, request_id, origin, delivery, *others = values
+    edge_country = others.pop() if names_country else ""
+    return _Header(
+        ClientHeaders.from_headers(
+            host, user_agent, referrer, click.purpose_of(others), edge_country
+        ),
+        forwarded_for,
+        accept,
+        request_id if SANE_REQUEST_ID.fullmatch(request_id) else "",
+        bool(delivery),
+        event.headers_for(origin) if origin else event.WITHOUT_ORIGIN,
+    )
+
+
+def _id_of(header: _Header) -> str:
+    return header.request_id or uuid4().hex
+
+
+def _wants_image(request: _Request) -> bool:
+    return event.wants_image("GET", request.head.header.accept)
+
+
+def _error_of(task: asyncio.Task[Any]) -> BaseException | None:
+    return asyncio.CancelledError() if task.cancelled() else task.exception()
+
+
+def _refused(request: _Request, error: BaseException) -> TrackerError:
+    if not isinstance(error, TrackerError):
+        log.error("request failed", exc_info=error, request_id=request.id)
+    return as_tracker_error(error)
+
+
+def _head(status: int, headers: Headers) -> str:
+    """Return the head of an answer like the handlers', without the fields that every answer has."""
+    fields = (("X-Content-Type-Options", "nosniff"), *headers)
+    lines = "".join([f"{name}: {value}\r\n" for name, value in fields])
+    return f"HTTP/1.1 {status} {responses[status]}\r\n{lines}"
+
+
+_REDIRECTED: Final = _head(302, (("X-Request-Id", "%s"), *redirection("%s").headers))
+"""To be filled in with the request id and the location."""
+
+
+def _recorded(headers: Headers, is_duplicate: bool = False) -> str:
+    """Return a head to fill in: request id, event id, media type and length of the body."""
+    ids = (("X-Request-Id", "%s"), ("X-Event-Id", "%d"))
+    added = (event.DUPLICATE_HEADER,) if is_duplicate else ()
+    fields = (*headers, *ids, *added, ("Content-Type", "%s"), ("Content-Length", "%d"))
+    return _head(200, fields)
+
+
+_RECORDED: Final = _recorded(event.WITHOUT_ORIGIN)

@@ -1,0 +1,79 @@
+"""Links without their ids and names in shared reports: by number.
+
+A number is the place of a link by the share's own measure, so it is the same link for a row, for a
+filter, and when the rows are read for another measure.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+import msgspec
+
+from tracker.reports.answers.request_parts import parts_at_one_snapshot
+from tracker.reports.api.answer import ReportRow
+from tracker.reports.api.overview import CreateOverview, OverviewPanel, PanelRows
+from tracker.reports.query import Query
+from tracker.reports.threads import in_thread
+from tracker.sharing.services import SharingServices
+from tracker.visitor_dimensions import UNKNOWN
+
+
+class _Places(NamedTuple):
+    """The places of some links, and the number of all links that have one."""
+
+    of: Mapping[str, int]
+    total: int
+
+
+async def hide_links(
+    services: SharingServices,
+    account_id: UUID,
+    panel: PanelRows | None,
+    wanted: CreateOverview,
+    own: CreateOverview,
+) -> list[str]:
+    """Number the links of a panel; return the names of those that are filtered by.
+
+    `wanted` is the overview that was read, `own` the one by the share's own measure. Raises as
+    `Parts.run`.
+    """
+    filtered = [str(link) for link in own.filters.values().get("link", [])]
+    rows = [] if panel is None else panel.rows
+    shown = [row.key for row in rows]
+    ordered_by = _by_link(own)
+    is_own = _by_link(wanted) == ordered_by
+    if ordered_by is None or (is_own and set(filtered).issubset(shown)):
+        places = _places(shown, {*shown, *filtered})
+    else:
+        query = ordered_by.query(own.query(account_id))
+        places = await _read_places(services, query, {*shown, *filtered})
+    numbers = dict(places.of)
+    for link in filtered:
+        numbers.setdefault(link, places.total + 1 + len(numbers) - len(places.of))
+    if panel is not None:
+        panel.rows = [_numbered(row, numbers.get(row.key)) for row in rows]
+    return [f"Link {numbers[link]}" for link in filtered]
+
+
+async def _read_places(services: SharingServices, query: Query, wanted: Collection[str]) -> _Places:
+    reports, account_id = services.reports.reports, query.account_id
+    async with parts_at_one_snapshot(services.mongodb.reads, reports, account_id) as parts:
+        with reports.memory.hold(account_id) as held:
+            whole = await parts.whole("report", query, held)
+            return await in_thread(_places, whole.keys, wanted)
+
+
+def _places(keys: Sequence[str], wanted: Collection[str]) -> _Places:
+    links = [key for key in keys if key != UNKNOWN]
+    return _Places({key: place for place, key in enumerate(links, 1) if key in wanted}, len(links))
+
+
+def _by_link(overview: CreateOverview) -> OverviewPanel | None:
+    return next((panel for panel in overview.panels if panel.group_by == "link"), None)
+
+
+def _numbered(row: ReportRow, number: int | None) -> ReportRow:
+    if number is None:
+        return row
+    return msgspec.structs.replace(row, key=str(number), name=f"Link {number}")

@@ -1,0 +1,142 @@
+"""`/api/shared`: whoever has the link of a share reads its report, and nothing else."""
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from tracker.clock import iso, now
+from tracker.errors import ErrorCode, Unauthorized
+from tracker.reports.answers.names import filter_names
+from tracker.reports.api.answer import Column
+from tracker.reports.api.filters import BotsIn, TagOperator
+from tracker.reports.api.overview import CreateOverview, OverviewFigures, overview
+from tracker.sharing.api.hidden_links import hide_links
+from tracker.sharing.api.shared_report import SharedReport, ShownPanels
+from tracker.sharing.services import SharingServices
+from tracker.sharing.shares import Share
+from tracker.web.call import Nothing, PublicCall
+from tracker.web.endpoint import Access, Endpoints
+from tracker.web.schema import Timestamp, Token
+
+endpoint = Endpoints("sharing")
+
+EXAMPLE_SHARE_TOKEN: Final = "k3Pz9sWq1Rt8YvB6nM2xJcL5hGfDaE7uO4iToSdQvNc"  # noqa: S105
+
+
+class OpenShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The token of a share's link, and its password if it has one."""
+
+    token: Token
+    password: str | None = None
+    measure: (
+        Annotated[
+            Column, Meta(description="the rows are the first by it; without it by the share's own")
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class SharedAnswer(OverviewFigures, kw_only=True):
+    """The report of a share. Links are numbered by their places unless it shows their names."""
+
+    name: str
+    expires_at: Timestamp | None = field(name="expiresAt")
+    filters: Annotated[
+        dict[str, list[str]],
+        Meta(description="the names of the values that are counted, by dimension"),
+    ]
+    tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
+    bots: BotsIn | UnsetType = UNSET
+    measure: Annotated[Column, Meta(description="the one that is shown at first")] | UnsetType = (
+        UNSET
+    )
+    shown: (
+        Annotated[ShownPanels, Meta(description="the panels that are shown, in their order")]
+        | UnsetType
+    ) = UNSET
+
+
+@endpoint(
+    "POST",
+    "/api/shared",
+    Access.PUBLIC,
+    tag="Reports",
+    operation_id="openShare",
+    example={"token": EXAMPLE_SHARE_TOKEN},
+    errors={
+        401: ("The password is missing or wrong (`password_required`).", "password: wrong"),
+        404: ("The link is unknown, revoked or expired.", "share: expired, revoked or unknown"),
+    },
+    ends_with_client=True,
+)
+async def read(call: PublicCall[SharingServices, Nothing, OpenShare]) -> SharedAnswer:
+    """Read the report of a public link, as its maker has fixed it.
+
+    Raises NotFound if the token is unknown, revoked or expired, Unauthorized without the right
+    password, RateLimited or Unavailable if too many reports of the account run.
+    """
+    services, body = call.services, call.body
+    share = await services.shares.open(body.token)
+    await _check_password(call, share)
+    answer = await _read(services, share, body.measure)
+    if isinstance(body.measure, UnsetType):
+        services.share_opens.count(share.id)
+    else:
+        services.share_opens.note(share.id)
+    return answer
+
+
+async def _read(
+    services: SharingServices, share: Share, measure: Column | UnsetType
+) -> SharedAnswer:
+    """Return the report, with the rows for a measure, or for the share's own."""
+    account_id = share.account_id
+    report = msgspec.json.decode(share.report, type=SharedReport)
+    with services.shared_limiter.acquire(account_id):
+        zone = await services.time_zones.find(account_id)
+        today = zone.calendar.day_of(now())
+        wanted = report.overview(account_id, today, measure)
+        found = await overview(services.reports, account_id, wanted)
+        named = await filter_names(services.mongodb.reads, account_id, wanted.filters.values())
+        names = {dimension: list(of.values()) for dimension, of in named.items()}
+        if not share.show_link_names:
+            own = report.overview(account_id, today)
+            links = found.panels.get("link")
+            if filtered := await hide_links(services, account_id, links, wanted, own):
+                names["link"] = filtered
+    return _answer(share, report, wanted, found, names)
+
+
+async def _check_password(
+    call: PublicCall[SharingServices, Nothing, OpenShare], share: Share
+) -> None:
+    services, password = call.services, call.body.password
+    if share.password is None:
+        return
+    if password is not None:
+        if refusal := await services.sign_in_limit.count_share(share.id, call.counted_as):
+            raise refusal.error("password")
+        if await services.passwords.verify(share.password, password):
+            return
+    message = "password: wrong" if password else "password: this report asks for one"
+    raise Unauthorized(message, code=ErrorCode.PASSWORD_REQUIRED)
+
+
+def _answer(
+    share: Share,
+    report: SharedReport,
+    wanted: CreateOverview,
+    found: OverviewFigures,
+    filters: dict[str, list[str]],
+) -> SharedAnswer:
+    return SharedAnswer(
+        name=share.name,
+        expires_at=None if share.expires_at is None else iso(share.expires_at),
+        filters=filters,
+        tag_operator=wanted.tag_operator,
+        bots=wanted.bots,
+        measure=report.measure,
+        shown=report.shown,
+        **{name: getattr(found, name) for name in found.__struct_fields__},
+    )

@@ -1,0 +1,148 @@
+"""The report of a share: fixed days or rolling ones, and what nobody who opens it can change."""
+
+from datetime import date, timedelta
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+from msgspec.structs import replace
+
+from tracker.ids import new_id
+from tracker.reports.api.answer import COLUMNS, Column
+from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
+from tracker.reports.api.overview import CreateOverview, OverviewPanel
+from tracker.reports.api.schema import Compare, DateRange, IntervalIn
+from tracker.reports.dimensions import FILTER_NAMES, PICTURES
+from tracker.reports.periods import DayRange
+from tracker.reports.query import GroupBy
+from tracker.reports.rolling import RollingPeriod, days_of
+from tracker.web.limits import MAX_PANELS, MAX_REPORT_DAYS
+
+_WORST_DAY = date(2029, 3, 1)
+"""A day on which the last days are fewer than those of the year before, which had a leap day."""
+
+_OF_CONVERSIONS = ("conversions", "value", "payout")
+
+ShownPanel = Literal[(*FILTER_NAMES, *PICTURES)]  # type: ignore[valid-type]
+ShownPanels = Annotated[
+    list[ShownPanel],
+    Meta(
+        max_length=MAX_PANELS,
+        description="the panels that the page shows, in this order; each is one of `panels`, and "
+        "map is of country. Without it all are, as tabs of a few cards",
+    ),
+]
+Measure = Annotated[Column, Meta(description="the measure that the page shows at first")]
+
+
+class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """An overview, of `dateRange`, or of days that roll: they are those of the day of opening."""
+
+    date_range: DateRange | UnsetType = field(default=UNSET, name="dateRange")
+    last_days: Annotated[int, Meta(ge=1, le=MAX_REPORT_DAYS)] | UnsetType = field(
+        default=UNSET, name="lastDays"
+    )
+    until_yesterday: (
+        Annotated[bool, Meta(description="with lastDays: the last of them is yesterday")]
+        | UnsetType
+    ) = field(default=UNSET, name="untilYesterday")
+    period: (
+        Annotated[
+            RollingPeriod,
+            Meta(description="week, month and year go up to today; weeks begin on Monday"),
+        ]
+        | UnsetType
+    ) = UNSET
+    filters: ReportFilters = field(default_factory=ReportFilters)
+    tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
+    bots: BotsIn | UnsetType = UNSET
+    compare: Compare | UnsetType = UNSET
+    interval: IntervalIn | UnsetType = UNSET
+    panels: Annotated[
+        list[OverviewPanel],
+        Meta(
+            max_length=MAX_PANELS,
+            description="one for each dimension. With `measure`, rows that `sort` orders by a "
+            "measure are the first by that one",
+        ),
+    ] = field(default_factory=list)
+    measure: Measure | UnsetType = UNSET
+    shown: ShownPanels | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if [self.date_range, self.last_days, self.period].count(UNSET) != 2:
+            raise ValueError("dateRange: needed, or lastDays or period instead; only one of them")
+        if self.until_yesterday is not UNSET and self.last_days is UNSET:
+            raise ValueError("untilYesterday: only with lastDays")
+        self._check_shown()
+        if self.filters.tests == "only":
+            raise ValueError("filters.tests: a share shows no tests")
+        self.overview(new_id(), _WORST_DAY)
+
+    def _check_shown(self) -> None:
+        """Raise ValueError if a panel is shown twice, or is none of `panels`."""
+        if isinstance(self.shown, UnsetType):
+            return
+        given = {panel.group_by for panel in self.panels}
+        for number, name in enumerate(self.shown):
+            dimension = "country" if name == "map" else name
+            if dimension not in given:
+                raise ValueError(f"shown[{number}]: panels has no {dimension}")
+            if name in self.shown[:number]:
+                raise ValueError(f"shown[{number}]: {name} is shown already")
+
+    @property
+    def days(self) -> str:
+        """Return the days in words, for people."""
+        if isinstance(self.date_range, DateRange):
+            return f"{self.date_range.first} to {self.date_range.last}"
+        if isinstance(self.last_days, int):
+            up_to = " up to yesterday" if self.until_yesterday is True else ""
+            return f"the last {self.last_days}{up_to}"
+        assert not isinstance(self.period, UnsetType)
+        return self.period.replace("_", " ")
+
+    def overview(
+        self, account_id: UUID, today: date, measure: Column | UnsetType = UNSET
+    ) -> CreateOverview:
+        """Return the overview of an account whose day it is, with the rows for a measure.
+
+        Without one they are for the report's own. Raises ValueError or BadRequest if a field
+        breaks a rule.
+        """
+        shown = self.measure if isinstance(measure, UnsetType) else measure
+        given: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("filters", "tag_operator", "bots", "compare", "interval")
+        }
+        return CreateOverview(
+            account_id=account_id,
+            date_range=self._days_on(today),
+            panels=[_sorted(panel, shown) for panel in self.panels],
+            **given,
+        )
+
+    def _days_on(self, today: date) -> DateRange:
+        if isinstance(self.date_range, DateRange):
+            return self.date_range
+        if isinstance(self.last_days, int):
+            last = today - timedelta(days=1) if self.until_yesterday is True else today
+            return DateRange.of(DayRange(last - timedelta(days=self.last_days - 1), last))
+        assert not isinstance(self.period, UnsetType)
+        return DateRange.of(days_of(self.period, today))
+
+
+def _sorted(panel: OverviewPanel, measure: Column | UnsetType) -> OverviewPanel:
+    """Return a panel with the first rows by a measure, unless they are by key or name."""
+    if isinstance(measure, UnsetType) or panel.sort.removeprefix("-") not in COLUMNS:
+        return panel
+    order = "-" if panel.sort.startswith("-") else ""
+    return replace(panel, sort=f"{order}{_measure_of(panel.group_by, measure)}")
+
+
+def _measure_of(dimension: GroupBy, measure: Column) -> Column:
+    """Return the measure that a panel shows, as the console does. Events have no clicks."""
+    if dimension == "bot":
+        return "botClicks"
+    return "conversions" if dimension == "event" and measure not in _OF_CONVERSIONS else measure

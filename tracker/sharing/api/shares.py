@@ -1,0 +1,224 @@
+"""`/api/shares`: public links to reports of an account."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta, field
+
+from tracker.access.audit import Change, shown
+from tracker.access.principal import Actor, Principal
+from tracker.accounts.passwords import check_new_password
+from tracker.clock import now
+from tracker.reports.api.reports import check_domains
+from tracker.sharing.api.shared_report import SharedReport
+from tracker.sharing.services import SharingCall, SharingServices
+from tracker.sharing.shares import Share
+from tracker.stores.mongodb.account_lock import run_in_turn
+from tracker.stores.mongodb.transaction import Session
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.limits import MAX_SHARE_NAME_CHARACTERS
+from tracker.web.resource import Resource, record_of
+from tracker.web.schema import (
+    AccountId,
+    AccountPage,
+    Done,
+    MakerExpiry,
+    Page,
+    Timestamp,
+    in_the_future,
+    trimmed,
+)
+
+endpoint = Endpoints("sharing")
+
+
+class CreateShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The report to share, and with whom."""
+
+    account_id: AccountId = field(name="accountId")
+    name: Annotated[
+        str,
+        Meta(
+            description="shown above the report; trimmed",
+            extra_json_schema={"minLength": 1, "maxLength": MAX_SHARE_NAME_CHARACTERS},
+        ),
+    ]
+    report: SharedReport
+    show_link_names: Annotated[
+        bool, Meta(description="false: links are Link 1, Link 2 and so on")
+    ] = False
+    password: Annotated[str | None, Meta(description="asked of everybody who opens it")] = None
+    expires_at: MakerExpiry | None = None
+
+    def __post_init__(self) -> None:
+        self.name = trimmed("name", self.name, MAX_SHARE_NAME_CHARACTERS)
+        if self.password is not None:
+            check_new_password(self.password)
+        if self.expires_at is not None:
+            self.expires_at = in_the_future(self.expires_at)
+
+
+class ListShares(AccountPage, kw_only=True):
+    """The query of the list of shares."""
+
+    revoked: Annotated[
+        bool, Meta(description="also those that were revoked in the last 30 days")
+    ] = False
+
+
+class ShareRecord(msgspec.Struct, kw_only=True):
+    """A share, without its link."""
+
+    id: UUID
+    account_id: UUID
+    name: str
+    report: Annotated[dict[str, Any], Meta(description="as it was created")]
+    show_link_names: bool
+    has_password: bool
+    created_at: Timestamp
+    created_by: Annotated[Actor | None, Meta(description="null for old shares")]
+    expires_at: Timestamp | None
+    opens: Annotated[
+        int,
+        Meta(
+            description="how often its report was answered, with the right password; not counted "
+            "when it is read again for another measure"
+        ),
+    ]
+    last_opened_at: Annotated[
+        Timestamp | None,
+        Meta(description="also for another measure; like `opens` up to ten seconds late"),
+    ]
+    revoked_at: Timestamp | None
+
+
+class NewShare(ShareRecord, kw_only=True):
+    """A new share, with its link, which is shown only now."""
+
+    url: str
+
+
+async def _find(call: SharingCall[Any, Any]) -> Share | None:
+    return await call.services.shares.find(call.ids[0])
+
+
+async def _show(_: SharingServices, shares: Sequence[Share]) -> list[ShareRecord]:
+    return [record_of(ShareRecord, share, **_shown(share)) for share in shares]
+
+
+SHARES: Resource[Share, ShareRecord] = Resource("share", _find, _show)
+
+
+@endpoint("GET", "/api/shares", "shares:read")
+async def list_own(call: SharingCall[ListShares, Nothing]) -> Page[ShareRecord]:
+    """List shared reports, newest first."""
+    query = call.query
+    fetch = partial(call.services.shares.page, call.account_id, revoked=query.revoked)
+    return await SHARES.page(call, query, fetch)
+
+
+async def check_report(services: SharingServices, body: CreateShare) -> None:
+    """Check the report of a share. Raises BadRequest if one of its domains is not a hostname."""
+    await check_domains(services.reports, body.report.overview(body.account_id, now().date()))
+
+
+@endpoint(
+    "POST",
+    "/api/shares",
+    "shares:write",
+    check=check_report,
+    example={
+        "name": "Spring sale, for our partners",
+        "report": {
+            "lastDays": 28,
+            "filters": {"country": ["DE", "FR"]},
+            "compare": "previous_period",
+            "panels": [{"groupBy": "country"}, {"groupBy": "device"}],
+            "measure": "conversions",
+        },
+        "show_link_names": False,
+    },
+)
+async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
+    """Share a report by a public link, which is answered only now: takes reports:read too, and
+    links:read to show the names of links.
+
+    Raises Forbidden if the principal may not read what it shows, BadRequest if it would end later
+    than the principal, or the account has too many shares.
+    """
+    body, services = call.body, call.services
+    _check_may_read(call.principal, body)
+    expires_at = call.principal.end_of(body.expires_at)
+    password = await services.passwords.hash(body.password) if body.password else None
+
+    async def work(session: Session) -> tuple[Share, str]:
+        principal = await call.hold("shares:write", session)
+        _check_may_read(principal, body)
+        made = await services.shares.create(
+            call.account_id,
+            body.name,
+            msgspec.json.encode(body.report).decode(),
+            body.show_link_names,
+            password,
+            expires_at,
+            principal.actor,
+            session,
+        )
+        share = made[0]
+        await call.audit(
+            "share.created", SHARES.target(share), _created(share, body.report), session
+        )
+        return made
+
+    share, token = await run_in_turn(services.mongodb.database, call.account_id, work)
+    url = f"{services.public_url.url}/console/shared#{token}"
+    return record_of(NewShare, share, url=url, **_shown(share))
+
+
+def _check_may_read(principal: Principal, body: CreateShare) -> None:
+    """Raise Forbidden if the principal may not read what the share shows."""
+    principal.require("reports:read", "report")
+    if body.show_link_names:
+        principal.require("links:read", "show_link_names")
+
+
+@endpoint("DELETE", "/api/shares/{id}", "shares:write")
+async def revoke(call: SharingCall[Nothing, Nothing]) -> Done:
+    """Revoke a shared report: its link opens nothing from here on."""
+    share = await SHARES.own(call)
+    await call.services.shares.revoke(share.id)
+    await call.audit("share.revoked", SHARES.target(share))
+    return Done()
+
+
+def _shown(share: Share) -> dict[str, Any]:
+    return {"report": msgspec.json.decode(share.report), "has_password": share.password is not None}
+
+
+def _in_short(report: SharedReport) -> dict[str, Any]:
+    """Return what a report shows, short enough for an entry: the days have a line of their own."""
+    fields = msgspec.to_builtins(report)
+    filters = {name: values for name, values in fields.get("filters", {}).items() if values}
+    panels = [panel["groupBy"] for panel in fields.get("panels", [])]
+    others = ("bots", "compare", "interval", "measure", "shown", "tagOperator")
+    return {
+        "panels": panels,
+        "filters": filters,
+        **{name: fields[name] for name in others if name in fields},
+    }
+
+
+def _created(share: Share, report: SharedReport) -> dict[str, Change]:
+    """Return what the audit log says of a new share."""
+    values = {
+        "report": _in_short(report),
+        "days": report.days,
+        "show_link_names": share.show_link_names,
+        "has_password": share.password is not None,
+        "expires_at": share.expires_at,
+    }
+    return {name: Change(before=None, after=shown(value)) for name, value in values.items()}

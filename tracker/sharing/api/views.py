@@ -1,0 +1,104 @@
+"""`/api/views`: reports that an account keeps by name."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta, field
+
+from tracker.sharing.services import SharingCall, SharingServices
+from tracker.sharing.views import View
+from tracker.stores.mongodb.account_lock import run_in_turn
+from tracker.stores.mongodb.transaction import Session
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.limits import MAX_VIEW_NAME_CHARACTERS, MAX_VIEW_QUERY_CHARACTERS
+from tracker.web.resource import Resource, record_of
+from tracker.web.schema import AccountId, AccountPage, Done, Page, Timestamp, trimmed
+
+endpoint = Endpoints("sharing")
+
+ViewName = Annotated[
+    str,
+    Meta(
+        description="trimmed",
+        extra_json_schema={"minLength": 1, "maxLength": MAX_VIEW_NAME_CHARACTERS},
+    ),
+]
+
+
+class ViewRecord(msgspec.Struct, kw_only=True):
+    """A view."""
+
+    id: UUID
+    account_id: UUID
+    name: str
+    query: str
+    created_at: Timestamp
+
+
+class CreateView(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The view to create."""
+
+    account_id: AccountId = field(name="accountId")
+    name: ViewName
+    query: Annotated[
+        str,
+        Meta(
+            max_length=MAX_VIEW_QUERY_CHARACTERS,
+            description="the query of the overview's address in the console, without its `?`",
+        ),
+    ]
+
+    def __post_init__(self) -> None:
+        self.name = trimmed("name", self.name, MAX_VIEW_NAME_CHARACTERS)
+
+
+async def _find(call: SharingCall[Any, Any]) -> View | None:
+    return await call.services.views.find(call.ids[0])
+
+
+async def _show(_: SharingServices, views: Sequence[View]) -> list[ViewRecord]:
+    return [record_of(ViewRecord, view) for view in views]
+
+
+VIEWS: Resource[View, ViewRecord] = Resource("view", _find, _show)
+
+
+@endpoint("GET", "/api/views", "views:read")
+async def list_own(call: SharingCall[AccountPage, Nothing]) -> Page[ViewRecord]:
+    """List views of reports, newest first."""
+    return await VIEWS.list_own(call, call.services.views)
+
+
+@endpoint(
+    "POST",
+    "/api/views",
+    "views:write",
+    example={"name": "Phones in Germany", "query": "country=DE&device=mobile"},
+)
+async def create(call: SharingCall[Nothing, CreateView]) -> ViewRecord:
+    """Keep a view of reports by name.
+
+    Raises BadRequest if the account has too many.
+    """
+    body, views = call.body, call.services.views
+
+    async def work(session: Session) -> View:
+        view = await views.create(call.account_id, body.name, body.query, session)
+        await call.audit("view.created", VIEWS.target(view), session=session)
+        return view
+
+    return await VIEWS.show(
+        call, await run_in_turn(call.services.mongodb.database, call.account_id, work)
+    )
+
+
+@endpoint("DELETE", "/api/views/{id}", "views:write")
+async def delete(call: SharingCall[Nothing, Nothing]) -> Done:
+    """Delete a view of reports."""
+    view = await VIEWS.own(call)
+    await call.services.views.delete(view.id)
+    await call.audit("view.deleted", VIEWS.target(view))
+    return Done()

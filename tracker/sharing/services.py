@@ -1,0 +1,59 @@
+"""Saved views, and public links of reports."""
+
+from typing import NamedTuple
+
+from tracker.accounts.passwords import Passwords
+from tracker.accounts.services import AccountServices
+from tracker.accounts.sign_in_limit import SignInLimit
+from tracker.accounts.time_zones import TimeZones
+from tracker.limits.account_limiter import AccountLimiter
+from tracker.public_url import PublicUrl
+from tracker.reports.services import ReportServices
+from tracker.sharing.opens import ShareOpens
+from tracker.sharing.shares import Shares
+from tracker.sharing.views import Views
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.services import StoreServices
+from tracker.web.call import Body, Call, Query
+
+_SHARED_REPORTS = 4, 16
+"""Reports of public links that are read at once: of an account, and of the process."""
+
+
+class SharingServices(NamedTuple):
+    """The stores of views and shares, and what opening a share needs."""
+
+    shares: Shares
+    share_opens: ShareOpens
+    views: Views
+    shared_limiter: AccountLimiter
+    reports: ReportServices
+    passwords: Passwords
+    sign_in_limit: SignInLimit
+    time_zones: TimeZones
+    mongodb: MongoDB
+    public_url: PublicUrl
+
+
+def build(
+    stores: StoreServices,
+    accounts: AccountServices,
+    reports: ReportServices,
+) -> SharingServices:
+    """Return the sharing of a process."""
+    return SharingServices(
+        shares=Shares(stores.mongodb),
+        share_opens=ShareOpens(stores.mongodb),
+        views=Views(stores.mongodb),
+        shared_limiter=AccountLimiter("share", "shared reports", *_SHARED_REPORTS, seconds=2),
+        reports=reports,
+        passwords=accounts.passwords,
+        sign_in_limit=accounts.sign_in_limit,
+        time_zones=accounts.time_zones,
+        mongodb=stores.mongodb,
+        public_url=reports.public_url,
+    )
+
+
+SharingCall = Call[SharingServices, Query, Body]
+"""A call of an endpoint of this room."""

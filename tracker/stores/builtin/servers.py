@@ -1,0 +1,139 @@
+"""The two built-in servers: their command lines, their addresses, and checks that they are ready.
+
+Used by `stores/builtin/stores`. Both listen on 127.0.0.1 only. Each keeps its data and its log in a
+private folder below the data folder.
+"""
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pymongo import MongoClient
+from pymongo.errors import OperationFailure, PyMongoError
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from tracker.stores.builtin import binaries
+from tracker.stores.builtin.binaries import StoresError
+from tracker.stores.builtin.child import Program
+
+REPLICA_SET = "rs0"
+NOT_YET_INITIALIZED = 94
+
+# WiredTiger writes dirty pages when it evicts them and at checkpoints. With a dirty target of 5 %,
+# so small a cache wrote the same pages again and again, which was a sixth of mongod's work.
+_EVICTION = (
+    "eviction_dirty_target=20,eviction_dirty_trigger=40,"
+    "eviction_updates_target=10,eviction_updates_trigger=20"
+)
+
+
+def redis_program(data: Path) -> Program:
+    """Return the program of a Redis whose acknowledged writes survive kill -9.
+
+    Raises StoresError if there is no binary, or its folder cannot be made.
+    """
+    server, folder = binaries.redis_server(), _private(data / "redis")
+
+    def command(port: int) -> list[str]:
+        options = (
+            f"--bind 127.0.0.1 --port {port} --protected-mode yes --appendonly yes "
+            "--appendfsync always --maxmemory-policy noeviction"
+        )
+        return [str(server), *options.split(), "--dir", str(folder), "--save", ""]
+
+    return Program("Redis", folder / "redis.log", {}, command, _redis_is_ready)
+
+
+def mongod_program(data: Path) -> Program:
+    """Return the program of a mongod that is a replica set of one member.
+
+    Raises StoresError if there is no binary, or its folder cannot be made.
+    """
+    server, folder = binaries.mongod(), _private(data / "mongodb")
+    environment = binaries.mongod_environment(server, data / "libraries")
+
+    def command(port: int) -> list[str]:
+        options = (
+            f"--bind_ip 127.0.0.1 --port {port} --replSet {REPLICA_SET} --nounixsocket "
+            "--networkMessageCompressors disabled --oplogSize 256 --wiredTigerCacheSizeGB 0.5 "
+            "--setParameter diagnosticDataCollectionEnabled=false "
+            f"--wiredTigerEngineConfigString {_EVICTION}"
+        )
+        return [str(server), *options.split(), "--dbpath", str(folder)]
+
+    log = folder / "mongod.log"
+    return Program("mongod", log, environment, command, _mongod_is_ready)
+
+
+def _private(folder: Path) -> Path:
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        raise StoresError(f"{folder}: {error.strerror}") from None
+    return folder
+
+
+def redis_url(port: int) -> str:
+    """Return the address of the built-in Redis."""
+    return f"redis://127.0.0.1:{port}/0"
+
+
+def _redis_is_ready(port: int, pid: int) -> bool:
+    """Return whether Redis serves. Another program on the port has another pid."""
+    once = Retry(NoBackoff(), 0)
+    with Redis(host="127.0.0.1", port=port, socket_timeout=1, retry=once) as client:
+        try:
+            info: dict[str, Any] = client.info()
+        except (RedisError, OSError):
+            return False
+    return info["process_id"] == pid and not info["loading"]
+
+
+def mongodb_uri(port: int) -> str:
+    """Return the address of the built-in mongod.
+
+    The connection is direct, so the driver uses no other address of the set. Transactions and
+    retries work with it.
+    """
+    return f"mongodb://127.0.0.1:{port}/?directConnection=true"
+
+
+def _mongod_is_ready(port: int, pid: int) -> bool:
+    """Make mongod a member of its replica set if needed; return whether it is the primary."""
+    if not _listens(port):  # the driver would wait half a second before it tries again
+        return False
+    with MongoClient[dict[str, Any]](mongodb_uri(port), serverSelectionTimeoutMS=1000) as client:
+        run = client.admin.command
+        try:
+            if run("serverStatus")["pid"] != pid:
+                return False
+            _make_member(run, f"127.0.0.1:{port}")
+            return bool(run("hello")["isWritablePrimary"])
+        except PyMongoError:
+            return False
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _make_member(run: Callable[..., dict[str, Any]], address: str) -> None:
+    """Make mongod the only member of its set: by force, because there is no primary to ask."""
+    try:
+        configuration = run("replSetGetConfig")["config"]
+    except OperationFailure as error:
+        if error.code != NOT_YET_INITIALIZED:
+            raise
+        run("replSetInitiate", {"_id": REPLICA_SET, "members": [{"_id": 0, "host": address}]})
+        return
+    if configuration["members"][0]["host"] != address:
+        configuration["members"][0]["host"] = address
+        configuration["version"] += 1
+        run("replSetReconfig", configuration, force=True)

@@ -1,0 +1,60 @@
+"""The memory of a cache (`stores/cache/cache`): entries of one process, by name. Pure but for the
+clock.
+
+Guarantee: it never holds more than its limits. Misses are kept apart, so they push no value out.
+"""
+
+import time
+from typing import Final, Generic, NamedTuple, TypeVar
+
+MEMORY_SECONDS: Final = 10.0
+MISS_MEMORY_SECONDS: Final = 5.0
+
+Value = TypeVar("Value")
+
+
+class CacheEntry(NamedTuple, Generic[Value]):
+    """A cached value, None for a miss; `loaded_at` is by `time.monotonic`."""
+
+    value: Value | None
+    loaded_at: float
+    ttl_seconds: float
+
+
+class Memory(Generic[Value]):
+    """A bounded memory of values and misses, from which the oldest are dropped first."""
+
+    def __init__(self, max_values: int) -> None:
+        self.values: dict[str, CacheEntry[Value]] = {}
+        self.misses: dict[str, CacheEntry[Value]] = {}
+        self._max_values = max_values
+        self._max_misses = max_values // 10 + 1
+
+    def find(self, name: str) -> CacheEntry[Value] | None:
+        """Return the entry, however old; None if there is none."""
+        return self.values.get(name) or self.misses.get(name)
+
+    def remember(self, name: str, value: Value | None) -> None:
+        """Store a value that was loaded now; None for a miss."""
+        self.forget(name)
+        if value is None:
+            self.misses[name] = CacheEntry(None, time.monotonic(), MISS_MEMORY_SECONDS)
+            _limit(self.misses, self._max_misses)
+        else:
+            self.values[name] = CacheEntry(value, time.monotonic(), MEMORY_SECONDS)
+            _limit(self.values, self._max_values)
+
+    def forget(self, name: str) -> None:
+        """Drop the entry, if there is one."""
+        self.values.pop(name, None)
+        self.misses.pop(name, None)
+
+    def forget_all(self) -> None:
+        """Drop all entries."""
+        self.values.clear()
+        self.misses.clear()
+
+
+def _limit(entries: dict[str, CacheEntry[Value]], max_entries: int) -> None:
+    if len(entries) > max_entries:
+        del entries[next(iter(entries))]

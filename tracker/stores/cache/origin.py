@@ -1,0 +1,121 @@
+"""The origin of cached values (`stores/cache/cache`): queries to MongoDB, each for many names.
+
+- One query of a cache is in flight at a time; names that are requested meanwhile share the next.
+- A query may take LOAD_SECONDS. After a failure MongoDB is left alone for a moment
+  (`stores/breaker`). Waiting for a turn is no failure, so look-ups of strangers never keep others
+  from MongoDB.
+- Clients that have requested too many unknown names share a small part of the queries.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from pymongo.errors import PyMongoError
+
+from tracker.errors import RateLimited, Unavailable
+from tracker.metrics import LOOK_UPS_SHARED
+from tracker.stores.batch import Batch
+from tracker.stores.breaker import Breaker, answer_within
+from tracker.stores.mongodb.reader import Reader
+
+LOAD_SECONDS: Final = 2.0
+
+SHARED_NAMES_PER_QUERY: Final = 100
+SHARED_REST_SECONDS: Final = 0.02
+"""The pause after each query of the share, which limits it to 5,000 names a second in a process."""
+
+SHARED_WAITING_NAMES: Final = 10_000
+"""Names that may wait for the share; beyond it they are refused."""
+
+Value = TypeVar("Value", covariant=True)
+
+
+class Source(Protocol[Value]):
+    """A source of values. It gets one query at a time, for many names."""
+
+    async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Return what MongoDB has, by name. Raises PyMongoError if it fails."""
+
+    def value_of(self, found: Any) -> Value | None:
+        """Return the value of what `find` found for a name, None if it counts as missing."""
+
+
+class FieldSource(Generic[Value]):
+    """A source of the documents of `collection`, each named `<prefix>:<value of a unique field>`.
+
+    `value_of` makes a value of a document, or None if the document counts as missing. `parse` makes
+    the value of the field from its text in a name.
+    """
+
+    def __init__(
+        self,
+        reads: Reader,
+        collection: str,
+        field: str,
+        fields: Sequence[str],
+        value_of: Callable[[Any], Value | None],
+        parse: Callable[[str], Any] = str,
+    ) -> None:
+        self._reads = reads
+        self._collection = collection
+        self._field = field
+        self._fields = [*fields, field]
+        self._parse = parse
+        self.value_of = value_of
+
+    async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Return the documents by name, with one query. Raises PyMongoError if it fails."""
+        wanted = {self._parse(name.partition(":")[2]): name for name in names}
+        matching = {self._field: {"$in": list(wanted)}}
+        rows = await self._reads.find(self._collection, matching, self._fields, limit=len(wanted))
+        return {wanted[row[self._field]]: row for row in rows}
+
+
+class Origin:
+    """The queries of one cache to its source."""
+
+    def __init__(self, source: Source[Any]) -> None:
+        self._source = source
+        self._turn = asyncio.Lock()
+        self._breaker = Breaker()
+        self._queries = Batch[str, Any](self._query)
+        self._shared_queries = Batch[str, Any](
+            self._query_and_rest, SHARED_NAMES_PER_QUERY, SHARED_WAITING_NAMES
+        )
+
+    async def find(self, name: str) -> Any:
+        """Return what MongoDB has under `name`, None if nothing. Raises Unavailable if it fails."""
+        return await self._queries.submit(name)
+
+    async def find_in_share(self, name: str) -> Any:
+        """Return what MongoDB has under `name`, None if nothing, within the share of queries.
+
+        Raises Unavailable if MongoDB fails, and RateLimited if too many names wait for the share.
+        """
+        try:
+            waiting = self._shared_queries.submit(name)
+        except Unavailable:
+            LOOK_UPS_SHARED.labels("refused").inc()
+            raise RateLimited("too many unknown names from this address", 1) from None
+        LOOK_UPS_SHARED.labels("answered").inc()
+        return await waiting
+
+    async def _query_and_rest(self, names: list[str]) -> Sequence[Any]:
+        found = await self._query(names)
+        await asyncio.sleep(SHARED_REST_SECONDS)
+        return found
+
+    async def _query(self, names: list[str]) -> Sequence[Any]:
+        async with self._turn:
+            if self._breaker.is_open:
+                raise Unavailable("storage is unavailable; try again")
+            try:
+                found = await answer_within(LOAD_SECONDS, self._find_all(names))
+            except (PyMongoError, TimeoutError) as error:
+                self._breaker.record_failure(error)
+                raise Unavailable("storage is unavailable; try again") from error
+        return [found.get(name) for name in names]
+
+    async def _find_all(self, names: list[str]) -> Mapping[str, Any]:
+        return await self._source.find(names)

@@ -1,0 +1,1 @@
+"""MongoDB: the one handle, documents, indexes, pages and transactions."""

@@ -1,0 +1,28 @@
+"""The one handle of MongoDB, for both of its drivers (`docs/decisions/stores.md` says why two)."""
+
+from tracker.stores.mongodb import drivers
+from tracker.stores.mongodb.drivers import Collection
+from tracker.stores.mongodb.reader import Reader
+
+
+class MongoDB:
+    """The database `name` of the servers at `uri`.
+
+    `database`, of `client`, writes, and runs transactions and commands. `reads` reads what answers
+    wait for.
+    """
+
+    def __init__(self, uri: str, name: str) -> None:
+        self.client = drivers.mongodb(uri)
+        self.database = self.client[name]
+        self._reading_client = drivers.mongodb_for_reads(uri)
+        self.reads = Reader(self._reading_client[name])
+
+    def __getitem__(self, collection: str) -> Collection:
+        """Return a collection of `database`."""
+        return self.database[collection]
+
+    async def close(self) -> None:
+        """Close both clients."""
+        self.client.close()
+        await self._reading_client.close()

@@ -1,0 +1,206 @@
+"""MongoDB documents: conversion of structs and ids, and commands that write many documents."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, Self, TypeVar
+from uuid import UUID
+
+import msgspec
+from bson.binary import UUID_SUBTYPE, Binary, UuidRepresentation
+from bson.codec_options import TypeDecoder, TypeRegistry
+from pymongo.errors import OperationFailure
+
+from tracker.stores.mongodb.drivers import Collection, Database
+from tracker.stores.mongodb.transaction import Session
+
+DUPLICATE_KEY = 11000
+
+_MAX_CHARACTERS: Final = 3_000_000
+"""Characters of texts in one command. Each has at most 4 bytes, and the driver can send 16 MB."""
+
+Kind = TypeVar("Kind")
+
+
+class StoredId(Binary):
+    """The 16 bytes of an id that the driver writes as a UUID. In everything else it equals `bytes`.
+
+    Make it where a document or a command is built. Code that reads ids as bytes (`with_byte_ids`)
+    needs no other type. A `uuid.UUID` is made, hashed and encoded by Python code: that takes 4 µs,
+    and every click has three. Raises ValueError if `uuid` does not have 16 bytes.
+    """
+
+    __slots__ = ()
+    subtype = UUID_SUBTYPE
+    # The methods in which Binary would treat the subtype as a part of the value.
+    __eq__ = bytes.__eq__
+    __ne__ = bytes.__ne__
+    __hash__ = bytes.__hash__
+    __repr__ = bytes.__repr__
+    __getnewargs__ = bytes.__getnewargs__  # type: ignore[assignment]
+
+    def __new__(cls, uuid: bytes) -> Self:
+        if len(uuid) != 16:
+            raise ValueError("a UUID has 16 bytes")
+        return bytes.__new__(cls, uuid)
+
+
+def stored_id(uuid: bytes | None) -> StoredId | None:
+    """Return an id as a command takes it, None for None.
+
+    Raises ValueError if it does not have 16 bytes.
+    """
+    return None if uuid is None else StoredId(uuid)
+
+
+def stored_ids(ids: Iterable[bytes]) -> list[StoredId]:
+    """Return ids as a command takes them; a StoredId is kept.
+
+    Raises ValueError if one does not have 16 bytes.
+    """
+    return [one if type(one) is StoredId else StoredId(one) for one in ids]
+
+
+def as_stored(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `document` as a command takes it, with its `bytes` as ids.
+
+    Raises ValueError if they do not have 16 bytes.
+    """
+    return {
+        name: StoredId(field) if isinstance(field, bytes) else field
+        for name, field in document.items()
+    }
+
+
+def as_read(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `document` as MongoDB returns it, with its `bytes` as UUIDs.
+
+    Raises ValueError if they do not have 16 bytes.
+    """
+    return {
+        name: UUID(bytes=field) if isinstance(field, bytes) else field
+        for name, field in document.items()
+    }
+
+
+class _AsBytes(TypeDecoder):
+    """The decoding of ids as `bytes`."""
+
+    bson_type = Binary
+
+    def transform_bson(self, value: Binary) -> bytes:
+        return bytes(value)
+
+
+_BYTE_IDS: Final = TypeRegistry([_AsBytes()])
+
+
+def with_stored_ids(value: Any) -> Any:
+    """Return a filter as a command takes it, with its UUIDs as StoredIds, at any depth."""
+    if isinstance(value, UUID):
+        return StoredId(value.bytes)
+    if isinstance(value, Mapping):
+        return {name: with_stored_ids(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [with_stored_ids(one) for one in value]
+    return value
+
+
+def with_byte_ids(collection: Collection) -> Collection:
+    """Return the collection with ids that are read as `bytes`.
+
+    UUIDs would double the time of a read.
+    """
+    options = collection.codec_options.with_options(
+        uuid_representation=UuidRepresentation.UNSPECIFIED, type_registry=_BYTE_IDS
+    )
+    return collection.with_options(codec_options=options)
+
+
+CACHED_IDS: Final = 10_000
+"""Ids of accounts and links that stay converted in memory; few of them have many clicks."""
+
+
+@lru_cache(maxsize=CACHED_IDS)
+def shared_id(uuid: bytes) -> StoredId:
+    """Return the id of an account or a link as a command takes it, from a cache.
+
+    Raises ValueError if it does not have 16 bytes.
+    """
+    return StoredId(uuid)
+
+
+@lru_cache(maxsize=CACHED_IDS)
+def owner_id(stored: bytes) -> UUID:
+    """Return the id of an account or a link as a UUID, from a cache.
+
+    Raises ValueError if `stored` does not have 16 bytes.
+    """
+    return UUID(bytes=stored)
+
+
+def document(record: msgspec.Struct) -> dict[str, Any]:
+    """Return the document of a struct."""
+    fields = msgspec.structs.asdict(record)
+    fields["_id"] = fields.pop("id")
+    return fields
+
+
+def record(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
+    """Return the struct of a document; fields that `kind` does not have are left out."""
+    return msgspec.convert({**document, "id": document["_id"]}, kind)
+
+
+async def run_inserts(
+    database: Database, collection: str, documents: Sequence[Mapping[str, Any]], session: Session
+) -> None:
+    """Insert all documents, which have `_id`s, in the transaction of `session`.
+
+    This is one command, because the driver's `insert_many` would add 2 µs a document. Raises
+    OperationFailure for the first document that MongoDB refuses, and DocumentTooLarge if they have
+    more than 16 MB together. In both cases nothing of the transaction is stored.
+    """
+    await _run(database, {"insert": collection, "documents": documents}, session)
+
+
+async def run_updates(
+    database: Database,
+    collection: str,
+    updates: Sequence[Mapping[str, Any]],
+    session: Session | None = None,
+) -> int:
+    """Run the statements of an `update` command; return the number of documents matched.
+
+    They run in the transaction of `session`. Without one, they are durable when this returns, and
+    some may have been applied when it raises. This is one command, because the driver's own bulk
+    write costs far more a statement. Raises OperationFailure if MongoDB refuses a statement, and
+    DocumentTooLarge if they have more than 16 MB together.
+    """
+    if not updates:
+        return 0
+    durable = {} if session else {"writeConcern": {"w": "majority", "j": True}}
+    command = {"update": collection, "updates": updates, **durable}
+    return int((await _run(database, command, session))["n"])
+
+
+def sendable(updates: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
+    """Yield statements that set texts in pieces that `run_updates` can run, if each is short."""
+    piece: list[Mapping[str, Any]] = []
+    total = 0
+    for one in updates:
+        characters = sum(len(text or "") for text in one["u"]["$set"].values())
+        if piece and total + characters > _MAX_CHARACTERS:
+            yield piece
+            piece, total = [], 0
+        piece.append(one)
+        total += characters
+    if piece:
+        yield piece
+
+
+async def _run(
+    database: Database, command: dict[str, Any], session: Session | None
+) -> Mapping[str, Any]:
+    answer = await database.command(command, session=session, codec_options=database.codec_options)
+    if errors := answer.get("writeErrors"):
+        raise OperationFailure(errors[0]["errmsg"], errors[0]["code"], errors[0])
+    return answer

@@ -1,0 +1,71 @@
+"""The only place that builds MongoDB clients, and that imports their drivers.
+
+Each of their calls has a timeout. Clients belong to the event loop and the process that made them:
+build them after a fork.
+"""
+
+from typing import Any
+
+from motor.motor_asyncio import (
+    AsyncIOMotorClient,
+    AsyncIOMotorClientSession,
+    AsyncIOMotorCollection,
+    AsyncIOMotorDatabase,
+)
+from pymongo import AsyncMongoClient
+from pymongo.asynchronous.client_session import AsyncClientSession
+from pymongo.asynchronous.command_cursor import AsyncCommandCursor
+from pymongo.asynchronous.cursor import AsyncCursor
+from pymongo.asynchronous.database import AsyncDatabase
+
+Database = AsyncIOMotorDatabase[dict[str, Any]]
+Collection = AsyncIOMotorCollection[dict[str, Any]]
+MongoClient = AsyncIOMotorClient[dict[str, Any]]
+Session = AsyncIOMotorClientSession
+
+ReadingClient = AsyncMongoClient[dict[str, Any]]
+ReadingDatabase = AsyncDatabase[dict[str, Any]]
+ReadingSession = AsyncClientSession
+ReadingCursor = AsyncCursor[dict[str, Any]]
+ReadingCommandCursor = AsyncCommandCursor[dict[str, Any]]
+
+MONGODB_TIMEOUT_SECONDS = 5.0
+"""Seconds for one MongoDB operation, retries of the driver and its search for a server included."""
+
+_MONGODB_CONNECT_SECONDS = 2.0
+"""Seconds for a connection to MongoDB, and for the search for its primary."""
+
+UNLIMITED = 0
+"""Seconds for `pymongo.timeout` if an operation has no time limit. With None the client's own limit
+would apply."""
+
+
+def mongodb(uri: str) -> MongoClient:
+    """Return a client whose writes are acknowledged by a majority, on disk.
+
+    Anything less loses them in a crash.
+    """
+    return AsyncIOMotorClient(uri, w="majority", journal=True, **_mongodb_options())
+
+
+def mongodb_for_reads(uri: str) -> ReadingClient:
+    """Return a client for what answers wait for: look-ups, lists, feeds and reports.
+
+    Motor sends each command to a thread, which competes with the loop for the interpreter; this
+    client, its successor, works on the loop.
+    """
+    return AsyncMongoClient(uri, **_mongodb_options())
+
+
+def _mongodb_options() -> dict[str, Any]:
+    return {
+        "uuidRepresentation": "standard",
+        "tz_aware": True,
+        "readConcernLevel": "majority",
+        # Also if the URI names another: the drain has to see what it has just stored.
+        "readPreference": "primary",
+        "timeoutMS": int(MONGODB_TIMEOUT_SECONDS * 1000),
+        "serverSelectionTimeoutMS": int(_MONGODB_CONNECT_SECONDS * 1000),
+        "connectTimeoutMS": int(_MONGODB_CONNECT_SECONDS * 1000),
+        "appname": "tracker",
+    }

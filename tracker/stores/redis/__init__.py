@@ -1,0 +1,1 @@
+"""Redis: clients for its topologies, the table of keys, the budget of memory, leases."""

@@ -1,0 +1,190 @@
+"""Commands to Redis over one dedicated connection.
+
+For callers that send commands all the time, one after the other: the journal's appends, and the
+counting of requests. The client library looks for a connection for each command, and wraps it in
+retries, timeouts and tasks: most of the cost of what every click waits for. So it only opens the
+connection (address, password, TLS), which is used without it from then on.
+"""
+
+import asyncio
+from typing import Any, Final
+
+from hiredis import Reader, pack_command
+from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from tracker.stores.redis.cluster import doubt, has_moved, server_of
+
+_GRACE_SECONDS: Final = 0.05
+"""Extra time, so that a loop that was blocked reads what has arrived before the timeout."""
+
+Command = tuple[bytes | str, ...]
+
+
+class _Connection(asyncio.Protocol):
+    """A connection for one request at a time.
+
+    It is lost after any error but a refusal, and after `seconds` without the replies.
+    """
+
+    def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
+        self._transport = transport
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._answer: asyncio.Future[Any] | None = None
+        self._reader = Reader(replyError=ResponseError)
+        self._expected = 1
+        self._replies: list[Any] = []
+        # The client is notified when the connection is lost, because closing it waits for that.
+        self._client = transport.get_protocol()
+        transport.set_protocol(self)
+        transport.resume_reading()
+
+    @property
+    def is_lost(self) -> bool:
+        """Return whether the connection is lost, so that nothing can be sent over it."""
+        return self._transport.is_closing()
+
+    async def request(self, packed: bytes, replies: int) -> Any:
+        """Send commands that have so many replies; return the one, or the list of several.
+
+        Raises the first reply that is a refusal, RedisConnectionError if the connection is lost,
+        and RedisTimeoutError if the replies do not come in time.
+        """
+        if self._transport.is_closing():
+            raise RedisConnectionError("the connection was lost")
+        self._expected = replies
+        self._answer = answer = self._loop.create_future()
+        try:
+            self._transport.write(packed)
+        except RuntimeError as error:  # uvloop's, of a transport that is closed
+            raise RedisConnectionError(str(error)) from error
+        self._timeout = self._loop.call_later(self._seconds, self._allow_grace)
+        try:
+            return await answer
+        finally:
+            self._timeout.cancel()
+            if answer.cancelled():  # a later reply must not be taken for the next command's
+                self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Hand all replies to the caller; called by the event loop."""
+        self._reader.feed(data)
+        while (reply := self._reader.gets()) is not False:
+            self._replies.append(reply)
+        if len(self._replies) < self._expected:
+            return
+        replies, self._replies = self._replies, []
+        # A reply to no command must not be taken for the next command's.
+        if self._answer is None or len(replies) > self._expected or self._reader.has_data():
+            self._transport.abort()
+        elif self._expected == 1:
+            self._settle(replies[0])
+        else:
+            self._settle(next((one for one in replies if isinstance(one, Exception)), replies))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Fail the request under way, and notify the client; called by the event loop."""
+        self._settle(RedisConnectionError("the connection was lost"))
+        self._client.connection_lost(error)
+
+    def _allow_grace(self) -> None:
+        self._timeout = self._loop.call_later(_GRACE_SECONDS, self._time_out)
+
+    def _time_out(self) -> None:
+        self._settle(RedisTimeoutError("no answer in time"))
+        self._transport.abort()
+
+    def _settle(self, reply: object) -> None:
+        answer, self._answer = self._answer, None
+        if answer is None or answer.done():
+            return
+        if isinstance(reply, Exception):
+            answer.set_exception(reply)
+        else:
+            answer.set_result(reply)
+
+
+class RedisCommandConnection:
+    """A dedicated connection to Redis, for a caller that sends one command at a time.
+
+    The connection is taken from the pool of `redis`, with its timeouts, and ends with it. It is
+    replaced after any error but a refusal, and after a refusal that means that the server takes no
+    writes (`stores/redis/pool`). With `repeats=False` no command is sent twice. In a Redis Cluster
+    it leads to the server that has `key`, whose slot all commands are of; when the slot moves, the
+    command is sent once more.
+    """
+
+    def __init__(self, redis: Redis, key: str = "", repeats: bool = True) -> None:
+        self._repeats = repeats
+        self._redis = redis
+        self._key = key
+        self._pool: Any = None
+        self._connection: Any = None
+        self._dedicated: _Connection | None = None
+
+    async def execute(self, *command: bytes | str) -> Any:
+        """Return the answer to `command`.
+
+        If the connection was lost since the last command, this one is sent on another; if it is
+        lost during this command, then for the second time, unless that was ruled out. Raises
+        RedisError if Redis fails or refuses.
+        """
+        packed = pack_command(command)  # type: ignore[arg-type]  # its stub has tuples of one only
+        return await self._request(packed, 1)
+
+    async def execute_all(self, *commands: Command) -> list[Any]:
+        """Return the answers to several commands that are sent together, as `execute` does.
+
+        Raises the first answer that is a refusal; the other commands are executed all the same.
+        """
+        packed = b"".join(pack_command(one) for one in commands)  # type: ignore[arg-type]
+        answers: list[Any] = await self._request(packed, len(commands))
+        return answers
+
+    async def _request(self, packed: bytes, replies: int) -> Any:
+        try:
+            return await self._send(packed, replies)
+        except ResponseError as error:
+            if self._connection is not None:
+                self._connection.refused(error)
+            if not has_moved(self._redis, error):
+                raise
+        except (RedisConnectionError, RedisTimeoutError):
+            doubt(self._redis)
+            raise
+        self._dedicated = None
+        return await self._send(packed, replies)
+
+    async def _send(self, packed: bytes, replies: int) -> Any:
+        if self._dedicated is not None and self._is_usable(self._dedicated):
+            try:
+                return await self._dedicated.request(packed, replies)
+            except RedisConnectionError:
+                self._dedicated = None
+                if not self._repeats:
+                    raise
+        self._dedicated = dedicated = await self._open()
+        return await dedicated.request(packed, replies)
+
+    def _is_usable(self, dedicated: _Connection) -> bool:
+        return not (dedicated.is_lost or self._connection.is_outdated)
+
+    async def _open(self) -> _Connection:
+        pool: Any = (await server_of(self._redis, self._key)).connection_pool
+        if self._connection is not None and pool is not self._pool:
+            connection, self._connection = self._connection, None
+            await connection.disconnect(nowait=True)
+            await self._pool.release(connection)
+        if self._connection is None:
+            self._connection, self._pool = await pool.get_connection(), pool
+        else:
+            await self._connection.disconnect(nowait=True)
+            await self._connection.connect()
+        try:
+            transport = self._connection._writer.transport
+            return _Connection(transport, self._connection.socket_timeout)
+        except RuntimeError as error:  # uvloop's, of a transport that is closed
+            raise RedisConnectionError(str(error)) from error

@@ -1,0 +1,68 @@
+"""A lease in Redis: work that one of several drains does at a time."""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any, Final
+from uuid import uuid4
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tracker.loops import run_until
+from tracker.stores.redis import keys
+
+# Takes the lease, or keeps it. It begins with a deletion, of a name that nobody uses: a full Redis
+# refuses a script that begins with a write that takes room.
+# KEYS: the lease, a name that nobody uses. ARGV: holder, milliseconds of the lease.
+_HOLD: Final = """
+redis.call('DEL', KEYS[2])
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+
+# Ends the lease if the holder has it. KEYS: the lease. ARGV: holder.
+_RELEASE: Final = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+"""
+
+
+class Lease:
+    """The lease of one kind of work, by its key, for `seconds` since it was held last."""
+
+    def __init__(self, redis: Redis, key: str, seconds: float) -> None:
+        self._key = key
+        self._milliseconds = int(seconds * 1000)
+        self._hold = redis.register_script(_HOLD)
+        self._release = redis.register_script(_RELEASE)
+        self._holder = uuid4().hex
+        self._held = False
+
+    async def hold(self) -> bool:
+        """Take the lease or renew it; return whether it is held.
+
+        Raises RedisError if Redis fails.
+        """
+        arguments: list[str | int] = [self._holder, self._milliseconds]
+        names = [self._key, keys.never_set(self._key)]
+        self._held = bool(await self._hold(keys=names, args=arguments))
+        return self._held
+
+    async def run_until(self, stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+        """Run work that holds the lease until `stop` is set, and end the lease then.
+
+        Raises what it raises before that.
+        """
+        try:
+            await run_until(stop, work)
+        finally:
+            with contextlib.suppress(RedisError):
+                await self.release()
+
+    async def release(self) -> None:
+        """End the lease, if it is held. Raises RedisError if Redis fails."""
+        if self._held:
+            self._held = False
+            await self._release(keys=[self._key], args=[self._holder])

@@ -1,0 +1,202 @@
+"""The connections of the Redis clients that `stores/redis/clients` builds.
+
+Callers need to catch RedisError only (`stores/redis/connection`). A server may refuse commands
+because it is no primary, or not ready to be one. Every connection to it is then opened again at its
+next use, when the name may lead to another server.
+"""
+
+import asyncio
+import contextlib
+import re
+from typing import Any, Final, Self
+
+from redis.asyncio import BlockingConnectionPool
+from redis.asyncio.connection import (
+    AbstractConnection,
+    Connection,
+    SSLConnection,
+    UnixDomainSocketConnection,
+)
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
+
+from config.redis_address import sentinel_address
+from tracker.stores.breaker import Overload
+from tracker.stores.redis.connection import SafeConnection
+from tracker.stores.redis.sentinels import Sentinels
+
+_FOLLOW_SECONDS: Final = 1.0
+
+_CODES: Final = "READONLY|LOADING|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|UNBLOCKED"
+"""Refusals of a server that was demoted, that restarts, or that lost its primary or replicas."""
+
+_TAKES_NO_WRITES: Final = re.compile(rf"({_CODES})\b|.* -({_CODES})\b")
+"""Redis 6.2 wraps the refusal of a script: ERR Error running script …: -READONLY …"""
+
+
+def takes_no_writes(refusal: Exception) -> bool:
+    """Return whether a refusal says that this server takes no writes at all."""
+    code = getattr(refusal, "status_code", None)
+    text = str(refusal)
+    return _TAKES_NO_WRITES.match(f"{code} {text}" if code else text) is not None
+
+
+class Generation:
+    """A count of the servers that had to be left, shared by the clients of one address.
+
+    Connections of an earlier generation are not used again.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._address: tuple[str, int] | None = None
+
+    def found_at(self, address: tuple[str, int]) -> None:
+        """Note where the primary is; if it was elsewhere before, this generation ends."""
+        if self._address not in (None, address):
+            self.number += 1
+        self._address = address
+
+    def leave(self, number: int) -> None:
+        """End generation `number`, unless it has ended: many commands may be refused at once."""
+        if number == self.number:
+            self.number += 1
+
+
+class NoConnectionFree(RedisConnectionError, Overload):
+    """All connections of the pool are in use: our own overload, no failure of Redis."""
+
+
+class Pool(BlockingConnectionPool):
+    """A bounded pool of connections to one address; `generation` says which are still good.
+
+    Its errors distinguish a wait for a free connection from a wait for Redis.
+    """
+
+    _sentinels: Sentinels | None = None
+
+    @classmethod
+    def from_url(cls, url: str, **options: Any) -> Self:
+        """Return a pool of connections that raise RedisError and OSError only.
+
+        `url` may be that of sentinels (`config/redis_address`): each connection then goes to the
+        server that is the primary when it is opened.
+        """
+        address = sentinel_address(url)
+        pool = super().from_url(address.server_url if address else url, **options)
+        pool.connection_class = _CLASSES[pool.connection_class]
+        if address is not None:
+            given = pool.connection_kwargs
+            tls = {name: given[name] for name in given if name.startswith("ssl")}
+            is_encrypted = issubclass(pool.connection_class, SSLConnection)
+            pool._sentinels = Sentinels(address, tls if is_encrypted else None)
+            given["sentinels"] = pool._sentinels
+        return pool
+
+    @property
+    def has_sentinels(self) -> bool:
+        """Return whether sentinels are asked where the primary is."""
+        return self._sentinels is not None
+
+    async def follow_primary(self) -> None:
+        """Ask the sentinels once a second where the primary is, until cancelled.
+
+        A primary that was replaced takes writes for up to ten seconds, until it is told; it loses
+        them.
+        """
+        assert self._sentinels is not None, "has_sentinels is False"
+        generation: Generation = self.connection_kwargs["generation"]
+        while True:
+            with contextlib.suppress(RedisError):
+                generation.found_at(await self._sentinels.primary())
+            await asyncio.sleep(_FOLLOW_SECONDS)
+
+    def leave(self) -> None:
+        """Open all connections again at their next use."""
+        generation: Generation = self.connection_kwargs["generation"]
+        generation.leave(generation.number)
+
+    async def disconnect(self, inuse_connections: bool = True) -> None:
+        """Close all connections; those that are in use only if wanted."""
+        await super().disconnect(inuse_connections)
+        if self._sentinels is not None:
+            await self._sentinels.close()
+
+    async def get_connection(self, *arguments: Any, **options: Any) -> Any:
+        """Return a free connection. Raises NoConnectionFree if there is none in time."""
+        try:
+            return await super().get_connection(*arguments, **options)  # type: ignore[no-untyped-call]
+        except RedisConnectionError as error:
+            if str(error) != "No connection available.":
+                raise
+            raise NoConnectionFree(str(error)) from error
+
+    async def ensure_connection(self, connection: AbstractConnection) -> None:
+        """Connect, again if the generation has ended. Raises RedisError if that fails."""
+        if isinstance(connection, _PooledConnection) and connection.is_outdated:
+            await connection.disconnect(nowait=True)
+        await super().ensure_connection(connection)
+
+
+class _PooledConnection(SafeConnection):
+    """A connection that reports refusals."""
+
+    host: str
+    port: int
+
+    def __init__(
+        self, *, generation: Generation, sentinels: Sentinels | None = None, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self._sentinels = sentinels
+        self._generation = generation
+        self._number = generation.number
+
+    @property
+    def is_outdated(self) -> bool:
+        """Return whether the server was left since this connection was made."""
+        return self._number != self._generation.number
+
+    def refused(self, error: Exception) -> None:
+        """Leave the server if `error` says that it takes no writes."""
+        if takes_no_writes(error):
+            self._generation.leave(self._number)
+
+    async def connect_check_health(self, *arguments: Any, **options: Any) -> None:
+        """Connect if needed, to the server that is the primary now if sentinels know it.
+
+        Raises RedisConnectionError if the transport is closed already, or no sentinel knows one.
+        """
+        if not self.is_connected:
+            if self._sentinels is not None:
+                self.host, self.port = await self._sentinels.primary()
+                self._generation.found_at((self.host, self.port))
+            self._number = self._generation.number
+        await super().connect_check_health(*arguments, **options)
+
+    async def read_response(self, *arguments: Any, **options: Any) -> Any:
+        """Return the next reply. Raises RedisError if it is a refusal."""
+        try:
+            return await super().read_response(*arguments, **options)
+        except RedisError as error:
+            self.refused(error)
+            raise
+
+
+class _PlainConnection(_PooledConnection, Connection):
+    pass
+
+
+class _TlsConnection(_PooledConnection, SSLConnection):
+    pass
+
+
+class _UnixConnection(_PooledConnection, UnixDomainSocketConnection):
+    pass
+
+
+_CLASSES: Final[dict[type[AbstractConnection], type[_PooledConnection]]] = {
+    Connection: _PlainConnection,
+    SSLConnection: _TlsConnection,
+    UnixDomainSocketConnection: _UnixConnection,
+}

@@ -1,0 +1,46 @@
+"""The connections to Redis and MongoDB, which every room above uses."""
+
+from typing import NamedTuple
+
+from redis.asyncio import Redis
+
+from tracker.stores.breaker import Breaker
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.redis import clients
+from tracker.stores.redis.memory_budget import Budget
+from tracker.stores.redis.pool import Generation
+
+_CONNECTIONS_PER_PARTITION = 3
+"""Connections to Redis that a partition of the journal keeps at most: to append, to replay, and to
+append what another server of a cluster should have."""
+
+
+class StoreServices(NamedTuple):
+    """`redis` answers at once or fails; `redis_waiting` may block. Both connect at first use."""
+
+    redis: Redis
+    redis_waiting: Redis
+    mongodb: MongoDB
+    breaker: Breaker
+    budget: Budget
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.redis.aclose()
+        await self.redis_waiting.aclose()
+        await self.mongodb.close()
+
+
+def build(
+    redis_url: str, mongodb_uri: str, mongodb_database: str, partitions: int
+) -> StoreServices:
+    """Return the connections of a process whose journal has so many `partitions`."""
+    generation = Generation()
+    dedicated = _CONNECTIONS_PER_PARTITION * partitions
+    return StoreServices(
+        redis=clients.redis_for_requests(redis_url, generation, dedicated),
+        redis_waiting=clients.redis_for_waiting(redis_url, generation),
+        mongodb=MongoDB(mongodb_uri, mongodb_database),
+        breaker=Breaker(),
+        budget=Budget(),
+    )

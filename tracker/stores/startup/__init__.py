@@ -1,0 +1,1 @@
+"""Checks of both stores when a process starts, and advice to operators."""

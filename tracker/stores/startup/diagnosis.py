@@ -1,0 +1,100 @@
+"""The meaning of a store's error at start: which errors end it, and what the operator reads.
+
+An error that no waiting ends has a line with the remedy and ends the start. Of any other the
+library's own text is logged, and the start waits. Only errors are read; nothing asks the store
+again. No line holds a password.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pymongo.errors import PyMongoError
+from redis.exceptions import RedisError
+
+from tracker.stores.errors import StoreUnavailable, UnusableStore
+
+Fault = UnusableStore | StoreUnavailable
+
+_CREDENTIALS: Final = (
+    "refuses the user or the password: correct them; special characters are percent-encoded"
+)
+_REDIS_FAULTS: Final = {
+    r"Authentication required": "Redis asks for a password: put it in, as in "
+    "redis://:<password>@host:6379/0",
+    r"without any password configured": "it has a password, but Redis has none: leave it out, or "
+    "set requirepass in Redis",
+    r"invalid username-password pair|invalid password": f"Redis {_CREDENTIALS}",
+    r"DB index is out of range|invalid DB index": "Redis has no database of this number: end it "
+    "with a lower one, such as /0",
+    r"cluster support disabled": "it begins with redis+cluster://, but the server that it names "
+    "has cluster-enabled no: begin it with redis://",
+}
+"""Remedies by a pattern of the error's text."""
+
+_MONGODB_FAULTS: Final = {
+    18: f"MongoDB {_CREDENTIALS}, and authSource names the database that has the user",
+    8000: f"MongoDB {_CREDENTIALS}",
+    13: "MongoDB asks for a user who may read and write the database: put user and password in, "
+    "or give the user the role readWrite",
+}
+"""Remedies by the code of the error. 8000 is that of MongoDB Atlas."""
+
+_INDEX_CODES: Final = frozenset((85, 86, 11000))
+"""An index in the place of one of ours, and documents that a unique one does not allow."""
+
+_OTHER_SET: Final = re.compile(
+    r"available for replica set name"
+    r"|configured to connect to a replica set named .* but this node belongs to a set named"
+)
+_NOT_INITIATED: Final = (
+    "MONGODB_URI: the replica set was never initiated: run once: mongosh --eval 'rs.initiate()'"
+)
+_MAX_CHARACTERS: Final = 300
+
+
+def redis_fault(error: RedisError) -> Fault:
+    """Return what to raise for an error of Redis."""
+    text = str(error)
+    for pattern, remedy in _REDIS_FAULTS.items():
+        if re.search(pattern, text):
+            return UnusableStore(f"REDIS_URL: {remedy}")
+    return StoreUnavailable(f"REDIS_URL: Redis cannot be used: {_one_line(error)}")
+
+
+def mongodb_fault(error: PyMongoError) -> Fault:
+    """Return what to raise for an error of MongoDB."""
+    code = getattr(error, "code", None)
+    if code in _MONGODB_FAULTS:
+        return UnusableStore(f"MONGODB_URI: {_MONGODB_FAULTS[code]}")
+    if code in _INDEX_CODES:
+        return UnusableStore(f"MongoDB cannot make an index: {_one_line(error)}")
+    if _OTHER_SET.search(str(error)):
+        return UnusableStore(
+            "MONGODB_URI: replicaSet is not the name of the set that its servers are of, or they "
+            f"are of none: {_one_line(error)}"
+        )
+    if "RSGhost" in str(error):
+        return StoreUnavailable(_NOT_INITIATED)
+    return StoreUnavailable(f"MONGODB_URI: MongoDB cannot be used: {_one_line(error)}")
+
+
+def hello_fault(hello: Mapping[str, Any]) -> Fault | None:
+    """Return why a server that answers this `hello` cannot be used.
+
+    Returns None if it is a member of a replica set, or a router of a sharded cluster.
+    """
+    if "setName" in hello or hello.get("msg") == "isdbgrid":
+        return None
+    if hello.get("isreplicaset"):
+        return StoreUnavailable(_NOT_INITIATED)
+    return UnusableStore(
+        "MONGODB_URI names a standalone mongod, which has no transactions: restart it with "
+        "--replSet rs0 and run once: mongosh --eval 'rs.initiate()'"
+    )
+
+
+def _one_line(error: Exception) -> str:
+    """Return the text of an error, without the state of all servers that PyMongo appends."""
+    text = str(error).partition(", Topology Description")[0].partition(", full error")[0]
+    return " ".join(text.split())[:_MAX_CHARACTERS] or type(error).__name__

@@ -1,0 +1,146 @@
+"""Calls: requests that passed every check before their endpoint, and what it answers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from tracker.access.audit import Change, Deed, Target
+from tracker.access.principal import Author, Principal
+from tracker.access.sessions import Session
+from tracker.errors import Forbidden, NotFound
+from tracker.limits.network import truncated
+from tracker.stores.mongodb.transaction import Session as Transaction
+from tracker.web.services import WebServices
+
+Room = TypeVar("Room")
+Query = TypeVar("Query")
+Body = TypeVar("Body")
+Value = TypeVar("Value")
+
+
+class Nothing(msgspec.Struct):
+    """The query or body of an endpoint that takes none."""
+
+
+class Owned(Protocol):
+    """An object that belongs to an account."""
+
+    @property
+    def account_id(self) -> UUID | None:
+        """Return the account that may see and change the object; None if no account may."""
+
+
+Resource = TypeVar("Resource", bound=Owned)
+
+
+class Client(NamedTuple):
+    """The sender of a request, as the click of a visitor has it: for a click that it records.
+
+    The address is whole: endpoints neither store nor log it.
+    """
+
+    address: str
+    user_agent: str
+    edge_country: str
+
+
+class PublicCall(msgspec.Struct, Generic[Room, Query, Body], frozen=True, kw_only=True):
+    """A request to a public endpoint that passed every check before it.
+
+    `services` is what the endpoint's room lends, `web` what the frame has.
+    """
+
+    services: Room
+    web: WebServices
+    client: Client
+    query: Query
+    body: Body
+
+    @property
+    def address(self) -> str:
+        """Return the client's address, truncated, as it may be stored."""
+        return truncated(self.client.address)
+
+    @property
+    def counted_as(self) -> str:
+        """Return the client's address as limits count it."""
+        return self.web.rate_limiter.counted_as(self.client.address)
+
+
+class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=True, kw_only=True):
+    """A request with an API key or a session that passed every check before its endpoint.
+
+    The principal is authenticated and has the scope. If the request names an account, it is the
+    principal's. `signed_in` is the session of a person, None with an API key. `ids` are the UUIDs
+    in the path, in order, and `event_ids` the ids of events.
+    """
+
+    principal: Principal
+    signed_in: Session | None
+    ids: tuple[UUID, ...]
+    event_ids: tuple[int, ...]
+
+    @property
+    def account_id(self) -> UUID:
+        """Return the account of the principal."""
+        return self.principal.account_id
+
+    @property
+    def author(self) -> Author:
+        """Return the author of the changes of the request."""
+        principal = self.principal
+        return Author(self.account_id, principal.actor, self.address, principal.session_id)
+
+    @property
+    def session(self) -> Session:
+        """Return the session of the request, which an endpoint for people only always has."""
+        assert self.signed_in is not None
+        return self.signed_in
+
+    def own(self, name: str, resource: Resource | None) -> Resource:
+        """Return `resource`. Messages call it `name`.
+
+        Raises NotFound if it is None, Forbidden if it belongs to another account.
+        """
+        if resource is None:
+            raise NotFound(f"{name}: not found")
+        if resource.account_id != self.account_id:
+            raise Forbidden(f"{name}: belongs to another account")
+        return resource
+
+    async def hold(self, scope: str, session: Transaction) -> Principal:
+        """Return the principal as it is now; it stays so until the transaction of `session` ends.
+
+        For what may outlive the principal, after anything that takes long. Raises Forbidden if it
+        no longer has `scope`.
+        """
+        return await self.web.authority.hold(self.author, scope, session)
+
+    async def audit(
+        self,
+        action: str,
+        target: Target,
+        changes: Mapping[str, Change] | None = None,
+        session: Transaction | None = None,
+    ) -> None:
+        """Record in the account's audit log that the principal did `action` to `target`.
+
+        The entry is stored in the transaction of `session`, if there is one.
+        """
+        await self.web.audit.record(self.author, action, target, changes, session)
+
+    async def audit_all(self, deeds: Sequence[Deed], session: Transaction | None = None) -> None:
+        """Record in the account's audit log that the principal did all `deeds`.
+
+        The entries are stored in the transaction of `session`, if there is one.
+        """
+        await self.web.audit.record_all(self.author, deeds, session)
+
+
+class Answer(NamedTuple, Generic[Value]):
+    """The value that an endpoint returns, together with headers of the answer."""
+
+    value: Value
+    headers: Mapping[str, str]

@@ -1,0 +1,225 @@
+"""The rows of the endpoint table, which are answered and described in OpenAPI."""
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from enum import Enum
+from types import MappingProxyType, UnionType
+from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin
+
+import msgspec
+
+from tracker.web.call import Answer, Nothing
+from tracker.web.export import MEDIA_TYPES, Export
+from tracker.web.handler import Handler
+from tracker.web.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES
+from tracker.web.openapi_parts import BINARY, TEXT, Described
+
+EVENT_ID: Final = "event_id"
+"""The name in a path that stands for the id of an event; any other stands for a UUID."""
+
+_PARAMETER = re.compile(r"\{(\w+)\}")
+
+
+class MediaType(msgspec.Struct, frozen=True):
+    """The media type of answers that are not JSON. `schema` is that of one event of a stream."""
+
+    name: str
+    schema: Described = msgspec.field(default_factory=lambda: BINARY)
+
+
+class Access(Enum):
+    """The senders of requests that need no scope."""
+
+    PERSON = "a person who is signed in, whatever their role"
+    PUBLIC = "everybody, from a page of the console"
+
+
+Needed = str | Callable[[Any], str] | Access
+"""The scope that a request needs, with a key or a session, or who may send it without.
+
+If the body decides what is done, it is a function of the body whose docstring names the scopes.
+"""
+
+Errors = Mapping[int, tuple[str, str]]
+"""The meaning and an example message of errors, by status."""
+
+Check = Callable[[Any, Any], Awaitable[None]]
+"""A check of a body, given what the endpoint's room lends."""
+Run = TypeVar("Run", bound=Callable[[Any], Awaitable[Any]])
+"""The function of an endpoint. That of a public one takes a PublicCall, any other a Call."""
+
+
+class Endpoint(NamedTuple):
+    """A method and path that a function answers. `Endpoints` makes it.
+
+    - `room` lends the services that `run` gets.
+    - `path` has the names of ids in braces. They are UUIDs, except `{event_id}`.
+    - `query` and `body` are Nothing if the endpoint takes none.
+    - `answer` has the possible types of the answer, or is the media type of `Content` or a stream.
+    - `example` is a valid body; the account is added to it.
+    - `check` raises BadRequest if a body breaks a rule that needs the services.
+    - `export` has all rows of a list, for requests for CSV or NDJSON. The query, or the body if
+      there is one, then has the field `format`.
+    - `operation_id` is OpenAPI's, where the method and path do not make a good one.
+    - `ends_with_client` if it only reads, and takes long: it is cancelled if the client goes.
+    - `tag` is OpenAPI's, where the path does not name it.
+    - `errors` are those of a public endpoint that differ from what most answer.
+    - `limits_itself` if it is public, and counts requests by other than their address.
+    - `is_file` if the answer is the export alone.
+    """
+
+    room: str
+    method: str
+    path: str
+    access: Needed
+    run: Callable[[Any], Awaitable[Any]]
+    summary: str
+    query: type[msgspec.Struct]
+    body: type[msgspec.Struct]
+    answer: tuple[Any, ...] | MediaType
+    example: dict[str, Any] | None
+    check: Check | None
+    export: Export | None
+    operation_id: str | None
+    ends_with_client: bool
+    tag: str | None
+    errors: Errors
+    limits_itself: bool
+    is_file: bool = False
+
+    def as_file(self, export: Export) -> "Endpoint":
+        """Return the endpoint that answers this one's `export`, whatever `Accept` says."""
+        example = self.example and {
+            name: value for name, value in self.example.items() if name not in export.without
+        }
+        return self._replace(
+            path=f"{self.path}/export",
+            summary=export.summary,
+            answer=MediaType(MEDIA_TYPES["csv"], TEXT),
+            body=export.body or self.body,
+            example=example,
+            is_file=True,
+        )
+
+    def scope_of(self, body: Any) -> str | None:
+        """Return the scope that a request with this parsed body needs; None if it needs none."""
+        if isinstance(self.access, Access):
+            return None
+        return self.access if isinstance(self.access, str) else self.access(body)
+
+    @property
+    def body_bytes(self) -> int:
+        """Return the maximum length of a body, in bytes."""
+        return MAX_IGNORED_BODY_BYTES if self.body is Nothing else MAX_BODY_BYTES
+
+    @property
+    def pattern(self) -> str:
+        """Return the path as Tornado matches it, with a group for each id."""
+        return _PARAMETER.sub("([^/]+)", self.path.replace(".", r"\."))
+
+    @property
+    def id_names(self) -> list[str]:
+        """Return the names of the ids in the path, in order."""
+        return _PARAMETER.findall(self.path)
+
+
+class Endpoints:
+    """The endpoints of a module of `room`, each of which is the decorator of its function.
+
+    A function's annotations are the types of the query, the body and the answer, and the first
+    paragraph of its docstring is the summary.
+    """
+
+    def __init__(self, room: str) -> None:
+        self._room = room
+        self.rows: list[Endpoint] = []
+
+    def __call__(
+        self,
+        method: str,
+        path: str,
+        access: Needed,
+        *,
+        summary: str = "",
+        answer: MediaType | None = None,
+        example: dict[str, Any] | None = None,
+        check: Check | None = None,
+        export: Export | None = None,
+        operation_id: str | None = None,
+        ends_with_client: bool = False,
+        tag: str | None = None,
+        errors: Errors = MappingProxyType({}),
+        limits_itself: bool = False,
+    ) -> Callable[[Run], Run]:
+        """Return the decorator of the function that answers `method` and `path`.
+
+        `summary` is for one that a docstring cannot say, because it has a constant in it. With an
+        export there is a second endpoint, which answers it alone.
+        """
+
+        def add(run: Run) -> Run:
+            query, body, returned = _annotations(run)
+            row = Endpoint(
+                room=self._room,
+                method=method,
+                path=path,
+                access=access,
+                run=run,
+                summary=summary or _first_paragraph(run),
+                query=query,
+                body=body,
+                answer=answer or returned,
+                example=example,
+                check=check,
+                export=export,
+                operation_id=operation_id,
+                ends_with_client=ends_with_client,
+                tag=tag,
+                errors=errors,
+                limits_itself=limits_itself,
+            )
+            self.rows += [row] if export is None else [row, row.as_file(export)]
+            return run
+
+        return add
+
+
+def _annotations(run: Callable[..., Any]) -> tuple[Any, Any, tuple[Any, ...]]:
+    signature = inspect.signature(run)
+    [call] = signature.parameters.values()
+    _, query, body = get_args(call.annotation)
+    returned = signature.return_annotation
+    kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
+    values = [get_args(kind)[0] if get_origin(kind) is Answer else kind for kind in kinds]
+    return query, body, tuple(dict.fromkeys(values))
+
+
+def _first_paragraph(run: Callable[..., Any]) -> str:
+    paragraph, _, _ = (inspect.getdoc(run) or "").partition("\n\n")
+    return " ".join(paragraph.split()).removesuffix(".")
+
+
+class HandledEndpoint(NamedTuple):
+    """A method and path that need no API key, answered by a handler of their own.
+
+    - A name in braces stands for the rest of the path.
+    - `answers` are OpenAPI's responses, by status; `parameters` and `body` are OpenAPI too.
+    - A row with `in_production=False` exists in development only and is not in OpenAPI.
+    """
+
+    method: str
+    path: str
+    handler: type[Handler]
+    operation_id: str
+    tag: str
+    summary: str
+    answers: Mapping[int, Described]
+    parameters: tuple[Described, ...] = ()
+    body: Described | None = None
+    in_production: bool = True
+
+    @property
+    def pattern(self) -> str:
+        """Return the path as Tornado matches it."""
+        return _PARAMETER.sub(".*", self.path.replace(".", r"\."))

@@ -1,0 +1,123 @@
+"""The handlers of endpoints: what all have in common, and the one of public endpoints."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tracker.access.session_cookie import SessionCookie
+from tracker.http.incoming_body import IncomingBody
+from tracker.stores.mongodb.time_limit import told_apart
+from tracker.web.call import Answer, Client, Nothing, PublicCall
+from tracker.web.endpoint import Endpoint
+from tracker.web.handler import JSON, Content, Handler
+from tracker.web.limits import MAX_SIGN_IN_BYTES
+from tracker.web.parameters import Parsed, parse_body, parse_query
+from tracker.web.services import Process
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
+class EndpointHandler(Handler):
+    """The base of the handlers of one path whose `endpoints` are functions, by method."""
+
+    def initialize(  # type: ignore[override]
+        self, process: Process, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
+    ) -> None:
+        """Take the path's rows of the endpoint table, by method."""
+        first = next(iter(endpoints.values()))
+        super().initialize(process, incoming, first.path, tuple(endpoints))
+        self.room = first.room
+        self.endpoints = endpoints
+
+    async def get(self, *path: str) -> None:
+        """Run the endpoint of GET. Raises a TrackerError if the request is rejected."""
+        await self._run(path)
+
+    async def post(self, *path: str) -> None:
+        """Run the endpoint of POST. Raises a TrackerError if the request is rejected."""
+        await self._run(path)
+
+    async def patch(self, *path: str) -> None:
+        """Run the endpoint of PATCH. Raises a TrackerError if the request is rejected."""
+        await self._run(path)
+
+    async def delete(self, *path: str) -> None:
+        """Run the endpoint of DELETE. Raises a TrackerError if the request is rejected."""
+        await self._run(path)
+
+    async def _run(self, path: Sequence[str]) -> None:
+        async with told_apart(self.web.mongodb.database):
+            await self.run_endpoint(self.endpoint, path)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Return the row of the request's method, which the path has."""
+        return self.endpoints[self.request.method or ""]
+
+    async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:
+        """Answer the request. Raises NotImplementedError: handlers override it."""
+        raise NotImplementedError
+
+    def client(self) -> Client:
+        """Return the sender of the request."""
+        return Client(self.client_address(), self.header("User-Agent"), self.edge_country())
+
+    def parsed_body(self, kind: type[msgspec.Struct]) -> Parsed[msgspec.Struct]:
+        """Return the body as a struct of `kind`."""
+        return Parsed(Nothing(), None) if kind is Nothing else parse_body(kind, self.body())
+
+    async def result_of(self, endpoint: Endpoint, call: PublicCall[Any, Any, Any]) -> Any:
+        """Return what the endpoint returns, and cancel it if the client goes and it only reads."""
+        run = endpoint.run(call)
+        return await (self.while_connected(run) if endpoint.ends_with_client else run)
+
+    def finish_with_result(self, result: Any) -> None:
+        """Finish with what an endpoint returned."""
+        if isinstance(result, Answer):
+            for name, value in result.headers.items():
+                self.set_header(name, value)
+            result = result.value
+        is_content = isinstance(result, Content)
+        self.finish_with(result if is_content else Content(JSON, _ENCODER.encode(result)))
+
+
+class PublicHandler(EndpointHandler):
+    """The handler of one path of people who have no session: they sign in, join, or read a share.
+
+    The checks, in order: the size of the body (413), the method (405), where the request comes from
+    (403), its type (400), the limit of the address (429), parameters and body (400).
+    """
+
+    body_bytes = MAX_SIGN_IN_BYTES
+
+    def set_default_headers(self) -> None:
+        """Set the headers of every answer: none may be stored."""
+        super().set_default_headers()
+        self.set_header("Cache-Control", "no-store")
+
+    async def prepare(self) -> None:  # type: ignore[override]
+        """Check the request, up to the limit of the address.
+
+        Raises PayloadTooLarge, MethodNotAllowed, Forbidden if a page of another origin sent it,
+        BadRequest if it is not JSON, RateLimited if the address is over its limit.
+        """
+        super().prepare()
+        cookie = SessionCookie(self.web.public_url)
+        cookie.check_origin(self.request.headers)
+        cookie.check_type(self.request.method or "", self.request.headers)
+        await self.web.pacing.wait_turn()
+        if not self.endpoint.limits_itself:
+            for usage in await self.web.rate_limiter.count(self.client_address(), None):
+                usage.check()
+
+    async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:
+        """Answer with what the endpoint returns. Raises BadRequest if the request breaks a rule."""
+        call = PublicCall(
+            services=self.services,
+            web=self.web,
+            client=self.client(),
+            query=parse_query(endpoint.query, self.request.query).value,
+            body=self.parsed_body(endpoint.body).value,
+        )
+        self.finish_with_result(await self.result_of(endpoint, call))

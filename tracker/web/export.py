@@ -1,0 +1,90 @@
+"""Exports: all rows of a list as a file, in place of one page as JSON.
+
+A row of the endpoint table declares an export; `web/protected` chooses the form of an answer here,
+and `web/export_stream` sends it. The rows that `Endpoint.as_file` makes of these have no other
+answer: a generated client knows one type of answer for each operation.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tracker.errors import BadRequest
+from tracker.syntax.accept import prefers
+
+FormName = Literal["csv", "ndjson"]
+
+MEDIA_TYPES: Final[dict[FormName, str]] = {"csv": "text/csv", "ndjson": "application/x-ndjson"}
+"""The media types of exports, by the names of their forms."""
+
+INTERNAL: Final = "x-internal"
+"""The mark of a field that the OpenAPI document leaves out."""
+
+UNDESCRIBED: Final = Meta(extra_json_schema={INTERNAL: True})
+
+_JSON: Final = "application/json"
+PAGING: Final = ("page", "pageSize", "cursor", "since")
+"""The fields of lists that are not described for files, which are all rows."""
+
+_CURSORS: Final = ("cursor", "since")
+
+FormatIn = Annotated[Literal["json", "csv", "ndjson"], UNDESCRIBED] | UnsetType
+"""The type of the field `format`, which the query or body of every list with an export has.
+
+It is told in words alone, so that the list has one type of answer: that of its page.
+"""
+
+FORMAT_OF_FILE: Final = "csv if not given; `Accept` may choose ndjson too"
+FileFormatIn = Annotated[FormName, Meta(description=FORMAT_OF_FILE)] | UnsetType
+"""The type of the field `format` of what answers with a file alone."""
+
+
+class Export(NamedTuple):
+    """The rows of an endpoint that can be downloaded as a file.
+
+    - `name` begins the name of the file, and `summary` is that of the endpoint with the file alone.
+    - `record` is the type of the rows. Its fields are the columns, those of a struct in it too.
+    - `rows` yields all rows of a Call in pieces, which may be empty. A piece is fetched when the
+      one before is sent, so it bounds the memory. An error before the first piece is answered.
+    - `columns` returns the columns to show, if they are not all of `record`.
+    - `without` are fields of the request that an export does not take, besides `page`.
+    - `body` is that of the endpoint with the file alone, if it is another.
+    """
+
+    name: str
+    summary: str
+    record: type[msgspec.Struct]
+    rows: Callable[[Any], AsyncGenerator[Sequence[msgspec.Struct], None]]
+    columns: Callable[[Any], Sequence[str]] | None = None
+    without: tuple[str, ...] = _CURSORS
+    body: type[msgspec.Struct] | None = None
+
+
+def requested_form(given: object, accept: str) -> FormName | None:
+    """Return the form of export that a request asks for; None for JSON.
+
+    `given` is the value of the field `format`, UNSET if it was not sent: then the Accept header
+    decides.
+    """
+    if given is not UNSET:
+        return next((form for form in MEDIA_TYPES if form == given), None)
+    preferred = [form for form in MEDIA_TYPES if prefers(accept, MEDIA_TYPES[form], _JSON)]
+    if len(preferred) > 1 and prefers(accept, MEDIA_TYPES["ndjson"], MEDIA_TYPES["csv"]):
+        return "ndjson"
+    return preferred[0] if preferred else None
+
+
+def check_taken(
+    export: Export, form: FormName, request: msgspec.Struct, sent: Collection[str]
+) -> None:
+    """Check the fields of a request. Raises BadRequest if one is not for exports.
+
+    The first page of any size is taken, because generated clients send what they show.
+    """
+    if getattr(request, "page", 1) > 1:
+        raise BadRequest(f"page: only 1 with {MEDIA_TYPES[form]}, which is all rows")
+    for name in export.without:
+        if name in sent:
+            raise BadRequest(f"{name}: not with {MEDIA_TYPES[form]}, which is all rows")

@@ -1,0 +1,270 @@
+"""The base of all handlers: JSON, one shape of errors, the request id, the log record."""
+
+import asyncio
+import re
+from collections.abc import Awaitable
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
+from uuid import uuid4
+
+import orjson
+import structlog
+from pymongo.errors import ConnectionFailure, OperationFailure
+from tornado.web import HTTPError, RequestHandler, stream_request_body
+
+from tracker.errors import (
+    ErrorCode,
+    MethodNotAllowed,
+    NotFound,
+    TooSlow,
+    TrackerError,
+    Unavailable,
+)
+from tracker.http.incoming_body import IncomingBody
+from tracker.stores.mongodb.drivers import MONGODB_TIMEOUT_SECONDS
+from tracker.stores.mongodb.time_limit import is_time_limit
+from tracker.stores.mongodb.transaction import is_conflict
+from tracker.web.limits import MAX_IGNORED_BODY_BYTES, MAX_REQUEST_ID_CHARACTERS
+from tracker.web.services import Process, WebServices
+
+log = structlog.get_logger(__name__)
+
+SANE_REQUEST_ID = re.compile(rf"[A-Za-z0-9._:-]{{1,{MAX_REQUEST_ID_CHARACTERS}}}")
+
+JSON = "application/json; charset=utf-8"
+
+
+_CLIENT_HAS_GONE: Final = 499
+"""The status of an answer that nobody receives, as it is counted and logged; nginx's."""
+
+Result = TypeVar("Result")
+
+
+class Content(NamedTuple):
+    """A body and its media type."""
+
+    kind: str
+    body: bytes
+
+
+def json_error(error: TrackerError) -> Content:
+    """Return the JSON body of an error."""
+    return Content(JSON, orjson.dumps({"error": error.message}))
+
+
+@stream_request_body
+class Handler(RequestHandler):
+    """The base of all handlers. A raised TrackerError is the answer; any other error is a 500.
+
+    The body is in `incoming` (`http/incoming_body`). Tornado never parses it, whatever its type.
+    """
+
+    body_bytes: ClassVar[int] = MAX_IGNORED_BODY_BYTES
+    """The maximum length of a body, in bytes."""
+
+    room = "web"
+    """The room whose services the handler uses."""
+
+    def initialize(
+        self,
+        process: Process,
+        incoming: IncomingBody,
+        route: str = "unknown",
+        methods: tuple[str, ...] = (),
+    ) -> None:
+        """Take the path's entry in the endpoint table.
+
+        Requests are counted under `route`; `methods` are those that the path has.
+        """
+        self.process = process
+        self.incoming = incoming
+        self.route = route
+        self.methods = methods
+        self._work: asyncio.Future[Any] | None = None
+        self._has_gone = False
+        # Set here, because Tornado may reject a request before `prepare`.
+        sent = self.header("X-Request-Id")
+        self.request_id = sent if SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
+        self.set_header("X-Request-Id", self.request_id)
+
+    # Read at each use, since a process may replace what a room lends.
+    @property
+    def web(self) -> WebServices:
+        """Return what the frame has."""
+        return self.process.web
+
+    @property
+    def services(self) -> Any:
+        """Return what the room of the path lends."""
+        return getattr(self.process, self.room)
+
+    def prepare(self) -> None:
+        """Check size and method.
+
+        Raises PayloadTooLarge if the body is over the limit, MethodNotAllowed if the path does not
+        have the method.
+        """
+        self.bind_request_id()
+        self.check_size()
+        self.check_method()
+
+    def bind_request_id(self) -> None:
+        """Bind the request id to the log records of this request."""
+        structlog.contextvars.bind_contextvars(request_id=self.request_id)
+
+    def check_size(self) -> None:
+        """Check the length of the body. Raises PayloadTooLarge if it is over the limit."""
+        self.incoming.allow(self.body_bytes)
+
+    def check_method(self) -> None:
+        """Check the method. Raises MethodNotAllowed if the path does not have it."""
+        if self.request.method not in self.methods:
+            raise self.method_error()
+
+    def method_error(self) -> TrackerError:
+        """Return the error for a method that is not allowed."""
+        return MethodNotAllowed(", ".join(self.methods))
+
+    def body(self) -> bytes:
+        """Return the body.
+
+        Raises PayloadTooLarge if it is over the limit, Unavailable if it was dropped to free
+        memory.
+        """
+        return self.incoming.content()
+
+    def header(self, name: str) -> str:
+        """Return the value of a header; an empty string if it was not sent."""
+        return self.request.headers.get(name, "")
+
+    def client_address(self) -> str:
+        """Return the address of the client behind trusted proxies."""
+        forwarded_for = self.request.headers.get_list("X-Forwarded-For")
+        return self.web.client_address.find(self.request.remote_ip or "", forwarded_for)
+
+    def edge_country(self) -> str:
+        """Return the country of the client that a trusted edge names; empty without one."""
+        name = self.web.country_header
+        return self.header(name) if name else ""
+
+    def answer(self, value: Any, status: int = 200) -> None:
+        """Finish with `value` as JSON."""
+        self.set_status(status)
+        self.finish_with(Content(JSON, orjson.dumps(value)))
+
+    def answer_error(self, error: TrackerError) -> None:
+        """Answer with the status, headers and body of an error."""
+        self.set_status(error.status)
+        for name, value in error.all_headers.items():
+            self.set_header(name, value)
+        self.finish_error(error)
+
+    def finish_error(self, error: TrackerError) -> None:
+        """Finish with the body of `error`. Handlers that answer in other formats override it."""
+        self.finish_with(json_error(error))
+
+    def finish_with(self, content: Content) -> None:
+        """Finish with a body and its Content-Type."""
+        self.set_header("Content-Type", content.kind)
+        self.finish(content.body)
+
+    async def while_connected(self, work: Awaitable[Result]) -> Result:
+        """Return what `work` returns, and cancel it if the client goes: it must only read.
+
+        Raises HTTPError if the client goes.
+        """
+        self._work = running = asyncio.ensure_future(work)
+        try:
+            return await running
+        except asyncio.CancelledError:
+            if self._has_gone:
+                raise HTTPError(_CLIENT_HAS_GONE, reason="the client has gone") from None
+            raise
+
+    def on_connection_close(self) -> None:
+        """End what is only for the client, who has gone."""
+        super().on_connection_close()
+        self._has_gone = True
+        if self._work is not None:
+            self._work.cancel()
+
+    def set_default_headers(self) -> None:
+        """Set the headers of every answer, errors included."""
+        self.clear_header("Server")
+        self.clear_header("Content-Type")
+        self.set_header("X-Content-Type-Options", "nosniff")
+        if hasattr(self, "request_id"):
+            self.set_header("X-Request-Id", self.request_id)
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """Answer with the error that a handler or Tornado raised."""
+        error = kwargs["exc_info"][1] if "exc_info" in kwargs else None
+        if status_code == 405:  # a method that Tornado does not know
+            error = self.method_error()
+        self.answer_error(as_tracker_error(error, status_code))
+
+    def log_exception(self, kind: Any, error: Any, traceback: Any) -> None:
+        """Log an unexpected error; an unavailable MongoDB and a limit of time as warnings."""
+        if is_time_limit(error) or isinstance(error, TooSlow):
+            log.warning("a limit of time was reached", route=self.route)
+        elif isinstance(error, ConnectionFailure):
+            log.warning("MongoDB is unavailable", error=type(error).__name__)
+        elif isinstance(error, OperationFailure) and is_conflict(error):
+            log.warning("too many changes at one moment", route=self.route)
+        elif not isinstance(error, TrackerError | HTTPError):
+            log.error("request failed", exc_info=(kind, error, traceback))
+
+    def compute_etag(self) -> None:
+        """Return None: hashing answers that always differ would be wasted."""
+
+
+class UnknownPath(Handler):
+    """The handler of paths that do not exist: every method is answered 404."""
+
+    def method_error(self) -> TrackerError:
+        """Return the error for an unknown path."""
+        return NotFound("no such path", code=ErrorCode.UNKNOWN_PATH)
+
+
+def log_request(handler: RequestHandler) -> None:
+    """Count an answer, and write it to the access log if that is on."""
+    method = handler.request.method or ""
+    process: Process = handler.application.settings["process"]
+    process.web.access_log.record(
+        method if method in handler.SUPPORTED_METHODS else "other",
+        getattr(handler, "route", "unknown"),
+        handler.request.path,
+        handler.get_status(),
+        handler.request.request_time(),
+        getattr(handler, "request_id", None),
+    )
+
+
+_TORNADO_CODES = {404: ErrorCode.NOT_FOUND, 413: ErrorCode.PAYLOAD_TOO_LARGE}
+"""Codes of Tornado's own errors, by status; any other status gets `bad_request`."""
+
+
+_TOO_SLOW: Final = (
+    f"this took longer than {MONGODB_TIMEOUT_SECONDS:.0f} seconds; ask for less, or try again"
+)
+
+
+class _Internal(TrackerError):
+    """An error that reveals nothing; the log has the details under the request id."""
+
+
+def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerError:
+    """Return the error to answer for any exception."""
+    if isinstance(error, TrackerError):
+        return error
+    if is_time_limit(error):
+        return TooSlow(_TOO_SLOW, int(MONGODB_TIMEOUT_SECONDS))
+    if isinstance(error, ConnectionFailure):
+        return Unavailable("storage is unavailable; try again")
+    if isinstance(error, OperationFailure) and is_conflict(error):
+        return Unavailable("too many changes at one moment; try again")
+    if isinstance(error, HTTPError) and status != 500:
+        message = error.reason or error.log_message or "bad request"
+        answer = _Internal(message, code=_TORNADO_CODES.get(status, ErrorCode.BAD_REQUEST))
+        answer.status = status  # type: ignore[misc]
+        return answer
+    return _Internal("internal error")

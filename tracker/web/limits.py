@@ -1,0 +1,69 @@
+"""The limits of requests to the API, each stated once.
+
+The checks, their error messages and the OpenAPI document take them from here. Limits that belong to
+a room below stand there: `syntax/url`, `links/hostnames`, `conversions/parameters`.
+"""
+
+from typing import Final
+
+from tracker.syntax.url import MAX_CHARACTERS
+
+MAX_BODY_BYTES: Final = 1024 * 1024
+"""The limit of a body where the endpoint takes one, once the key is checked."""
+
+MAX_IGNORED_BODY_BYTES: Final = 64 * 1024
+"""The limit of a body where none is expected; it is received and ignored."""
+
+MAX_EVENT_BYTES: Final = 32 * 1024
+"""The limit of the query or body of a conversion, checked before parsing. 16 KB of metadata fit,
+even if most of it is escaped."""
+
+MAX_SIGN_IN_BYTES: Final = 8 * 1024
+"""The limit of the body of a stranger who signs in or joins an account."""
+
+MAX_TOKEN_CHARACTERS: Final = 100
+"""The limit of the token of a link, which has 43."""
+
+MAX_REQUEST_ID_CHARACTERS: Final = 128
+MAX_API_KEY_CHARACTERS: Final = 200
+
+MAX_PARAMETERS: Final = 200
+MAX_QUOTED_NAME_CHARACTERS: Final = 60
+"""The part of an unknown parameter's name that an error message repeats."""
+
+MAX_TEXT_CHARACTERS: Final = 255
+MAX_TAG_NAME_CHARACTERS: Final = 190
+MAX_URL_CHARACTERS: Final = MAX_CHARACTERS
+MAX_SEARCH_CHARACTERS: Final = MAX_URL_CHARACTERS
+"""The limit of a search, which may look for a whole destination."""
+
+MAX_PAGE: Final = 10**9
+MAX_PAGE_SIZE: Final = 100
+DEFAULT_PAGE_SIZE: Final = 25
+
+MAX_BULK_LINKS: Final = 100
+"""The limit of the links that one request creates or changes."""
+
+MAX_TAGS: Final = 100
+"""The limit of the tags of a link, and of the tags by which links are listed."""
+
+MAX_REPORT_DAYS: Final = 731
+"""The limit of days in a report: two years, one of them a leap year."""
+
+MAX_PANELS: Final = 25
+"""The limit of the dimensions in an overview: more than there are."""
+
+MAX_PANEL_ROWS: Final = 250
+"""The limit of rows of a panel: all hours of a week, or all countries of a map."""
+
+MAX_VIEW_NAME_CHARACTERS: Final = 80
+MAX_VIEW_QUERY_CHARACTERS: Final = 4000
+MAX_SHARE_NAME_CHARACTERS: Final = 120
+
+DEFAULT_VALUE_DAYS: Final = 90
+"""The days whose values are found for a filter, unless the request names others."""
+
+MAX_FILTER_VALUES: Final = 100
+
+PREFLIGHT_CACHE_SECONDS: Final = 24 * 3600
+ASSET_CACHE_SECONDS: Final = 365 * 24 * 3600

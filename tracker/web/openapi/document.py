@@ -1,0 +1,248 @@
+"""The OpenAPI 3.1 document, built from the endpoint table. Pure.
+
+`routes.description` calls it once. Endpoints that need a key are described by the types of their
+queries, bodies and answers (`schemas`), public ones by their rows.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tracker import __version__
+from tracker.ids import MAX_EVENT_ID
+from tracker.web.call import Nothing
+from tracker.web.endpoint import (
+    EVENT_ID,
+    Access,
+    Endpoint,
+    Errors,
+    HandledEndpoint,
+    MediaType,
+)
+from tracker.web.export import FORMAT_OF_FILE, MEDIA_TYPES, PAGING
+from tracker.web.limits import MAX_SIGN_IN_BYTES
+from tracker.web.openapi.schemas import Schemas
+from tracker.web.openapi_parts import (
+    API_KEY,
+    ERRORS,
+    FILE_NAME,
+    RATE_LIMIT,
+    REQUEST_ID,
+    SESSION,
+    TEXT,
+    Described,
+    components,
+    error,
+    json_content,
+    public_error,
+    query,
+)
+from tracker.web.schema import EXAMPLE_ACCOUNT
+
+_DESCRIPTION = """\
+Short tracking links, their clicks and conversions, reports and webhooks.
+
+Operations that need an API key take it as `Authorization: Bearer <API_KEY>`. A key belongs to one
+account and has all scopes or some. Requests are limited for each IP address and for each account;
+the `X-RateLimit-*` headers show the limit with fewer requests left. Pages of the console send a
+session's cookie instead, with the scopes of the person's role and a limit of its own.
+
+`accountId` and `account_id` are two spellings of one field: both are accepted everywhere, in bodies
+and in queries. Every error has the body `{"error": "<message>"}`, which names the field and the
+rule, and the header `X-Error-Code`, for programs.
+"""
+
+
+_FORMAT = query(
+    "format",
+    {"type": "string", "enum": list(MEDIA_TYPES)},
+    FORMAT_OF_FILE,
+)
+
+_WITHOUT_SCOPE = {
+    Access.PERSON: "For people who are signed in to the console.",
+    Access.PUBLIC: "Needs no API key. For pages of the console only.",
+}
+
+_PUBLIC_ERRORS: Errors = {
+    400: ("", "Content-Type: must be application/json"),
+    403: (
+        "The request comes from a page of another origin.",
+        "session: accepted only from pages of this service",
+    ),
+    413: ("", f"body: at most {MAX_SIGN_IN_BYTES} bytes"),
+    429: ("", ""),
+    500: ("", ""),
+    503: ("", ""),
+}
+"""The errors of public endpoints; what is empty is that of every other."""
+
+
+def document(
+    endpoints: Sequence[Endpoint | HandledEndpoint],
+    base_url: str,
+    tags: Mapping[str, str],
+    handled_schemas: Mapping[str, Described],
+) -> dict[str, Any]:
+    """Return the document for the service at `base_url`, as JSON values.
+
+    `tags` has what each tag is about, `handled_schemas` the schemas that rows of HandledEndpoint
+    refer to.
+    """
+    schemas = Schemas([one for one in endpoints if isinstance(one, Endpoint)])
+    paths: dict[str, dict[str, Described]] = {}
+    for one in endpoints:
+        if isinstance(one, Endpoint):
+            paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schemas)
+        elif one.in_production:
+            paths.setdefault(one.path, {})[one.method.lower()] = _handled_operation(one)
+    operations = [operation for item in paths.values() for operation in item.values()]
+    used = dict.fromkeys(tag for operation in operations for tag in operation["tags"])
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tracker",
+            "version": __version__,
+            "description": _DESCRIPTION,
+            "license": {"name": "MIT", "identifier": "MIT"},
+            "contact": {"name": "The operator of this service", "url": base_url},
+        },
+        "servers": [{"url": base_url, "description": "The public address (BASE_URL)."}],
+        "tags": [{"name": tag, "description": tags[tag]} for tag in used],
+        "paths": paths,
+        "components": components({**schemas.shared, **handled_schemas}),
+    }
+
+
+def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
+    operation: Described = {
+        "operationId": endpoint.operation_id or operation_id(endpoint.method, endpoint.path),
+        "summary": endpoint.summary,
+        "description": _access(endpoint),
+        "tags": [endpoint.tag or _tag(endpoint.path)],
+        "security": _security(endpoint),
+        "parameters": [*map(_id, endpoint.id_names), *_query(endpoint, schemas)],
+    }
+    if endpoint.body is not Nothing:
+        content = json_content(schemas.schema(endpoint.body), _example(endpoint, schemas))
+        operation["requestBody"] = {"required": True, "content": content}
+    done = {
+        "description": "Done.",
+        "headers": _headers(endpoint),
+        "content": _content(endpoint, schemas),
+    }
+    return operation | {"responses": {"200": done} | _errors(endpoint)}
+
+
+def _security(endpoint: Endpoint) -> list[Described]:
+    if endpoint.access is Access.PUBLIC:
+        return []
+    return [{SESSION: []}] if endpoint.access is Access.PERSON else [{API_KEY: []}, {SESSION: []}]
+
+
+def _headers(endpoint: Endpoint) -> Described:
+    if endpoint.access is Access.PUBLIC:
+        return REQUEST_ID
+    return RATE_LIMIT | (FILE_NAME if endpoint.is_file else {})
+
+
+def _content(endpoint: Endpoint, schemas: Schemas) -> Described:
+    if endpoint.is_file:
+        return {one: {"schema": TEXT} for one in MEDIA_TYPES.values()}
+    if isinstance(endpoint.answer, MediaType):
+        return {endpoint.answer.name: {"schema": endpoint.answer.schema}}
+    return json_content(schemas.answer(endpoint))
+
+
+def _query(endpoint: Endpoint, schemas: Schemas) -> list[Described]:
+    parameters = schemas.query(endpoint.query)
+    if not endpoint.is_file or endpoint.body is not Nothing:
+        return parameters
+    return [*(one for one in parameters if one["name"] not in PAGING), _FORMAT]
+
+
+def _handled_operation(endpoint: HandledEndpoint) -> Described:
+    operation: Described = {
+        "operationId": endpoint.operation_id,
+        "summary": endpoint.summary,
+        "description": "Needs no API key.",
+        "tags": [endpoint.tag],
+        "security": [],
+        "parameters": list(endpoint.parameters),
+        "responses": {str(status): answer for status, answer in endpoint.answers.items()},
+    }
+    return operation | ({"requestBody": endpoint.body} if endpoint.body else {})
+
+
+def operation_id(method: str, path: str) -> str:
+    """Return the id of an operation, such as `listShortLinks` or `verifyDomain`."""
+    nouns: list[str] = []
+    for part in path.split("/")[2:]:
+        if part.startswith("{"):
+            nouns[-1] = _singular(nouns[-1])
+        else:
+            nouns.append(part)
+    if nouns[-1] == "export" or (method == "POST" and len(nouns) > 1):  # the path names the action
+        verb = nouns.pop()
+    elif method == "POST":
+        verb, nouns = "create", [_singular(nouns[0])]
+    else:
+        get = "get" if path.endswith("}") else "list"
+        verb = {"GET": get, "PATCH": "change", "DELETE": "delete"}[method]
+    first, *words = "-".join([verb, *nouns]).split("-")
+    return first + "".join(map(str.capitalize, words))
+
+
+def _singular(noun: str) -> str:
+    return re.sub(r"ie$", "y", noun.removesuffix("s"))
+
+
+def _tag(path: str) -> str:
+    return path.split("/")[2].replace("-", " ").capitalize()
+
+
+def _access(endpoint: Endpoint) -> str:
+    """Return who has access. If the body decides, the docstring of the scope names both scopes."""
+    needed = endpoint.access
+    if isinstance(needed, Access):
+        return _WITHOUT_SCOPE[needed]
+    named = f"`{needed}`" if isinstance(needed, str) else str(needed.__doc__).rstrip(".")
+    access = f"Needs the scope {named}."
+    if endpoint.export is None or endpoint.is_file:
+        return access
+    return (
+        f"{access} With `format=csv` or `format=ndjson`, or such an `Accept`, it answers as "
+        f"`{endpoint.path}/export` does."
+    )
+
+
+def _errors(endpoint: Endpoint) -> Described:
+    """Describe the errors that the endpoint can answer with, by status."""
+    if endpoint.access is Access.PUBLIC:
+        own = sorted({**_PUBLIC_ERRORS, **endpoint.errors}.items())
+        return {str(status): public_error(status, *about) for status, about in own}
+    never = set()
+    if endpoint.body is Nothing:
+        never.add(413)
+    if not _names_object(endpoint):
+        never.add(404)
+    return {str(status): error(status) for status in ERRORS if status not in never}
+
+
+def _names_object(endpoint: Endpoint) -> bool:
+    """Return whether a request may name an object. Most ids in queries only filter."""
+    in_query = "domain_id" in endpoint.query.__struct_fields__
+    return bool(endpoint.id_names) or endpoint.body is not Nothing or in_query
+
+
+def _id(name: str) -> Described:
+    event_id = {"type": "integer", "minimum": 1, "maximum": MAX_EVENT_ID}
+    schema = event_id if name == EVENT_ID else {"type": "string", "format": "uuid"}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _example(endpoint: Endpoint, schemas: Schemas) -> Described:
+    """Return the endpoint's example with an account, in the spelling of the body's field."""
+    names = schemas.properties(endpoint.body)
+    account = {name: EXAMPLE_ACCOUNT for name in ("accountId", "account_id") if name in names}
+    return account | (endpoint.example or {})

@@ -1,0 +1,190 @@
+"""Parts of the OpenAPI document that operations share: headers, errors, contents.
+
+Every function returns a part of the document, as JSON values.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tracker.errors import CODE_HEADER, ErrorCode
+from tracker.ids import SLUG_RULE
+from tracker.web.limits import MAX_BODY_BYTES
+
+Described = dict[str, Any]
+
+API_KEY = "apiKey"
+SESSION = "session"
+"""The name of the security scheme."""
+
+TEXT: Described = {"type": "string"}
+BINARY: Described = {"type": "string", "format": "binary"}
+_COUNT: Described = {"type": "integer", "minimum": 0}
+
+
+def json_content(schema: Described, example: Any = None) -> Described:
+    """Describe a JSON body."""
+    return {"application/json": {"schema": schema} | ({"example": example} if example else {})}
+
+
+def ref(schema: str) -> Described:
+    """Return a reference to a schema of the components."""
+    return {"$ref": f"#/components/schemas/{schema}"}
+
+
+def query(name: str, schema: Described, description: str, required: bool = False) -> Described:
+    """Describe a parameter of the query."""
+    parameter = {"name": name, "in": "query", "required": required}
+    return parameter | {"description": description, "schema": schema}
+
+
+def header(description: str, schema: Described) -> Described:
+    """Describe a header of an answer."""
+    return {"description": description, "schema": schema}
+
+
+def constants(**values: str) -> Described:
+    """Describe headers with constant values; their names have `_` for `-`."""
+    return {
+        name.replace("_", "-"): {"schema": {"type": "string", "const": value}}
+        for name, value in values.items()
+    }
+
+
+def _refs(*names: str) -> Described:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+_HEADERS = {
+    "X-Request-Id": header(
+        "The id that was sent, if it is valid, else a new one. The log has it.", TEXT
+    ),
+    CODE_HEADER: header("The kind of error, for programs.", TEXT | {"enum": list(ErrorCode)}),
+    "X-RateLimit-Limit": header("Requests allowed in the window.", _COUNT),
+    "X-RateLimit-Remaining": header("Requests left in the window.", _COUNT),
+    "X-RateLimit-Reset": header("End of the window, in seconds since the Unix epoch.", _COUNT),
+    "RateLimit-Policy": header("All limits, in the format of the IETF draft.", TEXT),
+    "RateLimit": header("Requests left for each limit, in the format of the IETF draft.", TEXT),
+    "X-Report-Progress": header(
+        "The share of a report that is counted and kept, if it takes too long.",
+        {"type": "number", "minimum": 0, "maximum": 1},
+    ),
+    "Retry-After": header("Seconds to wait.", {"type": "integer", "minimum": 1}),
+    "WWW-Authenticate": header("The authentication scheme.", {"type": "string", "const": "Bearer"}),
+}
+REQUEST_ID = _refs("X-Request-Id")
+RATE_LIMIT = REQUEST_ID | _refs(*(name for name in _HEADERS if "RateLimit" in name))
+"""The headers of an operation that needs a key."""
+
+FILE_NAME = {"Content-Disposition": header("The name of the file; of CSV and NDJSON alone.", TEXT)}
+"""The header of answers that may be files."""
+
+RETRY_AFTER = _refs("Retry-After")
+_ERROR_CODE = _refs(CODE_HEADER)
+
+_STATUS_HEADERS = {
+    401: _refs("WWW-Authenticate"),
+    429: RETRY_AFTER,
+    503: RETRY_AFTER | _refs("X-Report-Progress"),
+}
+
+ERRORS: dict[int, tuple[str, str, str]] = {
+    400: ("BadRequest", "A field breaks a rule.", f"slug: {SLUG_RULE}"),
+    401: ("Unauthorized", "No valid API key.", "API key: unknown"),
+    403: (
+        "Forbidden",
+        "The key has no access: the object is another account's, or the scope is missing.",
+        "accountId: this API key has no access to the account",
+    ),
+    404: ("NotFound", "The object does not exist.", "short link: not found"),
+    413: ("PayloadTooLarge", "The body is too large.", f"body: at most {MAX_BODY_BYTES} bytes"),
+    429: (
+        "RateLimited",
+        "Too many requests.",
+        "rate limit: 100 requests per minute for each IP address",
+    ),
+    500: ("InternalError", "The service has failed; its log has the reason.", "internal error"),
+    503: (
+        "Unavailable",
+        "A store is unavailable, too many requests of this kind are in progress, or this one takes "
+        "longer than it may (`X-Error-Code: time_limit`).",
+        "storage is unavailable; try again",
+    ),
+}
+"""The name, meaning and example message of each error, by status."""
+
+_ERROR_SCHEMA: Described = {
+    "type": "object",
+    "description": "The field and the rule that it breaks.",
+    "properties": {"error": TEXT},
+    "required": ["error"],
+    "additionalProperties": False,
+}
+
+
+def error(status: int) -> Described:
+    """Return a reference to the error answer of an operation that needs a key."""
+    return {"$ref": f"#/components/responses/{ERRORS[status][0]}"}
+
+
+def public_answer(
+    meaning: str, content: Described | None = None, headers: Described | None = None
+) -> Described:
+    """Describe an answer of an operation that needs no key."""
+    own = {"description": meaning, "headers": REQUEST_ID | (headers or {})}
+    return own | ({"content": content} if content else {})
+
+
+def public_error(
+    status: int,
+    meaning: str = "",
+    example: str = "",
+    forms: tuple[str, ...] = (),
+    headers: Described | None = None,
+) -> Described:
+    """Describe an error of an operation that needs no key.
+
+    `forms` are its other media types besides JSON. Meaning and example default to those of the
+    status.
+    """
+    _, usual, usual_example = ERRORS[status]
+    content = _error_content(example or usual_example) | {form: {"schema": TEXT} for form in forms}
+    own = _ERROR_CODE | _STATUS_HEADERS.get(status, {}) | (headers or {})
+    return public_answer(meaning or usual, content, own)
+
+
+def without_content(answers: Mapping[int, Described]) -> dict[int, Described]:
+    """Return `answers` without bodies, for HEAD."""
+    return {
+        status: {name: part for name, part in answer.items() if name != "content"}
+        for status, answer in answers.items()
+    }
+
+
+def _error_content(example: str) -> Described:
+    return json_content(ref("Error"), {"error": example})
+
+
+def components(schemas: Mapping[str, Described]) -> Described:
+    """Describe everything that operations refer to: `schemas`, headers, errors and the API key."""
+    responses = {
+        name: {
+            "description": meaning,
+            "headers": RATE_LIMIT | _ERROR_CODE | _STATUS_HEADERS.get(status, {}),
+            "content": _error_content(example),
+        }
+        for status, (name, meaning, example) in ERRORS.items()
+    }
+    scheme = {"type": "http", "scheme": "bearer", "description": "An API key of the account."}
+    cookie = {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-session",
+        "description": "The session of a person, from pages of the console only. Where BASE_URL is "
+        "http, the cookie is called `session`.",
+    }
+    return {
+        "schemas": {**schemas, "Error": _ERROR_SCHEMA},
+        "headers": _HEADERS,
+        "responses": responses,
+        "securitySchemes": {API_KEY: scheme, SESSION: cookie},
+    }

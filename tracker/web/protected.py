@@ -1,0 +1,263 @@
+"""The handler of endpoints that need an API key, or the session of a person.
+
+A key is sent as `Authorization: Bearer <key>`, a session as a cookie (`access/session_cookie`). The
+checks, in order: the limit of the address, the key, the limit of the account, the size of the body
+(413), parameters and body (400), access (403), existence (404, in the endpoint). A person who is
+signed in has a limit of their own, instead of the two. Every answer carries the limits.
+
+A long body is not received before its size is checked (`http/incoming_body`). Its client decides
+when it ends, so the key or session is read again then: nobody acts with access that has ended.
+"""
+
+import re
+from asyncio import Future
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
+from uuid import UUID
+
+from tornado.web import RequestHandler
+
+from tracker.access.open_answers import Access
+from tracker.access.principal import Principal
+from tracker.access.rate_limit import Usage
+from tracker.access.session_cookie import SessionCookie
+from tracker.access.sessions import Session, SignedIn
+from tracker.errors import BadRequest, Forbidden, Unauthorized
+from tracker.http.exchange import Exchange
+from tracker.http.incoming_body import IncomingBody
+from tracker.ids import parse_event_id, parse_id
+from tracker.web.call import Call, Nothing
+from tracker.web.endpoint import EVENT_ID, Endpoint
+from tracker.web.endpoint_handler import EndpointHandler
+from tracker.web.event_stream import EventStream, EventStreamAnswer
+from tracker.web.export import FormName, check_taken, requested_form
+from tracker.web.export_stream import ExportStream
+from tracker.web.limits import MAX_API_KEY_CHARACTERS
+from tracker.web.parameters import Parsed, parse_query
+from tracker.web.services import Process
+
+_BEARER = re.compile(rf"(?i:bearer) +([\x21-\x7e]{{1,{MAX_API_KEY_CHARACTERS}}})")
+
+
+class ProtectedHandler(EndpointHandler):
+    """The handler of one path whose `endpoints`, by method, need an API key."""
+
+    def initialize(  # type: ignore[override]
+        self, process: Process, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
+    ) -> None:
+        """Take the path's rows of the endpoint table, by method."""
+        super().initialize(process, incoming, endpoints)
+        self.usages: list[Usage] = []
+        self.signed_in: SignedIn | None = None
+        self.cookie: SessionCookie | None = None
+        self.varies: list[str] = []
+        self.principal: Principal
+        self.read_principal: Callable[[], Awaitable[object]]
+        self.body_comes_late = False
+        self.stream: ExportStream | EventStreamAnswer | None = None
+        # Every request is counted, whatever is wrong with it: Tornado must not reject its method
+        # before that.
+        self.SUPPORTED_METHODS = (*RequestHandler.SUPPORTED_METHODS, self.request.method or "")
+
+    def decode_argument(self, value: bytes, name: str | None = None) -> str:
+        """Return a part of the path as text. Anything but UTF-8 fails later, as an invalid id."""
+        return value.decode(errors="replace")
+
+    async def prepare(self) -> None:  # type: ignore[override]
+        """Check the address's limit, the method, the key and the account's limit, in this order.
+
+        With a session instead of a key: the session, where the request comes from, its limit.
+
+        Raises RateLimited if one is over its limit, MethodNotAllowed if the path does not have the
+        method, Unauthorized without a valid key or session, Forbidden or BadRequest if a session
+        does not count for the request, PayloadTooLarge if the body is over the limit.
+        """
+        del self.SUPPORTED_METHODS
+        self.bind_request_id()
+        await self.web.pacing.wait_turn()
+        headers = self.request.headers
+        if "Cookie" in headers and "Authorization" not in headers:
+            self.cookie = SessionCookie(self.web.public_url)
+        secret = self.cookie.sent(headers) if self.cookie else None
+        if self.cookie is None or secret is None:
+            await self._prepare_key()
+        else:
+            await self._prepare_session(self.cookie, secret)
+        self.incoming.allow(self.endpoint.body_bytes)
+        self.body_comes_late = not cast("Exchange", self.request.connection).body_received
+
+    async def _prepare_session(self, cookie: SessionCookie, secret: str) -> None:
+        headers, is_method = self.request.headers, self.request.method in self.methods
+        # Whatever will not count for a session counts for the address, as requests of keys do.
+        may_count = is_method and cookie.is_from_here(headers)
+        if not may_count or not self.web.sessions.peek(secret):
+            await self._count(self.client_address(), None)
+            self._check_limit("ip")
+        self.check_method()
+        cookie.check_origin(headers)
+        self.read_principal = partial(self._read_session, secret)
+        session = await self._read_session(secret)
+        self.usages = await self.web.rate_limiter.count_person(
+            session.person_id, session.account_id
+        )
+        self._check_limit("session")
+        cookie.check_type(self.request.method or "", headers)
+
+    async def _prepare_key(self) -> None:
+        # With a wrong method the key is not looked up.
+        is_method = self.request.method in self.methods
+        secret = _bearer(self.header("Authorization")) if is_method else None
+        known = self.web.api_keys.peek_account(secret) if secret else None
+        await self._count(self.client_address(), known)
+        self._check_limit("ip")
+        self.check_method()
+        if not secret:
+            raise Unauthorized("API key: send it as Authorization: Bearer <API_KEY>")
+        self.read_principal = partial(self._read_key, secret)
+        await self._read_key(secret)
+        if known is None:
+            await self._count(None, self.principal.account_id)
+        self._check_limit("account")
+
+    async def _read_session(self, secret: str) -> Session:
+        self.signed_in = await self.web.sessions.authenticate(secret)
+        self.principal = self.signed_in.principal
+        return self.signed_in.session
+
+    async def _read_key(self, secret: str) -> None:
+        self.principal = (await self.web.api_keys.authenticate(secret)).principal
+
+    async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:
+        """Run the endpoint, and answer. Raises a TrackerError if the request is rejected."""
+        if self.body_comes_late:
+            await self.read_principal()
+        ids, event_ids = _parsed_path(endpoint, path)
+        query = parse_query(endpoint.query, self.request.query)
+        body = self.parsed_body(endpoint.body)
+        form = self._form(endpoint, query if endpoint.body is Nothing else body)
+        if endpoint.check is not None:
+            await endpoint.check(self.services, body.value)
+        scope = endpoint.scope_of(body.value)
+        if scope is None:
+            self._check_person()
+        else:
+            self._check_account(query.account_id, body.account_id)
+            self.principal.require(scope)
+        call = Call(
+            services=self.services,
+            web=self.web,
+            client=self.client(),
+            query=query.value,
+            body=body.value,
+            principal=self.principal,
+            signed_in=self.signed_in.session if self.signed_in else None,
+            ids=ids,
+            event_ids=event_ids,
+        )
+        if endpoint.export is not None and form is not None:
+            await self._send(ExportStream(self, endpoint.export, form, call), scope)
+            return
+        result = await self.result_of(endpoint, call)
+        if isinstance(result, EventStream):
+            await self._send(EventStreamAnswer(self, result), scope)
+        else:
+            self.finish_with_result(result)
+
+    def _form(self, endpoint: Endpoint, request: Parsed[Any]) -> FormName | None:
+        """Return the form of export that is asked for, None if the answer is JSON.
+
+        Raises BadRequest if a field is not for exports.
+        """
+        if endpoint.export is None:
+            return None
+        self.varies = ["Accept"]
+        form = requested_form(request.value.format, self.header("Accept"))
+        if endpoint.is_file and form is None:
+            if request.value.format == "json":
+                raise BadRequest("format: must be csv or ndjson")
+            form = "csv"
+        if form is not None:
+            check_taken(endpoint.export, form, request.value, request.sent)
+        return form
+
+    async def _send(self, stream: ExportStream | EventStreamAnswer, scope: str | None) -> None:
+        self.stream = stream
+        self._set_common_headers()
+        with self.web.open_answers.open(self._access(scope), stream.lose_access):
+            await stream.send()
+
+    def _access(self, scope: str | None) -> Access:
+        is_key = self.signed_in is None
+        opener = self.principal.actor.id if self.signed_in is None else self.signed_in.session.id
+        assert opener is not None  # only the operator has none, who sends no requests
+        return Access(opener, self.principal.account_id, scope, is_key)
+
+    def on_connection_close(self) -> None:
+        """End a report or a stream, or the wait for the body: the client has gone."""
+        super().on_connection_close()
+        if self.stream is not None:
+            self.stream.leave()
+
+    def _check_person(self) -> None:
+        if self.signed_in is None:
+            raise Forbidden("session: this endpoint is for people who are signed in")
+
+    def _check_account(self, *named: UUID | None) -> None:
+        if any(account_id not in (None, self.principal.account_id) for account_id in named):
+            subject = "this API key" if self.signed_in is None else "this session"
+            raise Forbidden(f"accountId: {subject} has no access to the account")
+
+    async def _count(self, address: str | None, account_id: UUID | None) -> None:
+        self.usages += await self.web.rate_limiter.count(address, account_id)
+
+    def _check_limit(self, scope: str) -> None:
+        """Check the limit of `scope`. Raises RateLimited if this request exceeds it."""
+        for usage in self.usages:
+            if usage.scope.name == scope:
+                usage.check()
+
+    def finish(self, chunk: str | bytes | dict[str, Any] | None = None) -> Future[None]:
+        """Finish with the rate limits as headers.
+
+        They are set here because Tornado clears the headers of an answer that becomes an error.
+        """
+        self._set_common_headers()
+        return super().finish(chunk)
+
+    def _set_common_headers(self) -> None:
+        varies = self.varies
+        if self.usages:
+            self._show_limits(self.usages)
+        if self.cookie is not None:
+            self.set_header("Cache-Control", "no-store")
+            varies = ["Authorization", "Cookie", *varies]
+        if varies:
+            self.set_header("Vary", ", ".join(varies))
+
+    def _show_limits(self, usages: Sequence[Usage]) -> None:
+        """Set the X-RateLimit headers for the tighter limit, and the IETF draft's for all."""
+        tighter = min(usages, key=lambda usage: (usage.remaining, -usage.reset_ms))
+        policies = [
+            f'"{scope.name}";q={scope.limit};w={scope.window_seconds}' for scope, *_ in usages
+        ]
+        left = [f'"{u.scope.name}";r={u.remaining};t={u.seconds_left}' for u in usages]
+        self.set_header("X-RateLimit-Limit", str(tighter.scope.limit))
+        self.set_header("X-RateLimit-Remaining", str(tighter.remaining))
+        self.set_header("X-RateLimit-Reset", str(-(-tighter.reset_ms // 1000)))
+        self.set_header("RateLimit-Policy", ", ".join(policies))
+        self.set_header("RateLimit", ", ".join(left))
+
+
+def _parsed_path(
+    endpoint: Endpoint, path: Sequence[str]
+) -> tuple[tuple[UUID, ...], tuple[int, ...]]:
+    """Return the UUIDs in the path, and the ids of events. Raises BadRequest if one is invalid."""
+    named = list(zip(endpoint.id_names, path, strict=True))
+    ids = tuple(parse_id(name, text) for name, text in named if name != EVENT_ID)
+    return ids, tuple(parse_event_id(name, text) for name, text in named if name == EVENT_ID)
+
+
+def _bearer(authorization: str) -> str | None:
+    match = _BEARER.fullmatch(authorization)
+    return match[1] if match else None

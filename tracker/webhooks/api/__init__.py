@@ -1,0 +1,1 @@
+"""Endpoints of webhooks and their deliveries."""

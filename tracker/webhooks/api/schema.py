@@ -1,0 +1,172 @@
+"""The requests and answers of `/api/webhooks`, and the rules of their fields."""
+
+from datetime import timedelta
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tracker.web.limits import MAX_URL_CHARACTERS
+from tracker.web.schema import AccountId, Text, Timestamp, trimmed
+from tracker.webhooks.delivery import Kind
+from tracker.webhooks.headers import check_headers
+from tracker.webhooks.limits import (
+    MAX_FILLED_TARGET_CHARACTERS,
+    MAX_HEADERS,
+    MAX_HEADERS_CHARACTERS,
+    MAX_TEMPLATE_BYTES,
+    MAX_TEMPLATE_DEPTH,
+)
+from tracker.webhooks.macros import ALL_MACROS
+from tracker.webhooks.payloads import template
+from tracker.webhooks.schedule import MAX_FAILING_MS, Disabled
+
+TargetUrl = Annotated[
+    str,
+    Meta(
+        description="receiver: absolute http or https URL, not in a private network. Path and "
+        "query may have the macros of payload_template; each value is percent-encoded. With them "
+        f"it has at most {MAX_FILLED_TARGET_CHARACTERS:,} characters",
+        # No format: a target may have braces, a URI may not.
+        extra_json_schema={"pattern": "^[Hh][Tt][Tt][Pp][Ss]?://", "maxLength": MAX_URL_CHARACTERS},
+        examples=["https://example.com/postback?cid={click_id}&payout={payout}"],
+    ),
+]
+Method = Literal["POST", "PUT", "PATCH", "GET"]
+PayloadTemplate = Annotated[
+    dict[str, Any],
+    Meta(
+        description="its strings may have macros: "
+        + "; ".join(f"{{{name}}} {meaning}" for name, meaning in ALL_MACROS.items())
+        + ". "
+        f"At most {MAX_TEMPLATE_BYTES} bytes and {MAX_TEMPLATE_DEPTH} levels deep; "
+        "default: every macro under its own name",
+        examples=[{"id": "{click_id}", "amount": "{value}"}],
+    ),
+]
+
+_HEADERS: Final = (
+    "headers of its own that each request has, by name. Values may have the macros of "
+    "payload_template; what is no printable ASCII in a macro's value is percent-encoded. Names are "
+    "tokens of RFC 9110; those that HTTP or the service sets are refused, such as Host, "
+    f"Content-Type and webhook-*. At most {MAX_HEADERS}, and {MAX_HEADERS_CHARACTERS:,} characters "
+    "together. Values are stored as secrets are and never shown"
+)
+_HEADERS_EXAMPLE: Final = {"Authorization": "Bearer s3cret", "X-Click": "{click_id}"}
+Headers = Annotated[dict[str, str], Meta(description=_HEADERS, examples=[_HEADERS_EXAMPLE])]
+KeptHeaders = Annotated[
+    dict[str, str | None],
+    Meta(
+        description=f"{_HEADERS}. null keeps the stored value, a name that is left out is removed; "
+        "none is kept if target_url gets another host",
+        examples=[{"Authorization": None, "X-Click": "{click_id}"}],
+    ),
+]
+
+Events = Annotated[
+    tuple[Kind, ...],
+    Meta(
+        min_length=1,
+        description="the events it is notified of. conversion: a conversion of the account; "
+        "webhook.disabled: the service has disabled another webhook of the account; "
+        "delivery.failed: a conversion did not reach another webhook, and is not retried. "
+        "The payload template is for conversions; the others are sent as {type, timestamp, data}",
+        examples=[["webhook.disabled", "delivery.failed"]],
+    ),
+]
+
+
+class WebhookRecord(msgspec.Struct, kw_only=True):
+    """A webhook, without its signing secret."""
+
+    id: UUID
+    account_id: UUID
+    name: str
+    target_url: str
+    method: Method
+    payload_template: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
+    headers: Annotated[
+        dict[str, str | None],
+        Meta(description="its own headers by name; a value is never shown, null stands for it"),
+    ]
+    events: Events
+    active: bool
+    disabled_reason: Annotated[
+        Disabled | None,
+        Meta(
+            description="why the service disabled it. gone: its receiver answered 410; "
+            f"failing: every attempt of {timedelta(milliseconds=MAX_FAILING_MS).days} days failed"
+        ),
+    ]
+    disabled_at: Annotated[
+        Timestamp | None,
+        Meta(description="when the service disabled it; null once it is active again"),
+    ]
+    failing_since: Annotated[
+        Timestamp | None, Meta(description="the first failed attempt since one succeeded")
+    ]
+    created_at: Timestamp
+
+
+class CreatedWebhook(WebhookRecord, kw_only=True):
+    """A new webhook with its signing secret, which is shown only once."""
+
+    secret: Annotated[
+        str, Meta(description="signs the deliveries (Standard Webhooks); shown only here")
+    ]
+
+
+class RotatedWebhook(CreatedWebhook, kw_only=True):
+    """A webhook with its new signing secret, which is shown only once."""
+
+    previous_secret_until: Annotated[
+        Timestamp, Meta(description="until then the previous secret signs the deliveries too")
+    ]
+
+
+class CreateWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The webhook to create."""
+
+    account_id: AccountId
+    target_url: TargetUrl
+    name: Annotated[Text, Meta(description="default: the host of the target")] | None = None
+    method: Method = "POST"
+    payload_template: PayloadTemplate | None = None
+    headers: Headers = {}
+    events: Events = (Kind.CONVERSION,)
+
+    def __post_init__(self) -> None:
+        self.events = _distinct(self.events)
+        if self.name is not None:
+            self.name = trimmed("name", self.name)
+        if self.payload_template is not None:
+            template.check_template(self.payload_template)
+        check_headers(self.headers)
+
+
+class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields of a webhook to change; the others stay as they are."""
+
+    name: Text | UnsetType = UNSET
+    target_url: TargetUrl | UnsetType = UNSET
+    method: Method | UnsetType = UNSET
+    payload_template: PayloadTemplate | UnsetType = UNSET
+    headers: KeptHeaders | UnsetType = UNSET
+    events: Events | UnsetType = UNSET
+    active: bool | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if self.events is not UNSET:
+            self.events = _distinct(self.events)
+        if self.name is not UNSET:
+            self.name = trimmed("name", self.name)
+        if self.payload_template is not UNSET:
+            template.check_template(self.payload_template)
+        if self.headers is not UNSET:
+            check_headers(self.headers)
+
+
+def _distinct(events: Events) -> Events:
+    """Return `events` without repeats, in the order of Kind."""
+    return tuple(kind for kind in Kind if kind in events)

@@ -1,0 +1,119 @@
+"""`/api/webhooks/preview` and `/api/webhooks/macros`: a webhook before it sends anything."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tracker.errors import BadRequest
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.schema import AccountId, AccountQuery
+from tracker.webhooks.api.schema import KeptHeaders, Method, PayloadTemplate, TargetUrl
+from tracker.webhooks.headers import check_headers, fill_headers, macros_in, merged
+from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
+from tracker.webhooks.macros import ALL_MACROS, Unfillable
+from tracker.webhooks.payloads import template
+from tracker.webhooks.payloads.outgoing import texts_of
+from tracker.webhooks.payloads.payload import TooLong, as_query, render
+from tracker.webhooks.payloads.sample import sample_texts, sample_values
+from tracker.webhooks.payloads.target_template import TargetTemplate, check_target_macros
+from tracker.webhooks.payloads.values import Values
+from tracker.webhooks.services import WebhookCall
+from tracker.webhooks.store import template_text
+
+endpoint = Endpoints("webhooks")
+
+
+class PreviewPayload(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The template to preview, and a target."""
+
+    account_id: AccountId
+    payload_template: PayloadTemplate
+    method: Method = "POST"
+    target_url: TargetUrl | None = None
+    headers: KeptHeaders | None = None
+
+    def __post_init__(self) -> None:
+        check_headers(self.headers or {})
+        template.check_template(self.payload_template)
+        if self.target_url is not None:
+            check_target_macros(self.target_url)
+
+
+class PayloadPreview(msgspec.Struct, kw_only=True):
+    """The payload and the URL of a sample conversion."""
+
+    payload: Annotated[str, Meta(description="JSON text; with the method GET, the query")]
+    url: Annotated[
+        str | None,
+        Meta(description="the target with its macros filled, for GET without the payload"),
+    ]
+    headers: Annotated[
+        Mapping[str, str | None],
+        Meta(description="the headers with their macros filled; null for one without a value"),
+    ]
+
+
+class Macro(msgspec.Struct, kw_only=True):
+    """A macro of webhooks, which write it in braces."""
+
+    name: str
+    description: str
+    example: Annotated[str, Meta(description="its value in a preview, within a longer text")]
+
+
+class Macros(msgspec.Struct, kw_only=True):
+    """All macros."""
+
+    rows: list[Macro]
+
+
+@endpoint(
+    "POST",
+    "/api/webhooks/preview",
+    "webhooks:read",
+    example={"payload_template": {"id": "{click_id}", "amount": "{value}"}},
+)
+async def preview(call: WebhookCall[Nothing, PreviewPayload]) -> PayloadPreview:
+    """Show what a webhook would send for a sample conversion; nothing is sent.
+
+    Raises BadRequest if one is too long.
+    """
+    body = call.body
+    values = sample_values(call.account_id, call.services.public_url.host)
+    try:
+        payload = render(template_text(body.payload_template), values)
+        url = None if body.target_url is None else _filled(body.target_url, values)
+        headers = _filled_headers(body.headers or {}, values)
+    except TooLong:
+        rule = f"its payload may have at most {MAX_PAYLOAD_BYTES} bytes"
+        raise BadRequest(f"{template.FIELD}: {rule}") from None
+    except Unfillable as reason:
+        raise BadRequest(str(reason)) from None
+    shown = as_query(payload) if body.method == "GET" else payload.decode()
+    return PayloadPreview(payload=shown, url=url, headers=headers)
+
+
+def _filled(target_url: str, values: Values) -> str:
+    target = TargetTemplate(target_url)
+    return target.fill(texts_of(values, target.macros))
+
+
+def _filled_headers(headers: Mapping[str, str | None], values: Values) -> Mapping[str, str | None]:
+    """Return filled headers in their order; None where no value was sent."""
+    sent = {name: value for name, value in headers.items() if value is not None}
+    filled = fill_headers(merged({}, sent), texts_of(values, macros_in(sent)))
+    return {name: filled.get(name) for name in headers}
+
+
+@endpoint("GET", "/api/webhooks/macros", "webhooks:read")
+async def list_macros(call: WebhookCall[AccountQuery, Nothing]) -> Macros:
+    """List the macros of webhooks."""
+    texts = sample_texts(sample_values(call.account_id, call.services.public_url.host))
+    rows = [
+        Macro(name=name, description=meaning, example=texts[name])
+        for name, meaning in ALL_MACROS.items()
+    ]
+    return Macros(rows=rows)

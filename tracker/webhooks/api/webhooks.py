@@ -1,0 +1,204 @@
+"""`/api/webhooks`: create, list, show, change and delete receivers of conversions."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from tracker.access.audit import Change, differences
+from tracker.errors import BadRequest, Unavailable
+from tracker.stores.mongodb.account_lock import run_in_turn
+from tracker.stores.mongodb.transaction import Session
+from tracker.stores.secret_box import UnreadableSecret
+from tracker.syntax.url import check_url
+from tracker.web.call import Nothing
+from tracker.web.endpoint import Endpoints
+from tracker.web.resource import Resource, one_by_one, record_of
+from tracker.web.schema import AccountPage, Done, Page, sent_fields
+from tracker.webhooks import target
+from tracker.webhooks.api.schema import (
+    ChangeWebhook,
+    CreatedWebhook,
+    CreateWebhook,
+    RotatedWebhook,
+    WebhookRecord,
+)
+from tracker.webhooks.payloads import template
+from tracker.webhooks.payloads.target_template import check_target_macros
+from tracker.webhooks.services import WebhookCall, WebhookServices
+from tracker.webhooks.store import Webhook
+
+endpoint = Endpoints("webhooks")
+
+_NOT_AUDITED: Final = (
+    "secret",
+    "previous_secret",
+    "previous_secret_until",
+    "headers",
+    "header_names",
+    "failing_since",
+    "disabled_reason",
+    "disabled_at",
+)
+"""Secrets, what the service notes by itself, and names that have an entry of their own."""
+
+UNREADABLE: Final = "webhook: its secrets cannot be read; the operator has to set SECRET_KEY"
+
+_WebhookRecord = TypeVar("_WebhookRecord", bound=WebhookRecord)
+
+
+async def _check_target(services: WebhookServices, body: CreateWebhook | ChangeWebhook) -> None:
+    """Check the rules of a target that need no look-up. Access is checked afterwards.
+
+    Raises BadRequest if the target breaks one.
+    """
+    if body.target_url is not UNSET:
+        if isinstance(body, CreateWebhook):
+            check_target_macros(body.target_url)
+        target.check_https(body.target_url, services.allows_http)
+        allow_private = services.allows_private
+        host, port = target.check_target(body.target_url, allow_private)
+        if services.own_hosts.has(host, port):
+            raise BadRequest(target.OWN_HOST)
+
+
+async def _check_host(call: WebhookCall[Any, Any], url: str) -> None:
+    """Check the host of a target by look-ups, after access is checked.
+
+    Raises BadRequest if it is not allowed; RateLimited or Unavailable if too many look-ups are in
+    progress.
+    """
+    services = call.services
+    host, port = check_url(target.FIELD, url).address
+    if await services.served_hosts.has(host, port):
+        raise BadRequest(target.OWN_HOST)
+    if not services.allows_private:
+        with services.dns_limiter.acquire(call.account_id):
+            await target.check_addresses(host, services.dns.resolve)
+
+
+def _record_of(kind: type[_WebhookRecord], webhook: Webhook) -> _WebhookRecord:
+    payload_template = msgspec.Raw(webhook.payload_template.encode())
+    headers = dict.fromkeys(webhook.header_names)
+    return record_of(kind, webhook, payload_template=payload_template, headers=headers)
+
+
+WEBHOOKS: Resource[Webhook, WebhookRecord] = Resource(
+    "webhook",
+    lambda call: call.services.webhooks.find(call.ids[0]),
+    one_by_one(partial(_record_of, WebhookRecord)),
+)
+
+
+@endpoint("GET", "/api/webhooks", "webhooks:read")
+async def list_own(call: WebhookCall[AccountPage, Nothing]) -> Page[WebhookRecord]:
+    """List webhooks, newest first."""
+    return await WEBHOOKS.list_own(call, call.services.webhooks)
+
+
+@endpoint(
+    "POST",
+    "/api/webhooks",
+    "webhooks:write",
+    check=_check_target,
+    example={
+        "name": "Sales",
+        "target_url": "https://example.com/hooks/conversions",
+        "payload_template": {"id": "{click_id}", "amount": "{value}"},
+    },
+)
+async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
+    """Create a webhook; the signing secret is in this answer only.
+
+    Raises BadRequest if its target is not allowed; RateLimited or Unavailable if too many look-ups
+    are in progress.
+    """
+    body = call.body
+    host, _ = check_url(target.FIELD, body.target_url).address
+    await _check_host(call, body.target_url)
+    webhook = await call.services.webhooks.create(
+        account_id=call.account_id,
+        name=body.name or host,
+        target_url=body.target_url,
+        method=body.method,
+        payload_template=template.DEFAULT
+        if body.payload_template is None
+        else body.payload_template,
+        events=body.events,
+        headers=body.headers,
+        approve=partial(call.hold, "webhooks:write"),
+    )
+    await call.audit("webhook.created", WEBHOOKS.target(webhook))
+    return _record_of(CreatedWebhook, webhook)
+
+
+@endpoint("GET", "/api/webhooks/{id}", "webhooks:read")
+async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookRecord:
+    """Show a webhook."""
+    return await WEBHOOKS.show_own(call)
+
+
+@endpoint(
+    "PATCH", "/api/webhooks/{id}", "webhooks:write", check=_check_target, example={"active": False}
+)
+async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
+    """Change a webhook.
+
+    Raises NotFound or Forbidden if the account has no such webhook; BadRequest, RateLimited or
+    Unavailable as `create` does.
+    """
+    webhook, webhooks = await WEBHOOKS.own(call), call.services.webhooks
+    fields = sent_fields(call.body)
+    if not fields:
+        return await WEBHOOKS.show(call, webhook)
+    if "target_url" in fields:
+        if fields["target_url"] != webhook.target_url:  # it may be older than this rule
+            check_target_macros(fields["target_url"])
+        await _check_host(call, fields["target_url"])
+
+    async def work(session: Session) -> Webhook | None:
+        await call.hold("webhooks:write", session)
+        try:
+            return await webhooks.change(webhook.id, fields, session)
+        except UnreadableSecret:
+            raise Unavailable(UNREADABLE) from None
+
+    stored = await run_in_turn(call.services.mongodb.database, call.principal.actor.turn, work)
+    changed = WEBHOOKS.checked(call, stored)
+    named = _header_changes(webhook, changed, fields.get("headers", {}))
+    if changes := {**differences(webhook, changed, _NOT_AUDITED), **named}:
+        await call.audit("webhook.changed", WEBHOOKS.target(changed), changes)
+    return await WEBHOOKS.show(call, changed)
+
+
+def _header_changes(
+    before: Webhook, after: Webhook, sent: Mapping[str, str | None]
+) -> dict[str, Change]:
+    """Return the names of headers before and after a change, which says whose value was set."""
+    names = ", ".join(before.header_names)
+    set_now = {name for name, value in sent.items() if value is not None}
+    named = ", ".join(f"{one} (set)" if one in set_now else one for one in after.header_names)
+    return {} if names == named else {"headers": Change(before=names, after=named)}
+
+
+@endpoint("DELETE", "/api/webhooks/{id}", "webhooks:write")
+async def delete(call: WebhookCall[Nothing, Nothing]) -> Done:
+    """Delete a webhook."""
+    webhook = await WEBHOOKS.own(call)
+    if await call.services.webhooks.delete(webhook.id):
+        await call.audit("webhook.deleted", WEBHOOKS.target(webhook))
+    return Done()
+
+
+@endpoint("POST", "/api/webhooks/{id}/secret", "webhooks:write")
+async def rotate_secret(call: WebhookCall[Nothing, Nothing]) -> RotatedWebhook:
+    """Change a webhook's signing secret; the new one is in this answer only, and the previous one
+    signs too for a day.
+    """
+    webhook = await WEBHOOKS.own(call)
+    stored = await call.services.webhooks.rotate_secret(webhook.id)
+    rotated = WEBHOOKS.checked(call, stored)
+    await call.audit("webhook.secret_rotated", WEBHOOKS.target(webhook))
+    return _record_of(RotatedWebhook, rotated)

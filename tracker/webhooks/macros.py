@@ -1,0 +1,123 @@
+"""The macros of webhooks: names in braces that are replaced in payload, URL and headers. Pure.
+
+- Texts are checked when they are written, so that a typo is an error then and not a hole in every
+  delivery.
+- Braces around white space or quotes are no macros, because a text may itself be GraphQL or JSON.
+  Only the names after `metadata.` and `query.` may have spaces.
+- `{<macro>|lower}` and `{<macro>|upper}` change the case of a value's letters.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from tracker.syntax.macros import CASES, check_known
+from tracker.visitor_dimensions import DIMENSIONS
+
+MACROS: Final[Mapping[str, str]] = {
+    "event_id": "id of the conversion event",
+    "click_id": "id of the click",
+    "value": "value of the conversion",
+    "payout": "what the conversion pays",
+    "payout_type": "payout type of the event configuration",
+    "conversion_timestamp": "when the conversion was received, ISO 8601 UTC",
+    "conversion_timestamp_unix": "when the conversion was received, Unix seconds",
+    "click_timestamp": "when the click was recorded, ISO 8601 UTC",
+    "click_timestamp_unix": "when the click was recorded, Unix seconds",
+    "event_name": "name of the event configuration",
+    "pbk": "postback key",
+    "transaction_id": "transaction id that was sent with the conversion",
+    "account_id": "id of the account",
+    "link_id": "id of the short link",
+    "slug": "slug of the short link",
+    "internal_name": "internal name of the short link",
+    "domain_name": "domain of the short link",
+    "destination_url": "destination of the short link",
+    "tags": "names of the short link's tags",
+    **{dimension.name: f"{dimension.title} of the click" for dimension in DIMENSIONS},
+    "referrer": "referrer of the click",
+    "metadata": "metadata of the conversion",
+}
+"""The meaning of each macro, by name."""
+
+_NAMED: Final[Mapping[str, str]] = {
+    "metadata.<key>": "one field of the conversion's metadata",
+    "query.<name>": "one parameter of the click's query",
+}
+"""The meaning of each macro that its text names itself, by a pattern."""
+
+_PREFIXES: Final = tuple(pattern.partition("<")[0] for pattern in _NAMED)
+
+
+ALL_MACROS: Final = {
+    **MACROS,
+    **_NAMED,
+    **{f"<macro>|{case}": f"any of them with its letters in {case} case" for case in CASES},
+}
+"""The meaning of all macros, by name or pattern."""
+
+# The group is the name of the macro; `is_known` says whether there is one.
+MACRO: Final = re.compile(r"\{((?:metadata|query)\.[^{}]*|[^\W\d][^{}\s\"]*)\}")
+
+
+class Unfillable(Exception):
+    """The reason why nothing can be sent with the values of an event."""
+
+
+def is_known(macro: str) -> bool:
+    """Return whether `{macro}` is replaced."""
+    name, _ = name_and_case(macro)
+    return name in MACROS or any(
+        name.startswith(prefix) and len(name) > len(prefix) for prefix in _PREFIXES
+    )
+
+
+def name_and_case(macro: str) -> tuple[str, Callable[[str], str] | None]:
+    """Split `<name>|<case>`; without a case it is None."""
+    name, bar, case = macro.rpartition("|")
+    return (name, CASES[case]) if bar and case in CASES else (macro, None)
+
+
+def check_macros(field: str, texts: Iterable[str]) -> None:
+    """Check the macros in `texts`. Raises BadRequest naming `field` if one is unknown."""
+    used = [name for text in texts for name in MACRO.findall(text)]
+    check_known(field, used, is_known, ALL_MACROS)
+
+
+def split_at_macros(text: str) -> list[str]:
+    """Return plain texts and names of macros in turns; first and last is a plain text.
+
+    Unknown macros are plain text: they may be stored from a time when they were known.
+    """
+    parts = [""]
+    for number, piece in enumerate(MACRO.split(text)):
+        if number % 2 == 0:
+            parts[-1] += piece
+        elif is_known(piece):
+            parts += [piece, ""]
+        else:
+            parts[-1] += f"{{{piece}}}"
+    return parts
+
+
+def fill_parts(
+    parts: Sequence[str],
+    texts: Mapping[str, str],
+    encode: Callable[[str], str],
+    longest: int,
+    rule: str,
+) -> list[str]:
+    """Return what `split_at_macros` returned, with the encoded text of each macro in its place.
+
+    A missing text is empty. Raises Unfillable with `rule` as soon as these texts have more than
+    `longest` characters together; encoding makes no text shorter.
+    """
+    filled, left = [*parts], longest
+    for number in range(1, len(parts), 2):
+        text = texts.get(parts[number], "")
+        if len(text) <= left:
+            filled[number] = text = encode(text)
+        left -= len(text)
+        if left < 0:
+            raise Unfillable(rule)
+    return filled

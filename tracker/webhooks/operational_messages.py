@@ -1,0 +1,133 @@
+"""Operational messages: an account's other webhooks are notified of a webhook that does not work.
+
+Called where a webhook is disabled (`store`) or a delivery fails for good (`deliveries`).
+
+- A message is a delivery like any other, of a kind of its own; its payload is built here, at once.
+- It goes to the account's active webhooks that subscribe to its kind, but never to the one that it
+  is about.
+- A message that fails causes no further message, so there is no loop between failing receivers.
+
+Guarantee: a message is stored in the same transaction as what it is about, or neither is.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from tracker.clock import iso
+from tracker.stores.mongodb.drivers import Database
+from tracker.stores.mongodb.transaction import Session
+from tracker.webhooks.delivery import Attempt, Delivery, Kind, message_id, new_row
+from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
+from tracker.webhooks.schedule import Disabled
+
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A message about the webhook `about`.
+
+    `subject` is unique among the messages of this kind; `data` is the payload without its type and
+    time.
+    """
+
+    kind: Kind
+    account_id: UUID
+    about: UUID
+    subject: str
+    at: datetime
+    data: dict[str, Any]
+
+    def payload(self) -> str:
+        """Return the payload as JSON text, in the form that Standard Webhooks recommends."""
+        envelope = {"type": self.kind, "timestamp": iso(self.at), "data": self.data}
+        return _ENCODER.encode(envelope).decode()
+
+
+def webhook_disabled(
+    webhook_id: UUID, account_id: UUID, name: str, reason: Disabled, at: datetime
+) -> Message:
+    """Return the message that a webhook was disabled at `at`."""
+    return Message(
+        kind=Kind.WEBHOOK_DISABLED,
+        account_id=account_id,
+        about=webhook_id,
+        subject=f"{webhook_id} {iso(at)}",
+        at=at,
+        data={
+            "account_id": account_id,
+            "webhook_id": webhook_id,
+            "name": name,
+            "disabled_at": iso(at),
+            "disabled_reason": reason,
+        },
+    )
+
+
+def delivery_failed(delivery: Delivery, last: Attempt) -> Message:
+    """Return the message that `delivery` is not retried after its `last` attempt."""
+    return Message(
+        kind=Kind.DELIVERY_FAILED,
+        account_id=delivery.account_id,
+        about=delivery.webhook_id,
+        subject=f"{delivery.id} {iso(last.at)}",
+        at=last.at,
+        data={
+            "account_id": delivery.account_id,
+            "webhook_id": delivery.webhook_id,
+            "delivery_id": delivery.id,
+            "event_id": delivery.event_id,
+            "attempts": len(delivery.attempts) + 1,
+            "last_attempt_at": iso(last.at),
+            "code": last.code,
+            "error": last.error,
+        },
+    )
+
+
+async def create_messages(database: Database, messages: Sequence[Message], session: Session) -> int:
+    """Insert a delivery of each message for each webhook that subscribes to it; return how many.
+
+    `session` is in the transaction that the messages are about. Raises PyMongoError if MongoDB
+    fails.
+    """
+    subscribers = await _subscribers(database, messages, session)
+    rows = [
+        _row(webhook_id, message)
+        for message in messages
+        for webhook_id in subscribers.get((message.account_id, message.kind), ())
+        if webhook_id != message.about
+    ]
+    for start in range(0, len(rows), MAX_ROWS_PER_COMMAND):
+        piece = rows[start : start + MAX_ROWS_PER_COMMAND]
+        await database["deliveries"].insert_many(piece, session=session)
+    return len(rows)
+
+
+async def _subscribers(
+    database: Database, messages: Sequence[Message], session: Session
+) -> dict[tuple[UUID, str], list[UUID]]:
+    wanted = {
+        "account_id": {"$in": list({message.account_id for message in messages})},
+        "active": True,
+        "events": {"$in": list({message.kind for message in messages})},
+    }
+    found = defaultdict(list)
+    async for row in database["webhooks"].find(wanted, ["account_id", "events"], session=session):
+        for kind in row["events"]:
+            found[row["account_id"], kind].append(row["_id"])
+    return found
+
+
+def _row(webhook_id: UUID, message: Message) -> dict[str, Any]:
+    row = new_row(
+        message_id(webhook_id, message.kind, message.subject),
+        webhook_id,
+        message.account_id,
+        message.at,
+    )
+    return {**row, "kind": message.kind, "payload": message.payload()}

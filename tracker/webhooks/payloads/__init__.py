@@ -1,0 +1,1 @@
+"""Payloads of webhooks: templates, macros, and the values that fill them."""

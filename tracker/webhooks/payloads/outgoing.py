@@ -1,0 +1,106 @@
+"""The content of a delivery: payload, URL and own headers, for the values of an event. Pure.
+
+The sender prepares it before each attempt. Secrets of the webhook are decrypted.
+
+- Payload and values are those of the first attempt, whatever happens to the event afterwards.
+- URL and headers are those of the webhook as it is now, so an owner who corrects them receives
+  retries.
+- Messages have no event: the macros of their webhook are empty.
+"""
+
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from tracker.webhooks.delivery import Delivery
+from tracker.webhooks.headers import fill_headers, macros_in, parsed_headers
+from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
+from tracker.webhooks.macros import Unfillable
+from tracker.webhooks.payloads.payload import TooLong, as_text, render
+from tracker.webhooks.payloads.sources import NoPayload, PayloadSources
+from tracker.webhooks.payloads.target_template import target_template
+from tracker.webhooks.payloads.values import Values
+from tracker.webhooks.store import Webhook
+
+_DECODER = msgspec.json.Decoder(dict[str, str])
+
+
+class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of an attempt, and what its delivery keeps of it.
+
+    `texts` are the values of macros, which it keeps as `macros`. `shown_url` is its `url`.
+    """
+
+    payload: str
+    url: str
+    headers: Mapping[str, str]
+    texts: Mapping[str, str]
+    shown_url: str | None
+
+    def news(self, delivery: Delivery) -> dict[str, str | None]:
+        """Return the fields of `delivery` that are not stored yet."""
+        macros = msgspec.json.encode(self.texts).decode() if self.texts else None
+        fields = {"payload": self.payload, "macros": macros, "url": self.shown_url}
+        return {name: one for name, one in fields.items() if one != getattr(delivery, name)}
+
+
+def needs_event(webhook: Webhook, delivery: Delivery) -> bool:
+    """Return whether a delivery of a conversion needs values that it has not kept."""
+    if delivery.event_id is None:
+        return False
+    return delivery.payload is None or bool(macros_of(webhook) - _kept(delivery).keys())
+
+
+def outgoing(webhook: Webhook, delivery: Delivery, sources: PayloadSources) -> Outgoing:
+    """Return what a delivery sends. `sources` have its event if it `needs_event`.
+
+    Raises NoPayload if there is nothing to send.
+    """
+    payload, texts = delivery.payload, _kept(delivery)
+    if delivery.event_id is not None and needs_event(webhook, delivery):
+        values = sources.values(delivery.event_id)
+        payload = payload or rendered(webhook.payload_template, values)
+        texts = {**texts_of(values, macros_of(webhook)), **texts}
+    if payload is None:
+        raise NoPayload("the event is no longer stored")
+    return filled(webhook, payload, texts)
+
+
+def filled(webhook: Webhook, payload: str, texts: Mapping[str, str]) -> Outgoing:
+    """Return what is sent with these texts of macros. Raises NoPayload if it cannot be sent."""
+    target = target_template(webhook.target_url)
+    try:
+        url = target.fill(texts)
+        headers = fill_headers(parsed_headers(webhook.headers), texts)
+    except Unfillable as reason:
+        raise NoPayload(str(reason)) from None
+    return Outgoing(
+        payload=payload,
+        url=url,
+        headers=headers,
+        texts=texts,
+        shown_url=url if target.macros else None,
+    )
+
+
+def texts_of(values: Values, macros: Collection[str]) -> dict[str, str]:
+    """Return the values of these macros as they are within a text."""
+    return {name: as_text(values.get(name)) for name in sorted(macros)}
+
+
+def macros_of(webhook: Webhook) -> frozenset[str]:
+    """Return the macros of a webhook outside of its payload."""
+    headers = macros_in(parsed_headers(webhook.headers))
+    return target_template(webhook.target_url).macros | headers
+
+
+def _kept(delivery: Delivery) -> dict[str, str]:
+    return _DECODER.decode(delivery.macros) if delivery.macros else {}
+
+
+def rendered(template: str, values: Values) -> str:
+    """Return a payload as JSON text. Raises NoPayload if it is too long."""
+    try:
+        return render(template, values).decode()
+    except TooLong:
+        raise NoPayload(f"longer than {MAX_PAYLOAD_BYTES} bytes") from None

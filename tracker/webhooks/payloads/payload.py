@@ -1,0 +1,118 @@
+"""Payloads: rendered from a template and the values of its macros. Pure.
+
+Called when a delivery is first attempted. Macros are replaced in the parsed template, in one pass;
+a value is neither parsed nor searched for macros.
+
+Guarantee: the payload has the structure of its template, whatever the values hold.
+"""
+
+import json
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
+
+import msgspec
+
+from tracker.webhooks.limits import CACHED_TEMPLATES, MAX_PAYLOAD_BYTES
+from tracker.webhooks.macros import MACRO, is_known
+from tracker.webhooks.payloads.values import Values
+
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+
+
+class TooLong(Exception):
+    """The error of a payload with more than MAX_PAYLOAD_BYTES."""
+
+
+def render(template: str, values: Values) -> bytes:
+    """Render a payload as JSON in UTF-8, from the text of a checked template (`template_text`).
+
+    A text that is just one macro becomes the macro's value with its type; null if there is none. In
+    a longer text a macro becomes text: a text as it is, nothing for null, other values as JSON.
+
+    Raises TooLong as soon as the values exceed MAX_PAYLOAD_BYTES, or if the whole payload does.
+    """
+    payload = _ENCODER.encode(_Renderer(values).render(_prepared(template)))
+    if len(payload) > MAX_PAYLOAD_BYTES:
+        raise TooLong
+    return payload
+
+
+def as_query(payload: bytes) -> str:
+    """Return the fields of a payload as a query without "?", in order, for a GET request.
+
+    Texts are as they are, null is empty, other values are JSON.
+    """
+    fields = _parsed(payload)
+    return urlencode([(name, as_text(value)) for name, value in fields.items()])
+
+
+class _LoneMacro(NamedTuple):
+    """A text of a template that is just this macro."""
+
+    macro: str
+
+
+class _Renderer:
+    """A renderer of one payload: each macro is encoded once, and its length counted each time."""
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+        self._texts: dict[str, str] = {}
+        self._bytes_left = MAX_PAYLOAD_BYTES
+
+    def render(self, value: Any) -> Any:
+        """Return a part of the template, with the values of its macros."""
+        if isinstance(value, _LoneMacro):
+            self._text(value.macro)
+            return self._values.get(value.macro)
+        if isinstance(value, str):
+            return self._render_text(value)
+        if isinstance(value, dict):
+            return {name: self.render(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self.render(inner) for inner in value]
+        return value
+
+    def _render_text(self, text: str) -> str:
+        return MACRO.sub(
+            lambda found: self._text(found[1]) if is_known(found[1]) else found[0], text
+        )
+
+    def _text(self, macro: str) -> str:
+        text = self._texts.get(macro)
+        if text is None:
+            text = self._texts[macro] = as_text(self._values.get(macro))
+        self._bytes_left -= len(text)
+        if self._bytes_left < 0:
+            raise TooLong
+        return text
+
+
+def as_text(value: Any) -> str:
+    """Return the value of a macro as it is in a longer text."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else _ENCODER.encode(value).decode()
+
+
+@lru_cache(maxsize=CACHED_TEMPLATES)
+def _prepared(template: str) -> Any:
+    """Parse a template, and mark the texts that are just one macro."""
+    return _with_macros(_parsed(template))
+
+
+def _with_macros(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_macros(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_macros(inner) for inner in value]
+    macro = MACRO.fullmatch(value) if isinstance(value, str) else None
+    return _LoneMacro(macro[1]) if macro and is_known(macro[1]) else value
+
+
+def _parsed(text: str | bytes) -> dict[str, Any]:
+    """Parse a JSON object whose numbers keep their digits."""
+    fields: dict[str, Any] = json.loads(text, parse_float=Decimal)
+    return fields

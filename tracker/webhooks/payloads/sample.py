@@ -1,0 +1,91 @@
+"""The sample event, which tests a webhook and shows what a template becomes.
+
+An API request sends it and waits for the outcome, so few are sent at once: the webhook's owner sees
+what the receiver answers. A preview only renders it.
+"""
+
+from typing import Any, Final
+from uuid import UUID
+
+from bson import Decimal128
+
+from tracker.clock import now
+from tracker.ids import new_id
+from tracker.limits.account_limiter import AccountLimiter
+from tracker.visitor_dimensions import DIMENSIONS
+from tracker.webhooks.delivery import Kind
+from tracker.webhooks.limits import ATTEMPT_SECONDS, MAX_TESTS, MAX_TESTS_PER_ACCOUNT
+from tracker.webhooks.macros import ALL_MACROS
+from tracker.webhooks.operational_messages import webhook_disabled
+from tracker.webhooks.payloads.outgoing import Outgoing, filled, macros_of, rendered, texts_of
+from tracker.webhooks.payloads.payload import as_text
+from tracker.webhooks.payloads.values import Values, values_of
+from tracker.webhooks.schedule import Disabled
+from tracker.webhooks.store import Webhook
+
+SAMPLE_EVENT_ID: Final = 0
+"""The id of the sample event: stored events have ids from 1."""
+
+
+def sample_limiter() -> AccountLimiter:
+    """Make the limiter of the samples that this process sends."""
+    return AccountLimiter("webhook", "tests", MAX_TESTS_PER_ACCOUNT, MAX_TESTS, ATTEMPT_SECONDS)
+
+
+def sample_outgoing(webhook: Webhook, base_host: str) -> Outgoing:
+    """Return what the webhook sends for the sample event.
+
+    A webhook that does not subscribe to conversions gets the message that a webhook is disabled.
+    Raises NoPayload if it cannot be sent.
+    """
+    if Kind.CONVERSION in webhook.events:
+        values = sample_values(webhook.account_id, base_host)
+        payload = rendered(webhook.payload_template, values)
+        return filled(webhook, payload, texts_of(values, macros_of(webhook)))
+    sample = webhook_disabled(new_id(), webhook.account_id, "Sample", Disabled.FAILING, now())
+    return filled(webhook, sample.payload(), {})
+
+
+def sample_texts(values: Values) -> dict[str, str]:
+    """Return the value of each macro in a longer text, by the name or pattern of the macro."""
+    named = {
+        "metadata.<key>": next(iter(values.metadata.values())),
+        "query.<name>": next(iter(values.query.values())),
+        "<macro>|lower": values.get("country|lower"),
+        "<macro>|upper": values.get("device|upper"),
+    }
+    return {name: as_text(named.get(name, values.get(name))) for name in ALL_MACROS}
+
+
+def sample_values(account_id: UUID, base_host: str) -> Values:
+    """Return the values of the sample event of an account. `base_host` is the default domain's."""
+    owned: dict[str, Any] = {"account_id": account_id}
+    link_id, at = new_id(), now()
+    visitor = {dimension.name: dimension.sample for dimension in DIMENSIONS}
+    event = {
+        **owned,
+        "_id": SAMPLE_EVENT_ID,
+        "at": at,
+        "click_id": new_id(),
+        "value": Decimal128("19.99"),
+        "payout": Decimal128("2.50"),
+        "metadata": '{"sample":true}',
+        "transaction_id": "sample",
+    }
+    click = {
+        **owned,
+        **visitor,
+        "domain_name": "",
+        "at": at,
+        "link_id": link_id,
+        "referrer": "https://example.com/",
+        "query": "utm_source=sample",
+    }
+    link = {
+        **owned,
+        "slug": "sample",
+        "internal_name": "Sample",
+        "destination_url": "https://example.com/landing",
+    }
+    config = {**owned, "name": "Sample", "payout_type": "CPA", "pbk": "sample"}
+    return values_of(event, click, link, config, ["sample"], base_host)

@@ -1,0 +1,105 @@
+"""The target of a webhook as a template: its path and its query may hold macros. Pure.
+
+It is split when it is written as a template, before any value is known.
+
+Guarantees, whatever the values hold:
+
+- Scheme, host and port are those that were checked when the webhook was written.
+- A value adds no segment, no parameter and no fragment: each character that could is
+  percent-encoded. A path in which values make a segment `.` or `..` is never sent.
+- The URL is ASCII. With macros it is bounded in length. No value is ever cut.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache, partial
+from typing import Final
+from urllib.parse import quote, unquote
+
+from tracker.errors import BadRequest
+from tracker.syntax.url import UrlParts, check_url
+from tracker.webhooks.limits import CACHED_TARGETS, MAX_FILLED_TARGET_CHARACTERS
+from tracker.webhooks.macros import (
+    MACRO,
+    Unfillable,
+    check_macros,
+    fill_parts,
+    split_at_macros,
+)
+from tracker.webhooks.target import FIELD
+
+_SAFE_IN_URL: Final = "".join(map(chr, range(ord("!"), ord("~") + 1)))
+_encode: Final = partial(quote, safe="")
+_TOO_LONG: Final = (
+    f"{FIELD}: with its macros filled longer than {MAX_FILLED_TARGET_CHARACTERS:,} characters"
+)
+_SEGMENT_END: Final = re.compile(r"[/\\]")
+
+
+def check_target_macros(url: str) -> None:
+    """Check the macros in a target.
+
+    Raises BadRequest if one is unknown, or not as a whole in the path or in the query.
+    """
+    parts = check_url(FIELD, url)
+    check_macros(FIELD, [url])
+    if MACRO.findall(url) != MACRO.findall(parts.path) + MACRO.findall(parts.query):
+        raise BadRequest(f"{FIELD}: macros only in the path and in the query, each as a whole")
+
+
+class TargetTemplate:
+    """A target, split at its macros. `macros` has their names. Immutable."""
+
+    def __init__(self, target_url: str) -> None:
+        """Split a target. Raises BadRequest if it is no URL."""
+        parts = check_url(FIELD, target_url)
+        self._origin = _origin(parts)
+        self._path = _split(parts.path)
+        self._query = _split(parts.query)
+        self._own_dots = _dot_segments("x".join(self._path[::2]))
+        self.macros = frozenset(self._path[1::2] + self._query[1::2])
+
+    def fill(self, texts: Mapping[str, str]) -> str:
+        """Return the URL with the text of each macro; a missing one is empty.
+
+        Raises Unfillable if the URL is too long, or a value makes a segment `.` or `..`.
+        """
+        path = _filled(self._path, texts)
+        if _dot_segments(path) > self._own_dots:
+            raise Unfillable(f"{FIELD}: a value would make a segment . or .. of its path")
+        query = _filled(self._query, texts)
+        url = self._origin + (path or "/") + (query if query != "?" else "")
+        if self.macros and len(url) > MAX_FILLED_TARGET_CHARACTERS:
+            raise Unfillable(_TOO_LONG)
+        return url
+
+
+@lru_cache(maxsize=CACHED_TARGETS)
+def target_template(target_url: str) -> TargetTemplate:
+    """Return the template of a target. Raises BadRequest if it is no URL."""
+    return TargetTemplate(target_url)
+
+
+def _origin(parts: UrlParts) -> str:
+    """Return the origin in ASCII; the canonical host is the one that certificates name."""
+    host, port = parts.address
+    scheme = parts.scheme.lower()
+    shown_host = f"[{host}]" if ":" in host else host
+    shown_port = "" if port == {"http": 80, "https": 443}[scheme] else f":{port}"
+    return f"{scheme}://{shown_host}{shown_port}"
+
+
+def _split(text: str) -> list[str]:
+    """Return the plain texts, escaped, and the names of macros in turns."""
+    parts = split_at_macros(text)
+    parts[::2] = [quote(one, safe=_SAFE_IN_URL) for one in parts[::2]]
+    return parts
+
+
+def _filled(parts: list[str], texts: Mapping[str, str]) -> str:
+    return "".join(fill_parts(parts, texts, _encode, MAX_FILLED_TARGET_CHARACTERS, _TOO_LONG))
+
+
+def _dot_segments(path: str) -> int:
+    """Return how many segments are `.` or `..` for a server that decodes the path first."""
+    return sum(one in (".", "..") for one in _SEGMENT_END.split(unquote(path)))

@@ -1,0 +1,1 @@
+"""Sending deliveries: the client, its attempts, and the sender that claims what is due."""

@@ -1,0 +1,165 @@
+"""Attempts at deliveries: signed, sent, and recorded with their consequences.
+
+The sender calls `send`, and `conclude` once the slot of the request is released.
+
+Guarantee: neither raises, unless it is cancelled, so an attempt never ends the sender.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+from uuid import UUID
+
+import msgspec
+import structlog
+from pymongo.errors import PyMongoError
+
+from tracker import metrics
+from tracker.clock import moment
+from tracker.stores.batch import Batch
+from tracker.syntax.url import check_url
+from tracker.webhooks.deliveries import Deliveries, Result
+from tracker.webhooks.delivery import Attempt, Delivery, Outcome, Status
+from tracker.webhooks.headers import parsed_headers, without_values
+from tracker.webhooks.payloads.outgoing import Outgoing
+from tracker.webhooks.payloads.sources import NoPayload
+from tracker.webhooks.schedule import NO_PAYLOAD, next_attempt_at, why_disabled
+from tracker.webhooks.sending.client import Client
+from tracker.webhooks.sending.signing import signed_request
+from tracker.webhooks.store import Webhook, Webhooks
+from tracker.webhooks.target import FIELD
+
+log = structlog.get_logger(__name__)
+
+Sent = Outgoing | NoPayload
+"""The content of an attempt, or why it sends nothing."""
+
+_RETRY_PAUSES_SECONDS: Final = (0.1, 0.5, 2.0, 5.0)
+"""Pauses between tries to record a result. After them the lease runs out, and the attempt is
+repeated."""
+
+
+class Attempts:
+    """The attempts of one sender: each is sent, and results are recorded in groups.
+
+    `clock` returns milliseconds since the epoch.
+    """
+
+    def __init__(
+        self, client: Client, webhooks: Webhooks, deliveries: Deliveries, clock: Callable[[], int]
+    ) -> None:
+        self._client = client
+        self._webhooks = webhooks
+        self._deliveries = deliveries
+        self._clock = clock
+        self._results: Batch[Result, None] = Batch(self._record)
+        self._failing: set[UUID] = set()
+
+    async def send(self, webhook: Webhook, delivery: Delivery, sent: Sent) -> Outcome:
+        """Send what a delivery sends, if anything, and return the outcome."""
+        if isinstance(sent, NoPayload):
+            return _no_answer(f"{NO_PAYLOAD}: {sent}")
+        at = moment(self._clock())
+        try:
+            request = signed_request(
+                webhook.method,
+                sent.url,
+                sent.payload.encode(),
+                delivery.id.hex,
+                int(at.timestamp()),
+                webhook.secrets(at),
+                sent.headers,
+            )
+            outcome = await self._client.send(request)
+            return without_own_headers(outcome, webhook)
+        except Exception as error:
+            log.error("delivery not sent", delivery_id=str(delivery.id), exc_info=error)
+            return _no_answer("internal: the service could not send it")
+
+    async def conclude(self, webhook: Webhook, delivery: Delivery, outcome: Outcome) -> None:
+        """Record the attempt, and the state of its webhook."""
+        metrics.WEBHOOK_ATTEMPTS.labels(outcome.failure or "delivered").inc()
+        try:
+            result = result_of(delivery, outcome, self._clock(), random.random())  # noqa: S311
+            # First, because disabling the webhook cancels its due deliveries.
+            await self._results.submit(result)
+            await _retry(lambda: self._record_state(webhook, outcome))
+        except Exception as error:
+            log.error("attempt not recorded", exc_info=error)
+
+    async def _record_state(self, webhook: Webhook, outcome: Outcome) -> None:
+        """Record whether the webhook fails or delivers, and disable it if `schedule` says so.
+
+        Nothing is written while the webhook delivers. `webhook` is as it was before the attempt;
+        `_failing` has failures since then. The first failure, the recovery and the disabling are
+        logged once, by one process.
+        """
+        now, since = self._clock(), webhook.failing_since
+        if outcome.delivered:
+            if since is not None or webhook.id in self._failing:
+                if await self._webhooks.record_success(webhook.id):
+                    log.info("webhook delivers again", **_log_fields(webhook))
+                self._failing.discard(webhook.id)
+            return
+        self._failing.add(webhook.id)
+        since_ms = None if since is None else round(since.timestamp() * 1000)
+        if reason := why_disabled(since_ms, now, outcome):
+            if await self._webhooks.disable(webhook, reason, moment(now)):
+                log.warning("webhook disabled", **_log_fields(webhook), reason=reason)
+            self._failing.discard(webhook.id)
+        elif since is None and await self._webhooks.record_failure(webhook.id, moment(now)):
+            log.warning(
+                "webhook fails", **_log_fields(webhook), failure=outcome.failure, code=outcome.code
+            )
+
+    async def _record(self, results: Sequence[Result]) -> list[None]:
+        await _retry(lambda: self._deliveries.record(results))
+        return [None] * len(results)
+
+
+async def _retry(work: Callable[[], Awaitable[None]]) -> None:
+    """Repeat `work` until MongoDB accepts it, at most as often as there are pauses."""
+    for pause in _RETRY_PAUSES_SECONDS:
+        try:
+            await work()
+            return
+        except PyMongoError as error:
+            log.warning("attempts not recorded yet: MongoDB fails", error=type(error).__name__)
+            await asyncio.sleep(pause)
+
+
+def _log_fields(webhook: Webhook) -> dict[str, str]:
+    """Return the fields that name a webhook in the log.
+
+    Only the host of its target is logged: the rest may hold its owner's secrets.
+    """
+    host, _ = check_url(FIELD, webhook.target_url).address
+    return {"webhook_id": str(webhook.id), "account_id": str(webhook.account_id), "host": host}
+
+
+def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) -> Result:
+    """Return the result of an attempt that ends at `now_ms`; `jitter` is from 0 to 1."""
+    attempt = Attempt(
+        at=moment(now_ms - outcome.milliseconds),
+        milliseconds=outcome.milliseconds,
+        code=outcome.code,
+        answer=outcome.answer,
+        error=outcome.error,
+    )
+    if outcome.delivered:
+        return Result(delivery, attempt, Status.DELIVERED, None)
+    next_at = next_attempt_at(len(delivery.attempts) + 1, now_ms, outcome, jitter)
+    if next_at is None:
+        return Result(delivery, attempt, Status.FAILED, None)
+    return Result(delivery, attempt, Status.DUE, moment(next_at))
+
+
+def without_own_headers(outcome: Outcome, webhook: Webhook) -> Outcome:
+    """Return an outcome whose answer does not repeat the values of the webhook's headers."""
+    answer = without_values(outcome.answer, parsed_headers(webhook.headers))
+    return msgspec.structs.replace(outcome, answer=answer)
+
+
+def _no_answer(error: str) -> Outcome:
+    return Outcome(code=None, milliseconds=0, answer="", error=error, retry_after=None)

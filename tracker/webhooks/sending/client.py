@@ -1,0 +1,189 @@
+"""The HTTP client of webhooks: sends one request to a receiver and returns its outcome.
+
+Called for each attempt at a delivery, and for test events.
+
+- It connects only to addresses that were checked for this connection (`resolver`).
+- It follows no redirect and no proxy, and verifies certificates.
+- It sends nothing twice.
+
+Guarantee: an Outcome within ATTEMPT_SECONDS, whatever the receiver does, for a bounded amount of
+memory and processor time (`connection`).
+"""
+
+import asyncio
+import ssl
+import sys
+import time
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final
+
+import msgspec
+from tornado.httpclient import HTTPRequest, HTTPResponse
+from tornado.iostream import UnsatisfiableReadError
+from tornado.simple_httpclient import HTTPTimeoutError, SimpleAsyncHTTPClient
+
+from tracker.links.served_hosts import ServedHosts
+from tracker.webhooks.delivery import Outcome
+from tracker.webhooks.limits import (
+    ATTEMPT_SECONDS,
+    CONNECT_SECONDS,
+    MAX_BODY_BYTES,
+    MAX_CLIENT_REQUESTS,
+    MAX_ERROR_CHARACTERS,
+    MAX_HEAD_BYTES,
+)
+from tracker.webhooks.sending.connection import Connection
+from tracker.webhooks.sending.resolver import (
+    CheckedResolver,
+    NoAddress,
+    OwnHost,
+    PrivateAddress,
+    never_own,
+)
+
+_BUFFER_BYTES: Final = 4 * MAX_HEAD_BYTES
+"""The buffer of a connection. One read fills at most half of it, so it is never full."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """A request to a receiver. `url` is ASCII; `body` is None if the method has none."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None
+
+
+class _HttpClient(SimpleAsyncHTTPClient):
+    def _connection_class(self) -> type:
+        return Connection
+
+
+class Client:
+    """An HTTP client that sends nothing to `served_hosts`. Its first request needs an event loop.
+
+    It queries the name server at `dns_address`; None: those of the system.
+    """
+
+    def __init__(
+        self,
+        allow_private: bool,
+        dns_address: tuple[str, int] | None,
+        served_hosts: ServedHosts | None = None,
+    ) -> None:
+        self._allow_private = allow_private
+        self._dns_address = dns_address
+        self._is_own = never_own if served_hosts is None else served_hosts.has
+
+    @cached_property
+    def _http(self) -> _HttpClient:
+        return _HttpClient(
+            force_instance=True,
+            resolver=CheckedResolver(
+                allow_private=self._allow_private,
+                dns_address=self._dns_address,
+                is_own=self._is_own,
+            ),
+            max_clients=MAX_CLIENT_REQUESTS,
+            max_buffer_size=_BUFFER_BYTES,
+            max_header_size=MAX_HEAD_BYTES,
+            max_body_size=sys.maxsize,
+        )
+
+    async def send(self, request: Request) -> Outcome:
+        """Send `request` once and return its outcome, whatever the receiver does.
+
+        If the caller cancels it, the request may still arrive; it ends within ATTEMPT_SECONDS.
+        """
+        answer, began = _Answer(), time.monotonic()
+        error = None
+        try:
+            fetching = self._http.fetch(_fetchable(request, answer), raise_error=False)
+            # Tornado's client cannot end a request, and would log how a cancelled one ended.
+            fetching.add_done_callback(_retrieve_exception)
+            await asyncio.shield(fetching)
+        # Every incomplete answer leads here. Tornado's client raises undocumented types.
+        except Exception as failure:
+            error = _described(failure)[:MAX_ERROR_CHARACTERS]
+        milliseconds = round((time.monotonic() - began) * 1000)
+        return answer.outcome(milliseconds, error)
+
+    def close(self) -> None:
+        """Close the client. Requests in flight go on until they end."""
+        if "_http" in vars(self):
+            self._http.close()
+
+
+class _Answer:
+    """An answer as it arrives, piece by piece."""
+
+    def __init__(self) -> None:
+        self._code = 0
+        self._retry_after: str | None = None
+        self._body = b""
+
+    def take_line(self, line: str) -> None:
+        """Take the first line of a head, or a field of it. Interim answers have heads too."""
+        name, _, value = line.partition(":")
+        if line.startswith("HTTP/"):
+            self._code = int(line.split()[1])
+            self._retry_after = None
+        elif name.lower() == "retry-after":
+            self._retry_after = value.strip()
+
+    def take_body(self, chunk: bytes) -> None:
+        """Take a piece of the body, and keep what belongs to its first MAX_BODY_BYTES."""
+        self._body += chunk[: MAX_BODY_BYTES - len(self._body)]
+
+    def outcome(self, milliseconds: int, error: str | None) -> Outcome:
+        """Return the outcome. A complete head counts as an answer: the receiver has decided."""
+        answered = 200 <= self._code <= 599
+        return Outcome(
+            code=self._code if answered else None,
+            milliseconds=milliseconds,
+            answer=self._body.decode(errors="replace"),
+            error=None if answered else error or "connection: no valid answer",
+            retry_after=self._retry_after if answered else None,
+        )
+
+
+def _fetchable(request: Request, answer: _Answer) -> HTTPRequest:
+    return HTTPRequest(
+        request.url,
+        method=request.method,
+        headers=dict(request.headers),
+        body=request.body,
+        user_agent="tracker-webhooks",
+        connect_timeout=CONNECT_SECONDS,
+        request_timeout=ATTEMPT_SECONDS,
+        follow_redirects=False,
+        decompress_response=False,
+        header_callback=answer.take_line,
+        streaming_callback=answer.take_body,
+    )
+
+
+def _retrieve_exception(fetching: "asyncio.Future[HTTPResponse]") -> None:
+    """Retrieve the exception of a request, so that asyncio does not log it."""
+    if not fetching.cancelled():
+        fetching.exception()
+
+
+def _described(failure: Exception) -> str:
+    """Describe a failure as `<class>: <detail>`."""
+    if isinstance(failure, HTTPTimeoutError):
+        return f"timeout: {str(failure).removeprefix('Timeout ')}"
+    if isinstance(failure, NoAddress):
+        return f"dns: {failure}"
+    if isinstance(failure, PrivateAddress):
+        return f"private: {failure}"
+    if isinstance(failure, OwnHost):
+        return f"own: {failure}"
+    if isinstance(failure, ssl.SSLError):
+        return f"tls: {getattr(failure, 'verify_message', '') or failure.reason or 'failed'}"
+    if isinstance(failure, OSError):
+        return f"connection: {failure.strerror or 'failed'}"
+    if isinstance(failure, UnsatisfiableReadError):
+        return "connection: the head of the answer is too long"
+    return f"connection: {failure}"

@@ -1,0 +1,96 @@
+"""The resolver of deliveries: it returns only addresses that a delivery may connect to.
+
+Used by `client` for every connection, for literal addresses as well as for names.
+
+- All addresses of a host must be public, unless the operator allows private networks.
+- No host of the service itself is connected to: such a delivery would cause further ones.
+
+Guarantee: the client connects to the address that was checked. A check when the target is written
+would not be enough: the owner of its name may change the answer of DNS at any time.
+"""
+
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
+
+from tornado.netutil import Resolver
+
+from tracker.dns.addresses import Address, is_public, literal
+from tracker.dns.resolver import DnsFailed, HostResolver
+from tracker.errors import Unavailable
+
+Endpoint = tuple[int, tuple[str, int]]
+"""(address family, (address, port)), as Tornado connects to it."""
+
+IsOwn = Callable[[str, int], Awaitable[bool]]
+"""Returns whether the service itself answers at (host, port): `links.served_hosts`."""
+
+
+class NoAddress(OSError):
+    """The error of a host without an address, or whose DNS did not answer in time."""
+
+
+class PrivateAddress(OSError):
+    """The error of a host that is, or resolves to, an address in a private network."""
+
+
+class OwnHost(OSError):
+    """The error of a host of the service itself: its deliveries would cause further ones."""
+
+
+async def never_own(host: str, port: int) -> bool:
+    """Return False: no host is the service's own."""
+    return False
+
+
+class CheckedResolver(Resolver):
+    """Tornado's resolver for targets. It queries `dns_address`; None: the system's name servers."""
+
+    def initialize(
+        self,
+        allow_private: bool,
+        dns_address: tuple[str, int] | None,
+        is_own: IsOwn = never_own,
+    ) -> None:
+        """Set up the resolver, which Tornado does here instead of in a constructor."""
+        self._allow_private = allow_private
+        self._is_own = is_own
+        self._hosts = HostResolver(dns_address, local_names=allow_private and dns_address is None)
+
+    async def resolve(
+        self, host: str, port: int, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[Endpoint]:
+        """Return where to connect for `host`.
+
+        - Raises NoAddress if it has no address, or DNS failed.
+        - Raises PrivateAddress if one of its addresses is not public.
+        - Raises OwnHost if the service itself answers there.
+        """
+        await self._check_not_own(host, port)
+        addresses = await self._addresses(host)
+        if not addresses:
+            raise NoAddress(f"{host} has no address")
+        if not self._allow_private and not all(map(is_public, addresses)):
+            raise PrivateAddress(f"{host} is in a private network")
+        for address in addresses:
+            await self._check_not_own(str(address), port)
+        return [(_family(address), (str(address), port)) for address in addresses]
+
+    async def _check_not_own(self, host: str, port: int) -> None:
+        # If no store answers, the delivery goes on: `/api/event` refuses it in any case.
+        with contextlib.suppress(Unavailable):
+            if await self._is_own(host, port):
+                raise OwnHost(f"{host} is a host of this service")
+
+    async def _addresses(self, host: str) -> list[Address]:
+        if addresses := literal(host):
+            return addresses
+        try:
+            return [ip_address(text) for text in await self._hosts.resolve(host)]
+        except DnsFailed:
+            raise NoAddress(f"{host} could not be resolved") from None
+
+
+def _family(address: Address) -> int:
+    return socket.AF_INET if address.version == 4 else socket.AF_INET6

@@ -1,0 +1,290 @@
+"""The sender of deliveries: claims what is due, prepares them and starts the attempts.
+
+Every drain runs one; the senders of several processes share the work.
+
+- `concurrency` says how many attempts may start; only so many deliveries are claimed.
+- A payload is built for the first attempt and stored before it is sent.
+- Due deliveries of an inactive webhook are cancelled. Those of a webhook whose signing secrets
+  cannot be read stay due.
+
+Guarantee: a webhook is notified at least once, always with the same id and payload. If a process
+dies between a request and its record, the request is sent again when the lease has run out.
+"""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import structlog
+from pymongo.errors import PyMongoError
+
+from tracker import metrics
+from tracker.clock import moment, now_ms
+from tracker.loops import cancel_and_wait, record_failure
+from tracker.stores.secret_box import UnreadableSecret
+from tracker.syntax.url import check_url
+from tracker.webhooks.deliveries import Deliveries
+from tracker.webhooks.delivery import Delivery
+from tracker.webhooks.limits import MAX_WEBHOOKS_PER_CLAIM, SLOW_MS
+from tracker.webhooks.payloads.outgoing import Outgoing, needs_event, outgoing
+from tracker.webhooks.payloads.sources import NoPayload, PayloadLoader, PayloadSources
+from tracker.webhooks.sending.attempts import Attempts, Sent
+from tracker.webhooks.sending.client import Client
+from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
+from tracker.webhooks.sending.withheld import Withheld
+from tracker.webhooks.store import Target, Webhook, Webhooks
+from tracker.webhooks.target import FIELD
+
+log = structlog.get_logger(__name__)
+
+IDLE_SECONDS: Final = 0.5
+"""The pause between two searches for due deliveries while there are none. Retries, and deliveries
+that other processes created, are found only by a search."""
+
+WAKE_SECONDS: Final = 0.05
+"""The shortest pause between two searches that new deliveries of this process cause: a busy drain
+creates some with each batch."""
+
+BUSY_SECONDS: Final = 0.02
+"""The shortest pause between two claims: slots that are released meanwhile are filled together."""
+
+STOP_SECONDS: Final = 3.0
+"""How long a stop waits for attempts in flight, and then as long again until finished ones are
+recorded. Attempts that are not over by then are sent again."""
+
+_RETRY_PAUSE: Final = timedelta(seconds=2)
+"""How long a delivery waits if its payload could not be built or stored."""
+
+
+class Sender:
+    """The loop that sends deliveries. `clock` returns milliseconds since the epoch."""
+
+    def __init__(
+        self,
+        deliveries: Deliveries,
+        webhooks: Webhooks,
+        payloads: PayloadLoader,
+        client: Client,
+        clock: Callable[[], int] = now_ms,
+    ) -> None:
+        self._deliveries = deliveries
+        self._webhooks = webhooks
+        self._payloads = payloads
+        self._attempts = Attempts(client, webhooks, deliveries, clock)
+        self._clock = clock
+        self._limiter = ConcurrencyLimiter()
+        self._withheld = Withheld(clock)
+        self._in_flight: dict[asyncio.Task[None], Delivery] = {}
+        self._recording: set[asyncio.Task[None]] = set()
+        """The tasks in flight whose answer is being recorded."""
+        self._changed = asyncio.Event()
+        """Set when an attempt may start: slots are free again, or deliveries are due."""
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Send until `stop` is set.
+
+        Attempts in flight then end within twice STOP_SECONDS, or are released to other senders.
+        """
+        stopping = asyncio.get_running_loop().create_task(stop.wait())
+        stopping.add_done_callback(lambda _: self._changed.set())
+        waking = asyncio.get_running_loop().create_task(self._wake_when_due())
+        try:
+            while not stop.is_set():
+                self._changed.clear()
+                started = await self._start_or_log()
+                await asyncio.sleep(BUSY_SECONDS)
+                if not started and not stop.is_set():
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._changed.wait(), IDLE_SECONDS)
+        finally:
+            await cancel_and_wait(waking)
+            await cancel_and_wait(stopping)
+        await self._finish()
+
+    async def burst(self) -> int:
+        """Send all due deliveries, wait until they are recorded, and return the number of attempts.
+
+        Raises PyMongoError if MongoDB fails.
+        """
+        total = 0
+        while started := await self._start():
+            total += started
+            await asyncio.wait(self._in_flight)
+        return total
+
+    async def _wake_when_due(self) -> None:
+        """Wake the loop when this process makes deliveries due."""
+        while await self._deliveries.made_due.wait():
+            self._deliveries.made_due.clear()
+            self._changed.set()
+            await asyncio.sleep(WAKE_SECONDS)
+
+    async def _start_or_log(self) -> int:
+        try:
+            return await self._start()
+        except PyMongoError as error:
+            log.warning("deliveries wait: MongoDB fails", error=type(error).__name__)
+        except Exception as error:
+            record_failure("webhooks", error)
+        return 0
+
+    async def _start(self) -> int:
+        """Start as many attempts as there are slots for, and return how many."""
+        at = moment(self._clock())
+        due = await self._webhooks_with_due(at)
+        unused = self._acquire_slots(due)
+        try:
+            webhooks = self._readable(await self._whole({one: due[one] for one in unused}), at)
+            wanted = {one: unused[one] for one in webhooks}
+            claimed = await self._deliveries.claim(wanted, at)
+            prepared = await self._prepare_or_release(claimed, webhooks)
+            unused -= Counter(one.webhook_id for one in claimed)
+        finally:
+            for webhook_id, slots in unused.items():
+                self._limiter.release(webhook_id, slots)
+        for delivery, sent in zip(claimed, prepared, strict=True):
+            attempt = self._attempt(webhooks[delivery.webhook_id], delivery, sent)
+            task = asyncio.get_running_loop().create_task(attempt)
+            self._in_flight[task] = delivery
+            task.add_done_callback(self._forget)
+        return len(claimed)
+
+    async def _webhooks_with_due(self, at: datetime) -> dict[UUID, Target | Webhook]:
+        """Return the active webhooks with due deliveries that may have a slot, oldest first.
+
+        Due deliveries of inactive webhooks are cancelled.
+        """
+        due = [
+            one
+            for one in await self._deliveries.due(at)
+            if self._limiter.has_capacity(one) and not self._withheld.has(one)
+        ]
+        active = await self._active(due) if due else {}
+        if inactive := set(due) - active.keys():
+            await self._deliveries.cancel(inactive, at)
+        return {one: active[one] for one in due if one in active}
+
+    async def _active(self, ids: Sequence[UUID]) -> Mapping[UUID, Target | Webhook]:
+        """Return the active webhooks; only the targets of many, because templates are long."""
+        if len(ids) > MAX_WEBHOOKS_PER_CLAIM:
+            return await self._webhooks.targets(ids)
+        found = await self._webhooks.find_all(ids)
+        return {webhook_id: one for webhook_id, one in found.items() if one.active}
+
+    async def _whole(self, chosen: Mapping[UUID, Target | Webhook]) -> Mapping[UUID, Webhook]:
+        """Return the chosen webhooks as a whole, read now if only a target is known of some."""
+        whole = {key: one for key, one in chosen.items() if isinstance(one, Webhook)}
+        if len(whole) == len(chosen):
+            return whole
+        return await self._webhooks.find_all(chosen)
+
+    def _readable(self, webhooks: Mapping[UUID, Webhook], at: datetime) -> dict[UUID, Webhook]:
+        """Return the webhooks whose secrets can be read, and withhold the others."""
+        readable = {}
+        for webhook_id, webhook in webhooks.items():
+            with contextlib.suppress(UnreadableSecret):
+                readable[webhook_id] = self._webhooks.with_readable_secrets(webhook, at)
+        self._withheld.add(webhooks.keys() - readable.keys())
+        return readable
+
+    def _acquire_slots(self, targets: Mapping[UUID, Target | Webhook]) -> Counter[UUID]:
+        """Acquire slots, first for accounts with the fewest requests in flight.
+
+        Within an account webhooks with the fewest come first; among equals the given order counts.
+        """
+        share = max(1, self._limiter.free // max(1, min(len(targets), MAX_WEBHOOKS_PER_CLAIM)))
+        acquired: Counter[UUID] = Counter()
+        for webhook_id, target in sorted(
+            targets.items(), key=lambda one: self._limiter.in_flight(one[1].account_id, one[0])
+        ):
+            host, _ = check_url(FIELD, target.target_url).address
+            if slots := self._limiter.acquire(webhook_id, target.account_id, host, share):
+                acquired[webhook_id] = slots
+            if len(acquired) == MAX_WEBHOOKS_PER_CLAIM:
+                break
+        return acquired
+
+    async def _prepare_or_release(
+        self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
+    ) -> list[Sent]:
+        try:
+            return await self._prepare(claimed, webhooks)
+        except Exception:
+            # A pause, so that others come first: the same deliveries may fail together again.
+            with contextlib.suppress(PyMongoError):
+                await self._deliveries.release(claimed, moment(self._clock()) + _RETRY_PAUSE)
+            raise
+
+    async def _prepare(
+        self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
+    ) -> list[Sent]:
+        """Return what to send in the order of `claimed`; what is new is stored."""
+        needed = [one for one in claimed if needs_event(webhooks[one.webhook_id], one)]
+        sources = await self._payloads.load({one.event_id for one in needed if one.event_id})
+        prepared: list[Sent] = []
+        for one in claimed:
+            prepared.append(_outgoing_or_reason(webhooks[one.webhook_id], one, sources))
+            await asyncio.sleep(0)  # lets other tasks run: a payload can take a millisecond
+        await self._deliveries.keep(
+            [
+                (one, sent.news(one))
+                for one, sent in zip(claimed, prepared, strict=True)
+                if isinstance(sent, Outgoing)
+            ]
+        )
+        return prepared
+
+    async def _attempt(self, webhook: Webhook, delivery: Delivery, sent: Sent) -> None:
+        metrics.WEBHOOKS_IN_FLIGHT.inc()
+        loop = asyncio.get_running_loop()
+        slow = loop.call_later(SLOW_MS / 1000, self._record_slow, webhook.id)
+        try:
+            outcome = await self._attempts.send(webhook, delivery, sent)
+            self._limiter.record_outcome(webhook.id, outcome.delivered, outcome.milliseconds)
+            if task := asyncio.current_task():
+                self._recording.add(task)
+        finally:
+            slow.cancel()
+            metrics.WEBHOOKS_IN_FLIGHT.dec()
+            self._limiter.release(webhook.id)
+            self._changed.set()
+        await self._attempts.conclude(webhook, delivery, outcome)
+
+    def _record_slow(self, webhook_id: UUID) -> None:
+        self._limiter.record_slow(webhook_id)
+        self._changed.set()
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        del self._in_flight[task]
+        self._recording.discard(task)
+
+    async def _finish(self) -> None:
+        """Wait for the attempts in flight, and release deliveries that were not sent in time."""
+        if not self._in_flight:
+            return
+        await asyncio.wait(self._in_flight, timeout=STOP_SECONDS)
+        unsent = {task: one for task, one in self._in_flight.items() if task not in self._recording}
+        for task in unsent:
+            task.cancel()
+        if self._in_flight:
+            await asyncio.wait(self._in_flight, timeout=STOP_SECONDS)
+        for task in self._in_flight:
+            task.cancel()  # not released: it may still be recorded
+        if unsent:
+            with contextlib.suppress(PyMongoError):
+                await self._deliveries.release(unsent.values(), moment(self._clock()))
+
+
+def _outgoing_or_reason(webhook: Webhook, delivery: Delivery, sources: PayloadSources) -> Sent:
+    """Return what one delivery sends, or why it sends nothing, so that the others go on."""
+    try:
+        return outgoing(webhook, delivery, sources)
+    except NoPayload as reason:
+        return reason
+    except Exception as error:
+        log.error("payload not built", delivery_id=str(delivery.id), exc_info=error)
+        return NoPayload("the service could not make it")

@@ -1,0 +1,57 @@
+"""Signatures of requests by Standard Webhooks, with the library of that name. Pure.
+
+Every attempt is signed: its id stays the same, its timestamp is its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from standardwebhooks import Webhook
+
+from tracker.webhooks.payloads.payload import as_query
+from tracker.webhooks.sending.client import Request
+
+
+def signed_headers(
+    delivery_id: str, timestamp_s: int, body: bytes, secrets: Sequence[str]
+) -> dict[str, str]:
+    """Return `webhook-id`, `webhook-timestamp` and `webhook-signature`, signed with each secret.
+
+    `delivery_id` is hexadecimal, `timestamp_s` in seconds since the epoch, `body` UTF-8. `secrets`
+    have the form `whsec_<base64>`, the current one first.
+    """
+    message_id = f"msg_{delivery_id}"
+    at, text = datetime.fromtimestamp(timestamp_s, UTC), body.decode()
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp_s),
+        "webhook-signature": " ".join(
+            Webhook(secret).sign(message_id, at, text) for secret in secrets
+        ),
+    }
+
+
+def signed_request(
+    method: str,
+    url: str,
+    payload: bytes,
+    delivery_id: str,
+    timestamp_s: int,
+    secrets: Sequence[str],
+    own_headers: Mapping[str, str] = MappingProxyType({}),
+) -> Request:
+    """Return the request that delivers `payload` to `url`, with the headers of `signed_headers`.
+
+    `url` is ASCII, `own_headers` has none that is set here. A GET request has no body: the payload
+    is added to the query of the URL, and the whole query is signed as it is sent, without "?".
+    """
+    if method != "GET":
+        headers = signed_headers(delivery_id, timestamp_s, payload, secrets)
+        headers["Content-Type"] = "application/json"
+        return Request(method=method, url=url, headers={**own_headers, **headers}, body=payload)
+    base, _, query = url.partition("?")
+    query = "&".join(part for part in (query, as_query(payload)) if part)
+    headers = signed_headers(delivery_id, timestamp_s, query.encode(), secrets)
+    url = f"{base}?{query}" if query else base
+    return Request(method=method, url=url, headers={**own_headers, **headers}, body=None)

@@ -1,0 +1,73 @@
+"""Webhooks and their deliveries."""
+
+from typing import NamedTuple
+
+from tracker.accounts.services import AccountServices
+from tracker.accounts.time_zones import TimeZones
+from tracker.dns.resolver import HostResolver
+from tracker.limits.account_limiter import AccountLimiter
+from tracker.links.own_hosts import OwnHosts
+from tracker.links.served_hosts import ServedHosts
+from tracker.links.services import LinkServices
+from tracker.public_url import PublicUrl
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.secret_box import SecretBox
+from tracker.stores.services import StoreServices
+from tracker.web.call import Body, Call, Query
+from tracker.webhooks.deliveries import Deliveries
+from tracker.webhooks.payloads.sample import sample_limiter
+from tracker.webhooks.payloads.sources import PayloadLoader
+from tracker.webhooks.sending.client import Client
+from tracker.webhooks.store import Webhooks
+
+
+class WebhookServices(NamedTuple):
+    """The stores of webhooks and deliveries, and the client that sends them."""
+
+    webhooks: Webhooks
+    secrets: SecretBox
+    deliveries: Deliveries
+    payloads: PayloadLoader
+    client: Client
+    sample_limiter: AccountLimiter
+    allows_http: bool
+    allows_private: bool
+    dns: HostResolver
+    dns_limiter: AccountLimiter
+    own_hosts: OwnHosts
+    served_hosts: ServedHosts
+    time_zones: TimeZones
+    mongodb: MongoDB
+    public_url: PublicUrl
+
+
+def build(
+    stores: StoreServices,
+    links: LinkServices,
+    accounts: AccountServices,
+    secrets: SecretBox,
+    allows_http: bool,
+    allows_private: bool,
+) -> WebhookServices:
+    """Return the webhooks of a service that sends to plain HTTP or private addresses if allowed."""
+    return WebhookServices(
+        webhooks=Webhooks(stores.mongodb, secrets),
+        secrets=secrets,
+        deliveries=Deliveries(stores.mongodb),
+        payloads=PayloadLoader(stores.mongodb, links.public_url.host),
+        client=Client(allows_private, links.dns_address, links.served_hosts),
+        sample_limiter=sample_limiter(),
+        allows_http=allows_http,
+        allows_private=allows_private,
+        dns=HostResolver(links.dns_address),
+        dns_limiter=links.dns_limiter,
+        own_hosts=links.own_hosts,
+        served_hosts=links.served_hosts,
+        time_zones=accounts.time_zones,
+        mongodb=stores.mongodb,
+        public_url=links.public_url,
+    )
+
+
+WebhookCall = Call[WebhookServices, Query, Body]
+"""A call of an endpoint of this room."""
