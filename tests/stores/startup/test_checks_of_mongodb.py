@@ -1,7 +1,6 @@
 """A start with an unusable MongoDB prints one line: the remedy, or the error. All are real."""
 
 import contextlib
-import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,8 +122,6 @@ async def test_a_name_of_servers_that_does_not_exist_does_not_end_the_start(
     assert f"_mongodb._tcp.db.{NO_HOST}" in line
 
 
-# If PyMongo is cancelled between connecting and the handshake, it does not close the socket.
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 async def test_faults_of_a_mongod_with_passwords_and_tls_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +147,6 @@ async def test_faults_of_a_mongod_with_passwords_and_tls_are_named(
         ):
             async with mongodb_diagnosed():
                 await client["tracker"]["links"].find_one({})
-    gc.collect()  # while its warning is ignored
 
 
 async def test_a_mongodb_that_stops_during_the_preparation_does_not_end_the_start(
