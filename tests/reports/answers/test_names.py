@@ -15,8 +15,5 @@ async def test_names_that_take_several_questions_are_all_there(
     account = await services.accounts.accounts.create("Acme")
     links = [await create_link(services, account.id, f"link{number}") for number in range(5)]
     keys = [*(str(link.id) for link in links), NO_KEY["link"]]
-    found = await names.names_of(services.stores.mongodb.reads, "link", keys)
-    assert found == {
-        **{str(link.id): link.internal_name for link in links},
-        NO_KEY["link"]: "No click",
-    }
+    found = await names.stored_names(services.stores.mongodb.reads, "link", keys)
+    assert found == {str(link.id): link.internal_name for link in links}

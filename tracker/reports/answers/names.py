@@ -10,20 +10,11 @@ from uuid import UUID
 
 from tracker.reports.dimensions import DIMENSIONS, NO_KEY
 from tracker.reports.query import Value
-from tracker.reports.threads import in_thread, in_thread_if_large
 from tracker.stores.mongodb.reader import Reader
 from tracker.visitor_dimensions import UNKNOWN
 
 _NAMES_AT_ONCE: Final = 1000
 """Names of one question. Their ids take the event loop 5 ms, between which it serves others."""
-
-
-async def names_of(reader: Reader, group_by: str, keys: Collection[str]) -> dict[str, str]:
-    """Return the name of each key. Raises PyMongoError if MongoDB does not answer."""
-    stored = await stored_names(reader, group_by, keys)
-    return await in_thread_if_large(
-        len(keys), lambda: {key: name_of(group_by, key, stored) for key in keys}
-    )
 
 
 async def stored_names(reader: Reader, group_by: str, keys: Collection[str]) -> dict[str, str]:
@@ -70,34 +61,27 @@ def name_of(group_by: str, key: str, stored: Mapping[str, str]) -> str:
     return stored.get(key) or _name(group_by, key)
 
 
-async def found_by(
-    reader: Reader, account_id: UUID, group_by: str, keys: Collection[str], text: str
-) -> set[str]:
-    """Return those of the keys whose name, or which themselves, have `text`, in any case.
+async def records_with_text(reader: Reader, account_id: UUID, group_by: str, text: str) -> set[str]:
+    """Return the keys of the account's records whose name has `text`, in any case.
 
-    Raises PyMongoError if MongoDB does not answer.
+    None for values that have no records. Raises PyMongoError if MongoDB does not answer.
     """
     dimension = DIMENSIONS[group_by]
     if dimension.record is None:
-        # In a thread, because there may be 100,000.
-        return await in_thread(
-            lambda: {key for key in keys if _has(text, _name(group_by, key)) or _has(text, key)}
-        )
+        return set()
     collection, field = dimension.record
     matching: dict[str, Any] = {
         "account_id": account_id,
         field: {"$regex": re.escape(text), "$options": "i"},
     }
-    found = {str(row["_id"]) async for row in reader.each(collection, matching, ["_id"])}
-    return {
-        key
-        for key in keys
-        if key in found or _has(text, key) or _has(text, dimension.names.get(key, ""))
-    }
+    return {str(row["_id"]) async for row in reader.each(collection, matching, ["_id"])}
 
 
-def _has(text: str, name: str) -> bool:
-    return text.casefold() in name.casefold()
+def has_text(group_by: str, key: str, text: str) -> bool:
+    """Return whether a key, or the name of a value without a record, has `text`, in any case."""
+    dimension = DIMENSIONS[group_by]
+    name = _name(group_by, key) if dimension.record is None else dimension.names.get(key, "")
+    return any(text.casefold() in one.casefold() for one in (name, key))
 
 
 def _name(group_by: str, key: str) -> str:

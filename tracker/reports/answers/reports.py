@@ -4,12 +4,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import date
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 from tracker.reports import limits
 from tracker.reports.answers.cut_reading import CutReading
-from tracker.reports.answers.names import found_by, name_of, names_of, stored_names
+from tracker.reports.answers.names import has_text, name_of, records_with_text, stored_names
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.rows import Rows, rows_of, totals_of
 from tracker.reports.answers.turn import Places, Turn
@@ -129,10 +130,10 @@ class Reports:
         first = (query.page - 1) * query.page_size
         ordered = await self._ordered(query, rows, first + query.page_size, moment.reader)
         page = ordered.page(first, query.page_size)
-        names = await names_of(moment.reader, query.group_by, page.keys)
+        stored = await stored_names(moment.reader, query.group_by, page.keys)
         return Report(
             rows=[
-                Row(key=key, name=names[key], measures=measures)
+                Row(key=key, name=name_of(query.group_by, key, stored), measures=measures)
                 for key, measures in zip(page.keys, page.measures(), strict=True)
             ],
             total_rows=len(rows.keys),
@@ -150,8 +151,11 @@ class Reports:
             table.rows, rows_of, table, query.group_by, query.bots, calendar, self._host, tags
         )
         if query.search:
-            keys = await found_by(reader, query.account_id, query.group_by, rows.keys, query.search)
-            rows = await in_thread(rows.chosen, keys)
+            text, group_by = query.search, query.group_by
+            found = await records_with_text(reader, query.account_id, group_by, text)
+            rows = await in_thread(
+                rows.chosen, lambda key: key in found or has_text(group_by, key, text)
+            )
         return rows, totals_of(table, query.bots)
 
     async def _read(self, query: Query, moment: Moment, turn: Turn, held: Reservation) -> Columns:
@@ -216,11 +220,12 @@ class Reports:
 
     async def _ordered(self, query: Query, rows: Rows, at_most: int, snapshot: Reader) -> Rows:
         """Return the first rows in the order that the query asks for."""
-        names: dict[str, str] = {}
+        stored: dict[str, str] = {}
         if query.sort == "name":
-            names = await names_of(snapshot, query.group_by, rows.keys)
+            stored = await stored_names(snapshot, query.group_by, rows.keys)
+        name = partial(name_of, query.group_by, stored=stored)
         return await in_thread_if_large(
-            len(rows.keys), rows.ordered, query.sort, query.descending, names, at_most
+            len(rows.keys), rows.ordered, query.sort, query.descending, name, at_most
         )
 
 

@@ -1,7 +1,7 @@
 """The rows of a report, from the counts that it has read: keys, order, and one page. Pure."""
 
 import heapq
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from itertools import islice
@@ -77,23 +77,22 @@ class Rows:
         self.keys = keys
         self._measures = measures
 
-    def chosen(self, keys: Collection[str]) -> "Rows":
-        """Return the rows with these keys."""
-        numbers = [number for number, key in enumerate(self.keys) if key in keys]
-        return self.at(numbers)
+    def chosen(self, passes: Callable[[str], bool]) -> "Rows":
+        """Return the rows whose keys pass."""
+        return self.at([number for number, key in enumerate(self.keys) if passes(key)])
 
     def ordered(
-        self, by: SortBy, descending: bool, names: Mapping[str, str], at_most: int
+        self, by: SortBy, descending: bool, name_of: Callable[[str], str], at_most: int
     ) -> "Rows":
         """Return the first rows in an order; equal ones in the order of their keys.
 
-        `names` has the name of each key if that is the order.
+        `name_of` returns the name of a key, and is asked only if that is the order.
         """
         keys = self.keys
         if by == "key":
             return self.at(_first(range(len(keys)), keys.__getitem__, at_most, descending))
         if by == "name":
-            shown = [names[key].casefold() for key in keys]
+            shown = [name_of(key).casefold() for key in keys]
             by_key = _first(range(len(keys)), keys.__getitem__, len(keys))
             return self.at(_first(by_key, shown.__getitem__, at_most, descending))
         figures = self._figures(by)
