@@ -7,7 +7,7 @@ import pytest
 
 from tests.factories import make_event
 from tracker.clock import now
-from tracker.conversions.document import EventFields, Status, changed
+from tracker.conversions.document import EventFields, Status, changed, document
 from tracker.conversions.notification_state import (
     NotificationState,
     due,
@@ -17,7 +17,6 @@ from tracker.conversions.notification_state import (
     state_of,
     unchanged,
 )
-from tracker.conversions.store import document
 from tracker.ids import new_id
 from tracker.service.services import Services
 

@@ -12,7 +12,7 @@ from pytest import approx
 from tests.conversions import scene
 from tests.factories import AT_MS, make_click, make_event
 from tracker.clock import now
-from tracker.conversions.store import EventIdTaken
+from tracker.conversions.document import EventIdTaken
 from tracker.ids import new_id
 from tracker.service.services import Services
 

@@ -13,8 +13,7 @@ from tests.factories import make_click, make_event
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_mongodb
 from tracker.clicks.document import ClickDocument
-from tracker.conversions.document import Status
-from tracker.conversions.store import document
+from tracker.conversions.document import Status, document
 from tracker.ids import new_id
 from tracker.ingest.batch_writer import BatchWriter, Move, WriteConflict, WriteSet
 from tracker.ingest.drain_number import DrainNumber

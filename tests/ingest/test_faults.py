@@ -24,7 +24,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from tracker.clicks.click import Click
-from tracker.conversions.store import EventIdTaken
+from tracker.conversions.document import EventIdTaken
 from tracker.ingest.batch_writer import WriteConflict
 from tracker.ingest.faults import is_fault_of_record, is_retryable, is_too_large, reason_of
 from tracker.service.services import Services

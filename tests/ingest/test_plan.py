@@ -10,8 +10,8 @@ from tests.factories import AT_MS, make_click, make_event
 from tracker.clicks.country import Countries
 from tracker.clicks.enrich import Enrichment
 from tracker.clock import moment
+from tracker.conversions.document import EventIdTaken, document
 from tracker.conversions.event import Event
-from tracker.conversions.store import EventIdTaken, document
 from tracker.ids import new_id
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import WriteSet

@@ -12,8 +12,8 @@ from tests.conversions import scene
 from tests.factories import make_click, make_event
 from tests.ingest import ledger
 from tracker.clicks.click import Click
+from tracker.conversions.document import EventIdTaken
 from tracker.conversions.event import Event
-from tracker.conversions.store import EventIdTaken
 from tracker.ids import new_id
 from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record

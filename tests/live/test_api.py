@@ -24,8 +24,7 @@ from tests.web.person import signed_in
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
-from tracker.conversions.document import Status
-from tracker.conversions.store import document
+from tracker.conversions.document import Status, document
 from tracker.live import stream
 from tracker.live.hub import LiveHub
 from tracker.service.services import Services

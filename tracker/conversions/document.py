@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final, cast
 
 from bson import Decimal128
@@ -10,7 +12,24 @@ from bson import Decimal128
 from tracker import visitor_dimensions
 from tracker.clicks import sources
 from tracker.clicks.document import ClickDocument, SourceFields
+from tracker.clock import moment
+from tracker.conversions.event import Event
 from tracker.conversions.rules import Rule
+
+CACHED_AMOUNTS: Final = 10_000
+"""Amounts of money that stay converted in memory."""
+
+_FIXED_FIELDS: Final = ("at", "event_config_id", "click_id", "value", "metadata")
+
+Transaction = tuple[bytes | None, str]
+"""A transaction id in its scope; unique."""
+
+ClickAndConfig = tuple[bytes, bytes | None]
+"""A click and an event configuration: an account may limit the conversions of each pair."""
+
+
+class EventIdTaken(Exception):
+    """The error of two events with one id, which a database restored from a backup can cause."""
 
 
 class Status(StrEnum):
@@ -122,3 +141,54 @@ def attribute(event: EventDocument, click: ClickDocument) -> EventFields:
     if event["transaction_scope"] == event["click_id"] is not None:
         fields["transaction_scope"] = click["account_id"]
     return fields
+
+
+def check_same(stored: EventDocument, arrived: EventDocument) -> None:
+    """Check that the stored event is the one that arrived again. Raises EventIdTaken if not."""
+    if any(stored[name] != arrived[name] for name in _FIXED_FIELDS):
+        raise EventIdTaken(f"event id {arrived['_id']} belongs to another event")
+
+
+def click_and_config(event: EventDocument) -> ClickAndConfig | None:
+    """Return the click and the event configuration that an event names; None without a click."""
+    if event["click_id"] is None:
+        return None
+    return event["click_id"], event["event_config_id"]
+
+
+def transaction_of(event: EventDocument) -> Transaction | None:
+    """Return the transaction id of a stored event in its scope; None if it has none."""
+    if "transaction_id" not in event:
+        return None
+    return event["transaction_scope"], event["transaction_id"]
+
+
+def document(event: Event) -> EventDocument:
+    """Return the event as it is stored while its click is not known."""
+    made: EventDocument = {
+        "_id": event.id,
+        "at": moment(event.at),
+        "account_id": event.account_id,
+        "event_config_id": event.event_config_id,
+        "click_id": event.click_id,
+        "value": _money(event.value),
+        "payout": _money(event.payout),
+        # As text: a visitor's keys never become field names.
+        "metadata": event.metadata,
+        "status": _first_status(event),
+        "transaction_scope": event.transaction_scope,
+    }
+    if event.transaction_id is not None:
+        made["transaction_id"] = event.transaction_id
+    return made
+
+
+def _first_status(event: Event) -> Status:
+    if event.test:
+        return Status.TEST
+    return Status.NO_CLICK if event.click_id is None else Status.PENDING
+
+
+@lru_cache(maxsize=CACHED_AMOUNTS)
+def _money(text: str | None) -> Decimal128 | None:
+    return None if text is None else Decimal128(Decimal(text))

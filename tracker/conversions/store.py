@@ -3,16 +3,20 @@
 import contextlib
 from collections.abc import Collection
 from datetime import datetime
-from decimal import Decimal
-from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
-from bson import Decimal128
 from pymongo.errors import DuplicateKeyError
 
-from tracker.clock import moment
-from tracker.conversions.document import COUNTED, EventDocument, Status, changed
+from tracker.conversions.document import (
+    COUNTED,
+    ClickAndConfig,
+    EventDocument,
+    Status,
+    Transaction,
+    changed,
+    document,
+)
 from tracker.conversions.event import Event
 from tracker.conversions.notification_state import EARLIEST_FIRST, due
 from tracker.stores.mongodb.database import MongoDB
@@ -31,21 +35,6 @@ MAX_OVERDUE_READ: Final = 200
 
 MAX_AWAITED_READ: Final = 1000
 """Pending events whose clicks are read at once."""
-
-CACHED_AMOUNTS: Final = 10_000
-"""Amounts of money that stay converted in memory."""
-
-_FIXED_FIELDS: Final = ("at", "event_config_id", "click_id", "value", "metadata")
-
-Transaction = tuple[bytes | None, str]
-"""A transaction id in its scope; unique."""
-
-ClickAndConfig = tuple[bytes, bytes | None]
-"""A click and an event configuration: an account may limit the conversions of each pair."""
-
-
-class EventIdTaken(Exception):
-    """The error of two events with one id, which a database restored from a backup can cause."""
 
 
 class Events:
@@ -164,54 +153,3 @@ class Events:
         """
         waiting = self._events.find({**due(at), "status": Status.PENDING})
         return [row async for row in waiting.sort(EARLIEST_FIRST).limit(limit)]
-
-
-def check_same(stored: EventDocument, arrived: EventDocument) -> None:
-    """Check that the stored event is the one that arrived again. Raises EventIdTaken if not."""
-    if any(stored[name] != arrived[name] for name in _FIXED_FIELDS):
-        raise EventIdTaken(f"event id {arrived['_id']} belongs to another event")
-
-
-def click_and_config(event: EventDocument) -> ClickAndConfig | None:
-    """Return the click and the event configuration that an event names; None without a click."""
-    if event["click_id"] is None:
-        return None
-    return event["click_id"], event["event_config_id"]
-
-
-def transaction_of(event: EventDocument) -> Transaction | None:
-    """Return the transaction id of a stored event in its scope; None if it has none."""
-    if "transaction_id" not in event:
-        return None
-    return event["transaction_scope"], event["transaction_id"]
-
-
-def document(event: Event) -> EventDocument:
-    """Return the event as it is stored while its click is not known."""
-    made: EventDocument = {
-        "_id": event.id,
-        "at": moment(event.at),
-        "account_id": event.account_id,
-        "event_config_id": event.event_config_id,
-        "click_id": event.click_id,
-        "value": _money(event.value),
-        "payout": _money(event.payout),
-        # As text: a visitor's keys never become field names.
-        "metadata": event.metadata,
-        "status": _first_status(event),
-        "transaction_scope": event.transaction_scope,
-    }
-    if event.transaction_id is not None:
-        made["transaction_id"] = event.transaction_id
-    return made
-
-
-def _first_status(event: Event) -> Status:
-    if event.test:
-        return Status.TEST
-    return Status.NO_CLICK if event.click_id is None else Status.PENDING
-
-
-@lru_cache(maxsize=CACHED_AMOUNTS)
-def _money(text: str | None) -> Decimal128 | None:
-    return None if text is None else Decimal128(Decimal(text))

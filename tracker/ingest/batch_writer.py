@@ -17,9 +17,9 @@ from pymongo.errors import BulkWriteError, OperationFailure
 
 from tracker.clicks.document import ClickDocument
 from tracker.clock import now
-from tracker.conversions.document import EventDocument, EventFields, Status, changed
+from tracker.conversions.document import ClickAndConfig, EventDocument, EventFields, Status, changed
 from tracker.conversions.notification_state import outdated, unchanged
-from tracker.conversions.store import ClickAndConfig, Events
+from tracker.conversions.store import Events
 from tracker.feeds.arrivals import Arrivals
 from tracker.ingest.calendars import AccountCalendars, KnownCalendars, StaleCalendars
 from tracker.ingest.drain_number import DrainNumber

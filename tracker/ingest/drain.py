@@ -19,11 +19,19 @@ from tracker.clicks.enrich import Enrichment
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
 from tracker.clock import now
-from tracker.conversions.document import CLICK_FIELDS, EventDocument, Status
+from tracker.conversions.document import (
+    CLICK_FIELDS,
+    EventDocument,
+    Status,
+    Transaction,
+    check_same,
+    click_and_config,
+    document,
+)
 from tracker.conversions.event import Event
 from tracker.conversions.resolution import claims_of
 from tracker.conversions.rules import NO_RULES, AccountRules
-from tracker.conversions.store import Events, Transaction, check_same, click_and_config, document
+from tracker.conversions.store import Events
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import BatchWriter, WriteConflict, WriteSet
 from tracker.ingest.drain_number import DrainNumber

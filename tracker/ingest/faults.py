@@ -6,7 +6,7 @@ from bson.errors import BSONError
 from pymongo.errors import BulkWriteError, DocumentTooLarge, OperationFailure, PyMongoError
 from redis.exceptions import RedisError
 
-from tracker.conversions.store import EventIdTaken
+from tracker.conversions.document import EventIdTaken
 from tracker.errors import Unavailable
 from tracker.ingest.batch_writer import WriteConflict
 

@@ -16,12 +16,14 @@ from tracker.conversions.document import (
     EventDocument,
     EventFields,
     Status,
+    Transaction,
     attribute,
     changed,
+    check_same,
     fields_but_id,
+    transaction_of,
 )
 from tracker.conversions.notification_state import notified
-from tracker.conversions.store import Transaction, check_same, transaction_of
 from tracker.ingest.batch_writer import Move, WriteSet
 from tracker.ingest.notification import with_deadline
 from tracker.ingest.ruling import NO_BOUNDS, Bounds, Ruling

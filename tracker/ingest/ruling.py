@@ -11,9 +11,16 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from tracker.clicks.document import ClickDocument
-from tracker.conversions.document import COUNTED, EventDocument, EventFields, Status, changed
+from tracker.conversions.document import (
+    COUNTED,
+    ClickAndConfig,
+    EventDocument,
+    EventFields,
+    Status,
+    changed,
+    click_and_config,
+)
 from tracker.conversions.rules import ConversionRules, Rule
-from tracker.conversions.store import ClickAndConfig, click_and_config
 from tracker.metrics import CONVERSIONS_REFUSED
 
 
