@@ -3,7 +3,7 @@
 - Every rule is off unless the account switches it on.
 - A conversion whose account is known is checked before it is answered. The drain checks all others
   when they are stored or settled, and it alone decides the cap of conversions per click
-  (`ingest/ruling`).
+  (`ingest/plan`).
 - The rules are a part of the account's document, and are read through a cache
   (`stores/cache/cache`).
 

@@ -35,9 +35,8 @@ from tracker.conversions.store import Events
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import BatchWriter, WriteConflict, WriteSet
 from tracker.ingest.drain_number import DrainNumber
-from tracker.ingest.plan import Known
+from tracker.ingest.plan import Bounds, Known, account_of, count_refused
 from tracker.ingest.record import Record
-from tracker.ingest.ruling import Bounds, account_of, count_refused
 from tracker.journal.backlog import Backlog
 from tracker.loops import cancel_and_wait
 from tracker.metrics import DRAINED

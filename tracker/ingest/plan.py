@@ -3,16 +3,23 @@
 Clicks and events arrive in any order and any number of times. An event takes over the fields of its
 click when both are there. The first attempt at a batch assumes that nothing of it is stored, which
 is nearly always right; after a write conflict the next attempt knows what is.
+
+Rules of an account that one event can break by itself were checked before its answer if its account
+was known. They are checked here for the others. The cap of conversions per click is decided here
+for all events, and the transaction makes it exact (`ingest/batch_writer`).
 """
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 
 import structlog
 
 from tracker.clicks.document import ClickDocument
 from tracker.conversions.document import (
+    COUNTED,
+    ClickAndConfig,
     EventDocument,
     EventFields,
     Status,
@@ -20,13 +27,15 @@ from tracker.conversions.document import (
     attribute,
     changed,
     check_same,
+    click_and_config,
     fields_but_id,
     transaction_of,
 )
 from tracker.conversions.notification_state import notified
+from tracker.conversions.rules import ConversionRules, Rule
 from tracker.ingest.batch_writer import Move, WriteSet
 from tracker.ingest.notification import with_deadline
-from tracker.ingest.ruling import NO_BOUNDS, Bounds, Ruling
+from tracker.metrics import CONVERSIONS_REFUSED
 
 log = structlog.get_logger(__name__)
 
@@ -40,6 +49,23 @@ class Known(NamedTuple):
     clicks: frozenset[bytes] = frozenset()
     events: Mapping[int, EventDocument] = {}
     transactions: Mapping[Transaction, int] = {}
+
+
+class Bounds(NamedTuple):
+    """The rules of a batch's accounts, and the used part of their caps.
+
+    `others` counts the stored events outside the batch, for accounts with a cap. `checked` are the
+    ids of events that passed the rules before they were answered. `pending_ttl` is how long
+    pending events without an account are kept (None: for ever).
+    """
+
+    rules: Mapping[bytes, ConversionRules] = {}
+    others: Mapping[ClickAndConfig, int] = {}
+    checked: Collection[int] = ()
+    pending_ttl: timedelta | None = None
+
+
+NO_BOUNDS: Final = Bounds()
 
 
 def arrival(
@@ -57,7 +83,7 @@ def arrival(
     to another event.
     """
     taken = dict(known.transactions)
-    ruling = Ruling(bounds, known.events.values())
+    ruling = _Ruling(bounds, known.events.values())
     new_clicks = [one for one in clicks if one["_id"] not in known.clicks]
     write_set = WriteSet(new_clicks, [], [], ruling.caps)
     for event in events.values():
@@ -90,7 +116,7 @@ def settlement(
     before.
     """
     taken = dict(transactions)
-    ruling = Ruling(bounds)
+    ruling = _Ruling(bounds)
     moves = []
     for event in pending:
         if click := _click_of(event, stored_clicks):
@@ -119,6 +145,21 @@ def transactions_of(events: Iterable[EventDocument], clicks: Clicks) -> set[Tran
     return {one for one in found if one is not None}
 
 
+def account_of(event: EventDocument, clicks: Clicks) -> bytes | None:
+    """Return the account of an event, else that of its click; None if neither is known."""
+    if event["account_id"] is not None:
+        return event["account_id"]
+    click = _click_of(event, clicks)
+    return None if click is None else click["account_id"]
+
+
+def count_refused(events: Iterable[EventDocument | EventFields]) -> None:
+    """Count the refused ones among stored events in the metric."""
+    for event in events:
+        if "refused" in event:
+            CONVERSIONS_REFUSED.labels(event["refused"]).inc()
+
+
 def _click_of(event: EventDocument, clicks: Clicks) -> ClickDocument | None:
     return None if event["click_id"] is None else clicks.get(event["click_id"])
 
@@ -140,3 +181,51 @@ def _take(event: EventDocument, taken: dict[Transaction, int]) -> bool:
     """Take the event's transaction id if it is free; return whether it holds it or has none."""
     transaction = transaction_of(event)
     return transaction is None or taken.setdefault(transaction, event["_id"]) == event["_id"]
+
+
+class _Ruling:
+    """Which events of a plan may count. `stored` are those of the batch that are stored already.
+
+    `caps` has the cap of each click and configuration that the plan adds to.
+    """
+
+    def __init__(self, bounds: Bounds, stored: Iterable[EventDocument] = ()) -> None:
+        self._bounds = bounds
+        self._counts = Counter(bounds.others)
+        for event in stored:
+            which = click_and_config(event)
+            if which and event["account_id"] is not None and event["status"] in COUNTED:
+                self._counts[which] += 1
+        self.caps: dict[ClickAndConfig, int] = {}
+
+    def ruled(self, event: EventDocument) -> EventDocument:
+        """Return the event to store: refused, with the rule, if it breaks one."""
+        refusal = self.refusal(event)
+        return changed(event, refusal) if refusal else event
+
+    def refusal(self, event: EventDocument) -> EventFields:
+        """Return the fields that refuse the event, with the broken rule; none if it obeys all."""
+        if event["account_id"] is None or event["status"] not in COUNTED:
+            return {}
+        rules = self._bounds.rules.get(event["account_id"])
+        if rules is None:
+            return {}
+        broken = self._broken(rules, event) or self._over_cap(rules, event)
+        return {"status": Status.REFUSED, "refused": broken} if broken else {}
+
+    def _broken(self, rules: ConversionRules, event: EventDocument) -> Rule | None:
+        if event["_id"] in self._bounds.checked:
+            return None
+        value = event["value"]
+        has_pbk = event["event_config_id"] is not None
+        return rules.broken_by(has_pbk, None if value is None else value.to_decimal())
+
+    def _over_cap(self, rules: ConversionRules, event: EventDocument) -> Rule | None:
+        which = click_and_config(event)
+        if rules.max_per_click is None or which is None:
+            return None
+        if self._counts[which] >= rules.max_per_click:
+            return Rule.MAX_PER_CLICK
+        self._counts[which] += 1
+        self.caps[which] = rules.max_per_click
+        return None
