@@ -89,10 +89,6 @@ def test_a_room_imports_only_rooms_of_the_lines_above_it(path: Path) -> None:
 
 
 MAX_FILES = 17
-# Folders that hold more for now.
-CROWDED = {
-    "tracker/http": 18,
-}
 
 MODULES = {module_of(path) for path in FILES}
 
@@ -120,8 +116,7 @@ def test_no_folder_imports_one_that_imports_it() -> None:
 def test_a_folder_has_at_most_seventeen_files() -> None:
     files = (path for path in (ROOT / "tracker").rglob("*.py") if path.name != "__init__.py")
     counts = Counter(str(path.parent.relative_to(ROOT)) for path in files)
-    assert {name: n for name, n in counts.items() if n > CROWDED.get(name, MAX_FILES)} == {}
-    assert {name for name in CROWDED if counts[name] <= MAX_FILES} == set(), "not crowded any more"
+    assert {name: n for name, n in counts.items() if n > MAX_FILES} == {}
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)

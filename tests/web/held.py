@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from tests.http.serving import Answer, client_of
 from tests.web.client import HOST, Client
-from tracker.http.incoming_body import EARLY_BYTES
+from tracker.web.incoming_body import EARLY_BYTES
 
 
 @asynccontextmanager

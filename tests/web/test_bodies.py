@@ -16,9 +16,9 @@ from tests.web.records import journaled_events
 from tracker import metrics
 from tracker.access.api_keys import ApiKey
 from tracker.accounts.accounts import Account
-from tracker.http.incoming_body import EARLY_BYTES
 from tracker.service.app import make_app
 from tracker.service.services import Services
+from tracker.web.incoming_body import EARLY_BYTES
 from tracker.web.limits import MAX_BODY_BYTES, MAX_EVENT_BYTES, MAX_IGNORED_BODY_BYTES
 
 MIB = 1024 * 1024

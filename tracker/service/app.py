@@ -8,7 +8,6 @@ from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest
 from tornado.web import Application, RequestHandler
 
 from tracker.console.pages import console_routes
-from tracker.http.incoming_body import BodyCollector, BodyMemory, IncomingBody
 from tracker.service.api.routes import (
     ENDPOINTS,
     INTERNAL_ENDPOINTS,
@@ -21,6 +20,7 @@ from tracker.service.api.routes import (
 )
 from tracker.service.services import Services
 from tracker.web.handler import UnknownPath, log_request
+from tracker.web.incoming_body import BodyCollector, BodyMemory, IncomingBody
 
 MAX_BODIES_BYTES: Final = 32 * 1024 * 1024
 """Memory for all bodies that a process is receiving: 32 of the longest, or 1,000 of those received

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from tracker.access.session_cookie import SessionCookie
-from tracker.http.incoming_body import IncomingBody
 from tracker.stores.mongodb.time_limit import told_apart
 from tracker.web.call import Answer, Client, Nothing, PublicCall
 from tracker.web.endpoint import Endpoint
 from tracker.web.handler import JSON, Content, Handler
+from tracker.web.incoming_body import IncomingBody
 from tracker.web.limits import MAX_SIGN_IN_BYTES
 from tracker.web.parameters import Parsed, parse_body, parse_query
 from tracker.web.services import Process

@@ -19,10 +19,10 @@ from tracker.errors import (
     TrackerError,
     Unavailable,
 )
-from tracker.http.incoming_body import IncomingBody
 from tracker.stores.mongodb.drivers import MONGODB_TIMEOUT_SECONDS
 from tracker.stores.mongodb.time_limit import is_time_limit
 from tracker.stores.mongodb.transaction import is_conflict
+from tracker.web.incoming_body import IncomingBody
 from tracker.web.limits import MAX_IGNORED_BODY_BYTES, MAX_REQUEST_ID_CHARACTERS
 from tracker.web.services import Process, WebServices
 
@@ -55,7 +55,7 @@ def json_error(error: TrackerError) -> Content:
 class Handler(RequestHandler):
     """The base of all handlers. A raised TrackerError is the answer; any other error is a 500.
 
-    The body is in `incoming` (`http/incoming_body`). Tornado never parses it, whatever its type.
+    The body is in `incoming` (`web/incoming_body`). Tornado never parses it, whatever its type.
     """
 
     body_bytes: ClassVar[int] = MAX_IGNORED_BODY_BYTES

@@ -5,7 +5,7 @@ checks, in order: the limit of the address, the key, the limit of the account, t
 (413), parameters and body (400), access (403), existence (404, in the endpoint). A person who is
 signed in has a limit of their own, instead of the two. Every answer carries the limits.
 
-A long body is not received before its size is checked (`http/incoming_body`). Its client decides
+A long body is not received before its size is checked (`web/incoming_body`). Its client decides
 when it ends, so the key or session is read again then: nobody acts with access that has ended.
 """
 
@@ -25,7 +25,6 @@ from tracker.access.session_cookie import SessionCookie
 from tracker.access.sessions import Session, SignedIn
 from tracker.errors import BadRequest, Forbidden, Unauthorized
 from tracker.http.exchange import Exchange
-from tracker.http.incoming_body import IncomingBody
 from tracker.ids import parse_event_id, parse_id
 from tracker.web.call import Call, Nothing
 from tracker.web.endpoint import EVENT_ID, Endpoint
@@ -33,6 +32,7 @@ from tracker.web.endpoint_handler import EndpointHandler
 from tracker.web.event_stream import EventStream, EventStreamAnswer
 from tracker.web.export import FormName, check_taken, requested_form
 from tracker.web.export_stream import ExportStream
+from tracker.web.incoming_body import IncomingBody
 from tracker.web.limits import MAX_API_KEY_CHARACTERS
 from tracker.web.parameters import Parsed, parse_query
 from tracker.web.services import Process
