@@ -66,33 +66,21 @@ def build(
     secrets: SecretBox,
 ) -> AccountServices:
     """Return the accounts of a process, whose secrets of second factors `secrets` encrypts."""
-    mongodb, invitations = stores.mongodb, access.invitations
-    people, members = People(mongodb, invitations), Members(mongodb, invitations)
-    accounts, passwords = Accounts(mongodb), Passwords()
-    identity = Identity(
-        mongodb.database,
-        people,
-        members,
-        invitations,
-        access.authority,
-        passwords,
-        access.sessions,
-        access.audit,
-    )
+    accounts, identity = Accounts(stores.mongodb), _identity(stores, access)
     sign_in_limit = SignInLimit(access.rate_limiter)
     second_factor = SecondFactor(identity, secrets)
     sign_in = SignIn(identity, sign_in_limit, second_factor)
     self_service = SelfService(identity, sign_in)
     return AccountServices(
         accounts=accounts,
-        time_zones=TimeZones(mongodb),
-        people=people,
-        members=members,
+        time_zones=TimeZones(stores.mongodb),
+        people=identity.people,
+        members=identity.members,
         membership=Membership(identity),
         joining=Joining(identity, accounts, sign_in, sign_in_limit),
         sign_in=sign_in,
         sign_in_limit=sign_in_limit,
-        passwords=passwords,
+        passwords=identity.passwords,
         self_service=self_service,
         second_factor=second_factor,
         second_factor_setup=SecondFactorSetup(
@@ -101,12 +89,25 @@ def build(
         account_rules=conversions.account_rules,
         api_keys=access.api_keys,
         audit=access.audit,
-        invitations=invitations,
+        invitations=access.invitations,
         links=links.links,
-        mongodb=mongodb,
+        mongodb=stores.mongodb,
         public_url=links.public_url,
         qr_codes=links.qr_codes,
         sessions=access.sessions,
+    )
+
+
+def _identity(stores: StoreServices, access: AccessServices) -> Identity:
+    return Identity(
+        database=stores.mongodb.database,
+        people=People(stores.mongodb, access.invitations),
+        members=Members(stores.mongodb, access.invitations),
+        invitations=access.invitations,
+        authority=access.authority,
+        passwords=Passwords(),
+        sessions=access.sessions,
+        audit=access.audit,
     )
 
 
