@@ -13,23 +13,20 @@ from uuid import UUID
 
 from bson import Decimal128
 from pymongo import ReturnDocument
-from redis.asyncio import Redis
 
 from tracker.clock import now, now_ms
 from tracker.conversions.aliases import AliasedParameter, Aliases
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_secret
 from tracker.limits.allowance import Allowance
-from tracker.stores.breaker import Breaker
 from tracker.stores.cache.cache import Cache, Versioned
 from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.cache.origin import FieldSource
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import document, record
 from tracker.stores.mongodb.paging import Pages
-from tracker.stores.mongodb.reader import Reader
 from tracker.stores.redis import keys
-from tracker.stores.redis.memory_budget import Budget
+from tracker.stores.services import StoreServices
 
 MAX_PAYOUT: Final = 10**9
 PAYOUT_DECIMALS: Final = 6
@@ -97,17 +94,16 @@ EventConfigCache = Cache[EventConfig]
 
 
 def event_config_cache(
-    redis: Redis,
-    breaker: Breaker,
-    reads: Reader,
-    max_values: int,
-    misses: Allowance,
-    budget: Budget,
+    stores: StoreServices, max_values: int, misses: Allowance
 ) -> EventConfigCache:
     """Make the cache of configurations by postback key; its names are those of `keys`."""
     fields = [name for name in EventConfig.__struct_fields__ if name != "id"]
-    source = FieldSource(reads, "event_configs", "pbk", fields, lambda row: _served(_config(row)))
-    return Cache(redis, breaker, EventConfig, source, max_values, misses, budget)
+    source = FieldSource(
+        stores.mongodb.reads, "event_configs", "pbk", fields, lambda row: _served(_config(row))
+    )
+    return Cache(
+        stores.redis, stores.breaker, EventConfig, source, max_values, misses, stores.budget
+    )
 
 
 class EventConfigs:

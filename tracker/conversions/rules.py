@@ -19,18 +19,15 @@ from uuid import UUID
 import msgspec
 from bson import Decimal128
 from pymongo import ReturnDocument
-from redis.asyncio import Redis
 
 from tracker.errors import BadRequest, NotFound
 from tracker.metrics import CONVERSIONS_REFUSED
-from tracker.stores.breaker import Breaker
 from tracker.stores.cache.cache import Cache, Versioned
 from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.cache.origin import FieldSource
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.reader import Reader
 from tracker.stores.redis import keys
-from tracker.stores.redis.memory_budget import Budget
+from tracker.stores.services import StoreServices
 
 MAX_VALUE: Final = 10**15
 MAX_PER_CLICK: Final = 1000
@@ -96,13 +93,13 @@ class CachedRules(Versioned, frozen=True, kw_only=True):
 RulesCache = Cache[CachedRules]
 
 
-def rules_cache(
-    redis: Redis, breaker: Breaker, reads: Reader, max_values: int, budget: Budget
-) -> RulesCache:
+def rules_cache(stores: StoreServices, max_values: int) -> RulesCache:
     """Make the cache of rules by account; its names are those of `keys.account`."""
     fields = ["version", "conversion_rules"]
-    source = FieldSource(reads, "accounts", "_id", fields, _cached, UUID)
-    return Cache(redis, breaker, CachedRules, source, max_values, budget=budget)
+    source = FieldSource(stores.mongodb.reads, "accounts", "_id", fields, _cached, UUID)
+    return Cache(
+        stores.redis, stores.breaker, CachedRules, source, max_values, budget=stores.budget
+    )
 
 
 class AccountRules:

@@ -45,12 +45,8 @@ def build(
     `misses` bounds look-ups of configurations in MongoDB, and `pending` conversions whose click is
     unknown.
     """
-    configs = event_config_cache(
-        stores.redis, stores.breaker, stores.mongodb.reads, _CACHE_ENTRIES, misses, stores.budget
-    )
-    rules = rules_cache(
-        stores.redis, stores.breaker, stores.mongodb.reads, _CACHE_ENTRIES, stores.budget
-    )
+    configs = event_config_cache(stores, _CACHE_ENTRIES, misses)
+    rules = rules_cache(stores, _CACHE_ENTRIES)
     event_configs = EventConfigs(stores.mongodb, configs)
     account_rules = AccountRules(stores.mongodb, rules)
     events, look_ups = Events(stores.mongodb), LookUps(stores.mongodb.reads)

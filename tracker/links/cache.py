@@ -6,17 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from redis.asyncio import Redis
-
 from tracker.limits.allowance import Allowance
 from tracker.links.domain import Domain, Reserves, ServedName, namespace_of, served_name
 from tracker.links.link import CachedLink, Link, target
-from tracker.stores.breaker import Breaker
 from tracker.stores.cache.cache import Cache
 from tracker.stores.mongodb.documents import record
 from tracker.stores.mongodb.reader import Reader
 from tracker.stores.redis import keys
-from tracker.stores.redis.memory_budget import Budget
+from tracker.stores.services import StoreServices
 
 LinkCache = Cache[CachedLink]
 DomainCache = Cache[ServedName]
@@ -59,16 +56,12 @@ def _domain_id(namespace: str) -> UUID | None:
     return UUID(namespace) if namespace else None
 
 
-def link_cache(
-    redis: Redis,
-    breaker: Breaker,
-    reads: Reader,
-    max_values: int,
-    misses: Allowance,
-    budget: Budget,
-) -> LinkCache:
+def link_cache(stores: StoreServices, max_values: int, misses: Allowance) -> LinkCache:
     """Return the cache of links' targets, by the names of `keys.link`."""
-    return Cache(redis, breaker, CachedLink, _LinkSource(reads), max_values, misses, budget)
+    source = _LinkSource(stores.mongodb.reads)
+    return Cache(
+        stores.redis, stores.breaker, CachedLink, source, max_values, misses, stores.budget
+    )
 
 
 class _DomainSource:
@@ -108,14 +101,10 @@ class _DomainSource:
 
 
 def domain_cache(
-    redis: Redis,
-    breaker: Breaker,
-    reads: Reader,
-    max_values: int,
-    misses: Allowance,
-    budget: Budget,
-    reserves: Reserves,
+    stores: StoreServices, max_values: int, misses: Allowance, reserves: Reserves
 ) -> DomainCache:
     """Return the cache of served names, by the names of `keys.domain`."""
-    source = _DomainSource(reads, reserves)
-    return Cache(redis, breaker, ServedName, source, max_values, misses, budget)
+    source = _DomainSource(stores.mongodb.reads, reserves)
+    return Cache(
+        stores.redis, stores.breaker, ServedName, source, max_values, misses, stores.budget
+    )
