@@ -144,13 +144,14 @@ async def test_the_secret_is_encrypted_and_recovery_codes_work_without_the_key(
     services: Services,
 ) -> None:
     person = await create_person(services)
-    box = SecretBox([os.urandom(32)], Purpose.TOTP)
+    keys = [os.urandom(32)]
+    box = SecretBox(keys, Purpose.TOTP)
     await have_totp(services, person.id, CODE)
     await services.accounts.people.change(person.id, {"totp": box.seal(person.id, TOTP_SECRET)})
     person = await again(services, person)
     assert (person.totp or "").startswith(PREFIX)
     with_key = accounts.build(
-        services.stores, services.access, services.links, services.conversions, box
+        services.stores, services.access, services.links, services.conversions, keys
     )
     await with_key.second_factor.check(person, totp_code(), "")
     error = await refused(services, person, totp_code(1))

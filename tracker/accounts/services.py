@@ -1,5 +1,6 @@
 """Accounts, and the people who are their members."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tracker.access.api_keys import ApiKeys
@@ -27,7 +28,7 @@ from tracker.links.services import LinkServices
 from tracker.links.store import Links
 from tracker.public_url import PublicUrl
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.secret_box import SecretBox
+from tracker.stores.secret_box import Purpose, SecretBox
 from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
 
@@ -63,12 +64,12 @@ def build(
     access: AccessServices,
     links: LinkServices,
     conversions: ConversionServices,
-    secrets: SecretBox,
+    secret_keys: Sequence[bytes],
 ) -> AccountServices:
-    """Return the accounts of a process, whose secrets of second factors `secrets` encrypts."""
+    """Return the accounts of a process. `secret_keys` encrypt the secrets of second factors."""
     accounts, identity = Accounts(stores.mongodb), _identity(stores, access)
     sign_in_limit = SignInLimit(access.rate_limiter)
-    second_factor = SecondFactor(identity, secrets)
+    second_factor = SecondFactor(identity, SecretBox(secret_keys, Purpose.TOTP))
     sign_in = SignIn(identity, sign_in_limit, second_factor)
     self_service = SelfService(identity, sign_in)
     return AccountServices(

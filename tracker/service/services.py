@@ -30,7 +30,6 @@ from tracker.sharing import services as sharing
 from tracker.stores import services as stores
 from tracker.stores.cache.changes import Changes
 from tracker.stores.mongodb import indexes, retention
-from tracker.stores.secret_box import Purpose, SecretBox
 from tracker.stores.startup import checks
 from tracker.web.services import WebServices
 from tracker.webhooks import services as webhooks
@@ -132,17 +131,13 @@ class Services:
             self._allowance(settings.pending_limit_ip_per_minute),
         )
         self.accounts = accounts.build(
-            self.stores,
-            self.access,
-            self.links,
-            self.conversions,
-            SecretBox(settings.secret_keys, Purpose.TOTP),
+            self.stores, self.access, self.links, self.conversions, settings.secret_keys
         )
         self.webhooks = webhooks.build(
             self.stores,
             self.links,
             self.accounts,
-            SecretBox(settings.secret_keys, Purpose.WEBHOOK),
+            settings.secret_keys,
             settings.http_targets_allowed,
             settings.webhook_allow_private,
         )

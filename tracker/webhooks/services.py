@@ -1,5 +1,6 @@
 """Webhooks and their deliveries."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tracker.accounts.services import AccountServices
@@ -11,7 +12,7 @@ from tracker.links.served_hosts import ServedHosts
 from tracker.links.services import LinkServices
 from tracker.public_url import PublicUrl
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.secret_box import SecretBox
+from tracker.stores.secret_box import Purpose, SecretBox
 from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
 from tracker.webhooks.deliveries import Deliveries
@@ -45,11 +46,12 @@ def build(
     stores: StoreServices,
     links: LinkServices,
     accounts: AccountServices,
-    secrets: SecretBox,
+    secret_keys: Sequence[bytes],
     allows_http: bool,
     allows_private: bool,
 ) -> WebhookServices:
     """Return the webhooks of a service that sends to plain HTTP or private addresses if allowed."""
+    secrets = SecretBox(secret_keys, Purpose.WEBHOOK)
     return WebhookServices(
         webhooks=Webhooks(stores.mongodb, secrets),
         secrets=secrets,
