@@ -3,8 +3,7 @@
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from enum import Enum
-from types import MappingProxyType, UnionType
+from types import UnionType
 from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
@@ -28,21 +27,33 @@ class MediaType(msgspec.Struct, frozen=True):
     schema: Described = msgspec.field(default_factory=lambda: BINARY)
 
 
-class Access(Enum):
-    """The senders of requests that need no scope."""
+Errors = Mapping[int, tuple[str, str]]
+"""The meaning and an example message of errors, by status."""
 
-    PERSON = "a person who is signed in, whatever their role"
-    PUBLIC = "everybody, from a page of the console"
 
+class Personal(msgspec.Struct, frozen=True):
+    """The access of a person who is signed in, whatever their role."""
+
+
+class Public(msgspec.Struct, frozen=True):
+    """The access of everybody, from a page of the console.
+
+    - `errors` are those that differ from what most public endpoints answer.
+    - `limits_itself` if the endpoint counts requests by other than their address.
+    """
+
+    errors: Errors
+    limits_itself: bool = False
+
+
+Access = Personal | Public
+"""The access of requests that need no scope."""
 
 Needed = str | Callable[[Any], str] | Access
 """The scope that a request needs, with a key or a session, or who may send it without.
 
 If the body decides what is done, it is a function of the body whose docstring names the scopes.
 """
-
-Errors = Mapping[int, tuple[str, str]]
-"""The meaning and an example message of errors, by status."""
 
 Check = Callable[[Any, Any], Awaitable[None]]
 """A check of a body, given what the endpoint's room lends."""
@@ -64,8 +75,6 @@ class Endpoint(NamedTuple):
     - `operation_id` is OpenAPI's, where the method and path do not make a good one.
     - `ends_with_client` if it only reads, and takes long: it is cancelled if the client goes.
     - `tag` is OpenAPI's, where the path does not name it.
-    - `errors` are those of a public endpoint that differ from what most answer.
-    - `limits_itself` if it is public, and counts requests by other than their address.
     - `is_file` if the answer is the export alone.
     """
 
@@ -84,8 +93,6 @@ class Endpoint(NamedTuple):
     operation_id: str | None
     ends_with_client: bool
     tag: str | None
-    errors: Errors
-    limits_itself: bool
     is_file: bool = False
 
     def as_file(self, export: Export) -> "Endpoint":
@@ -128,11 +135,13 @@ class Endpoints:
     """The endpoints of a module of `room`, each of which is the decorator of its function.
 
     A function's annotations are the types of the query, the body and the answer, and the first
-    paragraph of its docstring is the summary.
+    paragraph of its docstring is the summary, unless that has a constant in it and is given. With
+    an export there is a second endpoint, which answers it alone.
     """
 
-    def __init__(self, room: str) -> None:
+    def __init__(self, room: str, tag: str | None = None) -> None:
         self._room = room
+        self._tag = tag
         self.rows: list[Endpoint] = []
 
     def __call__(
@@ -148,15 +157,8 @@ class Endpoints:
         export: Export | None = None,
         operation_id: str | None = None,
         ends_with_client: bool = False,
-        tag: str | None = None,
-        errors: Errors = MappingProxyType({}),
-        limits_itself: bool = False,
     ) -> Callable[[Run], Run]:
-        """Return the decorator of the function that answers `method` and `path`.
-
-        `summary` is for one that a docstring cannot say, because it has a constant in it. With an
-        export there is a second endpoint, which answers it alone.
-        """
+        """Return the decorator of the function that answers `method` and `path`."""
 
         def add(run: Run) -> Run:
             query, body, returned = _annotations(run)
@@ -175,9 +177,7 @@ class Endpoints:
                 export=export,
                 operation_id=operation_id,
                 ends_with_client=ends_with_client,
-                tag=tag,
-                errors=errors,
-                limits_itself=limits_itself,
+                tag=self._tag,
             )
             self.rows += [row] if export is None else [row, row.as_file(export)]
             return run

@@ -8,7 +8,7 @@ import msgspec
 from tracker.access.session_cookie import SessionCookie
 from tracker.stores.mongodb.time_limit import told_apart
 from tracker.web.call import Answer, Client, Nothing, PublicCall
-from tracker.web.endpoint import Endpoint
+from tracker.web.endpoint import Endpoint, Public
 from tracker.web.handler import JSON, Content, Handler
 from tracker.web.incoming_body import IncomingBody
 from tracker.web.limits import MAX_SIGN_IN_BYTES
@@ -107,7 +107,9 @@ class PublicHandler(EndpointHandler):
         cookie.check_origin(self.request.headers)
         cookie.check_type(self.request.method or "", self.request.headers)
         await self.web.pacing.wait_turn()
-        if not self.endpoint.limits_itself:
+        access = self.endpoint.access
+        assert isinstance(access, Public)
+        if not access.limits_itself:
             for usage in await self.web.rate_limiter.count(self.client_address(), None):
                 usage.check()
 

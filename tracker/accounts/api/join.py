@@ -19,10 +19,10 @@ from tracker.accounts.services import AccountServices
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
 from tracker.syntax.email import MAX_EMAIL_CHARACTERS
 from tracker.web.call import Answer, Nothing, PublicCall
-from tracker.web.endpoint import Access, Endpoints
+from tracker.web.endpoint import Endpoints, Public
 from tracker.web.schema import Text, Token, trimmed
 
-endpoint = Endpoints("accounts")
+endpoint = Endpoints("accounts", tag="Session")
 
 EXAMPLE_TOKEN: Final = "q8Zr0mD1Vt3cXbY5nK7sLwP9hGfEaJ2uR4iToSdQvNc"  # noqa: S105
 
@@ -96,11 +96,9 @@ class JoinPreview(msgspec.Struct, kw_only=True):
 @endpoint(
     "POST",
     "/api/join/preview",
-    Access.PUBLIC,
-    tag="Session",
+    Public(_ERRORS),
     operation_id="previewJoin",
     example={"token": EXAMPLE_TOKEN},
-    errors=_ERRORS,
 )
 async def preview(call: PublicCall[AccountServices, Nothing, PreviewJoin]) -> JoinPreview:
     """Show what an invitation or a password reset is for; it stays usable.
@@ -113,17 +111,14 @@ async def preview(call: PublicCall[AccountServices, Nothing, PreviewJoin]) -> Jo
 @endpoint(
     "POST",
     "/api/join",
-    Access.PUBLIC,
-    tag="Session",
+    Public(
+        _ERRORS | {401: ("The person's password or code is wrong.", "e-mail or password: wrong")}
+    ),
     operation_id="join",
     example={
         "token": EXAMPLE_TOKEN,
         "name": "Ada Lovelace",
         "password": "correct horse battery staple",
-    },
-    errors={
-        **_ERRORS,
-        401: ("The person's password or code is wrong.", "e-mail or password: wrong"),
     },
 )
 async def join(call: PublicCall[AccountServices, Nothing, Join]) -> Answer[SessionRecord]:

@@ -14,7 +14,7 @@ from tracker.accounts.api.session import (
 from tracker.accounts.services import AccountCall
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
 from tracker.web.call import Answer, Nothing
-from tracker.web.endpoint import Access, Endpoints
+from tracker.web.endpoint import Endpoints, Personal
 
 endpoint = Endpoints("accounts")
 
@@ -58,7 +58,7 @@ class RecoveryCodes(msgspec.Struct, kw_only=True):
     recovery_codes: Annotated[list[str], Meta(description="shown once: they cannot be read again")]
 
 
-@endpoint("POST", "/api/session/totp", Access.PERSON, example=_PASSWORD, operation_id="setUpTotp")
+@endpoint("POST", "/api/session/totp", Personal(), example=_PASSWORD, operation_id="setUpTotp")
 async def begin(call: AccountCall[Nothing, ConfirmPassword]) -> TotpSetup:
     """Begin to set up a second factor; it stays off until a code is sent.
 
@@ -74,7 +74,7 @@ async def begin(call: AccountCall[Nothing, ConfirmPassword]) -> TotpSetup:
 @endpoint(
     "PATCH",
     "/api/session/totp",
-    Access.PERSON,
+    Personal(),
     example={"code": EXAMPLE_CODE},
     operation_id="switchTotpOn",
 )
@@ -92,7 +92,7 @@ async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> Answer[RecoveryC
 @endpoint(
     "POST",
     "/api/session/totp/disable",
-    Access.PERSON,
+    Personal(),
     example={**_PASSWORD, "code": EXAMPLE_CODE},
     operation_id="switchTotpOff",
 )

@@ -17,7 +17,7 @@ from tracker.accounts.api.session import (
 from tracker.accounts.passwords import MAX_CHARACTERS, MIN_CHARACTERS
 from tracker.accounts.services import AccountCall
 from tracker.web.call import Answer, Nothing
-from tracker.web.endpoint import Access, Endpoints
+from tracker.web.endpoint import Endpoints, Personal
 from tracker.web.resource import record_of
 from tracker.web.schema import Done, Text, Timestamp, trimmed
 
@@ -66,7 +66,7 @@ class ChangePerson(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 @endpoint(
     "PATCH",
     "/api/session/person",
-    Access.PERSON,
+    Personal(),
     example={"name": "Ada Lovelace"},
     operation_id="changePerson",
 )
@@ -80,7 +80,7 @@ async def change_person(call: AccountCall[Nothing, ChangePerson]) -> SessionReco
 @endpoint(
     "POST",
     "/api/session/password",
-    Access.PERSON,
+    Personal(),
     example={
         "current_password": "correct horse battery",
         "new_password": "correct horse battery staple",
@@ -100,7 +100,7 @@ async def change_password(call: AccountCall[Nothing, ChangePassword]) -> Answer[
     return await signed_in_answer(services, session, secret)
 
 
-@endpoint("GET", "/api/sessions", Access.PERSON)
+@endpoint("GET", "/api/sessions", Personal())
 async def list_own(call: AccountCall[Nothing, Nothing]) -> OwnSessions:
     """List the person's sessions, the last used first."""
     current = call.session
@@ -109,14 +109,14 @@ async def list_own(call: AccountCall[Nothing, Nothing]) -> OwnSessions:
     return OwnSessions(rows=rows)
 
 
-@endpoint("DELETE", "/api/sessions", Access.PERSON, operation_id="endOtherSessions")
+@endpoint("DELETE", "/api/sessions", Personal(), operation_id="endOtherSessions")
 async def end_others(call: AccountCall[Nothing, Nothing]) -> Done:
     """End every session of the person but this one."""
     await call.services.self_service.end_others(holder_of(call))
     return Done()
 
 
-@endpoint("DELETE", "/api/sessions/{id}", Access.PERSON, operation_id="endSession")
+@endpoint("DELETE", "/api/sessions/{id}", Personal(), operation_id="endSession")
 async def end(call: AccountCall[Nothing, Nothing]) -> Done | Answer[Done]:
     """End a session of the person.
 

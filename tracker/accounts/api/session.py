@@ -18,10 +18,10 @@ from tracker.clock import iso
 from tracker.errors import NotFound
 from tracker.syntax.email import normal_email
 from tracker.web.call import Answer, Nothing, PublicCall
-from tracker.web.endpoint import Access, Endpoints
+from tracker.web.endpoint import Endpoints, Personal, Public
 from tracker.web.schema import Done, Timestamp
 
-endpoint = Endpoints("accounts")
+endpoint = Endpoints("accounts", tag="Session")
 
 
 class PersonRecord(msgspec.Struct, kw_only=True):
@@ -127,25 +127,25 @@ def _record(
 @endpoint(
     "POST",
     "/api/sign-in",
-    Access.PUBLIC,
-    tag="Session",
+    Public(
+        {
+            401: (
+                "Wrong, or the code of a second factor is missing (`code_required`).",
+                "e-mail or password: wrong",
+            ),
+            403: (
+                "From another origin, or a member of no account.",
+                "session: accepted only from pages of this service",
+            ),
+            429: (
+                "Too many attempts.",
+                "sign-in: too many attempts; check the password, or try again later",
+            ),
+        },
+        limits_itself=True,
+    ),
     operation_id="signIn",
     example={"email": "ada@example.com", "password": "correct horse battery"},
-    errors={
-        401: (
-            "Wrong, or the code of a second factor is missing (`code_required`).",
-            "e-mail or password: wrong",
-        ),
-        403: (
-            "From another origin, or a member of no account.",
-            "session: accepted only from pages of this service",
-        ),
-        429: (
-            "Too many attempts.",
-            "sign-in: too many attempts; check the password, or try again later",
-        ),
-    },
-    limits_itself=True,
 )
 async def sign_in(call: PublicCall[AccountServices, Nothing, SignIn]) -> Answer[SessionRecord]:
     """Sign in to the console; the session is in a cookie.
@@ -161,13 +161,13 @@ async def sign_in(call: PublicCall[AccountServices, Nothing, SignIn]) -> Answer[
     return await signed_in_answer(services, session, secret)
 
 
-@endpoint("GET", "/api/session", Access.PERSON, operation_id="getSession")
+@endpoint("GET", "/api/session", Personal(), operation_id="getSession")
 async def show(call: AccountCall[Nothing, Nothing]) -> SessionRecord:
     """Show who is signed in, and to which account."""
     return await session_record(call.services, call.session)
 
 
-@endpoint("PATCH", "/api/session", Access.PERSON, example={}, operation_id="switchAccount")
+@endpoint("PATCH", "/api/session", Personal(), example={}, operation_id="switchAccount")
 async def switch(
     call: AccountCall[Nothing, SwitchAccount],
 ) -> Answer[SessionRecord] | SessionRecord:
@@ -183,7 +183,7 @@ async def switch(
     return await signed_in_answer(services, session, secret)
 
 
-@endpoint("DELETE", "/api/session", Access.PERSON, operation_id="signOut")
+@endpoint("DELETE", "/api/session", Personal(), operation_id="signOut")
 async def sign_out(call: AccountCall[Nothing, Nothing]) -> Answer[Done]:
     """Sign out."""
     await call.services.self_service.end(holder_of(call), call.session.id)

@@ -37,7 +37,7 @@ from tracker.metrics import expect_failures
 from tracker.reports.api import overview, reports, values
 from tracker.service.api import health, metrics
 from tracker.sharing.api import shared, shares, views
-from tracker.web.endpoint import Access, Endpoint, HandledEndpoint
+from tracker.web.endpoint import Endpoint, HandledEndpoint, Public
 from tracker.web.endpoint_handler import EndpointHandler, PublicHandler
 from tracker.web.openapi import documentation
 from tracker.web.openapi.document import document
@@ -160,7 +160,7 @@ def _own_route(pattern: str, rows: Sequence[HandledEndpoint], shared: Mapping[st
 
 
 def _handler_of(endpoints: Mapping[str, Endpoint]) -> type[EndpointHandler]:
-    [is_public] = {one.access is Access.PUBLIC for one in endpoints.values()}
+    [is_public] = {isinstance(one.access, Public) for one in endpoints.values()}
     return PublicHandler if is_public else ProtectedHandler
 
 

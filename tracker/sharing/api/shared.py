@@ -16,10 +16,10 @@ from tracker.sharing.api.shared_report import SharedReport, ShownPanels
 from tracker.sharing.services import SharingServices
 from tracker.sharing.shares import Share
 from tracker.web.call import Nothing, PublicCall
-from tracker.web.endpoint import Access, Endpoints
+from tracker.web.endpoint import Endpoints, Public
 from tracker.web.schema import Timestamp, Token
 
-endpoint = Endpoints("sharing")
+endpoint = Endpoints("sharing", tag="Reports")
 
 EXAMPLE_SHARE_TOKEN: Final = "k3Pz9sWq1Rt8YvB6nM2xJcL5hGfDaE7uO4iToSdQvNc"  # noqa: S105
 
@@ -60,14 +60,14 @@ class SharedAnswer(OverviewFigures, kw_only=True):
 @endpoint(
     "POST",
     "/api/shared",
-    Access.PUBLIC,
-    tag="Reports",
+    Public(
+        {
+            401: ("The password is missing or wrong (`password_required`).", "password: wrong"),
+            404: ("The link is unknown, revoked or expired.", "share: expired, revoked or unknown"),
+        }
+    ),
     operation_id="openShare",
     example={"token": EXAMPLE_SHARE_TOKEN},
-    errors={
-        401: ("The password is missing or wrong (`password_required`).", "password: wrong"),
-        404: ("The link is unknown, revoked or expired.", "share: expired, revoked or unknown"),
-    },
     ends_with_client=True,
 )
 async def read(call: PublicCall[SharingServices, Nothing, OpenShare]) -> SharedAnswer:

@@ -13,11 +13,12 @@ from tracker.ids import MAX_EVENT_ID
 from tracker.web.call import Nothing
 from tracker.web.endpoint import (
     EVENT_ID,
-    Access,
     Endpoint,
     Errors,
     HandledEndpoint,
     MediaType,
+    Personal,
+    Public,
 )
 from tracker.web.export import FORMAT_OF_FILE, MEDIA_TYPES, PAGING
 from tracker.web.limits import MAX_SIGN_IN_BYTES
@@ -58,11 +59,6 @@ _FORMAT = query(
     {"type": "string", "enum": list(MEDIA_TYPES)},
     FORMAT_OF_FILE,
 )
-
-_WITHOUT_SCOPE = {
-    Access.PERSON: "For people who are signed in to the console.",
-    Access.PUBLIC: "Needs no API key. For pages of the console only.",
-}
 
 _PUBLIC_ERRORS: Errors = {
     400: ("", "Content-Type: must be application/json"),
@@ -135,13 +131,14 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
 
 
 def _security(endpoint: Endpoint) -> list[Described]:
-    if endpoint.access is Access.PUBLIC:
+    if isinstance(endpoint.access, Public):
         return []
-    return [{SESSION: []}] if endpoint.access is Access.PERSON else [{API_KEY: []}, {SESSION: []}]
+    is_personal = isinstance(endpoint.access, Personal)
+    return [{SESSION: []}] if is_personal else [{API_KEY: []}, {SESSION: []}]
 
 
 def _headers(endpoint: Endpoint) -> Described:
-    if endpoint.access is Access.PUBLIC:
+    if isinstance(endpoint.access, Public):
         return REQUEST_ID
     return RATE_LIMIT | (FILE_NAME if endpoint.is_file else {})
 
@@ -204,8 +201,10 @@ def _tag(path: str) -> str:
 def _access(endpoint: Endpoint) -> str:
     """Return who has access. If the body decides, the docstring of the scope names both scopes."""
     needed = endpoint.access
-    if isinstance(needed, Access):
-        return _WITHOUT_SCOPE[needed]
+    if isinstance(needed, Personal):
+        return "For people who are signed in to the console."
+    if isinstance(needed, Public):
+        return "Needs no API key. For pages of the console only."
     named = f"`{needed}`" if isinstance(needed, str) else str(needed.__doc__).rstrip(".")
     access = f"Needs the scope {named}."
     if endpoint.export is None or endpoint.is_file:
@@ -218,8 +217,8 @@ def _access(endpoint: Endpoint) -> str:
 
 def _errors(endpoint: Endpoint) -> Described:
     """Describe the errors that the endpoint can answer with, by status."""
-    if endpoint.access is Access.PUBLIC:
-        own = sorted({**_PUBLIC_ERRORS, **endpoint.errors}.items())
+    if isinstance(endpoint.access, Public):
+        own = sorted({**_PUBLIC_ERRORS, **endpoint.access.errors}.items())
         return {str(status): public_error(status, *about) for status, about in own}
     never = set()
     if endpoint.body is Nothing:
