@@ -84,7 +84,7 @@ async def test_while_a_server_is_away_its_records_go_to_others_and_all_are_kept(
         undecided = make_event(3, transaction_id=name)
         claim = claim._replace(holder=undecided.id)
         assert await journal.append_once(undecided, claim) in (None, event.id)
-        following = asyncio.create_task(client.follow())
+        following = asyncio.create_task(client.topology.follow())
         async with asyncio.timeout(25):
             while True:
                 try:

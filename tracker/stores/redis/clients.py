@@ -83,7 +83,10 @@ def followers(client: Redis, waiting: Redis) -> dict[str, Callable[[], Coroutine
     one address, and share a generation.
     """
     if isinstance(client, ClusterRedis) and isinstance(waiting, ClusterRedis):
-        return {"redis_cluster": client.follow, "redis_cluster_waiting": waiting.follow}
+        return {
+            "redis_cluster": client.topology.follow,
+            "redis_cluster_waiting": waiting.topology.follow,
+        }
     pool = client.connection_pool
     assert isinstance(pool, Pool), "the client is not of this module"
     return {"redis_primary": pool.follow_primary} if pool.has_sentinels else {}
