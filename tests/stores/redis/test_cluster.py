@@ -16,7 +16,8 @@ from tracker.stores.errors import StoreUnavailable, UnusableStore
 from tracker.stores.redis import clients, keys
 from tracker.stores.redis.cluster import ClusterRedis, server_of, servers
 from tracker.stores.redis.command_connection import RedisCommandConnection
-from tracker.stores.redis.hash_slots import slot_of
+from tracker.stores.redis.hash_slots import Address, SlotMap, slot_of
+from tracker.stores.redis.topology import Topology
 from tracker.stores.startup import checks
 from tracker.stores.startup.redis_advice import redis_advice
 
@@ -128,6 +129,41 @@ async def test_a_slot_that_has_moved_is_followed_at_once(cluster: OwnCluster) ->
         finally:
             finish(cluster, key, source)
         assert await direct.execute("DEL", key) == 0
+
+
+async def test_a_move_is_not_forgotten_for_older_answers(
+    cluster: OwnCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What servers answered before a move arrives after MOVED has told of it."""
+    key = "overtaken"
+    source = cluster.primary_of(key)
+    target = next(one for one in cluster.servers if one is not source)
+    answered, released = asyncio.Semaphore(0), asyncio.Event()
+    ask = Topology._ask
+
+    async def ask_and_wait(topology: Topology, address: Address) -> SlotMap:
+        answer = await ask(topology, address)
+        answered.release()
+        await released.wait()
+        return answer
+
+    async with client_for(cluster) as client:
+        await client.delete(key)
+        monkeypatch.setattr(Topology, "_ask", ask_and_wait)
+        client.topology.doubt()
+        learning = client.topology._learning
+        assert learning is not None
+        for _ in cluster.servers:
+            await answered.acquire()
+        finish(cluster, key, target)
+        try:
+            assert await client.set(key, "1")
+            released.set()
+            await learning
+            assert (await (await server_of(client, key)).info("server"))["tcp_port"] == target.port
+            assert await client.delete(key) == 1
+        finally:
+            finish(cluster, key, source)
 
 
 async def test_all_servers_are_known_from_one(cluster: OwnCluster) -> None:

@@ -42,6 +42,7 @@ class Topology:
         self._servers: dict[Address, Redis] = {}
         self._map: SlotMap = ()
         self._owners: list[Address | None] = []
+        self._moved: dict[int, Address] = {}
         self._learning: asyncio.Task[None] | None = None
 
     def server(self, address: Address) -> Redis:
@@ -75,7 +76,8 @@ class Topology:
         """Note an error of a server; return whether to send the command once more."""
         if isinstance(error, MovedError):
             # A slot that is on its way (ASK) stays where it is until then.
-            self._owners[int(error.slot_id)] = (error.host, int(error.port))
+            slot, address = int(error.slot_id), (error.host, int(error.port))
+            self._owners[slot] = self._moved[slot] = address
         self.doubt()
         return isinstance(error, MovedError)
 
@@ -117,6 +119,7 @@ class Topology:
             log.debug("cluster not known", error=type(error).__name__)
 
     async def _learn(self) -> None:
+        self._moved = {}
         known = {one for each in self._map for one in (each.primary, *each.replicas)}
         for addresses in filter(None, (known, self._seeds)):
             answers = await asyncio.gather(*map(self._ask, addresses), return_exceptions=True)
@@ -143,6 +146,9 @@ class Topology:
     async def _use(self, found: SlotMap) -> None:
         before, after = ranges_of(self._map), ranges_of(found)
         self._map, self._owners = found, owners(found)
+        for slot, address in self._moved.items():
+            # The answers are older than what MOVED told while they were on their way.
+            self._owners[slot] = address
         for address in before:
             if before[address] != after.get(address):
                 log.warning("Redis Cluster has changed", left=f"{address[0]}:{address[1]}")
