@@ -16,6 +16,7 @@ MACROS = (
     *("[TID]", "[tid]", "[[TID]]", "[ORDER_ID]", "[object Object]", "[]"),
     *("%X%", "%%X%%", "%%order_id%%", "%ORDER_ID%", "<x>", "<ORDER-ID>", "<<x>>", "<>"),
     *("#tid#", "__TXID__", "__order_id__"),
+    *("{transaction_id|upper}", "{{ order_id | lower }}", "[tid|raw]"),
     # Several, as templates of networks join them.
     *("{tid}{cid}", "{tid}_{cid}", "{{tid}}-{{cid}}", "${tid}:${cid}", "[TID]-[CID]"),
     *("%%A%%_%%B%%", "<a>/<b>", "#a#-#b#", "{a}-[B]-%C%", "{tid}-", "({tid})", "#{tid}#"),

@@ -46,7 +46,7 @@ NAMES: Final = frozenset(("pbk", "click_id", "value", "metadata", "transaction_i
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _TO_JSON = msgspec.json.Encoder(decimal_format="number")
 
-_MACRO_NAME: Final = r"(?![0-9a-f]{8}-)[$_]?[a-z](?:(?!\d{3})[a-z0-9_.: -])*"
+_MACRO_NAME: Final = r"(?![0-9a-f]{8}-)[$_]?[a-z](?:(?!\d{3})[a-z0-9_.:| -])*"
 _MACRO: Final = re.compile(
     rf"""
       [$\#%]?\{{{{1,3}}\s*(?:{_MACRO_NAME})?\s*\}}{{1,3}}
