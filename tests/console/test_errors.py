@@ -12,10 +12,12 @@ from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import create_scene
 from tests.console.test_accessibility import ROUTES, path_of
-from tests.factories import create_person, create_share
+from tests.conversions.scene import applied
+from tests.factories import create_person, create_share, make_click
 from tests.web.person import PASSWORD
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
+from tracker.clock import now_ms
 from tracker.service.services import Services
 
 TRACKER: Final = Path(tracker.__file__).parent
@@ -75,6 +77,20 @@ async def test_a_mistake_in_the_address_is_answered_in_words_without_a_useless_b
         await settled(page)
         assert not [t for t in await page.locator(".note.bad").all_inner_texts() if RAW.search(t)]
         await expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+
+
+async def test_a_report_of_too_many_tests_says_what_to_do(
+    open_page: OpenPage, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.reports.answers.counting_of_tests.MAX_TESTS", 0)
+    await applied(services, [make_click(account.id, at=now_ms(), test=True)])
+    async with open_page() as (page, problems):
+        problems.expected.append("400 (Bad Request)")
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview?period=7d&tests=only")
+        await expect(page.get_by_role("alert")).to_have_text(
+            "A report has at most 0 tests. Choose fewer days."
+        )
 
 
 async def test_hours_are_offered_only_for_days_that_can_have_them(
@@ -265,6 +281,16 @@ async def test_what_the_api_says_of_common_mistakes_has_words(
             "forbidden",
             "session: accepted only from pages of https://t.example, over https or on this machine",
             "Open the console at https://t.example, over https or on the machine of the service.",
+        ),
+        (
+            "not_found",
+            "click_id: not found; a click is stored a moment after it was made",
+            "There is no such click. One that was just made is stored after a moment.",
+        ),
+        (
+            "bad_request",
+            "event config: is paused, so its postback key is refused",
+            "This event configuration is paused. Activate it first.",
         ),
         (
             "bad_request",

@@ -118,6 +118,21 @@ async def test_a_visitor_s_click_and_conversion_are_no_steps(
         await expect(page.get_by_role("button", name="Send a test conversion")).to_be_visible()
 
 
+async def test_a_link_that_is_paused_is_said_to_be_paused(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id)
+    await services.links.links.change(link.id, {"active": False})
+    async with open_page() as (page, problems):
+        problems.expected.append("400 (Bad Request)")
+        await sign_in(services, page, account.id)
+        await page.goto("/console/start")
+        await page.get_by_role("button", name="Make a test click").click()
+        await expect(page.get_by_role("alert")).to_have_text(
+            "This link is paused, so its visitors get 404. Activate it first."
+        )
+
+
 async def test_who_may_change_nothing_is_told_who_can(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:

@@ -1,6 +1,7 @@
 """Refused postbacks: kept for their account, counted by reason, bounded, and without secrets."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from tests.factories import create_event_config
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tracker.accounts.accounts import Account
+from tracker.clock import now
 from tracker.conversions import refusals
 from tracker.errors import BadRequest, MethodNotAllowed, Unavailable
 from tracker.metrics import POSTBACKS_NOT_KEPT
@@ -105,6 +107,30 @@ async def test_all_are_counted_by_reason_and_the_newest_are_kept(
     by_reason = await listed(services, api, account, "&reason=value&pageSize=1")
     assert by_reason["pagination"]["totalRows"] == 2
     assert by_reason["rows"][0]["query"].endswith("value=a4")
+
+
+async def test_seven_days_are_kept_and_counted(
+    services: Services,
+    client: Client,
+    api: KeyedClient,
+    account: Account,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = await create_event_config(services, account.id)
+    today = now()
+    monkeypatch.setattr(refusals, "now", lambda: today)
+    for days_ago in (7, 6, 0):
+        at = today - timedelta(days=days_ago)
+        monkeypatch.setattr(refusals, "now_ms", lambda at=at: int(at.timestamp() * 1000))
+        await client.get(f"/api/event?pbk={config.pbk}&value=a")
+        await services.conversions.refusals.store()
+    found = await listed(services, api, account)
+    assert found["counts"] == [{"reason": "value", "count": 2}]
+    indexes = await services.stores.mongodb["refused_postbacks"].index_information()
+    assert (indexes["expiry"]["key"], indexes["expiry"]["expireAfterSeconds"]) == (
+        [("at", 1)],
+        timedelta(days=refusals.KEPT_DAYS).total_seconds(),
+    )
 
 
 async def test_what_was_sent_under_an_alias_counts_as_its_parameter(

@@ -42,6 +42,7 @@ const WORDS = {
   internal_error: [[/./, () => "Something went wrong in the service. If it stays so, tell whoever runs it."]],
   not_found: [
     [/^share: expired/, () => "This link opens no report: it has ended, was revoked, or is not complete. Ask whoever sent it for a new one."],
+    [/^click_id: /, () => "There is no such click. One that was just made is stored after a moment."],
     [/^([\w -]+): not found/, ([, what]) => `There is no such ${NOUNS[what] ?? what}. It may have been deleted.`],
   ],
   already_taken: [
@@ -58,6 +59,7 @@ const WORDS = {
     [/^(?:(?:report\.)?dateRange\.)?from: must not be after to/, () => "The first day is after the last. Choose an earlier one."],
     [/^(?:report\.)?(?:dateRange\.)?(?:from|to): must be a date/, () => "One of the days does not exist. Choose another."],
     [/^compare: there are no days/, () => "There are no days before these. Choose not to compare."],
+    [/: at most ([\d,]+) tests/, ([, most]) => `A report has at most ${most} tests. Choose fewer days.`],
     [/these days have more (?:than [\d,]+ )?values/, () => "These days have too many different values. Choose fewer days."],
     [/^(?:current_)?password: wrong/, () => "That password is not right. Check it and try again."],
     [/^code: wrong/, () => WRONG_CODE],
@@ -70,6 +72,8 @@ const WORDS = {
     [/^headers\.([^:]+): (.*)/, ([, name, rule]) => `Header ${name}: ${rule}.`],
     [/^headers: (.*)/, ([, rule]) => `Own headers: ${rule}.`],
     [/^domain_name: (DNS .*)/, ([, what]) => `${what}. A new record may take a while to be seen.`],
+    [/^short link: is paused/, () => "This link is paused, so its visitors get 404. Activate it first."],
+    [/^event config: is paused/, () => "This event configuration is paused. Activate it first."],
     [/^webhook: is inactive/, () => "This webhook is paused. Activate it first."],
     [/^role: an account keeps its last owner/, () => "An account keeps its last owner. Make somebody else an owner first."],
     [/^domain_name: short links use it/, () => "Short links use this domain. Archive them first."],
