@@ -1,5 +1,6 @@
 """The log of conversions and the page of one, as people use them."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -213,6 +214,9 @@ async def test_charts_obey_the_filters_beside_them(
         await page.goto("/console/conversions")
         charted = page.locator(".panel-tabs button", has_text="Conversions")
         await expect(charted).to_have_text("Conversions 2")
+        await expect(
+            page.get_by_text(re.compile(r"^Compared with .* until \d\d:\d\d$"))
+        ).to_be_visible()
         await expect(
             page.get_by_text("One conversion, within 2 minutes of its click.")
         ).to_be_visible()

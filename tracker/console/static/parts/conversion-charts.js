@@ -3,7 +3,7 @@
 import { ErrorNote, Skeleton, api, format, html, lastDays, owned, useLoad, useState } from "console/core";
 import { ColumnChart } from "console/parts/column-chart";
 import { MEASURES, SeriesChart } from "console/parts/report";
-import { chartSteps, daysText } from "console/parts/report-words";
+import { chartSteps, comparedText, daysText } from "console/parts/report-words";
 
 const DAYS = 28;
 const MAX_DAYS = 731;
@@ -50,6 +50,7 @@ function Days({ days, filters }) {
   return html`<section class="card" aria-busy=${report.loading}>
     <div class="row panel-tabs">${shown.map((one) => html`<button type="button" key=${one} aria-pressed=${one === measure} onClick=${() => setChosen(one)}>${MEASURES[one][0]} ${MEASURES[one][1](totals[one])}</button>`)}</div>
     <${SeriesChart} title="${name}, ${daysText(dateRange)}" ...${chartSteps(report.data, measure)} format=${text} />
+    <p class="hint">${comparedText(report.data)}</p>
   </section>`;
 }
 
