@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tracker.conversions.parameters import NAMES, READERS, Conversion
+from tracker.conversions.parameters import NAMES, READERS, Conversion, Twice
 from tracker.errors import BadRequest
 
 MAX_ALIASES: Final = 20
@@ -95,8 +95,14 @@ def with_aliases(conversion: Conversion, aliases: Aliases) -> Conversion:
 
 
 def _read(name: str, parameter: AliasedParameter, value: Any) -> Any:
+    read = READERS[parameter]
     try:
-        return READERS[parameter](name, value)
+        if not isinstance(value, Twice):
+            return read(name, value)
+        counted = read(name, value.body)
+        if parameter is AliasedParameter.CLICK_ID and read(name, value.query) != counted:
+            raise BadRequest(f"{name}: differs between the query and the body")
+        return counted
     except BadRequest as error:
         raise BadAlias(error.message, parameter) from None
 

@@ -19,7 +19,7 @@ same for every conversion, so all but the first would count as repeats of it.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote
 from uuid import UUID
 
@@ -73,6 +73,13 @@ class Text(str):
     """A value of a query or a form, where a number and an object are text too."""
 
     __slots__ = ()
+
+
+class Twice(NamedTuple):
+    """The values of a parameter with another name than ours in the query and in the body."""
+
+    query: Any
+    body: Any
 
 
 class Conversion(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,13 +145,16 @@ def fields_in_json(body: bytes) -> Fields:
 def merged(query: Fields, body: Fields) -> Fields:
     """Return what a request has in its query and its body, which counts where both have it.
 
+    Whatever has another name than ours is Twice then: it may be an alias of the click.
     Raises BadRequest if they name two postback keys or two clicks.
     """
     for name in ("pbk", "click_id"):
         if name in query and name in body and not _is_same(name, query[name], body[name]):
             raise BadRequest(f"{name}: differs between the query and the body")
     replaced = _TRANSACTION_IDS if not body.keys().isdisjoint(_TRANSACTION_IDS) else ()
-    return {name: value for name, value in query.items() if name not in replaced} | body
+    kept = {name: value for name, value in query.items() if name not in replaced}
+    both = query.keys() & (body.keys() - NAMES)
+    return kept | body | {name: Twice(query[name], body[name]) for name in both}
 
 
 def _is_same(name: str, one: Any, other: Any) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conversions.api.test_event import FORM, JSON, form_data
 from tests.factories import create_event_config
-from tests.web.client import Client
+from tests.web.client import Client, Response
 from tests.web.records import journaled_events
 from tracker.accounts.accounts import Account
 from tracker.ids import new_id
@@ -70,3 +70,25 @@ async def test_query_and_body_may_not_name_two_postback_keys_or_two_clicks(
         assert response.status == 400
         assert response.error == f"{name}: differs between the query and the body"
     assert await journaled_events(services) == []
+
+
+@pytest.mark.parametrize("kind", BODIES)
+async def test_an_alias_may_not_name_two_clicks_either(
+    services: Services, client: Client, account: Account, kind: str
+) -> None:
+    aliases = {"cid": "click_id", "tid": "transaction_id"}
+    config = await create_event_config(services, account.id, parameter_aliases=aliases)
+    click_id = str(new_id())
+
+    async def sent(query: str, **fields: str) -> Response:
+        target = f"/api/event?pbk={config.pbk}&{query}"
+        return await client.post(target, BODIES[kind](fields), Content_Type=kind)
+
+    refused = await sent(f"cid={new_id()}", cid=click_id)
+    assert (refused.status, refused.error) == (400, "cid: differs between the query and the body")
+    assert await journaled_events(services) == []
+    assert (
+        await sent(f"cid={click_id.upper()}&tid=a&x=1", cid=click_id, tid="b", x="2")
+    ).status == 200
+    (event,) = await journaled_events(services)
+    assert (event.click_id, event.transaction_id) == (UUID(click_id).bytes, "b")
