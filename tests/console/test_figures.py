@@ -10,10 +10,17 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
-from tests.factories import create_link, make_click_document, make_event_document
+from tests.conversions.scene import applied
+from tests.factories import (
+    create_link,
+    make_click,
+    make_click_document,
+    make_event,
+    make_event_document,
+)
 from tests.reports.history import store
 from tracker.accounts.accounts import Account
-from tracker.clock import now
+from tracker.clock import now, now_ms
 from tracker.service.services import Services
 
 WIDTHS = (1440, 1024, 390)
@@ -132,6 +139,31 @@ async def test_the_labels_of_an_axis_never_touch(
                 assert found["gap"] > 3, (query, width, found)
                 assert not found["outside"], (query, width, found)
                 assert found["count"] >= 2 or query == "year&interval=week", (query, width)
+
+
+BROKEN_WORDS = """(all) => all.flatMap(({ firstChild: text }) => {
+  const words = [...text.data.matchAll(/\\S+/g)].filter(({ index, 0: word }) => {
+    const range = document.createRange();
+    range.setStart(text, index);
+    range.setEnd(text, index + word.length);
+    return range.getClientRects().length > 1;
+  });
+  return words.map(([word]) => word);
+})"""
+
+
+async def test_no_label_of_a_column_breaks_within_a_word(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    click = make_click(account.id, at=now_ms())
+    event = make_event(1, click.id, at=now_ms(), account_id=account.id.bytes)
+    await applied(services, [click, event])
+    async with open_page(viewport={"width": 360, "height": 740}) as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/conversions")
+        labels = page.locator(".column-labels span")
+        await expect(labels).to_have_count(7)
+        assert await labels.evaluate_all(BROKEN_WORDS) == []
 
 
 async def test_days_have_a_year_if_they_are_not_all_of_this_one(

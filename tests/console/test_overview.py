@@ -295,7 +295,7 @@ async def test_the_charts_of_conversions_and_of_a_webhook_are_shown(
         await expect(page.get_by_role("button", name="Value 12.50")).to_be_visible()
         delays = page.locator(".series", has_text="From click to conversion")
         await delays.get_by_text("As a table").click()
-        await expect(delays.get_by_role("row", name="up to 1 minute 1")).to_be_visible()
+        await expect(delays.get_by_role("row", name="up to 1 min 1")).to_be_visible()
         await page.goto(f"/console/webhooks/{webhook.id}")
         await expect(page.get_by_text("42 ms").first).to_be_visible()
         await expect(page.get_by_text("The last 1 delivery by day").first).to_be_visible()

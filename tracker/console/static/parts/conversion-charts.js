@@ -67,10 +67,13 @@ function Delays() {
 
 function delayColumns(groups) {
   return groups.map(({ upToSeconds, conversions }, index) => ({
-    label: upToSeconds ? `up to ${duration(upToSeconds)}` : `over ${duration(groups[index - 1].upToSeconds)}`,
+    label: upToSeconds ? `up to ${short(upToSeconds)}` : `over ${short(groups[index - 1].upToSeconds)}`,
     value: conversions,
   }));
 }
+
+/** Return a length of time as narrow columns have room for: "10 min". */
+const short = (seconds) => duration(seconds).replace(/minutes?/, "min");
 
 /** Return the median delay in words. */
 function delayText({ conversions, medianSeconds }) {
