@@ -15,7 +15,7 @@ from tests.stores.mongodb.profiler import profiled
 from tracker.clock import moment, now, now_ms
 from tracker.conversions.document import Status
 from tracker.ids import new_id
-from tracker.ingest import overdue
+from tracker.ingest import notification
 from tracker.ingest.notification import CLICK_WAIT, should_notify, with_deadline
 from tracker.service.services import Services
 from tracker.stores.redis import keys
@@ -249,7 +249,7 @@ async def test_more_deliveries_than_one_command_takes_are_all_made(
 async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(overdue, "MAX_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(notification, "MAX_PAUSE_SECONDS", 0.01)
     stop = asyncio.Event()
     answers = iter([3, RedisConnectionError("Redis is unavailable"), 2, 0, 0])
 
@@ -262,7 +262,7 @@ async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_stopped(
             raise answer
         return int(answer)
 
-    await overdue.notify_overdue_loop(notify, stop)
+    await notification.notify_overdue_loop(notify, stop)
     assert next(answers, None) is None
 
 

@@ -1,17 +1,30 @@
-"""The notification of webhooks: when an event is settled, or when its click is late. Pure.
+"""The notification of webhooks: when an event is settled, or when its click is late.
 
 Guarantee: webhooks are notified of an event once. After a notification without the click there is
 none when the click arrives.
 """
 
+import asyncio
+import contextlib
+import random
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Final
+
+import structlog
+from pymongo.errors import PyMongoError
+from redis.exceptions import RedisError
 
 from tracker.conversions.document import COUNTED, EventDocument, EventFields, Status, changed
 from tracker.conversions.notification_state import NotificationState, scheduled, state_of
 
+log = structlog.get_logger(__name__)
+
 CLICK_WAIT: Final = timedelta(hours=1)
 """The wait for an event's click, from when the event is stored."""
+
+MAX_PAUSE_SECONDS: Final = 10.0
+"""The longest pause between two checks. It varies, because drains that check at once conflict."""
 
 _SETTLED: Final = frozenset(COUNTED) - {Status.PENDING}
 
@@ -36,6 +49,23 @@ def should_notify(before: EventDocument | None, after: EventDocument) -> bool:
     if before is not None and _is_notified(before):
         return False
     return after["status"] in _SETTLED or _is_notified(after)
+
+
+async def notify_overdue_loop(notify: Callable[[], Awaitable[int]], stop: asyncio.Event) -> None:
+    """Call `notify` periodically until `stop` is set, and at once again while it finds events.
+
+    All drains run this loop. If two find the same event, one of them notifies. Raises the errors
+    of `notify`, except PyMongoError and RedisError: a store is unavailable then.
+    """
+    while not stop.is_set():
+        try:
+            while await notify() and not stop.is_set():
+                pass
+        except (PyMongoError, RedisError) as error:
+            log.warning("notifications of late clicks wait", error=type(error).__name__)
+        with contextlib.suppress(TimeoutError):
+            pause = MAX_PAUSE_SECONDS * random.uniform(0.5, 1)  # noqa: S311
+            await asyncio.wait_for(stop.wait(), pause)
 
 
 def _deadline(event: EventDocument, at: datetime, pending_ttl: timedelta | None) -> EventFields:

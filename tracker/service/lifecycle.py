@@ -19,7 +19,7 @@ from tracker.ingest.batch_parts import PART_RECORDS, apply_in_parts
 from tracker.ingest.consumer import BATCH_RECORDS, Consumer
 from tracker.ingest.drain_counters import CounterPublisher
 from tracker.ingest.drain_number import DrainNumber, kept_drain_number
-from tracker.ingest.overdue import notify_overdue_loop
+from tracker.ingest.notification import notify_overdue_loop
 from tracker.ingest.partition_readers import PartitionReaders
 from tracker.ingest.priority import unless_behind, while_behind
 from tracker.links.utm_fill import UtmFill
