@@ -28,7 +28,8 @@ from lab.traffic import Closed, Paced, Prepared
 from tracker.clock import now_ms
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.ingest.drain_number import kept_drain_number
+from tracker.ingest.drain_number import DrainNumber
+from tracker.service.background import leased
 from tracker.service.roles import SWITCH_INTERVAL_SECONDS
 from tracker.service.services import Services
 from tracker.webhooks.delivery import Status
@@ -260,7 +261,8 @@ async def _convert(services: Services, target_url: str, number: int) -> None:
     await services.webhooks.webhooks.create(
         account.id, "Bench", target_url, "POST", template.DEFAULT
     )
-    async with kept_drain_number(services.stores.redis, services.stores.mongodb) as slot:
+    stores = services.stores
+    async with leased(DrainNumber(stores.redis, stores.mongodb), services.loops) as slot:
         drain, first = services.ingest.drain(slot), now_ms()
         for start in range(first, first + number, _BATCH_EVENTS):
             numbers = range(start, min(start + _BATCH_EVENTS, first + number))

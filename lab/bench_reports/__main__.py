@@ -10,7 +10,8 @@ from lab.bench_reports import month, strangers, year
 from lab.harness import on_own_stores, option_parser
 from lab.scene import open_services
 from scripts.command import positive
-from tracker.ingest.drain_number import kept_drain_number
+from tracker.ingest.drain_number import DrainNumber
+from tracker.service.background import leased
 from tracker.service.roles import SWITCH_INTERVAL_SECONDS
 
 _LINKS: Final = 200
@@ -23,8 +24,9 @@ async def measure(settings: Settings, parsed: argparse.Namespace) -> None:
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
     links = parsed.links or (_LINKS_OF_YEAR if parsed.year else _LINKS)
     async with open_services(settings) as services:
+        stores = services.stores
         try:
-            async with kept_drain_number(services.stores.redis, services.stores.mongodb) as slot:
+            async with leased(DrainNumber(stores.redis, stores.mongodb), services.loops) as slot:
                 drain = services.ingest.drain(slot)
                 if parsed.year:
                     await year.measure(services, drain, parsed.clicks, links, parsed.rounds)

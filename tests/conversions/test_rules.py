@@ -24,6 +24,7 @@ from tracker.conversions.rules import ConversionRules, Rule
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.metrics import CONVERSIONS_REFUSED
+from tracker.service.background import SERVING, running
 from tracker.service.services import Services
 
 
@@ -262,8 +263,10 @@ async def test_rules_are_changed_one_by_one(services: Services) -> None:
 async def test_other_processes_see_a_change_within_a_second(services: Services) -> None:
     account = await services.accounts.accounts.create("Acme")
     click_id = await create_click(services, account.id)
-    async with scene.process(services.settings) as other:
-        await other.start()
+    async with (
+        scene.process(services.settings) as other,
+        running(SERVING, other, other.loops),
+    ):
         await other.changes.heard.wait()
         await report(other, click_id=click_id)
         await services.conversions.account_rules.change(account.id, {"require_pbk": True})

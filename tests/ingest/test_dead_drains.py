@@ -12,7 +12,8 @@ from tests.factories import make_click
 from tests.ingest import ledger
 from tests.ingest.test_drain_number import recorded, slot_of
 from tracker.ids import new_id
-from tracker.ingest.drain_number import DrainNumber, kept_drain_number
+from tracker.ingest.drain_number import DrainNumber
+from tracker.service.background import leased
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import RETRY_SECONDS
 from tracker.stores.redis import keys
@@ -42,7 +43,9 @@ async def test_a_transaction_that_a_dead_drain_left_open_does_not_block_the_next
     click = make_click(ACCOUNT)
     async with (
         scene.process(settings) as dead,
-        kept_drain_number(services.stores.redis, services.stores.mongodb, lease=1) as living,
+        leased(
+            DrainNumber(services.stores.redis, services.stores.mongodb, lease=1), services.loops
+        ) as living,
     ):
         if not is_new:
             await living.number()

@@ -55,7 +55,7 @@ async def published(redis: Redis) -> Published:
     """Return the sums by name and label, without those that nobody has counted."""
     return {
         (sample.name, next(iter(sample.labels.values()), "")): sample.value
-        for family in families(await redis.hgetall(FLEET_COUNTERS))
+        for family in families(await redis.hgetall(FLEET_COUNTERS), ())
         for sample in family.samples
         if sample.value
     }

@@ -17,7 +17,9 @@ from tests.conversions import scene
 from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
 from tests.stores.relay import relay
 from tracker.ids import new_id
-from tracker.ingest.drain_number import DRAIN_NUMBERS, LEASE_SECONDS, DrainNumber, kept_drain_number
+from tracker.ingest.drain_number import DRAIN_NUMBERS, LEASE_SECONDS, DrainNumber
+from tracker.loops import Loops
+from tracker.service.background import leased
 from tracker.service.services import Services
 from tracker.stores.builtin.child import free_port
 from tracker.stores.mongodb import drivers
@@ -32,6 +34,10 @@ SHORT_LEASE = 1.5
 
 def slot_of(services: Services) -> DrainNumber:
     return DrainNumber(services.stores.redis, services.stores.mongodb)
+
+
+def kept(redis: Redis, mongodb: MongoDB) -> contextlib.AbstractAsyncContextManager[DrainNumber]:
+    return leased(DrainNumber(redis, mongodb, SHORT_LEASE), Loops())
 
 
 async def recorded(services: Services) -> dict[bytes, bytes]:
@@ -143,9 +149,9 @@ async def test_drains_keep_their_sessions_while_mongodb_stalls_for_longer_than_t
             services.settings.mongodb_database,
         )
         stack.push_async_callback(far.close)
-        opened = [kept_drain_number(services.stores.redis, far, SHORT_LEASE) for _ in range(2)]
+        opened = [kept(services.stores.redis, far) for _ in range(2)]
         slots = [await stack.enter_async_context(one) for one in opened]
-        third = kept_drain_number(services.stores.redis, services.stores.mongodb, SHORT_LEASE)
+        third = kept(services.stores.redis, services.stores.mongodb)
         slots.append(await stack.enter_async_context(third))
         assert [await one.number() for one in slots] == [0, 1, 2]
         before = await recorded(services)
@@ -168,7 +174,7 @@ async def test_a_lease_is_renewed_again_after_an_outage_of_redis(
 ) -> None:
     with own_redis(tmp_path) as server:
         async with clients.redis_for_requests(server.url) as redis:
-            async with kept_drain_number(redis, services.stores.mongodb, SHORT_LEASE) as slot:
+            async with kept(redis, services.stores.mongodb) as slot:
                 await slot.number()
                 server.kill()
                 await until(lambda: is_unavailable(redis))

@@ -33,7 +33,7 @@ def expressions() -> list[str]:
 
 @pytest.mark.parametrize("file", [ALERTS, DASHBOARD], ids=lambda file: file.name)
 def test_every_metric_of_a_file_exists(file: Path) -> None:
-    exposed = metrics.exposition(families({})).decode()
+    exposed = metrics.exposition(families({}, ())).decode()
     exist = set(re.findall(r"^# HELP (tracker_\w+)", exposed, re.MULTILINE))
     asked = set(re.findall(r"\btracker_\w+", file.read_text("utf-8")))
     assert len(asked) > 10

@@ -23,6 +23,7 @@ from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import PayoutType
 from tracker.ids import new_id
+from tracker.service.background import SERVING, running
 from tracker.service.hot_requests import HotRequests
 from tracker.service.services import Services
 
@@ -47,17 +48,19 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
 
 
 @pytest.fixture
-def known(services: Services, io_loop: AsyncIOLoop) -> Known:
-    """Start the services; return the ids that generated requests may name."""
-    made: Known = io_loop.run_sync(lambda: prepared(services))
-    return made
+def known(services: Services, io_loop: AsyncIOLoop) -> Iterator[Known]:
+    """Run the loops of serving; yield the ids that generated requests may name."""
+    loops = running(SERVING, services, services.loops)
+    io_loop.run_sync(loops.__aenter__)
+    yield io_loop.run_sync(lambda: prepared(services))
+    io_loop.run_sync(lambda: loops.__aexit__(None, None, None))
 
 
 async def prepared(services: Services) -> Known:
     await services.stores.mongodb["counters"].update_one(
         {"_id": "event_id"}, {"$set": {"last": 1_000_000_000}}, upsert=True
     )
-    await services.start()
+    await services.conversions.event_ids.start()
     await until(lambda: services.links.link_cache.verified and services.links.domain_cache.verified)
     account_id, other_id = new_id(), new_id()
     for slug, url in LINKS.items():

@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from tracker.ingest.consumer import Consumer
 from tracker.service import lifecycle
 from tracker.service.services import Services
 
@@ -22,23 +21,3 @@ async def test_a_start_does_not_wait_for_an_index_that_takes_long(
     monkeypatch.setattr(lifecycle, "PREPARE_TIMEOUT_SECONDS", 0.05)
     await asyncio.wait_for(lifecycle._prepare(services), 5)
     assert asked.is_set()
-
-
-async def test_a_drain_continues_after_an_error(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs, first, again = Consumer.run, list[Consumer](), asyncio.Event()
-
-    async def fail_once(self: Consumer, stop: asyncio.Event) -> None:
-        if not first:
-            first.append(self)
-            raise RuntimeError("the handler is closed")
-        if self is first[0]:
-            again.set()
-        await runs(self, stop)
-
-    monkeypatch.setattr(Consumer, "run", fail_once)
-    async with lifecycle._draining(services):
-        await asyncio.wait_for(again.wait(), 10)
-        assert services.loops.down == ["drain (RuntimeError)"]
-    services.loops.check()

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import structlog
@@ -26,12 +26,6 @@ log = structlog.get_logger(__name__)
 
 PUBLISH_EVERY_SECONDS: Final = 5.0
 """Seconds between two publications: about a scrape of Prometheus."""
-
-DRAIN_LOOPS: Final = (
-    *("drain", "drain_helper", "partitions", "overflow", "overdue", "webhooks", "fleet"),
-    *("time_zones", "joint_counts", "link_utm", "lease", "dead", "prepare", "memory"),
-)
-"""The loops of a drain with one Redis. Their counts are shown before a drain has published any."""
 
 Sums = Counter[str]
 """Sums by field of the hash, which is the name and the labels of a counter, as JSON."""
@@ -73,10 +67,11 @@ class CounterPublisher:
         self._published = counted
 
 
-def families(stored: Mapping[Any, Any] | None) -> list[Metric]:
+def families(stored: Mapping[Any, Any] | None, loops: Iterable[str]) -> list[Metric]:
     """Return the counters `tracker_fleet_*` with the sums in the hash `stored`.
 
-    What nobody has counted yet is 0. Without `stored`, as Redis is unavailable, there are no sums.
+    What nobody has counted yet is 0; `loops` are those that drains have. Without `stored`, as Redis
+    is unavailable, there are no sums.
     """
     shown = {}
     for counter in DRAIN_COUNTERS:
@@ -87,7 +82,7 @@ def families(stored: Mapping[Any, Any] | None) -> list[Metric]:
     if stored is None:
         return list(shown.values())
     counted = {field.decode(): int(number) for field, number in stored.items()}
-    sums = dict.fromkeys(_known(), 0) | counted
+    sums = dict.fromkeys(_known(loops), 0) | counted
     for field, number in sums.items():
         name, labels = json.loads(field)
         if name in shown:
@@ -95,14 +90,14 @@ def families(stored: Mapping[Any, Any] | None) -> list[Metric]:
     return list(shown.values())
 
 
-def _known() -> Iterator[str]:
+def _known(loops: Iterable[str]) -> Iterator[str]:
     """Yield the fields that drains may have, as far as they are known."""
     for counter in DRAIN_COUNTERS:
         if counter is not LOOP_FAILURES:
             yield from (field for field, _ in _samples_of(counter))
-    [loops] = LOOP_FAILURES.collect()
-    for loop in DRAIN_LOOPS:
-        yield json.dumps([loops.name, {"loop": loop}])
+    [failures] = LOOP_FAILURES.collect()
+    for loop in loops:
+        yield json.dumps([failures.name, {"loop": loop}])
 
 
 def _counted() -> Sums:

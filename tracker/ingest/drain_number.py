@@ -13,7 +13,7 @@ not enough: after an outage of Redis every lease has expired.
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 from uuid import uuid4
 
@@ -23,7 +23,6 @@ from pymongo.errors import PyMongoError
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from tracker.loops import Loops, cancel_and_wait
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.transaction import Session
 from tracker.stores.redis import keys
@@ -65,7 +64,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 
 
 class DrainNumber:
-    """The slot of one drain. Its lease is kept only while `kept_drain_number` runs its loops."""
+    """The slot of one drain. `keep_lease` and `keep_ending_dead_sessions` are to run meanwhile."""
 
     def __init__(self, redis: Redis, mongodb: MongoDB, lease: float = LEASE_SECONDS) -> None:
         self._redis = redis
@@ -185,24 +184,3 @@ class DrainNumber:
 
     def _keys(self, number: int) -> list[str]:
         return [keys.slot(number), keys.SLOT_SESSIONS, keys.never_set(keys.SLOT_SESSIONS)]
-
-
-@contextlib.asynccontextmanager
-async def kept_drain_number(
-    redis: Redis, mongodb: MongoDB, lease: float = LEASE_SECONDS, loops: Loops | None = None
-) -> AsyncIterator[DrainNumber]:
-    """Yield a slot whose lease is renewed within the context, and free it afterwards.
-
-    `lease` is in seconds; `loops` supervises the timers.
-    """
-    slot, loops = DrainNumber(redis, mongodb, lease), loops or Loops()
-    # Two timers, because ending a session waits for MongoDB.
-    timers = [
-        loops.start("lease", slot.keep_lease),
-        loops.start("dead", slot.keep_ending_dead_sessions),
-    ]
-    try:
-        yield slot
-    finally:
-        await asyncio.gather(*map(cancel_and_wait, timers))
-        await slot.release()

@@ -1,18 +1,43 @@
 """Parts of a drain, which are made for each."""
 
+from functools import partial
 from typing import NamedTuple
 
 from tracker.accounts.services import AccountServices
 from tracker.clicks.services import ClickServices
 from tracker.conversions.services import ConversionServices
+from tracker.ingest.batch_parts import PART_RECORDS, apply_in_parts
+from tracker.ingest.consumer import BATCH_RECORDS, Consumer
 from tracker.ingest.drain import Drain
+from tracker.ingest.drain_counters import CounterPublisher
 from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.joint_counting import JointCounting
+from tracker.ingest.partition_readers import PartitionReaders
+from tracker.ingest.priority import unless_behind, while_behind
 from tracker.ingest.time_zone_change import TimeZoneChanger
 from tracker.journal.services import JournalServices
+from tracker.links.utm_fill import UtmFill
+from tracker.stores.redis.keys import OVERFLOW
 from tracker.stores.services import StoreServices
 from tracker.webhooks.sending.sender import Sender
 from tracker.webhooks.services import WebhookServices
+
+
+class DrainParts(NamedTuple):
+    """The parts of one drain, which `service/background` runs."""
+
+    drain: Drain
+    consumer: Consumer
+    helper: Consumer
+    readers: PartitionReaders
+    overflow: Consumer
+    counters: CounterPublisher
+    sender: Sender
+    time_zones: TimeZoneChanger
+    joint_counts: JointCounting
+    link_utm: UtmFill
+    has_partitions: bool
+    serves: bool
 
 
 class IngestServices(NamedTuple):
@@ -46,15 +71,39 @@ class IngestServices(NamedTuple):
             self.partitions,
         )
 
-    def joint_counting(self) -> JointCounting:
-        """Return a new counter of finished days."""
-        return JointCounting(self.stores.mongodb, self.stores.redis, self.journal.backlog)
-
     def time_zone_changer(self) -> TimeZoneChanger:
-        """Return the part that changes accounts' time zones."""
+        """Return a new part that changes accounts' time zones."""
         return TimeZoneChanger(self.stores.mongodb, self.stores.redis, self.accounts.time_zones)
 
     def sender(self) -> Sender:
         """Return a new sender of deliveries, with concurrency limits of its own."""
         webhooks = self.webhooks
         return Sender(webhooks.deliveries, webhooks.webhooks, webhooks.payloads, webhooks.client)
+
+    def parts(self, slot: DrainNumber, serves: bool) -> DrainParts:
+        """Return the parts of a new drain, which counts in `slot`, in a process that `serves`."""
+        redis, mongodb = self.stores.redis, self.stores.mongodb
+        drain = self.drain(slot)
+        apply = partial(apply_in_parts, drain.apply)
+        make_consumer = partial(Consumer, redis, self.stores.redis_waiting, apply)
+        consumer = make_consumer()
+        # So that a drain that reads all partitions holds about as many records as with one.
+        batch = max(PART_RECORDS, BATCH_RECORDS // self.partitions)
+        readers = PartitionReaders(
+            redis, self.partitions, lambda stream: make_consumer(stream=stream, batch=batch)
+        )
+        overflow_turns = unless_behind(lambda: (consumer, *readers.consumers))
+        return DrainParts(
+            drain=drain,
+            consumer=consumer,
+            helper=make_consumer(turns=while_behind(consumer)),
+            readers=readers,
+            overflow=make_consumer(batch=PART_RECORDS, stream=OVERFLOW, turns=overflow_turns),
+            counters=CounterPublisher(redis),
+            sender=self.sender(),
+            time_zones=self.time_zone_changer(),
+            joint_counts=JointCounting(mongodb, redis, self.journal.backlog),
+            link_utm=UtmFill(mongodb),
+            has_partitions=self.partitions > 1,
+            serves=serves,
+        )

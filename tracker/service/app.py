@@ -18,6 +18,7 @@ from tracker.service.api.routes import (
     description,
     routes,
 )
+from tracker.service.background import drain_loops
 from tracker.service.services import Services
 from tracker.web.handler import UnknownPath, log_request
 from tracker.web.incoming_body import BodyCollector, BodyMemory, IncomingBody
@@ -41,6 +42,7 @@ class TrackerApplication(Application):
             default_handler_args={"process": services},
             log_function=log_request,
             description=partial(description, services.public_url.url),
+            drain_loops=drain_loops(services),
             process=services,
         )
 

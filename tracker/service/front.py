@@ -26,6 +26,7 @@ from tracker.http.tls import reload_certificate, server_context
 from tracker.limits.network import is_loopback, network_of
 from tracker.metrics import requests
 from tracker.service.app import make_app
+from tracker.service.background import serving
 from tracker.service.hot_requests import HotRequests
 from tracker.service.services import Services
 from tracker.web.handler import JSON
@@ -75,19 +76,18 @@ async def serve_requests(
     Raises UnusableCertificate if TLS is set and its files cannot be used.
     """
     tls = _reloading_context(services.settings) if services.settings.tls_cert else None
-    await services.start()
-    server = make_server(services)
-    await server.listen(sockets, tls)
-    try:
-        yield
-    finally:
-        server.stop()
-        services.live.live.stop()
-        await asyncio.gather(
-            services.web.exports.finish(EXPORTS_SECONDS),
-            server.finish(IN_FLIGHT_SECONDS, QUIET_SECONDS),
-        )
-        await services.stop()
+    async with serving(services):
+        server = make_server(services)
+        await server.listen(sockets, tls)
+        try:
+            yield
+        finally:
+            server.stop()
+            services.live.live.stop()
+            await asyncio.gather(
+                services.web.exports.finish(EXPORTS_SECONDS),
+                server.finish(IN_FLIGHT_SECONDS, QUIET_SECONDS),
+            )
 
 
 @contextlib.asynccontextmanager

@@ -6,7 +6,6 @@ import gc
 import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -15,33 +14,18 @@ from redis.exceptions import RedisError
 from tornado.netutil import bind_sockets
 
 from config.settings import Settings
-from tracker.ingest.batch_parts import PART_RECORDS, apply_in_parts
-from tracker.ingest.consumer import BATCH_RECORDS, Consumer
-from tracker.ingest.drain_counters import CounterPublisher
-from tracker.ingest.drain_number import DrainNumber, kept_drain_number
-from tracker.ingest.notification import notify_overdue_loop
-from tracker.ingest.partition_readers import PartitionReaders
-from tracker.ingest.priority import unless_behind, while_behind
-from tracker.links.utm_fill import UtmFill
-from tracker.loops import Loops, cancel_and_wait, wait
+from tracker.loops import Loops, wait
+from tracker.service import background
 from tracker.service.app import make_internal_app, make_monitoring_app
 from tracker.service.front import serve_operators, serve_requests
 from tracker.service.services import Services
-from tracker.stores.errors import StoreUnavailable, UnusableStore
-from tracker.stores.redis.clients import followers
-from tracker.stores.redis.keys import OVERFLOW
+from tracker.stores.errors import StoreUnavailable
 from tracker.stores.startup.redis_advice import redis_advice
 
 log = structlog.get_logger(__name__)
 
-PREPARE_INTERVAL_SECONDS = 0.5
-
 PREPARE_TIMEOUT_SECONDS = 5.0
 """How long a start waits for MongoDB's indexes. Those of a large collection take minutes."""
-
-_MAX_FAILURES = 5
-"""Errors in a row after which a loop of the drain is given up, and the process ends. Another
-process may do better, and continuing without the loop would hide the failure."""
 
 _GC_THRESHOLD_OBJECTS = 10_000
 """New objects before a garbage collection, in a process that only drains. A batch makes as many at
@@ -87,9 +71,9 @@ async def serve(
     drain was given up, UnusableCertificate if TLS is set and its files cannot be used.
     """
     async with _running_services(settings) as (services, stop):
-        ingest = _draining(services) if draining else _preparing(services)
+        ingest = background.draining if draining else background.preparing
         operators = serve_operators(make_internal_app(services), internal)
-        async with operators, ingest, serve_requests(services, sockets):
+        async with operators, ingest(services), serve_requests(services, sockets):
             await announce(services)
             _freeze_gc()
             await _wait_for_stop(stop.first, services.loops)
@@ -105,7 +89,7 @@ async def drain(settings: Settings, monitoring: Sequence[socket.socket] = ()) ->
     async with (
         _running_services(settings, serves=False) as (services, stop),
         serve_operators(make_monitoring_app(services), monitoring),
-        _draining(services),
+        background.draining(services),
     ):
         print("tracker drains the journal into MongoDB   (Ctrl-C stops it)", flush=True)
         _freeze_gc()
@@ -144,14 +128,11 @@ async def _running_services(
     stop = _stop_signals()
     services = Services(settings)
     services.serves = serves
-    watching = [services.loops.start("memory", services.journal.budget_meter.keep_measuring)]
-    for name, follow in followers(services.stores.redis, services.stores.redis_waiting).items():
-        watching.append(services.loops.start(name, follow))
     try:
-        await _prepare(services)
-        yield services, stop
+        async with background.running(background.PROCESS, services, services.loops):
+            await _prepare(services)
+            yield services, stop
     finally:
-        await asyncio.gather(*map(cancel_and_wait, watching))
         await services.close()
     log.info("stopped")
 
@@ -196,110 +177,3 @@ async def _prepare(services: Services) -> None:
             log.warning("Redis is not safe for clicks", advice=advice)
     except (StoreUnavailable, RedisError) as error:
         log.warning("Redis is unavailable; clicks go to the spool", reason=str(error)[:300])
-
-
-async def _prepare_loop(services: Services) -> None:
-    """Retry until MongoDB is prepared, and log each reason once."""
-    logged = ""
-    while not services.prepared.is_set():
-        await asyncio.sleep(PREPARE_INTERVAL_SECONDS)
-        try:
-            await services.prepare()
-        except (StoreUnavailable, UnusableStore) as error:
-            if str(error) != logged:
-                log.warning("MongoDB cannot be used yet", reason=str(error))
-            logged = str(error)
-
-
-@contextlib.asynccontextmanager
-async def _preparing(services: Services) -> AsyncIterator[None]:
-    """Prepare MongoDB in the background, if it is not prepared yet."""
-    preparing = services.loops.start("prepare", lambda: _prepare_loop(services), services.prepared)
-    try:
-        yield
-    finally:
-        preparing.cancel()
-        await asyncio.wait([preparing])
-
-
-@contextlib.asynccontextmanager
-async def _draining(services: Services) -> AsyncIterator[None]:
-    """Drain and send to webhooks in this process; on exit, finish the batch in progress."""
-    kept = kept_drain_number(services.stores.redis, services.stores.mongodb, loops=services.loops)
-    async with kept as slot, _preparing(services), _drain_loops(services, slot):
-        yield
-
-
-@contextlib.asynccontextmanager
-async def _drain_loops(services: Services, slot: DrainNumber) -> AsyncIterator[None]:
-    drain = services.ingest.drain(slot)
-    apply = partial(apply_in_parts, drain.apply)
-    make_consumer = partial(Consumer, services.stores.redis, services.stores.redis_waiting, apply)
-    consumer = make_consumer()
-    helper = make_consumer(turns=while_behind(consumer))
-    partitions = services.settings.journal_partitions
-    # So that a drain that reads all partitions holds about as many records as with one.
-    batch = max(PART_RECORDS, BATCH_RECORDS // partitions)
-    readers = PartitionReaders(
-        services.stores.redis, partitions, lambda stream: make_consumer(stream=stream, batch=batch)
-    )
-    overflow = make_consumer(
-        batch=PART_RECORDS,
-        stream=OVERFLOW,
-        turns=unless_behind(lambda: (consumer, *readers.consumers)),
-    )
-    fleet = CounterPublisher(services.stores.redis)
-    sender = services.ingest.sender()
-    changer, counting = services.ingest.time_zone_changer(), services.ingest.joint_counting()
-    stop = asyncio.Event()
-    loops = {
-        "drain": lambda: (consumer if partitions == 1 else readers).run(stop),
-        "overdue": lambda: notify_overdue_loop(drain.notify_overdue, stop),
-        "webhooks": lambda: sender.run(stop),
-        "fleet": lambda: fleet.run(stop),
-    }
-    running = [_start_prepared(services, name, run, stop) for name, run in loops.items()]
-    # Never given up: clicks are drained without them.
-    others = {
-        "time_zones": changer.run,
-        "joint_counts": counting.run,
-        "overflow": overflow.run,
-        "link_utm": UtmFill(services.stores.mongodb).run,
-    }
-    if partitions == 1:
-        others["partitions"] = readers.run
-    if partitions == 1 and services.serves:
-        # MongoDB's client often waits for the event loop here, and a second batch uses that time:
-        # of 26,000 clicks a second 87 % are stored two seconds after the last, and 64 % without it.
-        # A drain in a process of its own gains nothing.
-        others["drain_helper"] = helper.run
-    for name, run in others.items():
-        loop = partial(run, stop)
-        running.append(_start_prepared(services, name, loop, stop, max_failures=None))
-    try:
-        yield
-    finally:
-        stop.set()
-        if not services.prepared.is_set():
-            for one in running:
-                one.cancel()
-        await asyncio.wait(running)
-        await fleet.try_to_publish()
-        for member in (consumer, helper, overflow):
-            await member.deregister()
-
-
-def _start_prepared(
-    services: Services,
-    name: str,
-    run: Callable[[], Awaitable[None]],
-    stop: asyncio.Event,
-    max_failures: int | None = _MAX_FAILURES,
-) -> asyncio.Task[None]:
-    """Start a loop that waits until MongoDB is prepared before it runs."""
-
-    async def prepared() -> None:
-        await services.prepared.wait()
-        await run()
-
-    return services.loops.start(name, prepared, stop, max_failures)

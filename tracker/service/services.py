@@ -1,11 +1,13 @@
-"""The rooms of a process, and the start and stop of the loops that serving needs.
+"""The rooms of a process.
 
 Construction has no effect beyond memory: clients connect when they are first used.
 """
 
 import asyncio
 import contextlib
+from typing import Final
 
+import structlog
 from pymongo.errors import PyMongoError
 
 from config.settings import Settings
@@ -17,22 +19,26 @@ from tracker.feeds import services as feeds
 from tracker.http.access_log import AccessLog
 from tracker.ingest.services import IngestServices
 from tracker.journal import services as journal
-from tracker.journal.overflow import keep_deciding
 from tracker.limits.allowance import Allowance
 from tracker.limits.pacing import Pacing
 from tracker.limits.running_exports import RunningExports
 from tracker.links import services as links
 from tracker.live import services as live
-from tracker.loops import Loops, cancel_and_wait
+from tracker.loops import Loops
 from tracker.public_url import PublicUrl
 from tracker.reports import services as reports
 from tracker.sharing import services as sharing
 from tracker.stores import services as stores
 from tracker.stores.cache.changes import Changes
+from tracker.stores.errors import StoreUnavailable, UnusableStore
 from tracker.stores.mongodb import indexes, retention
 from tracker.stores.startup import checks
 from tracker.web.services import WebServices
 from tracker.webhooks import services as webhooks
+
+log = structlog.get_logger(__name__)
+
+PREPARE_INTERVAL_SECONDS: Final = 0.5
 
 
 class Services:
@@ -64,7 +70,6 @@ class Services:
             },
         )
         self.loops = Loops()
-        self._serving: list[asyncio.Task[None]] = []
 
     def _build_foundation(self, settings: Settings) -> None:
         self.stores = stores.build(
@@ -194,24 +199,21 @@ class Services:
             )
         self.prepared.set()
 
-    async def start(self) -> None:
-        """Start the loops that serving needs. This works while a store is unavailable."""
-        await self.conversions.event_ids.start()
-        overflow, backlog = self.journal.journal.overflow, self.journal.backlog
-        self._serving = [
-            self.loops.start("changes", self.changes.listen),
-            self.loops.start("replay", self.journal.journal.replay),
-            self.loops.start("overflow_choice", lambda: keep_deciding(overflow, backlog)),
-            self.loops.start("live_streams", self.live.live.tick),
-            self.loops.start("open_answers", self.access.open_answers.guard),
-            self.loops.start("share_opens", self.sharing.share_opens.keep_storing),
-            self.loops.start("refusals", self.conversions.refusals.keep_storing),
-        ]
+    async def keep_preparing(self) -> None:
+        """Try to prepare MongoDB until that has succeeded. Each reason is logged once."""
+        logged = ""
+        while not self.prepared.is_set():
+            await asyncio.sleep(PREPARE_INTERVAL_SECONDS)
+            try:
+                await self.prepare()
+            except (StoreUnavailable, UnusableStore) as error:
+                if str(error) != logged:
+                    log.warning("MongoDB cannot be used yet", reason=str(error))
+                logged = str(error)
 
     async def stop(self) -> None:
-        """Stop serving: wait until every append is durable and every loop has ended."""
+        """Wait until every append is durable, and store what has only been counted."""
         await self.conversions.recorder.close()
-        await asyncio.gather(*map(cancel_and_wait, self._serving))
         with contextlib.suppress(PyMongoError):
             await self.sharing.share_opens.store()
             await self.conversions.refusals.store()

@@ -18,6 +18,7 @@ from tests.web.scopes import each_scope_of
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
 from tracker.conversions.event_config import PayoutType
+from tracker.service.background import SERVING, running
 from tracker.service.services import Services
 
 PATH = "/api/event-configs"
@@ -251,8 +252,10 @@ async def test_every_process_stops_accepting_conversions_within_a_second(
     services: Services, api: KeyedClient, account: Account, method: str
 ) -> None:
     config = await create_event_config(services, account.id)
-    async with scene.process(services.settings) as other:
-        await other.start()
+    async with (
+        scene.process(services.settings) as other,
+        running(SERVING, other, other.loops),
+    ):
         await asyncio.wait_for(other.changes.heard.wait(), 5)
         assert await other.conversions.event_configs.by_postback_key(config.pbk) == config
         await api.send(method, f"{PATH}/{config.id}", b'{"active":false}')

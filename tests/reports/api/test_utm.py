@@ -20,6 +20,7 @@ from tests.web.ways import Sent, both_ways
 from tracker.accounts.accounts import Account
 from tracker.clock import now
 from tracker.links.utm import UTM
+from tracker.service.background import SERVING, running
 from tracker.service.services import Services
 
 NEWSLETTER = "https://shop.example/?a=1&utm_source=newsletter&utm_medium=e+mail#top"
@@ -248,11 +249,11 @@ async def test_a_macro_counts_as_the_visitor_got_it_unless_it_differs_with_each_
 async def test_both_ways_of_answering_record_the_values_of_the_link(
     services: Services, account: Account
 ) -> None:
-    await services.start()
-    await until(lambda: services.links.link_cache.verified and services.links.domain_cache.verified)
     await create_link(services, account.id, "abc", NEWSLETTER)
     raw = b"GET /c/abc?a=2 HTTP/1.1\r\nHost: tracker.test\r\n\r\n"
-    async with both_ways(services) as ways:
+    async with running(SERVING, services, services.loops), both_ways(services) as ways:
+        caches = services.links.link_cache, services.links.domain_cache
+        await until(lambda: all(cache.verified for cache in caches))
         await ways.compare([[Sent("GET", raw)]] * 3)
         assert ways.fast_path.taken["GET /c/"] > 0
     recorded = {one.link_utm for one in await journaled_clicks(services)}

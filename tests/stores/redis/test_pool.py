@@ -15,6 +15,7 @@ from config.settings import Settings
 from tests.factories import make_click
 from tests.stores.redis.own_redis import OwnRedis, closing_redis, own_redis
 from tests.stores.relay import Relay, relay
+from tracker.service import background
 from tracker.service.services import Services
 from tracker.stores.builtin.servers import redis_url
 from tracker.stores.redis import clients
@@ -128,11 +129,10 @@ async def serving(settings: Settings, stores: Pair) -> AsyncIterator[Services]:
     """Yield the services of a process that reaches Redis through the relay, with running loops."""
     url = redis_url(stores.way.port)
     services = Services(msgspec.structs.replace(settings, redis_url=url))
-    await services.start()
     try:
-        yield services
+        async with background.serving(services):
+            yield services
     finally:
-        await services.stop()
         await services.close()
 
 

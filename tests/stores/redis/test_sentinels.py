@@ -77,7 +77,7 @@ async def test_after_a_demotion_no_connection_stays_with_the_old_primary(
         clients.redis_for_waiting(servers.url, generation) as waiting,
     ):
         await waiting.set("a", 1)
-        following = asyncio.create_task(clients.followers(client, waiting)["redis_primary"]())
+        following = asyncio.create_task(clients.follow(client))
         servers.fail_over()
         async with asyncio.timeout(25):
             while (await info(client))["tcp_port"] != servers.second.port:

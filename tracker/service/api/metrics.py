@@ -38,7 +38,7 @@ class Metrics(ProcessHandler):
         metrics.JOURNAL_AGE.set(backlog.seconds)
         metrics.DEAD_LETTER_ENTRIES.set(backlog.dead_letters)
         self.set_header("Content-Type", metrics.CONTENT_TYPE)
-        self.finish(metrics.exposition(families(backlog.fleet)))
+        self.finish(metrics.exposition(families(backlog.fleet, self.settings["drain_loops"])))
 
     head = get
 

@@ -3,9 +3,6 @@
 Clients belong to the event loop and the process that made them: build them after a fork.
 """
 
-from collections.abc import Callable, Coroutine
-from typing import Any
-
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -76,20 +73,32 @@ def _redis(
     )
 
 
-def followers(client: Redis, waiting: Redis) -> dict[str, Callable[[], Coroutine[Any, Any, None]]]:
-    """Return the loops that follow the servers to wherever the keys are, by their names.
+def is_cluster(client: Redis) -> bool:
+    """Return whether `client` is of a Redis Cluster."""
+    return isinstance(client, ClusterRedis)
 
-    One server needs none; sentinels and a cluster are asked again and again. Both clients are of
-    one address, and share a generation.
+
+def has_sentinels(client: Redis) -> bool:
+    """Return whether `client` asks sentinels where the primary is."""
+    return not is_cluster(client) and _pool_of(client).has_sentinels
+
+
+async def follow(client: Redis) -> None:
+    """Follow the servers to wherever the keys are, until cancelled.
+
+    Sentinels or a cluster are asked again and again. Clients that share a generation follow the
+    same sentinels.
     """
-    if isinstance(client, ClusterRedis) and isinstance(waiting, ClusterRedis):
-        return {
-            "redis_cluster": client.topology.follow,
-            "redis_cluster_waiting": waiting.topology.follow,
-        }
+    if isinstance(client, ClusterRedis):
+        await client.topology.follow()
+    else:
+        await _pool_of(client).follow_primary()
+
+
+def _pool_of(client: Redis) -> Pool:
     pool = client.connection_pool
     assert isinstance(pool, Pool), "the client is not of this module"
-    return {"redis_primary": pool.follow_primary} if pool.has_sentinels else {}
+    return pool
 
 
 async def check_writable(client: Redis) -> None:
