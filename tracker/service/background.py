@@ -16,7 +16,8 @@ from tracker.ingest.services import DrainParts
 from tracker.journal.overflow import keep_deciding
 from tracker.loops import Loops, cancel_and_wait
 from tracker.service.services import Services
-from tracker.stores.redis.clients import follow, has_sentinels, is_cluster
+from tracker.stores.redis.clients import follow, has_sentinels
+from tracker.stores.redis.cluster import is_cluster
 
 MAX_FAILURES: Final = 5
 """Errors in a row after which a loop that a drain cannot do without is given up, and the process

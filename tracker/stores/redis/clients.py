@@ -9,7 +9,7 @@ from redis.backoff import NoBackoff
 
 from config.redis_address import cluster_address
 from tracker.stores.redis import keys
-from tracker.stores.redis.cluster import ClusterRedis
+from tracker.stores.redis.cluster import ClusterRedis, is_cluster
 from tracker.stores.redis.pool import Generation, Pool
 
 REQUEST_TIMEOUT_SECONDS = 1.0
@@ -71,11 +71,6 @@ def _redis(
         cluster.servers,
         lambda host, port: make_pool(cluster.server_url(host, port), Generation()),
     )
-
-
-def is_cluster(client: Redis) -> bool:
-    """Return whether `client` is of a Redis Cluster."""
-    return isinstance(client, ClusterRedis)
 
 
 def has_sentinels(client: Redis) -> bool:
