@@ -173,3 +173,15 @@ async def test_a_different_index_in_the_place_of_ours_is_named(services: Service
     finally:
         await tags.drop_index("by_name")
         await services.prepare()
+
+
+async def test_documents_that_a_unique_index_does_not_allow_are_named(services: Services) -> None:
+    tags = services.stores.mongodb["tags"]
+    await tags.drop_index("by_name")
+    try:
+        await tags.insert_many([{"account_id": 1, "key": "vip", "name": "VIP"} for _ in range(2)])
+        with pytest.raises(UnusableStore, match=r"MongoDB cannot make an index: .*vip"):
+            await services.prepare()
+    finally:
+        await tags.delete_many({})
+        await services.prepare()
