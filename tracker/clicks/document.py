@@ -7,6 +7,8 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
+from tracker.visitor_dimensions import NAMES, UNKNOWN
+
 At = TypeVar("At")
 
 
@@ -74,6 +76,7 @@ class ClickValues(VisitorValues[At], Generic[At], frozen=True, kw_only=True):
 
 
 ABSENT: Final[dict[str, Any]] = {
+    **dict.fromkeys(NAMES, UNKNOWN),
     **dict.fromkeys(SourceFields.__annotations__),
     "referrer": "",
     "query": "",

@@ -19,6 +19,7 @@ from tracker.feeds.arrivals import FeedName
 from tracker.feeds.page import Bookmark, Position
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.visitor_dimensions import NAMES, UNKNOWN
 
 ROW = [
     *("id", "at", "country", "device", "browser", "os", "bot", "referrer", "referrer_host"),
@@ -89,6 +90,16 @@ async def test_a_click_has_its_link_its_source_and_the_number_of_its_conversions
         "conversions": 2,
         "test": False,
     }
+
+
+async def test_a_click_from_before_there_were_dimensions_is_unknown_in_them(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await applied(services, [make_click(account.id)])
+    without = {"$unset": dict.fromkeys(NAMES)}
+    await services.stores.mongodb["clicks"].update_one({"account_id": account.id}, without)
+    [row] = (await page(api, account))["rows"]
+    assert {name: row[name] for name in NAMES} == dict.fromkeys(NAMES, UNKNOWN)
 
 
 async def test_no_answer_has_an_address_or_a_user_agent_even_if_both_are_stored(
