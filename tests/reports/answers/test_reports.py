@@ -17,27 +17,26 @@ import pytest
 from tests.factories import make_click_document
 from tests.reports.counted import Counted
 from tests.reports.history import DOMAINS, FIRST, VALUES, History, days, made, store
+from tests.reports.history import SOURCES as OF_SOURCES
+from tracker.clicks.sources import SOURCES
 from tracker.errors import RateLimited, Unavailable
 from tracker.ids import new_id
 from tracker.reports import limits
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.answers.turn import Places
+from tracker.reports.dimensions import FILTER_NAMES, FILTERS
 from tracker.reports.joint_counts.scope import moment_of
 from tracker.reports.limits import COUNTING, READING, PlaceLimits
 from tracker.reports.query import Bots, GroupBy, Query
 from tracker.service.services import Services
 
 GROUPS = get_args(GroupBy)
-FILTERS = (
-    *("link", "tag", "device", "country", "browser", "os", "domain"),
-    *("event", "referrer", "utm_source", "utm_campaign", "bot"),
-)
 HOST = "tracker.test"
 
 
 def drawn(random: Random, history: History, group_by: GroupBy) -> Query:
     first, last = sorted(random.choices(list(days()), k=2))
-    names = random.sample(FILTERS, random.choice([0, 0, 1, 1, 2, 3]))
+    names = random.sample(FILTER_NAMES, random.choice([0, 0, 1, 1, 2, 3]))
     return Query(
         account_id=history.account_id,
         first=first,
@@ -61,10 +60,11 @@ def values(random: Random, history: History, name: str) -> list[Any]:
             *sorted({one["event_config_id"] or "none" for one in history.events}, key=str),
             new_id(),
         ],
-        "referrer": ["news.example", "direct", "unknown"],
-        "utm_source": ["mail", "Ünïcode ☂", "none"],
-        "utm_campaign": ["spring", "none", "unknown"],
-        "bot": ["crawler", "prefetch", "none", "unknown"],
+        **{
+            one.name: [*filter(None, OF_SOURCES[one.field]), one.absent, "unknown"]
+            for one in SOURCES
+        },
+        **{name: [*one.choices] for name, one in FILTERS.items() if one.choices},
         "domain": [*(name for name in DOMAINS if name), "unknown", "other.example"],
         **{name: [*values, "$device", "a.b", ""] for name, values in VALUES.items()},
     }
