@@ -29,6 +29,7 @@ from tracker.service.services import Services
 from tracker.sharing.shares import Share
 from tracker.sharing.views import View
 from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.visitor_dimensions import DIMENSIONS
 from tracker.webhooks.payloads.template import DEFAULT
 from tracker.webhooks.store import Webhook
 
@@ -80,6 +81,7 @@ def make_click_document(**fields: Any) -> Document:
         "link_id": new_id(),
         "at": moment(AT_MS),
         "domain_name": "",
+        **{one.name: one.sample for one in DIMENSIONS},
         "country": "DE",
         "device": "mobile",
         "browser": "Chrome",

@@ -4,12 +4,14 @@ import pytest
 
 from tracker.errors import BadRequest
 from tracker.links.macros import MACRO_NAMES, check_macros
+from tracker.visitor_dimensions import NAMES
 
 pytestmark = pytest.mark.redis
 
 KNOWN = (
-    "known: {click_id} {click_timestamp} {slug} {link_id} {account_id} {domain_name} {country} "
-    "{device} {browser} {os}; write %7B for a brace that begins no macro"
+    "known: {click_id} {click_timestamp} {slug} {link_id} {account_id} {domain_name} "
+    + " ".join(f"{{{name}}}" for name in NAMES)
+    + "; write %7B for a brace that begins no macro"
 )
 
 

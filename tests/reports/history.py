@@ -18,12 +18,14 @@ from tracker.conversions.document import DIMENSIONS, Status
 from tracker.ids import new_id
 from tracker.reports.rollups.rollup import Calendars, Rollup
 from tracker.service.services import Services
+from tracker.visitor_dimensions import DIMENSIONS as VISITOR_DIMENSIONS
 
 FIRST = date(2026, 1, 30)
 DAYS = 4
 SLOTS = 3
 DOMAINS = ("", "a.example", "a-b.example", "tracker.test")
 VALUES = {
+    **{one.name: (one.sample, "unknown") for one in VISITOR_DIMENSIONS},
     "country": ("DE", "FR", "TR", "unknown"),
     "device": ("desktop", "mobile", "tv", "unknown"),
     "browser": ("Chrome", "Google app", "Other", "unknown"),

@@ -17,7 +17,7 @@ from tracker.ids import new_id
 from tracker.reports.rollups.layout import RollupId, Sums, increments, stored_sums
 from tracker.reports.rollups.rollup import Rollup
 from tracker.stores.mongodb.documents import as_read
-from tracker.visitor_dimensions import UNKNOWN
+from tracker.visitor_dimensions import NAMES, UNKNOWN
 
 ACCOUNT, LINK, CONFIG = new_id(), new_id(), new_id()
 DAY = "2026-01-31"
@@ -25,13 +25,9 @@ AT = datetime(2026, 1, 31, 9, 59, 59, 999_000, UTC)
 OF_ACCOUNT = RollupId(ACCOUNT, "account", DAY, None)
 OF_LINK = RollupId(ACCOUNT, "link", DAY, LINK)
 OF_NO_LINK = RollupId(ACCOUNT, "link", DAY, None)
-VALUES = {"country": "DE", "device": "mobile", "browser": "Mobile Safari", "os": "iOS"}
-CELLS = ("total", "hour.09", "country.DE", "device.mobile", "browser.Mobile Safari", "os.iOS")
-UNKNOWN_CELLS = (
-    "total",
-    "hour.09",
-    *(f"{name}.unknown" for name in ("country", "device", "browser", "os")),
-)
+VALUES = {name: f"Some {name}" for name in NAMES}
+CELLS = ("total", "hour.09", *(f"{name}.Some {name}" for name in NAMES))
+UNKNOWN_CELLS = ("total", "hour.09", *(f"{name}.unknown" for name in NAMES))
 DOMAIN = "domain.go%2Eexample%2Ecom"
 
 CLICK = make_click_document(
@@ -201,7 +197,7 @@ def test_the_arrival_of_its_click_moves_an_event_from_unknown_to_its_values() ->
     rollup.add_event(JOINED)
     sums = rollup.sums()[OF_ACCOUNT]
     assert {path for path in sums if path.startswith(("total", "hour", "event"))} == set()
-    assert (sums["country.unknown.value"], sums["country.DE.value"]) == (
+    assert (sums["country.unknown.value"], sums["country.Some country.value"]) == (
         -12_500_000_000,
         12_500_000_000,
     )

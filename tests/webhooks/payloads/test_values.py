@@ -16,6 +16,7 @@ from tests.factories import Document, make_click_document, make_event_document
 from tests.webhooks.payloads.test_payload import WILD, as_json
 from tracker.conversions.document import attribute
 from tracker.conversions.parameters import from_json
+from tracker.visitor_dimensions import NAMES
 from tracker.webhooks.macros import MACROS
 from tracker.webhooks.payloads.payload import render
 from tracker.webhooks.payloads.template import DEFAULT
@@ -86,10 +87,7 @@ ALL = {
     "domain_name": HOST,
     "destination_url": "https://shop.example/?a={click_id}",
     "tags": ["b", "a"],
-    "country": "DE",
-    "device": "mobile",
-    "browser": "Firefox",
-    "os": "Android",
+    **{name: CLICK_ROW[name] for name in NAMES},
     "referrer": "https://news.example/gr\u00f6\u00dfe",
     "metadata": {
         "plan": "pro",
@@ -176,10 +174,9 @@ def test_an_event_keeps_the_values_of_its_click_after_the_click_expired() -> Non
 
 def test_a_pending_event_has_only_the_id_of_its_click() -> None:
     found = all_of(values(PENDING, click=None, link=None))
-    of_visitor = ("country", "device", "browser", "os", "referrer")
-    of_click = ("click_timestamp", "click_timestamp_unix", "link_id", "domain_name", *of_visitor)
+    of_click = ("click_timestamp", "click_timestamp_unix", "link_id", "domain_name", "referrer")
     of_link = ("slug", "internal_name", "destination_url", "tags")
-    assert found == {**ALL, **dict.fromkeys([*of_click, *of_link])}
+    assert found == {**ALL, **dict.fromkeys([*of_click, *NAMES, *of_link])}
 
 
 def test_a_custom_domain_is_shown() -> None:
