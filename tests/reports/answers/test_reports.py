@@ -111,9 +111,9 @@ async def test_reports_use_the_current_tags_of_links(services: Services) -> None
 
 
 async def test_a_report_in_a_session_is_read_at_its_snapshot(services: Services) -> None:
-    random = Random(2)
-    history = await made(services, random)
-    query = drawn(random, history, "day")
+    history = await made(services, Random(2))
+    [first, *_, last] = days()
+    query = Query(account_id=history.account_id, first=first, last=last, group_by="day")
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
         moment = await moment_of(snapshot, history.account_id)
         before = await services.reports.reports.run(query, moment)
