@@ -13,6 +13,7 @@ from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
 from tracker.errors import NotFound
 from tracker.ids import EXAMPLE_ID, SLUG_ALPHABET, new_id
+from tracker.links.api.short_link_schema import ChangeShortLink, NewShortLink, ShortLink
 from tracker.service.services import Services
 
 PATH = "/api/short-links"
@@ -63,6 +64,12 @@ async def test_the_required_fields_are_enough_for_a_link_that_redirects(
     assert iso(before) <= link["created_at"] <= iso(now())
     assert link["short_url"] == f"http://tracker.test/c/{link['slug']}"
     assert (await client.get(f"/c/{link['slug']}")).status == 302
+
+
+def test_what_is_given_is_shown_and_but_for_slug_and_domain_can_be_changed() -> None:
+    given = set(NewShortLink.__struct_fields__)
+    assert given <= set(ShortLink.__struct_fields__)
+    assert given - {"slug", "domain_id"} == set(ChangeShortLink.__struct_fields__)
 
 
 async def test_every_field_of_a_new_link_is_stored(
