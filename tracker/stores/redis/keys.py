@@ -11,7 +11,6 @@ domain:<name>                  hash     version, value: whose links it leads to;
 event_config:<pbk>             hash     version, value: the event configuration; the same
 account:<id>                   hash     version, value: the account's conversion rules; the same
 reserve:{<one of those four>}  string   its stale copy, for when MongoDB is unavailable; 7 days
-conversions:<click>:<config>   string   conversions of a click, for accounts that limit them; 1 h
 transaction:{<partition>}:<digest>
                                string   the event id given to a transaction id in a scope; until it
                                         is drained (a week at most), then an hour; a minute for
