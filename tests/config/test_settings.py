@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ PRODUCTION = {
     "REDIS_URL": "redis://redis:6379/0",
     "MONGODB_URI": "mongodb://a:27017,b:27017/?replicaSet=rs0",
 }
+READERS = ("config", "tracker", "scripts")
 VARIABLES = [field.encode_name for field in msgspec.structs.fields(Settings)]
 
 
@@ -315,6 +317,12 @@ def test_the_description_has_type_default_and_meaning_of_every_variable() -> Non
     assert "  PORT (whole number) [8080]" in lines
     assert "  WEBHOOK_ALLOW_PRIVATE (true or false) [false]" in lines
     assert "  LOG_LEVEL (debug or info or warning or error) [info]" in lines
+
+
+def test_every_variable_is_read() -> None:
+    files = [ROOT / "run.py", *(one for name in READERS for one in (ROOT / name).rglob("*.py"))]
+    code = "".join(one.read_text(encoding="utf-8") for one in files)
+    assert {one for one in VARIABLES if not re.search(rf"\.{one.lower()}\b", code)} == set()
 
 
 def test_help_lists_every_variable_with_an_example() -> None:
