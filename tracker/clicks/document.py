@@ -23,7 +23,16 @@ class SourceFields(TypedDict, total=False):
     utm_content: str
 
 
-class ClickDocument(SourceFields):
+class VisitorFields(TypedDict, total=False):
+    """The visitor dimensions of a click (`visitor_dimensions`). An older one lacks the newest."""
+
+    country: str
+    device: str
+    browser: str
+    os: str
+
+
+class ClickDocument(VisitorFields, SourceFields):
     """A stored click: what the visitor sent, and the values derived from it.
 
     Ids are the 16 bytes of a UUID. `unique` says whether it is its visitor's first on the link and
@@ -36,10 +45,6 @@ class ClickDocument(SourceFields):
     link_id: bytes
     at: datetime
     domain_name: str
-    country: str
-    device: str
-    browser: str
-    os: str
     bot: str | None
     unique: bool
     referrer: str

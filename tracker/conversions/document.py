@@ -11,7 +11,7 @@ from bson import Decimal128
 
 from tracker import visitor_dimensions
 from tracker.clicks import sources
-from tracker.clicks.document import ClickDocument, SourceFields
+from tracker.clicks.document import ClickDocument, SourceFields, VisitorFields
 from tracker.clock import moment
 from tracker.conversions.event import Event
 from tracker.conversions.rules import Rule
@@ -59,11 +59,11 @@ COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.
 """The states in which an event counts, if its account is known."""
 
 
-class _Optional(SourceFields, total=False):
+class _Optional(VisitorFields, SourceFields, total=False):
     """Fields that only some events have.
 
-    - From `link_id` to `click_at`, and source dimensions: values of the click that the event was
-      attributed to.
+    - From `link_id` to `click_at`, and dimensions of visitor and source: values of the click that
+      the event was attributed to.
     - `refused` is the rule that a refused event breaks.
     - `tell_at` is the state of its notification: see `conversions/notification_state`.
     - `expires_at` is when MongoDB deletes an event without an account.
@@ -72,10 +72,6 @@ class _Optional(SourceFields, total=False):
     transaction_id: str
     link_id: bytes
     domain_name: str
-    country: str
-    device: str
-    browser: str
-    os: str
     bot: str | None
     click_at: datetime
     refused: Rule
