@@ -16,7 +16,7 @@ from tracker.feeds.filter import (
     conditions_for_conversions,
 )
 from tracker.reports.counted import ALL_COUNTED, needed_for
-from tracker.reports.dimensions import DIMENSIONS, FILTERS, Dimension, Filter
+from tracker.reports.dimensions import CARDS, DIMENSIONS, FILTERS, Dimension, Filter
 from tracker.reports.query import GroupBy, Query, Report
 from tracker.reports.rollups.field_names import decoded, encoded
 from tracker.reports.rollups.layout import RollupSource, rollups_for
@@ -27,6 +27,10 @@ CROSSED = None
 
 def test_reports_group_by_every_dimension_that_is_counted() -> None:
     assert set(ALL_COUNTED) <= set(get_args(GroupBy))
+
+
+def test_panels_are_of_a_card_of_the_console_or_of_none() -> None:
+    assert {one.card for one in DIMENSIONS.values()} == {*CARDS, ""}
 
 
 @pytest.mark.parametrize(
