@@ -13,11 +13,9 @@ from tracker.clicks.country import Countries
 from tracker.clicks.document import SourceFields
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.sources import (
-    FIELD_OF,
     FIELDS,
     SOURCES,
     referrer_host,
-    sources_of,
 )
 from tracker.links.hostnames import MAX_HOSTNAME_CHARACTERS
 from tracker.links.utm import MAX_UTM_CHARACTERS, utm_values
@@ -54,7 +52,6 @@ def test_a_referrer_has_the_host_of_its_page_or_the_name_of_its_app(
     referrer: str, host: str
 ) -> None:
     assert referrer_host(referrer) == host
-    assert sources_of(referrer, "") == {"referrer_host": host}
 
 
 @pytest.mark.parametrize(
@@ -89,7 +86,6 @@ def test_a_referrer_has_the_host_of_its_page_or_the_name_of_its_app(
 )
 def test_anything_else_has_no_host(referrer: str) -> None:
     assert referrer_host(referrer) is None
-    assert sources_of(referrer, "") == {}
 
 
 @pytest.mark.parametrize(
@@ -146,12 +142,10 @@ def test_the_first_parameter_of_exactly_that_name_counts(
     query: str, values: dict[str, str]
 ) -> None:
     assert utm_values(query) == values
-    assert sources_of("", query) == values
 
 
 def test_the_table_names_the_fields_of_documents() -> None:
     assert set(FIELDS) == get_type_hints(SourceFields).keys()
-    assert {source.name: source.field for source in SOURCES} == FIELD_OF
     assert [one.name for one in SOURCES if one.absent == "direct"] == ["referrer"]
 
 
@@ -168,8 +162,8 @@ def test_the_table_names_the_fields_of_documents() -> None:
 def test_whatever_is_sent_values_are_bounded_text_without_control_characters(
     referrer: str, query: str
 ) -> None:
-    found: Any = sources_of(referrer, query)
-    host = found.pop("referrer_host", None)
+    host = referrer_host(referrer)
+    found = utm_values(query)
     assert host is None or re.fullmatch(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]", host)
     assert len(host or "") <= MAX_HOSTNAME_CHARACTERS
     assert found.keys() <= set(FIELDS)
@@ -187,7 +181,8 @@ def raw_quoted(text: str) -> str:
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_texts_that_no_client_can_send_are_no_fault_either(referrer: str, query: str) -> None:
-    sources_of(f"https://{referrer}", f"utm_source={query}")
+    referrer_host(f"https://{referrer}")
+    utm_values(f"utm_source={query}")
 
 
 def test_a_document_has_only_the_fields_with_a_value() -> None:

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conversions import scene
+from tests.conversions.parsing import from_json
 from tests.conversions.test_recorder import without_mongodb
 from tests.factories import create_click, create_event_config, make_conversion
 from tracker.conversions.aliases import AliasedParameter, Aliases, with_aliases
 from tracker.conversions.event_config import PayoutType
-from tracker.conversions.parameters import Conversion, from_json, from_text
+from tracker.conversions.parameters import Conversion, from_text
 from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 from bson import Decimal128
 
-from tracker.conversions.parameters import Conversion, from_json, from_text
+from tests.conversions.parsing import from_json
+from tracker.conversions.parameters import Conversion, from_text
 from tracker.errors import BadRequest
 
 CLICK_ID = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"

@@ -9,7 +9,8 @@ from bson import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.conversions.parameters import MAX_METADATA_BYTES, Conversion, from_json, from_text
+from tests.conversions.parsing import from_json
+from tracker.conversions.parameters import MAX_METADATA_BYTES, Conversion, from_text
 from tracker.errors import BadRequest
 
 NAMES = st.sampled_from(["pbk", "click_id", "value", "metadata", "transaction_id", "txid", "x"])

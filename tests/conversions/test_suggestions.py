@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conversions.parsing import from_json
 from tracker.conversions.aliases import MAX_WARNINGS, warnings_of
-from tracker.conversions.parameters import from_json, from_text
+from tracker.conversions.parameters import from_text
 
 
 def warned(query: str) -> tuple[str, ...]:

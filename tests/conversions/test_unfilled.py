@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.conversions.parameters import from_json, from_text, unfilled
+from tests.conversions.parsing import from_json
+from tracker.conversions.parameters import from_text, unfilled
 from tracker.errors import BadRequest
 
 MACROS = (

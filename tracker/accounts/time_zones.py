@@ -24,7 +24,6 @@ from tracker.calendar import DEFAULT_ZONE, Calendar, ChangedCalendar, calendar_o
 from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.reader import Reader
 from tracker.stores.mongodb.transaction import Session, run_in_transaction
 
@@ -199,12 +198,6 @@ async def zone_of(reader: Reader, account_id: UUID) -> AccountZone:
     does not answer.
     """
     row = await reader.find_one("accounts", {"_id": account_id}, FIELDS)
-    return UTC_ACCOUNT if row is None else zone_in(row)
-
-
-async def zone_in_session(database: Database, account_id: UUID, session: Session) -> AccountZone:
-    """Return the zone of an account as `zone_of` does, in the transaction of `session`."""
-    row = await database["accounts"].find_one({"_id": account_id}, FIELDS, session=session)
     return UTC_ACCOUNT if row is None else zone_in(row)
 
 

@@ -7,13 +7,12 @@ lacks the field, and costs nothing.
 """
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from tracker.clicks.document import SourceFields, decoded
+from tracker.clicks.document import decoded
 from tracker.links.hostnames import MAX_HOSTNAME_CHARACTERS, canonical_hostname
-from tracker.links.utm import ABSENT, UTM, utm_values
+from tracker.links.utm import ABSENT, UTM
 
 CACHED_SOURCES: Final = 10_000
 """Hosts that stay derived in memory. A look-up takes 0.1 µs, deriving one 2 µs."""
@@ -38,7 +37,6 @@ SOURCES: Final = (
 )
 
 FIELDS: Final = tuple(source.field for source in SOURCES)
-FIELD_OF: Final[Mapping[str, str]] = {source.name: source.field for source in SOURCES}
 
 _REFERRER: Final = re.compile(
     r"(?:https?|android-app)://(?:[^/?#\\]*@)?"
@@ -47,19 +45,6 @@ _REFERRER: Final = re.compile(
 )
 # Looser than a hostname of ours: an app's name may end in `_`, and an IP address is a host too.
 _HOST: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]{2,45}\]")
-
-
-def sources_of(referrer: str, query: str) -> SourceFields:
-    """Return the source dimensions of a click that have a value.
-
-    `referrer` and `query` are as they were sent, with one character for each byte.
-    """
-    found: SourceFields = {}
-    if referrer and (host := referrer_host(referrer)):
-        found["referrer_host"] = host
-    if "utm_" in query:
-        found.update(utm_values(query))  # type: ignore[typeddict-item]
-    return found
 
 
 def referrer_host(referrer: str) -> str | None:

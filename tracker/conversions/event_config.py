@@ -20,7 +20,6 @@ from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_secret
 from tracker.limits.allowance import Allowance
 from tracker.stores.cache.cache import Cache, Versioned
-from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.cache.origin import FieldSource
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import document, record
@@ -194,10 +193,6 @@ class EventConfigs:
         keys, Unavailable if no store answers.
         """
         return await self._cache.get(keys.event_config(pbk), client)
-
-    def peek_by_postback_key(self, pbk: str) -> CacheEntry[EventConfig] | None:
-        """Return what memory knows of a postback key; None: ask `by_postback_key`."""
-        return self._cache.peek(keys.event_config(pbk))
 
     async def _publish(self, config: EventConfig) -> None:
         name = keys.event_config(config.pbk)

@@ -105,14 +105,6 @@ def from_text(raw: bytes) -> Conversion:
     return conversion_of(fields_in_text(raw))
 
 
-def from_json(body: bytes) -> Conversion:
-    """Return the conversion in a JSON body.
-
-    Raises BadRequest if it is no JSON object, or a field breaks a rule.
-    """
-    return conversion_of(fields_in_json(body))
-
-
 def fields_in_text(raw: bytes) -> Fields:
     """Return what a query string or a form has, unchecked.
 

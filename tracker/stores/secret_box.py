@@ -48,11 +48,6 @@ class SecretBox:
         self._purpose = purpose.value
         self._ciphers = [AESGCM(_derive(key, self._purpose)) for key in keys]
 
-    @property
-    def encrypts(self) -> bool:
-        """Return whether a key is set."""
-        return bool(self._ciphers)
-
     def seal(self, record_id: UUID, secret: str) -> str:
         """Return `secret` in the form that is stored; unchanged if there is no key."""
         if not self._ciphers:

@@ -12,10 +12,10 @@ from bson import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.conversions.parsing import from_json
 from tests.factories import Document, make_click_document, make_event_document
 from tests.webhooks.payloads.test_payload import WILD, as_json
 from tracker.conversions.document import attribute
-from tracker.conversions.parameters import from_json
 from tracker.visitor_dimensions import NAMES
 from tracker.webhooks.macros import MACROS
 from tracker.webhooks.payloads.payload import render

@@ -166,11 +166,3 @@ def _answer(body: CreateReport, found: DetailedReport, calendar: Calendar) -> Re
         if before.steps is not None:
             answer.previous_series = shown.steps(before.steps)
     return answer
-
-
-_EXAMPLE = {
-    "dateRange": {"from": "2026-01-01", "to": "2026-01-31"},
-    "groupBy": "link",
-    "filters": {"country": ["DE", "FR"]},
-    "compare": "previous_period",
-}
