@@ -48,7 +48,6 @@ class Calendar:
         return _END if day == date.max else self._start_of(day + _DAY)
 
     def day_of(self, at: datetime) -> date:
-        """Return the day of an aware datetime."""
         self._enter(at)
         return self._day
 

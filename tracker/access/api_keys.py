@@ -56,7 +56,6 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def principal(self) -> Principal:
-        """Return the principal of requests with this key."""
         actor = Actor(kind=ActorKind.API_KEY, id=self.id, name=self.name)
         return Principal(
             account_id=self.account_id,
@@ -67,7 +66,6 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_expired(self) -> bool:
-        """Return whether the key's time is over."""
         return self.expires_at is not None and self.expires_at <= now()
 
     @property
@@ -166,7 +164,6 @@ class ApiKeys:
         return _check(await self._keys.find_one({"sha256": digest}))
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[ApiKey], int]:
-        """Return one page of the account's keys, newest first, and the number of all."""
         return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def find(self, key_id: UUID) -> ApiKey | None:
@@ -229,7 +226,6 @@ class ApiKeys:
         return True
 
     async def list(self, account_id: UUID) -> list[ApiKey]:
-        """Return the account's keys, newest first."""
         rows = self._keys.find({"account_id": account_id}).sort("_id", -1)
         return [record(ApiKey, row) async for row in rows]
 

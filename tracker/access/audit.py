@@ -88,14 +88,12 @@ class Audit:
         changes: Mapping[str, Change] | None = None,
         session: Session | None = None,
     ) -> None:
-        """Store an entry, in the transaction of `session` if there is one."""
         deed = Deed(action=action, target=target, changes=changes or {})
         await self.record_all(author, [deed], session)
 
     async def record_all(
         self, author: Author, deeds: Sequence[Deed], session: Session | None = None
     ) -> None:
-        """Store an entry of each deed, in the transaction of `session` if there is one."""
         entries = [
             AuditEntry(
                 id=new_id(),
@@ -115,7 +113,6 @@ class Audit:
     async def page(
         self, account_id: UUID, wanted: AuditFilter, page: int, page_size: int
     ) -> tuple[list[AuditEntry], int]:
-        """Return one page of an account's entries, newest first, and the number of all."""
         fields = {
             "action": wanted.action,
             "target.id": wanted.target_id,

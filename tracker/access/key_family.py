@@ -35,7 +35,6 @@ def valid() -> dict[str, Any]:
 
 
 async def parents_of(database: Database, parent_ids: Sequence[UUID]) -> dict[UUID, Parent]:
-    """Return the keys with these ids, by id."""
     rows = database["api_keys"].find({"_id": {"$in": [*parent_ids]}}, ["name", "revoked_at"])
     return {row["_id"]: record(Parent, row) async for row in rows}
 

@@ -67,7 +67,6 @@ class Usage(NamedTuple):
 
     @property
     def remaining(self) -> int:
-        """Return the requests left in the window."""
         return max(0, self.scope.limit - self.requests)
 
     @property

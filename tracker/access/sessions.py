@@ -75,7 +75,6 @@ class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def principal(self) -> Principal:
-        """Return the principal of requests with this session."""
         actor = Actor(kind=ActorKind.MEMBER, id=self.session.person_id, name=self.label)
         scopes = roles.SCOPES_OF[self.role]
         return Principal(

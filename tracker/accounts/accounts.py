@@ -35,7 +35,6 @@ class Accounts:
         return account
 
     async def find(self, account_id: UUID) -> Account | None:
-        """Return the account, or None if there is none."""
         row = await self._accounts.find_one({"_id": account_id})
         return None if row is None else record(Account, row)
 
@@ -49,7 +48,6 @@ class Accounts:
         return record(Account, row)
 
     async def names(self, ids: Collection[UUID]) -> dict[UUID, str]:
-        """Return the names of the accounts that exist among `ids`, by id."""
         rows = self._accounts.find({"_id": {"$in": [*ids]}}, ["name"])
         return {row["_id"]: row["name"] async for row in rows}
 

@@ -69,13 +69,11 @@ class Members:
         return member
 
     async def find(self, member_id: UUID, session: Session | None = None) -> Member | None:
-        """Return the member, or None if there is none."""
         return await self._find_one({"_id": member_id}, session)
 
     async def find_person(
         self, account_id: UUID, person_id: UUID, session: Session | None = None
     ) -> Member | None:
-        """Return the membership of a person in an account, or None if there is none."""
         return await self._find_one({"account_id": account_id, "person_id": person_id}, session)
 
     async def of_person(self, person_id: UUID, session: Session | None = None) -> list[Member]:
@@ -84,16 +82,13 @@ class Members:
         return [record(Member, row) async for row in rows]
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Member], int]:
-        """Return one page of an account's members, newest first, and the number of all."""
         return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def list(self, account_id: UUID) -> list[Member]:
-        """Return the account's members, newest first."""
         rows = self._members.find({"account_id": account_id}).sort("_id", -1)
         return [record(Member, row) async for row in rows]
 
     async def has_owner(self, account_id: UUID) -> bool:
-        """Return whether the account has an owner."""
         owner = {"account_id": account_id, "role": Role.OWNER}
         return await self._members.find_one(owner, ["_id"]) is not None
 

@@ -237,7 +237,6 @@ class Membership:
 
 
 def member_target(member: Member, person: Person) -> Target:
-    """Return a member as the target of an audit entry."""
     return Target(kind="member", id=member.id, name=person.email)
 
 

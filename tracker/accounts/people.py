@@ -61,7 +61,6 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def actor(self) -> Actor:
-        """Return the person as the one who acts."""
         return Actor(kind=ActorKind.MEMBER, id=self.id, name=self.label)
 
 
@@ -96,12 +95,10 @@ class People:
         return person
 
     async def find(self, person_id: UUID, session: Session | None = None) -> Person | None:
-        """Return the person, or None if there is none."""
         row = await self._people.find_one({"_id": person_id}, session=session)
         return None if row is None else record(Person, row)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Person]:
-        """Return the people that exist among `ids`, by id."""
         rows = self._people.find({"_id": {"$in": list(ids)}})
         return {row["_id"]: record(Person, row) async for row in rows}
 
@@ -194,7 +191,6 @@ class People:
         return await self._change_credentials(waiting, fields, session)
 
     async def switch_totp_off(self, person: Person, session: Session) -> None:
-        """Delete the second factor of a person."""
         await self._change_credentials({"_id": person.id}, WITHOUT_TOTP, session)
 
     async def _change_credentials(

@@ -35,7 +35,6 @@ class SecondFactor:
 
     @property
     def sealed_fields(self) -> SealedFields:
-        """Return the fields of people that are sealed."""
         return SealedFields("people", ("totp", "new_totp"), self._box)
 
     async def check(self, person: Person, code: str | None, address: str) -> None:
@@ -63,7 +62,6 @@ class SecondFactor:
         return False
 
     def seal(self, person: Person, secret: str) -> str:
-        """Return a secret of a person as it is stored."""
         return self._box.seal(person.id, secret)
 
     def open(self, person: Person, stored: str) -> str:

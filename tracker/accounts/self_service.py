@@ -135,8 +135,6 @@ class SelfService:
         )
 
     async def rename(self, holder: Holder, name: str) -> None:
-        """Give the person another name."""
-
         async def work(transaction: Transaction) -> None:
             person = await self._identity.people.find(holder.session.person_id, transaction)
             if person is None or person.name == name:

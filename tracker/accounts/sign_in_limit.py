@@ -67,7 +67,6 @@ class SignInLimit:
         self._in_memory = Allowance(PER_MINUTE)
 
     async def count(self, email: str, client: Client) -> Refusal | None:
-        """Count an attempt for an e-mail by a client."""
         return await self._count(_counter(_ADDRESS, client.counted_as), _email_counter(email))
 
     async def count_email(self, email: str) -> Refusal | None:

@@ -194,15 +194,13 @@ class TimeZones:
 async def zone_of(reader: Reader, account_id: UUID) -> AccountZone:
     """Return the zone of an account, UTC if there is no such account.
 
-    The rollups and answers of the reader's snapshot agree with it. Raises PyMongoError if MongoDB
-    does not answer.
+    The rollups and answers of the reader's snapshot agree with it.
     """
     row = await reader.find_one("accounts", {"_id": account_id}, FIELDS)
     return UTC_ACCOUNT if row is None else zone_in(row)
 
 
 def zone_in(row: Mapping[str, Any]) -> AccountZone:
-    """Return the zone in the document of an account."""
     earlier = [msgspec.convert(one, EarlierZone) for one in row.get("time_zones_before", ())]
     change = row.get("time_zone_change")
     return AccountZone(

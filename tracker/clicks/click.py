@@ -34,5 +34,4 @@ class Click(JournalRecord, frozen=True, tag="c"):
 
     @property
     def sent_for(self) -> bytes:
-        """Return the account."""
         return self.account_id

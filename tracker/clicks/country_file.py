@@ -33,7 +33,6 @@ class CountryFile:
         self._check_at = 0.0
 
     def code(self, address: str) -> str | None:
-        """Return the country code for an IP address, None if the file has none."""
         now = time.monotonic()
         if now >= self._check_at:
             self._check_at = now + CHECK_SECONDS

@@ -17,10 +17,7 @@ class Clicks:
     async def find(
         self, ids: Collection[bytes], fields: Sequence[str] = ()
     ) -> dict[bytes, ClickDocument]:
-        """Return the stored documents by id, with all fields unless some are named.
-
-        Raises PyMongoError if MongoDB does not answer.
-        """
+        """Return the stored documents by id, with all fields unless some are named."""
         if not ids:
             return {}
         wanted = stored_ids(ids)

@@ -145,8 +145,6 @@ class Visitors:
         """Return the ids of the clicks that are the first of their visitor.
 
         While Redis has no room for visitors, new visitors have no first click.
-
-        Raises RedisError if Redis does not answer.
         """
         found: set[bytes] = set()
         for start in range(0, len(clicks), _CLICKS_PER_SCRIPT):
@@ -171,7 +169,6 @@ class Visitors:
         return [_digest(salted, click) + click.id[-_ID_BYTES:] for click in clicks]
 
     async def _ask(self, visits: Visits, has_room: bool) -> bytes:
-        """Return the answers to all visits, in their order."""
         arguments: list[str | bytes | int] = [TTL_SECONDS, int(has_room)]
         for day, of_day in visits.items():
             arguments += keys.visitors(day, ""), b"".join(of_day)

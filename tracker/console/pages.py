@@ -49,7 +49,6 @@ class Page(OwnHostHandler):
     """The handler of every page. The path is read by the page's own router."""
 
     def get(self) -> None:
-        """Answer with the page, which knows whether there may be a session."""
         for name, value in page_headers().items():
             self.set_header(name, value)
         cookie = SessionCookie(self.web.public_url)
@@ -89,7 +88,6 @@ def _accepts_gzip(accept_encoding: str) -> bool:
 def console_routes(
     shared: Mapping[str, Any],
 ) -> list[tuple[str, type[RequestHandler], dict[str, Any]]]:
-    """Return the console's routes, as Tornado takes them, with the arguments of every handler."""
     methods = ("GET", "HEAD")
     rows: list[tuple[str, str, type[RequestHandler]]] = [
         (rf"{PREFIX}.*", f"{PREFIX}{{file}}", AssetFile),

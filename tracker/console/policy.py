@@ -52,7 +52,6 @@ def content_security_policy() -> str:
 
 @cache
 def page_headers() -> dict[str, str]:
-    """Return the headers of every page."""
     return {
         "Content-Security-Policy": content_security_policy(),
         "Cross-Origin-Opener-Policy": "same-origin",

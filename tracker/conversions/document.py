@@ -104,7 +104,6 @@ class EventFields(_Optional, total=False):
 
 
 def changed(event: EventDocument, fields: EventFields) -> EventDocument:
-    """Return the event with `fields` set."""
     return cast(EventDocument, {**event, **fields})
 
 

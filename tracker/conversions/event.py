@@ -39,5 +39,4 @@ class Event(JournalRecord, frozen=True, tag="e"):
 
     @property
     def sent_for(self) -> bytes:
-        """Return the account, if it is known."""
         return self.account_id or b""

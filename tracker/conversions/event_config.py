@@ -67,7 +67,6 @@ class EventConfig(Versioned, frozen=True, kw_only=True):
     created_at: datetime
 
     def payout_of(self, value: Decimal | None) -> Decimal:
-        """Return the payout of one conversion of `value`."""
         if self.payout_type is PayoutType.REV_SHARE:
             return (value or Decimal(0)) * self.payout / 100
         return self.payout

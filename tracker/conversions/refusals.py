@@ -127,7 +127,7 @@ class Refusals:
         )
 
     async def keep_storing(self) -> None:
-        """Keep what was noted, every second. Raises PyMongoError if MongoDB fails."""
+        """Keep what was noted, every second."""
         while True:
             await asyncio.sleep(_FLUSH_SECONDS)
             await self.store()

@@ -46,8 +46,7 @@ class Events:
     async def claim(self, event: Event, scopes: Collection[UUID]) -> int:
         """Store `event` ahead of its journal entry, unless its transaction id is taken.
 
-        Return the id of the event that has the transaction id in one of `scopes`. Raises
-        PyMongoError if MongoDB fails.
+        Return the id of the event that has the transaction id in one of `scopes`.
         """
         # In one session: the insert may conflict with an event that no majority has yet.
         async with await self._events.database.client.start_session() as session:
@@ -58,13 +57,11 @@ class Events:
         return event.id if first is None else int(first["_id"])
 
     async def stored(self, ids: Collection[int]) -> dict[int, EventDocument]:
-        """Return the documents that are stored among `ids`, by id."""
         if not ids:
             return {}
         return {row["_id"]: row async for row in self._events.find({"_id": {"$in": list(ids)}})}
 
     async def holders(self, transactions: Collection[Transaction]) -> dict[Transaction, int]:
-        """Return the ids of the events that have these transaction ids, by transaction id."""
         if not transactions:
             return {}
         wanted = [

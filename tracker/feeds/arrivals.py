@@ -109,14 +109,10 @@ class Arrivals:
                 self._events[account_id].append(_CONVERSION.pack(event["_id"], number))
 
     def __bool__(self) -> bool:
-        """Return whether there are entries."""
         return bool(self._clicks or self._events)
 
     async def store(self, database: Database, slot: int, number: int, session: Session) -> None:
-        """Store the entries in the transaction of `session`, which has this number in its slot.
-
-        Raises PyMongoError if MongoDB fails.
-        """
+        """Store the entries in the transaction of `session`, which has this number in its slot."""
         documents = self._documents(slot, first_position(number), now())
         while piece := list(islice(documents, _DOCUMENTS_PER_COMMAND)):
             await run_inserts(database, "arrivals", piece, session)
@@ -150,12 +146,10 @@ def between(account_id: UUID, feed: FeedName, slot: int, first: int, end: int) -
 
 
 def click_ids(entries: bytes) -> Sequence[bytes]:
-    """Return the ids of clicks in the `entries` of a document."""
     return [entries[at : at + _CLICK_BYTES] for at in range(0, len(entries), _CLICK_BYTES)]
 
 
 def conversion_entries(entries: bytes) -> Sequence[ConversionEntry]:
-    """Return the conversions in the `entries` of a document."""
     unpacked = _CONVERSION.iter_unpack(entries)
     return [ConversionEntry(event_id, _STATE_OF.get(number)) for event_id, number in unpacked]
 

@@ -18,10 +18,7 @@ queries count those of each click up to MAX_COUNTED, which is slower for the oth
 async def count_conversions(
     reader: Reader, account_id: UUID, click_ids: Collection[UUID]
 ) -> dict[UUID, int]:
-    """Return the number of the account's conversions that count, for each click that has some.
-
-    Raises PyMongoError if MongoDB does not answer.
-    """
+    """Return the number of the account's conversions that count, for each click that has some."""
     counting: dict[str, Any] = {"account_id": account_id, "status": {"$in": list(COUNTED)}}
     stages: list[dict[str, Any]] = [
         {"$match": {"click_id": {"$in": list(click_ids)}, **counting}},

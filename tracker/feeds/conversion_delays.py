@@ -15,10 +15,7 @@ DAYS: Final = 30
 
 
 async def conversion_delays(reader: Reader, account_id: UUID) -> list[float]:
-    """Return the seconds from click to conversion, of conversions whose click is known.
-
-    Raises PyMongoError if MongoDB does not answer.
-    """
+    """Return the seconds from click to conversion, of conversions whose click is known."""
     stages = delays_pipeline(account_id, now() - timedelta(days=DAYS))
     return [row["seconds"] for row in await reader.aggregate("events", stages)]
 

@@ -89,10 +89,7 @@ class ConversionFeed(Feed[LoggedEvent]):
         super().__init__(CONVERSIONS, reader, host, **limits)
 
     async def find(self, event_id: int) -> LoggedEvent | None:
-        """Return the event with this id; None if there is none or it has no account yet.
-
-        Raises PyMongoError if MongoDB does not answer.
-        """
+        """Return the event with this id; None if there is none or it has no account yet."""
         document = await self._reader.find_one("events", {"_id": event_id}, _FIELDS)
         if document is None or document["account_id"] is None or document["status"] not in SHOWN:
             return None

@@ -94,10 +94,7 @@ class Feed(Generic[Row]):
             start = page.next
 
     async def find_all(self, account_id: UUID, ids: Collection[UUID | int]) -> list[Row]:
-        """Return the rows of the account that exist among `ids`, in any order.
-
-        Raises PyMongoError if MongoDB does not answer.
-        """
+        """Return the rows of the account that exist among `ids`, in any order."""
         if not ids:
             return []
         own = {"_id": {"$in": list(ids)}, "account_id": account_id}

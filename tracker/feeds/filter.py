@@ -51,23 +51,19 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def times(self) -> Conditions:
-        """Return the conditions for the time."""
         times = {"$gte": self.first, "$lte": self.last}
         return [{"at": {name: at}} for name, at in times.items() if at is not None]
 
     @property
     def states(self) -> Conditions:
-        """Return the conditions for the state."""
         return [{"status": {"$in": list(self.statuses)}}] if self.statuses else []
 
     @property
     def of_click(self) -> Conditions:
-        """Return the condition for the click id that a conversion names."""
         return [] if self.click_id is None else [{"click_id": self.click_id}]
 
     @property
     def of_transaction(self) -> Conditions:
-        """Return the condition for the transaction id."""
         if self.transaction_id is None:
             return []
         scopes = {"$in": list(self.transaction_scopes)}

@@ -49,7 +49,6 @@ def build(
     accounts: AccountServices,
     webhooks: WebhookServices,
 ) -> FeedServices:
-    """Return the feeds of a process."""
     host = links.public_url.host
     return FeedServices(
         click_feed=Feed(CLICKS, stores.mongodb.reads, host),

@@ -80,10 +80,7 @@ class StoredPage(NamedTuple):
 
 
 async def bookmark_of_now(snapshot: Reader) -> Bookmark:
-    """Return the place after everything that `snapshot` has.
-
-    Raises PyMongoError if MongoDB does not answer.
-    """
+    """Return the place after everything that `snapshot` has."""
     at = now()  # before the first read, with which the snapshot begins
     used = {"_id": {"$gte": 0}, "batches": {"$gt": 0}}
     rows = await snapshot.find(FENCES, used, ["batches"])
@@ -102,8 +99,7 @@ class StoringOrder:
     ) -> StoredPage:
         """Return the next `size` rows after a bookmark, with these fields.
 
-        Raises BadRequest if the bookmark is too old, or of what the store has lost. Raises
-        PyMongoError if MongoDB does not answer.
+        Raises BadRequest if the bookmark is too old, or of what the store has lost.
         """
         end = await bookmark_of_now(self._snapshot)
         _check(start, end)

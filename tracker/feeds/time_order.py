@@ -48,7 +48,6 @@ class Documents(NamedTuple):
     fields: Sequence[str]
 
     async def find(self, matching: Mapping[str, Any], **options: Any) -> list[dict[str, Any]]:
-        """Return the documents that match, as `Reader.find` does."""
         return await self.reader.find(self.collection, matching, list(self.fields), **options)
 
 
@@ -63,10 +62,7 @@ class TimePage(NamedTuple):
 async def page_by_time(
     documents: Documents, within: Range, after: Position | None, size: int, max_examined: int
 ) -> TimePage:
-    """Return the next `size` rows after a position, or the newest.
-
-    Raises PyMongoError if MongoDB does not answer.
-    """
+    """Return the next `size` rows after a position, or the newest."""
     if after is not None:
         newer = {"at": after.at, "_id": {"$gte": after.id}}
         within = within._replace(

@@ -28,12 +28,10 @@ class Backlog:
         self.streams: Sequence[str] = keys.streams(partitions)
 
     async def measure(self) -> Waiting:
-        """Return what waits in all streams. Raises RedisError if Redis does not answer."""
         each = await self.measure_each()
         return Waiting(sum(one.entries for one in each), max(one.oldest_ms for one in each))
 
     async def measure_each(self) -> list[Waiting]:
-        """Return what waits in each stream. Raises RedisError if Redis does not answer."""
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.time()  # the ids of entries are times of its clock
         for stream in self.streams:

@@ -111,7 +111,6 @@ class DeadLetters(Generic[Kind]):
             await self._add(keys=[never_set(letters), letters], args=parts)
 
     async def count(self) -> int:
-        """Return the number of letters."""
         return await count_letters(self._redis)
 
     async def read_after(self, letter_id: str | None, limit: int) -> list[Letter]:
@@ -149,12 +148,10 @@ class DeadLetters(Generic[Kind]):
                 yield moved
 
     async def drop(self, letter_id: str) -> bool:
-        """Delete a letter. Return whether there was one."""
         stream, own_id = self._place(letter_id)
         return stream in self._streams and bool(await self._redis.xdel(stream, own_id))
 
     async def drop_all(self) -> int:
-        """Delete all letters. Return their number."""
         pipeline = self._redis.pipeline(transaction=False)
         for stream in self._streams:
             pipeline.eval(_DROP_ALL, 1, stream)
@@ -195,7 +192,6 @@ def streams_of_letters(redis: Redis) -> dict[str, str]:
 
 
 async def count_letters(redis: Redis) -> int:
-    """Return the number of dead letters. Raises RedisError if Redis fails."""
     pipeline = redis.pipeline(transaction=False)
     for stream in streams_of_letters(redis):
         pipeline.xlen(stream)

@@ -33,7 +33,6 @@ class LockedFile:
 
     @property
     def size(self) -> int:
-        """Return the bytes in the file."""
         return self._size
 
     @property
@@ -76,7 +75,6 @@ class LockedFile:
         return SpoolReader(self._file, self._marker)
 
     def write_into(self, target: FileIO) -> None:
-        """Write the contents into another file. Raises OSError."""
         position = 0
         while chunk := os.pread(self._file.fileno(), _COPY_BYTES, position):
             _write(target, chunk)

@@ -97,7 +97,7 @@ class Reader(Generic[Kind]):
         """Whether the stream had more entries than the last call read."""
 
     async def prepare(self) -> None:
-        """Create the stream and the group if needed. Raises RedisError if Redis fails."""
+        """Create the stream and the group if needed."""
         try:
             await self._make_group(keys=[never_set(self._stream), self._stream], args=[DRAIN_GROUP])
         except ResponseError as error:
@@ -105,17 +105,13 @@ class Reader(Generic[Kind]):
                 raise
 
     async def remove_consumer(self, name: bytes | str) -> None:
-        """Remove a consumer from the group, unless entries are still pending under its name.
-
-        Raises RedisError if Redis fails.
-        """
+        """Remove a consumer from the group, unless entries are still pending under its name."""
         await self._remove_consumer(keys=[self._stream], args=[DRAIN_GROUP, name])
 
     async def next_entries(self, max_records: int, block: float | None) -> list[Entry]:
         """Return entries with about `max_records` records. Wait `block` seconds for the first.
 
         Until `finish` is called, the next call returns the entries that are not acknowledged again.
-        Raises RedisError if Redis fails.
         """
         try:
             entries = await self._next(max_records, block)

@@ -27,7 +27,6 @@ def build(
     spool_max_bytes: int,
     redis_memory_bytes: int,
 ) -> JournalServices:
-    """Return the journal of so many `partitions`, with its spool in a folder."""
     backlog = Backlog(stores.redis, partitions)
     return JournalServices(
         journal=Journal(

@@ -29,7 +29,6 @@ BATCH_BYTES = 1024 * 1024
 
 
 def new_marker() -> bytes:
-    """Return the marker of a new file."""
     return secrets.token_bytes(_MARKER_BYTES)
 
 

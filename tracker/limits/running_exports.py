@@ -31,7 +31,6 @@ class RunningExports:
 
     @property
     def count(self) -> int:
-        """Return the number of exports under way."""
         return len(self._running)
 
     @contextmanager

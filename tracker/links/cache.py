@@ -32,10 +32,7 @@ class _LinkSource:
         self._reads = reads
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return the links' documents by name, with one query.
-
-        Raises PyMongoError if MongoDB does not answer.
-        """
+        """Return the links' documents by name, with one query."""
         slugs: defaultdict[str, list[str]] = defaultdict(list)
         for name in names:
             namespace, _, slug = name.removeprefix("link:").partition("/")
@@ -70,10 +67,7 @@ class _DomainSource:
         self._reserves = reserves
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return the claims to each name, or the decisive ones if there are many.
-
-        Raises PyMongoError if MongoDB does not answer.
-        """
+        """Return the claims to each name, or the decisive ones if there are many."""
         wanted = [name.removeprefix("domain:") for name in names]
         limit = _CLAIMS_PER_NAME * len(wanted) + 1
         rows = await self._rows({"domain_name": {"$in": wanted}}, limit)

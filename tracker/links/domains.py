@@ -186,7 +186,6 @@ class Domains:
         return bool(self.namespace(await self.by_name(domain_name), named=False))
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Domain], int]:
-        """Return one page of the account's domains, newest first, and how many it has."""
         wanted = {"account_id": account_id, **_IN_USE}
         return await self._pages.find(wanted, page, page_size)
 

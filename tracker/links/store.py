@@ -125,7 +125,6 @@ class Links:
         page_size: int,
         order: LinkOrder = "newest",
     ) -> tuple[list[Link], int]:
-        """Return one page of the links that the filter finds, and their total."""
         matching = {"account_id": account_id, **conditions(wanted)}
         return await self._pages.find(matching, page, page_size, order_of(wanted, order))
 
@@ -171,7 +170,6 @@ class Links:
         return await self._links.find_one(in_use, ["_id"]) is not None
 
     async def untag(self, account_id: UUID, tag_id: UUID) -> None:
-        """Remove a tag from all links of its account."""
         await self._links.update_many(
             {"account_id": account_id, "tags": tag_id}, {"$pull": {"tags": tag_id}}
         )
@@ -266,7 +264,6 @@ def _revised(link: Link, fields: Mapping[str, Any]) -> Link:
 
 
 def _update(revision: Revision) -> dict[str, Any]:
-    """Return the statement that stores a revision."""
     before, after = map(_document, revision)
     fields = {name: value for name, value in after.items() if value != before[name]}
     return {"q": {"_id": after["_id"]}, "u": {"$set": fields}}

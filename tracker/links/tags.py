@@ -76,7 +76,6 @@ class Tags:
         return {tag.id: tag for tag in await self._pages.look_up(ids)}
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Tag], int]:
-        """Return one page of the account's tags, newest first, and how many it has."""
         return await self._pages.find({"account_id": account_id}, page, page_size)
 
 

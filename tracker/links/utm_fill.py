@@ -46,10 +46,7 @@ class UtmFill:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def fill(self) -> int:
-        """Store what is missing or outdated; return the number of links.
-
-        Raises PyMongoError if MongoDB fails.
-        """
+        """Store what is missing or outdated; return the number of links."""
         filled = 0
         # Before it finds one, MongoDB may read any number of links.
         with pymongo.timeout(UNLIMITED):

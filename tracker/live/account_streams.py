@@ -28,7 +28,6 @@ class AccountStreams:
         self.is_counted = False
 
     def wants_state(self, at: float) -> bool:
-        """Return whether the state is to be told."""
         return at >= self.count_at and at - self.told_at >= _STATE_SECONDS
 
     def tell_state_next(self) -> None:
@@ -36,6 +35,5 @@ class AccountStreams:
         self.told_at = -math.inf
 
     def tell(self, event: LiveEvent) -> None:
-        """Tell all streams."""
         for stream in self.streams:
             stream.put(event)

@@ -87,7 +87,6 @@ class LiveState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def state_event(counts: Recent, behind_seconds: int) -> LiveEvent:
-    """Return the event of a state."""
     state = LiveState(
         clicks=counts.clicks,
         bots=counts.bots,
@@ -106,7 +105,6 @@ class Names(NamedTuple):
 
 
 async def names_of(reader: Reader, landed: Collection[Landed]) -> Names:
-    """Return what the rows of all accounts name. Raises PyMongoError if MongoDB does not answer."""
     clicks = [row for one in landed for row in one.click_rows]
     conversions = [row for one in landed for row in one.conversion_rows]
     links = {row.link_id for row in clicks}

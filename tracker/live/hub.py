@@ -110,7 +110,6 @@ class LiveHub:
             stream.end("stopping")
 
     def streams(self) -> Iterator[LiveStream]:
-        """Yield the open streams."""
         for account in tuple(self._accounts.values()):
             yield from tuple(account.streams)
 

@@ -65,8 +65,7 @@ class Look(NamedTuple):
 async def look(reader: Reader, start: Bookmark | None, accounts: Collection[UUID]) -> Look:
     """Return what was stored of these accounts after `start`; without it, nothing.
 
-    If nothing of anybody was stored, that costs one query. Raises PyMongoError if MongoDB does not
-    answer.
+    If nothing of anybody was stored, that costs one query.
     """
     async with reader.at_one_snapshot() as snapshot:
         end = await bookmark_of_now(snapshot)

@@ -30,7 +30,6 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def recent(reader: Reader, account_id: UUID) -> Recent:
-    """Count what an account has had. Raises PyMongoError if MongoDB does not answer in time."""
     since = now() - timedelta(minutes=MINUTES)
     with pymongo.timeout(COUNT_SECONDS):
         rows = await reader.aggregate("clicks", clicks_pipeline(account_id, since))
@@ -55,9 +54,6 @@ def conversions_filter(account_id: UUID, since: datetime) -> dict[str, Any]:
 
 
 async def behind_seconds(backlog: Backlog) -> int:
-    """Return the age of the oldest entry that is not stored; 0 if it is on its way.
-
-    Raises RedisError if Redis does not answer.
-    """
+    """Return the age of the oldest entry that is not stored; 0 if it is on its way."""
     age = (await backlog.measure()).oldest_ms // 1000
     return age if age > _IN_TIME_SECONDS else 0

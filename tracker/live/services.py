@@ -18,7 +18,6 @@ class LiveServices(NamedTuple):
 def build(
     stores: StoreServices, journal: JournalServices, access: AccessServices, base_host: str
 ) -> LiveServices:
-    """Return the live view of a service whose own links are at `base_host`."""
     return LiveServices(
         LiveHub(stores.mongodb.reads, journal.backlog, access.open_answers, base_host)
     )

@@ -111,7 +111,6 @@ class Columns:
 
 
 def column_of(values: Sequence[str]) -> Column:
-    """Return the column that has these values, row by row."""
     return Column(*_numbered(values))
 
 

@@ -78,11 +78,9 @@ class OtherDays(NamedTuple):
     until: datetime | None
 
     def whole(self, query: Query) -> Query:
-        """Return the query of all of these days."""
         return replace(query, first=self.days.first, last=self.days.last)
 
     def of(self, query: Query) -> Query:
-        """Return the query of the part that is compared."""
         return replace(query, first=self.days.first, last=self.last, until=self.until)
 
 
@@ -142,7 +140,6 @@ def _year_before(day: date) -> date:
 
 
 def change_of(now: Measures, before: Measures) -> Change:
-    """Return the change from `before` to `now`."""
     return Change(
         **{
             name: _fraction(getattr(now, name), getattr(before, name))

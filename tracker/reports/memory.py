@@ -93,7 +93,6 @@ class ReportMemory:
 
     @property
     def taken(self) -> int:
-        """Return the bytes that are taken now."""
         return self._taken.total()
 
     @contextmanager

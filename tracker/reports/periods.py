@@ -26,11 +26,9 @@ class DayRange(NamedTuple):
 
     @property
     def days(self) -> int:
-        """Return the number of days."""
         return (self.last - self.first).days + 1
 
     def dates(self) -> Iterator[date]:
-        """Yield each day, in order."""
         # Not by adding a day to each: there is none after 9999-12-31.
         for number in range(self.first.toordinal(), self.last.toordinal() + 1):
             yield date.fromordinal(number)
@@ -52,12 +50,10 @@ class Period(NamedTuple):
     hour: int | None = None
 
     def dates(self) -> Iterator[date]:
-        """Yield its days."""
         yield from DayRange(self.first, self.last).dates()
 
 
 def day_period(calendar: Calendar, day: date) -> Period:
-    """Return the period of one day."""
     return Period(
         "day", day.isoformat(), day, day, calendar.start_of(day), calendar.end_of(day), None
     )
@@ -71,7 +67,6 @@ def month_period(calendar: Calendar, day: date) -> Period:
 
 
 def hours_of(calendar: Calendar, day: date) -> list[Period]:
-    """Return the periods of the hours of a day."""
     return [
         Period(
             "hour",

@@ -18,7 +18,6 @@ class ReportServices(NamedTuple):
 
 
 def build(stores: StoreServices, public_url: PublicUrl) -> ReportServices:
-    """Return the reports of a process."""
     reports = Reports(stores.mongodb, public_url.host)
     return ReportServices(reports, stores.mongodb, public_url)
 

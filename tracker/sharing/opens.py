@@ -34,7 +34,6 @@ class ShareOpens:
         self._opened: dict[UUID, _Opened] = defaultdict(_Opened)
 
     def count(self, share_id: UUID) -> None:
-        """Count an opening of a share."""
         self.note(share_id)
         self._opened[share_id].number += 1
 
@@ -43,13 +42,13 @@ class ShareOpens:
         self._opened[share_id].last_at = now()
 
     async def keep_storing(self) -> None:
-        """Store what was counted, every FLUSH_SECONDS. Raises PyMongoError if MongoDB fails."""
+        """Store what was counted, every FLUSH_SECONDS."""
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
             await self.store()
 
     async def store(self) -> None:
-        """Add what was counted to the stored shares. Raises PyMongoError if MongoDB fails.
+        """Add what was counted to the stored shares.
 
         After an error it is not counted again, because it may be stored.
         """

@@ -40,7 +40,6 @@ def build(
     accounts: AccountServices,
     reports: ReportServices,
 ) -> SharingServices:
-    """Return the sharing of a process."""
     return SharingServices(
         shares=Shares(stores.mongodb),
         share_opens=ShareOpens(stores.mongodb),

@@ -45,14 +45,11 @@ class Views:
         return view
 
     async def find(self, view_id: UUID) -> View | None:
-        """Return a view, or None if there is none."""
         row = await self._views.find_one({"_id": view_id})
         return None if row is None else record(View, row)
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[View], int]:
-        """Return one page of the account's views, newest first, and the number of all."""
         return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def delete(self, view_id: UUID) -> None:
-        """Delete a view."""
         await self._views.delete_one({"_id": view_id})

@@ -29,11 +29,9 @@ class Waiter(Protocol[_Result]):
     def done(self) -> bool:
         """Return whether it no longer wants a result."""
 
-    def set_result(self, result: _Result, /) -> None:
-        """Take the result."""
+    def set_result(self, result: _Result, /) -> None: ...
 
-    def set_exception(self, exception: Exception, /) -> None:
-        """Take the error that came instead of a result."""
+    def set_exception(self, exception: Exception, /) -> None: ...
 
 
 class Batch(Generic[Item, Result]):

@@ -25,7 +25,6 @@ class StoreServices(NamedTuple):
     budget: Budget
 
     async def close(self) -> None:
-        """Close all connections."""
         await self.redis.aclose()
         await self.redis_waiting.aclose()
         await self.mongodb.close()

@@ -65,7 +65,6 @@ class PublicCall(msgspec.Struct, Generic[Room, Query, Body], frozen=True, kw_onl
 
     @property
     def counted_as(self) -> str:
-        """Return the client's address as limits count it."""
         return self.web.rate_limiter.counted_as(self.client.address)
 
 
@@ -84,12 +83,10 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
 
     @property
     def account_id(self) -> UUID:
-        """Return the account of the principal."""
         return self.principal.account_id
 
     @property
     def author(self) -> Author:
-        """Return the author of the changes of the request."""
         principal = self.principal
         return Author(self.account_id, principal.actor, self.address, principal.session_id)
 

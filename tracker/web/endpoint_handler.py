@@ -24,26 +24,21 @@ class EndpointHandler(Handler):
     def initialize(  # type: ignore[override]
         self, process: Process, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
     ) -> None:
-        """Take the path's rows of the endpoint table, by method."""
         first = next(iter(endpoints.values()))
         super().initialize(process, incoming, first.path, tuple(endpoints))
         self.room = first.room
         self.endpoints = endpoints
 
     async def get(self, *path: str) -> None:
-        """Run the endpoint of GET. Raises a TrackerError if the request is rejected."""
         await self._run(path)
 
     async def post(self, *path: str) -> None:
-        """Run the endpoint of POST. Raises a TrackerError if the request is rejected."""
         await self._run(path)
 
     async def patch(self, *path: str) -> None:
-        """Run the endpoint of PATCH. Raises a TrackerError if the request is rejected."""
         await self._run(path)
 
     async def delete(self, *path: str) -> None:
-        """Run the endpoint of DELETE. Raises a TrackerError if the request is rejected."""
         await self._run(path)
 
     async def _run(self, path: Sequence[str]) -> None:
@@ -60,11 +55,9 @@ class EndpointHandler(Handler):
         raise NotImplementedError
 
     def client(self) -> Client:
-        """Return the sender of the request."""
         return Client(self.client_address(), self.header("User-Agent"), self.edge_country())
 
     def parsed_body(self, kind: type[msgspec.Struct]) -> Parsed[msgspec.Struct]:
-        """Return the body as a struct of `kind`."""
         return Parsed(Nothing(), None) if kind is Nothing else parse_body(kind, self.body())
 
     async def result_of(self, endpoint: Endpoint, call: PublicCall[Any, Any, Any]) -> Any:
@@ -73,7 +66,6 @@ class EndpointHandler(Handler):
         return await (self.while_connected(run) if endpoint.ends_with_client else run)
 
     def finish_with_result(self, result: Any) -> None:
-        """Finish with what an endpoint returned."""
         if isinstance(result, Answer):
             for name, value in result.headers.items():
                 self.set_header(name, value)

@@ -25,8 +25,7 @@ class Event(Protocol):
     """An event of a stream."""
 
     @property
-    def text(self) -> bytes:
-        """Return it as it is sent."""
+    def text(self) -> bytes: ...
 
 
 class EventSource(Protocol):

@@ -40,8 +40,7 @@ class RowEncoder(Protocol):
 
     head: bytes
 
-    def encode(self, rows: Sequence[msgspec.Struct]) -> bytes:
-        """Return the lines of `rows`."""
+    def encode(self, rows: Sequence[msgspec.Struct]) -> bytes: ...
 
 
 class CsvEncoder:
@@ -56,7 +55,6 @@ class CsvEncoder:
         self.head = csv_lines([[column.name for column in known]])
 
     def encode(self, rows: Sequence[msgspec.Struct]) -> bytes:
-        """Return the lines of `rows`."""
         return csv_lines([_text(_value(row, path)) for path in self._paths] for row in rows)
 
 
@@ -66,7 +64,6 @@ class NdjsonEncoder:
     head = b""
 
     def encode(self, rows: Sequence[msgspec.Struct]) -> bytes:
-        """Return the lines of `rows`."""
         return _JSON.encode_lines(rows)
 
 

@@ -47,7 +47,6 @@ class Content(NamedTuple):
 
 
 def json_error(error: TrackerError) -> Content:
-    """Return the JSON body of an error."""
     return Content(JSON, orjson.dumps({"error": error.message}))
 
 
@@ -89,7 +88,6 @@ class Handler(RequestHandler):
     # Read at each use, since a process may replace what a room lends.
     @property
     def web(self) -> WebServices:
-        """Return what the frame has."""
         return self.process.web
 
     @property
@@ -121,7 +119,6 @@ class Handler(RequestHandler):
             raise self.method_error()
 
     def method_error(self) -> TrackerError:
-        """Return the error for a method that is not allowed."""
         return MethodNotAllowed(", ".join(self.methods))
 
     def body(self) -> bytes:
@@ -147,12 +144,10 @@ class Handler(RequestHandler):
         return self.header(name) if name else ""
 
     def answer(self, value: Any, status: int = 200) -> None:
-        """Finish with `value` as JSON."""
         self.set_status(status)
         self.finish_with(Content(JSON, orjson.dumps(value)))
 
     def answer_error(self, error: TrackerError) -> None:
-        """Answer with the status, headers and body of an error."""
         self.set_status(error.status)
         for name, value in error.all_headers.items():
             self.set_header(name, value)
@@ -163,7 +158,6 @@ class Handler(RequestHandler):
         self.finish_with(json_error(error))
 
     def finish_with(self, content: Content) -> None:
-        """Finish with a body and its Content-Type."""
         self.set_header("Content-Type", content.kind)
         self.finish(content.body)
 
@@ -196,7 +190,6 @@ class Handler(RequestHandler):
             self.set_header("X-Request-Id", self.request_id)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Answer with the error that a handler or Tornado raised."""
         error = kwargs["exc_info"][1] if "exc_info" in kwargs else None
         if status_code == 405:  # a method that Tornado does not know
             error = self.method_error()
@@ -221,7 +214,6 @@ class UnknownPath(Handler):
     """The handler of paths that do not exist: every method is answered 404."""
 
     def method_error(self) -> TrackerError:
-        """Return the error for an unknown path."""
         return NotFound("no such path", code=ErrorCode.UNKNOWN_PATH)
 
 

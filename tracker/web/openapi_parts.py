@@ -22,23 +22,19 @@ _COUNT: Described = {"type": "integer", "minimum": 0}
 
 
 def json_content(schema: Described, example: Any = None) -> Described:
-    """Describe a JSON body."""
     return {"application/json": {"schema": schema} | ({"example": example} if example else {})}
 
 
 def ref(schema: str) -> Described:
-    """Return a reference to a schema of the components."""
     return {"$ref": f"#/components/schemas/{schema}"}
 
 
 def query(name: str, schema: Described, description: str, required: bool = False) -> Described:
-    """Describe a parameter of the query."""
     parameter = {"name": name, "in": "query", "required": required}
     return parameter | {"description": description, "schema": schema}
 
 
 def header(description: str, schema: Described) -> Described:
-    """Describe a header of an answer."""
     return {"description": description, "schema": schema}
 
 

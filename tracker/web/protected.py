@@ -46,7 +46,6 @@ class ProtectedHandler(EndpointHandler):
     def initialize(  # type: ignore[override]
         self, process: Process, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
     ) -> None:
-        """Take the path's rows of the endpoint table, by method."""
         super().initialize(process, incoming, endpoints)
         self.usages: list[Usage] = []
         self.signed_in: SignedIn | None = None

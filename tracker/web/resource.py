@@ -82,12 +82,10 @@ class Resource(Generic[Stored, Record]):
         return await self.show(call, await self.own(call))
 
     async def show(self, call: Call[Any, Any, Any], stored: Stored) -> Record:
-        """Return the record of `stored`."""
         [record] = await self._show(call.services, [stored])
         return record
 
     async def show_all(self, call: Call[Any, Any, Any], stored: Sequence[Stored]) -> list[Record]:
-        """Return the records of `stored`, in the same order."""
         return await self._show(call.services, stored)
 
     async def page(

@@ -31,7 +31,6 @@ async def create_deliveries(
 
     A webhook gets a delivery of an event if it is active, older than the event, and subscribes to
     conversions.
-    Raises PyMongoError if MongoDB fails.
     """
     if not events:
         return 0

@@ -140,8 +140,6 @@ class Deliveries:
 
         If a conversion has failed for good, the webhooks of its account that subscribe to failures
         are notified in the same transaction. The call may be repeated.
-
-        Raises PyMongoError if MongoDB fails.
         """
         failed = [one for one in results if _should_notify(one)]
         others = [one for one in results if not _should_notify(one)]
@@ -185,7 +183,6 @@ class Deliveries:
         await self._deliveries.update_many(due, _finished(Status.CANCELLED, at))
 
     async def find(self, delivery_id: UUID) -> Delivery | None:
-        """Return the delivery with this id; None if there is none."""
         row = await self._reader.find_one("deliveries", {"_id": delivery_id})
         return None if row is None else record(Delivery, row)
 
@@ -252,7 +249,6 @@ class Deliveries:
         return updated.matched_count
 
     async def backlog(self, at: datetime) -> Backlog:
-        """Return the backlog of all webhooks at the moment `at`."""
         oldest = next(iter((await self.due(at)).values()), None)
         matching = {"status": Status.DUE, "due_at": {"$lte": at}}
         due = await self._deliveries.count_documents(matching, limit=_MAX_COUNTED)

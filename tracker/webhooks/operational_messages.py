@@ -51,7 +51,6 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 def webhook_disabled(
     webhook_id: UUID, account_id: UUID, name: str, reason: Disabled, at: datetime
 ) -> Message:
-    """Return the message that a webhook was disabled at `at`."""
     return Message(
         kind=Kind.WEBHOOK_DISABLED,
         account_id=account_id,
@@ -92,8 +91,7 @@ def delivery_failed(delivery: Delivery, last: Attempt) -> Message:
 async def create_messages(database: Database, messages: Sequence[Message], session: Session) -> int:
     """Insert a delivery of each message for each webhook that subscribes to it; return how many.
 
-    `session` is in the transaction that the messages are about. Raises PyMongoError if MongoDB
-    fails.
+    `session` is in the transaction that the messages are about.
     """
     subscribers = await _subscribers(database, messages, session)
     rows = [

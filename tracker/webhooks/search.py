@@ -61,10 +61,7 @@ class DeliverySearch:
         self._deliveries = deliveries
 
     async def find(self, wanted: Filter, limit: int) -> tuple[list[Delivery], int]:
-        """Return the newest deliveries that match, without payloads, and how many match in total.
-
-        Raises PyMongoError if MongoDB fails.
-        """
+        """Return the newest deliveries that match, without payloads, and how many match."""
         newest = [("created_at", pymongo.DESCENDING), ("_id", pymongo.DESCENDING)]
         with pymongo.timeout(QUERY_SECONDS):
             total = await self._rows.count_documents(wanted.query)
@@ -72,16 +69,13 @@ class DeliverySearch:
             return [record(Delivery, row) async for row in rows], total
 
     async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
-        """Return those `ids` that no delivery has. Raises PyMongoError if MongoDB fails."""
+        """Return those `ids` that no delivery has."""
         rows = self._rows.find({"_id": {"$in": list(ids)}}, ["_id"])
         existing = {row["_id"] async for row in rows}
         return [one for one in ids if one not in existing]
 
     async def retry(self, wanted: Filter, at: datetime) -> Retried:
-        """Make the matching deliveries of active webhooks due; others would be cancelled at once.
-
-        Raises PyMongoError if MongoDB fails.
-        """
+        """Make matching deliveries of active webhooks due; others would be cancelled at once."""
         with pymongo.timeout(QUERY_SECONDS):
             webhook_ids = await self._rows.distinct("webhook_id", wanted.query)
             rows = self._webhooks.find({"_id": {"$in": webhook_ids}, "active": True}, ["_id"])

@@ -25,10 +25,7 @@ class Statistics(NamedTuple):
 
 
 async def statistics(reader: Reader, webhook_id: UUID, calendar: Calendar) -> Statistics:
-    """Return how the last deliveries of a webhook went, by the days of a calendar.
-
-    Raises PyMongoError if MongoDB does not answer.
-    """
+    """Return how the last deliveries of a webhook went, by the days of a calendar."""
     days: defaultdict[date, Counter[str]] = defaultdict(Counter)
     milliseconds = []
     for row in await reader.aggregate("deliveries", statistics_pipeline(webhook_id)):
@@ -47,7 +44,6 @@ def _filled(days: Mapping[date, Counter[str]]) -> dict[date, Counter[str]]:
 
 
 def statistics_pipeline(webhook_id: UUID) -> list[dict[str, Any]]:
-    """Return the pipeline that reads the last deliveries."""
     last = {"$arrayElemAt": ["$attempts.milliseconds", -1]}
     return [
         # The index has the status before the time: MongoDB merges those of each.

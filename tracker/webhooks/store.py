@@ -96,7 +96,6 @@ class Webhooks:
 
     @property
     def sealed_fields(self) -> SealedFields:
-        """Return the fields of webhooks that are sealed."""
         return SealedFields("webhooks", ("secret", "previous_secret", "headers"), self._box)
 
     async def create(
@@ -146,11 +145,9 @@ class Webhooks:
         await run_in_turn(self._database, webhook.account_id, work)
 
     async def find(self, webhook_id: UUID) -> Webhook | None:
-        """Return the webhook with this id; None if there is none."""
         return next(iter(await self._pages.look_up([webhook_id])), None)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Webhook]:
-        """Return the webhooks that exist among `ids`, by id."""
         return {webhook.id: webhook for webhook in await self._pages.look_up(ids)}
 
     async def targets(self, ids: Collection[UUID]) -> dict[UUID, Target]:
@@ -175,7 +172,7 @@ class Webhooks:
         """Make a webhook inactive, and return whether it was active.
 
         The account's webhooks that subscribe to this kind of message are notified in the same
-        transaction. Raises PyMongoError if MongoDB fails.
+        transaction.
         """
         message = webhook_disabled(webhook.id, webhook.account_id, webhook.name, reason, at)
 
@@ -190,7 +187,6 @@ class Webhooks:
         return await run_in_transaction(self._database, work)
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Webhook], int]:
-        """Return one page of an account's webhooks, newest first, and how many it has."""
         return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def change(

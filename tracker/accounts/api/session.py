@@ -191,7 +191,6 @@ async def sign_out(call: AccountCall[Nothing, Nothing]) -> Answer[Done]:
 
 
 def client_of(call: PublicCall[AccountServices, Any, Any]) -> Client:
-    """Return the client of the session that begins."""
     return Client(
         address=call.address, user_agent=call.client.user_agent, counted_as=call.counted_as
     )
@@ -200,12 +199,10 @@ def client_of(call: PublicCall[AccountServices, Any, Any]) -> Client:
 async def signed_in_answer(
     services: AccountServices, session: Session, secret: str
 ) -> Answer[SessionRecord]:
-    """Return the answer that gives a browser a new session."""
     return Answer(await session_record(services, session), new_session_cookie(services, secret))
 
 
 def new_session_cookie(services: AccountServices, secret: str) -> dict[str, str]:
-    """Return the header that gives a browser a new session."""
     return {"Set-Cookie": SessionCookie(services.public_url).set(secret)}
 
 
@@ -216,7 +213,6 @@ def signed_out_answer(services: AccountServices) -> Answer[Done]:
 
 
 def holder_of(call: AccountCall[Any, Any]) -> Holder:
-    """Return the person of a request with a session."""
     client = Client(
         address=call.address, user_agent=call.session.user_agent, counted_as=call.counted_as
     )

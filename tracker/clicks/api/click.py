@@ -39,7 +39,6 @@ class ClickQuery(Handler):
         return None
 
     async def get(self) -> None:
-        """Redirect to the destination. Raises a TrackerError if the link cannot be opened."""
         answer = await self.services.redirect.answer(self._visit())
         self.set_status(answer.status)
         for name, value in answer.headers:
@@ -49,7 +48,6 @@ class ClickQuery(Handler):
     head = options = get
 
     def finish_error(self, error: TrackerError) -> None:
-        """Finish with the error, as a page or as JSON."""
         for name, value in ERROR_HEADERS:
             self.set_header(name, value)
         self.finish_with(error_content(error, self.header("Accept")))
@@ -75,7 +73,6 @@ class ClickSlug(ClickQuery):
     """The handler of `/c/<slug>`."""
 
     def slug(self) -> str | None:
-        """Return the slug in the request's path."""
         return unquote(self.request.path.removeprefix("/c/"))
 
 

@@ -81,11 +81,9 @@ class EventHandler(Handler):
             raise BadRequest(_DELIVERY)
 
     async def get(self) -> None:
-        """Record the conversion in the query. Raises a TrackerError if it is rejected."""
         await self._record(from_text(self.request.query.encode("latin-1")))
 
     async def post(self) -> None:
-        """Record the conversion in query and body. Raises a TrackerError if it is rejected."""
         query, body = fields_in_text(self.request.query.encode("latin-1")), self.body()
         fields = merged(query, self._parse(body)) if body else query
         await self._record(conversion_of(fields))
@@ -176,7 +174,6 @@ def wants_image(method: str, accept: str) -> bool:
 
 
 def recorded_content(recorded: Recorded, image: bool) -> Content:
-    """Return the body of the answer to a recorded conversion."""
     if image:
         return _PIXEL
     status = b"found" if recorded.click_found else b"pending"
@@ -195,7 +192,6 @@ def retry_headers(error: TrackerError) -> Sequence[tuple[str, str]]:
 
 
 def error_content(error: TrackerError, image: bool) -> Content:
-    """Return the body of an error."""
     return _PIXEL if image else json_error(error)
 
 

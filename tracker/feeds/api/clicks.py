@@ -43,7 +43,6 @@ class ListClicks(FeedQuery, kw_only=True):
     ] = "include"
 
     def filter(self, calendar: Calendar, host: str) -> FeedFilter:
-        """Return the filter, as FeedQuery does, with what it says of tests."""
         return replace(super().filter(calendar, host), tests=self.tests)
 
 

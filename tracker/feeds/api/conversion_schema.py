@@ -49,12 +49,10 @@ class ListConversions(FeedQuery, kw_only=True):
     ] = None
 
     def filter(self, calendar: Calendar, host: str) -> FeedFilter:
-        """Return the filter, as FeedQuery does, with the click and the transaction."""
         named = {"click_id": self.click_id, "transaction_id": self.transaction_id}
         return structs.replace(super().filter(calendar, host), **named)
 
     def statuses(self) -> Sequence[Status]:
-        """Return the states that are filtered by."""
         return [Status(one) for one in dict.fromkeys(self.status)]
 
 

@@ -157,7 +157,6 @@ async def _clicks(
 async def _delivery_counts(
     services: FeedServices, account_id: UUID, events: Sequence[LoggedEvent]
 ) -> dict[int, DeliveryCounts]:
-    """Return the number of deliveries in each state, by event."""
     if not events:
         return {}
     ids = {
@@ -172,7 +171,6 @@ async def _delivery_counts(
 
 
 async def _webhooks(services: FeedServices, account_id: UUID) -> Sequence[Webhook]:
-    """Return the webhooks of an account, newest first."""
     webhooks, _ = await services.webhooks.page(account_id, 1, MAX_WEBHOOKS_PER_ACCOUNT)
     return webhooks
 

@@ -38,7 +38,6 @@ class FeedCursors:
         self._account_id = account_id
 
     def cursor_of(self, place: Place) -> str:
-        """Return a place as text."""
         packed = _packed(place)
         checked = self._check(type(place), packed) + packed
         return base64.urlsafe_b64encode(checked).rstrip(b"=").decode()

@@ -116,7 +116,6 @@ class FeedQuery(_Filters, kw_only=True):
 
     @property
     def cursors(self) -> FeedCursors:
-        """Return the cursors of the feed."""
         return FeedCursors(self.FEED, self.account_id)
 
     def place(self) -> Place | None:
@@ -151,7 +150,6 @@ class FeedQuery(_Filters, kw_only=True):
         return {name: list(dict.fromkeys(values)) for name, values in given.items() if values}
 
     def statuses(self) -> Sequence[Status]:
-        """Return the states of conversions that are filtered by."""
         return ()
 
     def _days(self) -> tuple[date | None, date | None]:

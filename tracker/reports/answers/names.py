@@ -18,10 +18,7 @@ _NAMES_AT_ONCE: Final = 1000
 
 
 async def stored_names(reader: Reader, group_by: str, keys: Collection[str]) -> dict[str, str]:
-    """Return the names that records have, by key: none for values that have no records.
-
-    Raises PyMongoError if MongoDB does not answer.
-    """
+    """Return the names that records have, by key: none for values that have no records."""
     dimension = DIMENSIONS[group_by]
     if dimension.record is None:
         return {}
@@ -40,7 +37,7 @@ async def filter_names(
 ) -> dict[str, dict[str, str]]:
     """Return the names of the values that each dimension is filtered by, by those values.
 
-    A record of another account is its own key. Raises PyMongoError if MongoDB does not answer.
+    A record of another account is its own key.
     """
     names = {}
     for dimension, values in filters.items():
@@ -64,7 +61,7 @@ def name_of(group_by: str, key: str, stored: Mapping[str, str]) -> str:
 async def records_with_text(reader: Reader, account_id: UUID, group_by: str, text: str) -> set[str]:
     """Return the keys of the account's records whose name has `text`, in any case.
 
-    None for values that have no records. Raises PyMongoError if MongoDB does not answer.
+    None for values that have no records.
     """
     dimension = DIMENSIONS[group_by]
     if dimension.record is None:

@@ -93,7 +93,6 @@ class Reading:
         return columns.joined([table, others], self.names)
 
     def filtered(self, table: Columns) -> Columns:
-        """Return the rows that pass every filter."""
         for name, values in self._passing.items():
             table = table.where(name, values)
         return table

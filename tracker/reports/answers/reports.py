@@ -57,7 +57,6 @@ class WholeReport:
         ]
 
     def measures(self, numbers: Sequence[int]) -> list[Measures]:
-        """Return the measures of the rows with these numbers."""
         return self._rows.at(numbers).measures()
 
 
@@ -81,10 +80,7 @@ class Reports:
         return Turn(self._database, account_id, self._reading, self._counting)
 
     async def first_day_of_clicks(self) -> date:
-        """Return the first day, in UTC, of which no click can have been deleted.
-
-        Raises PyMongoError if MongoDB does not answer.
-        """
+        """Return the first day, in UTC, of which no click can have been deleted."""
         day = await first_kept(self._database)
         return date.fromisoformat(day) if day else date.min
 
@@ -99,7 +95,6 @@ class Reports:
         - Raises RateLimited if too many reports of the account wait.
         - Raises TooSlow if it takes too long.
         - Raises Unavailable if too many reports of all accounts wait, or have taken the memory.
-        - Raises PyMongoError if MongoDB does not answer.
         """
         async with AsyncExitStack() as stack:
             if turn is None:
@@ -159,7 +154,6 @@ class Reports:
         return rows, totals_of(table, query.bots)
 
     async def _read(self, query: Query, moment: Moment, turn: Turn, held: Reservation) -> Columns:
-        """Return what the query counts."""
         links = await self._links(query, moment.reader)
         snapshot = Snapshot(
             moment.reader,

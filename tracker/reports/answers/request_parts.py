@@ -72,7 +72,6 @@ class Parts:
         is left of those has no minutes.
 
         - Raises BadRequest if the calendar does not have the days, where dates begin.
-        - Raises PyMongoError if MongoDB does not answer.
         """
         try:
             found = comparison.at(self.calendar, self.at)
@@ -92,7 +91,6 @@ class Parts:
         - Raises RateLimited if too many reports of the account wait.
         - Raises TooSlow, which names the part, if the request takes too long.
         - Raises Unavailable, which names the part, if too many reports wait, or have the memory.
-        - Raises PyMongoError if MongoDB does not answer.
         """
         return await self._named(name, self._reports.run(query, self._moment, self._turn))
 
@@ -148,7 +146,6 @@ async def parts_at_one_snapshot(
 
     - Raises RateLimited if too many requests of the account wait, Unavailable if too many of all
       accounts do.
-    - Raises PyMongoError if MongoDB does not answer.
     """
     async with reports.turn(account_id) as turn, reader.at_one_snapshot() as snapshot:
         yield Parts(reports, await moment_of(snapshot, account_id), turn)

@@ -97,7 +97,6 @@ class Progress:
         self._parts, self._done, self._within = 1, 0, 0.0
 
     def expect(self, parts: int) -> None:
-        """Set how many parts the request has."""
         self._parts = max(parts, 1)
 
     def note_share(self, share: float) -> None:
@@ -105,7 +104,6 @@ class Progress:
         self._within = share
 
     def finish_part(self) -> None:
-        """Note that a part is done."""
         self._done += 1
         self._within = 0.0
 

@@ -177,11 +177,9 @@ class Shown:
         self._fields: list[str] = [COLUMNS[name] for name in wanted]
 
     def measures(self, measures: Measures) -> ReportMeasures:
-        """Return measures."""
         return ReportMeasures(**self._chosen(measures))
 
     def change(self, now: Measures, before: Measures) -> ReportChange:
-        """Return the change of measures."""
         change = change_of(now, before)
         found = ReportChange(**self._chosen(change))
         if "conversion_rate" in self._fields:
@@ -202,7 +200,6 @@ class Shown:
         return ReportRow(key=row.key, name=row.name, **self._chosen(now), **compared)
 
     def steps(self, steps: Iterable[Step]) -> list[ReportStep]:
-        """Return the steps of a series."""
         return [ReportStep(key=step.key, **self._chosen(step.measures)) for step in steps]
 
     def unfinished(

@@ -76,7 +76,6 @@ class CreateOverview(ReportRequest, forbid_unknown_fields=True, kw_only=True):
                 raise ValueError(f"panels[{number}].groupBy: panels[{other}] has it already")
 
     def chosen_interval(self) -> Interval:
-        """Return the interval of the series."""
         days = self.date_range.days()
         return default_interval(days) if isinstance(self.interval, UnsetType) else self.interval
 

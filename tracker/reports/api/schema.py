@@ -52,7 +52,6 @@ class Order(NamedTuple):
 
 
 def order_of(sort: Sort) -> Order:
-    """Return the order of rows that a request names."""
     return Order(_SORTED[sort.removeprefix("-")], sort.startswith("-"))
 
 
@@ -71,11 +70,9 @@ class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     @classmethod
     def of(cls, days: DayRange) -> Self:
-        """Return the range of these days."""
         return cls(first=days.first.isoformat(), last=days.last.isoformat())
 
     def days(self) -> DayRange:
-        """Return the days."""
         return DayRange(parse_day("from", self.first), parse_day("to", self.last))
 
 

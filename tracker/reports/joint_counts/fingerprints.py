@@ -84,7 +84,6 @@ class Fingerprints:
         self._with_hours: set[str] = set()
 
     async def read(self, periods: Sequence[Period]) -> None:
-        """Read the marks of these periods. Raises PyMongoError if MongoDB does not answer."""
         months = {one.key for one in periods if one.kind == "month"} - self._months.keys()
         days = {one.first.isoformat() for one in periods if one.kind != "month"}
         with_hours = {one.first.isoformat() for one in periods if one.kind == "hour"}
@@ -137,8 +136,7 @@ async def fingerprint_of(
 ) -> Fingerprint:
     """Return the mark of one period in the snapshot of `reader`.
 
-    `matching` selects the rollups, of an account or of one link. Raises PyMongoError if MongoDB
-    does not answer in time.
+    `matching` selects the rollups, of an account or of one link.
     """
     marks = Fingerprints(reader, matching)
     await marks.read([period])

@@ -24,14 +24,14 @@ class Keeping:
         self._since = time.monotonic()
 
     async def add(self, one: JointId, kept: Kept) -> None:
-        """Keep counts, at the end at the latest. Raises PyMongoError if that fails."""
+        """Keep counts, at the end at the latest."""
         self._new[one] = kept
         self.rows += kept.table.rows
         if self.rows > limits.ROWS_AT_ONCE or time.monotonic() - self._since > _KEEP_SECONDS:
             await self.aclose()
 
     async def aclose(self) -> None:
-        """Keep what is not kept yet. Raises PyMongoError if that fails."""
+        """Keep what is not kept yet."""
         new, self._new, self.rows = self._new, {}, 0
         if new:
             await self._joint.keep_all(new)

@@ -80,25 +80,18 @@ class Span(NamedTuple):
             yield self._replace(start=self.start + number * step, end=end)
 
     def filter(self) -> dict[str, Any]:
-        """Return the filter of its documents."""
         return {**self.matching, "at": {"$gte": self.start, "$lt": self.end}}
 
 
 async def count(reader: Reader, of: OfDocuments, span: Span, names: Sequence[str]) -> Columns:
-    """Return the counts of clicks or events of a span by these dimensions.
-
-    Raises PyMongoError if MongoDB does not answer in time.
-    """
+    """Return the counts of clicks or events of a span by these dimensions."""
     return await in_thread(await read(reader, of, span, names))
 
 
 async def read(
     reader: Reader, of: OfDocuments, span: Span, names: Sequence[str]
 ) -> Callable[[], Columns]:
-    """Read what `count` counts; return the function that makes the table of it, for a thread.
-
-    Raises PyMongoError if MongoDB does not answer in time.
-    """
+    """Read what `count` counts; return the function that makes the table of it, for a thread."""
     make, counted, stage = _clicks_table, NO_TEST, _clicks_stage(span, names)
     if of == "events":
         counted = {"status": {"$in": list(event_document.COUNTED)}}

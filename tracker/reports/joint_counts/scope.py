@@ -70,7 +70,6 @@ class Moment(NamedTuple):
 
 
 async def moment_of(reader: Reader, account_id: UUID) -> Moment:
-    """Return the moment of a snapshot. Raises PyMongoError if MongoDB does not answer."""
     zone = await zone_of(reader, account_id)
     return Moment(reader, zone.calendar, now())
 

@@ -58,13 +58,11 @@ class CountSources:
         self._snapshot = snapshot
 
     async def read_marks(self, periods: Sequence[Period]) -> None:
-        """Read the marks of these periods. Raises PyMongoError if MongoDB does not answer."""
         await self.marks.read(periods)
         if self._account_marks is not self.marks:
             await self._account_marks.read(periods)
 
     def id_of(self, of: OfDocuments, names: Sequence[str], period: Period) -> JointId:
-        """Return the id of the scope's counts by these dimensions."""
         account_id, calendar, link_id = self._scope
         by = name_of(names, of_hour=period.hour is not None)
         return JointId(account_id, calendar.zone, link_id, of, by, period.key)

@@ -57,7 +57,6 @@ class JointId(NamedTuple):
         return self.by == ALL and len(self.period) == len("2026-01-31")
 
     def is_of_hour(self) -> bool:
-        """Return whether the period is an hour."""
         return "T" in self.period
 
 
@@ -81,7 +80,6 @@ class Found(NamedTuple):
     parts: Sequence[Mapping[str, Any]]
 
     def rows(self) -> int:
-        """Return the number of rows of the table."""
         return sum(part["rows"] for part in self.parts)
 
     def table(self, wanted: Mapping[str, Collection[str]] | None = None) -> Columns:
@@ -136,16 +134,13 @@ class JointCounts:
         }
 
     async def ids(self, matching: Mapping[str, Any], reader: Reader) -> list[JointId]:
-        """Return the ids of the counts that match a filter."""
         rows = await reader.find("joint_counts", {**matching, "_id.part": 0}, ["_id"])
         return [_id(row["_id"]) for row in rows]
 
     async def remove(self, ids: Collection[JointId]) -> None:
-        """Remove counts. Raises PyMongoError if it fails."""
         await self._remove_parts(ids, 0)
 
     async def remove_hours(self, days: Collection[JointId]) -> None:
-        """Remove the counts of the hours of days. Raises PyMongoError if it fails."""
         ranges = [
             {
                 "_id": {
@@ -190,14 +185,11 @@ class JointCounts:
         )
 
     async def keep(self, one: JointId, kept: Kept) -> None:
-        """Store counts in the place of those that were there. Raises PyMongoError if it fails."""
+        """Store counts in the place of those that were there."""
         await self.keep_all({one: kept})
 
     async def keep_all(self, new: Mapping[JointId, Kept]) -> None:
-        """Store many counts as `keep` does, those with one part in one write.
-
-        Raises PyMongoError if it fails.
-        """
+        """Store many counts as `keep` does, those with one part in one write."""
         # In a thread, because a large table takes some tenths of a second.
         parts = await in_thread(lambda: {one: list(_parts(one, kept)) for one, kept in new.items()})
         small = {one: stored for one, stored in parts.items() if len(stored) == 1}

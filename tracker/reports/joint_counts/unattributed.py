@@ -46,10 +46,7 @@ class Unattributed:
         names: Sequence[str],
         passing: Mapping[str, Collection[str]],
     ) -> Columns:
-        """Return those that pass the filters, as a table of these dimensions.
-
-        Raises PyMongoError if MongoDB does not answer.
-        """
+        """Return those that pass the filters, as a table of these dimensions."""
         if any(UNKNOWN not in wanted for name, wanted in passing.items() if name not in _MAPS):
             return empty(names)
         table = await self._by_day(reader, scope, asked._replace(map=None))

@@ -28,7 +28,6 @@ class JointCopy:
         """Keep the counts of a day for `calendar` too, if they are valid in `original`.
 
         The day is the same in both. Its rollups are those of `original`, or nothing is copied.
-        Raises PyMongoError if MongoDB does not answer.
         """
         async with self._reader.at_one_snapshot() as snapshot:
             before, after = [

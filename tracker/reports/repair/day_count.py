@@ -79,10 +79,7 @@ class DayCounts:
         self._reader = reader
 
     async def recounted(self, account_id: UUID, day: str, calendar: Calendar = UTC) -> DayCount:
-        """Return a day of an account, recounted and as stored.
-
-        Raises PyMongoError if MongoDB does not answer in time.
-        """
+        """Return a day of an account, recounted and as stored."""
         rollup = Rollup({account_id.bytes: [calendar]})
         with pymongo.timeout(RECOUNT_SECONDS):
             clicks = await self._count_clicks(rollup, account_id, day, calendar)
@@ -105,8 +102,7 @@ class DayCounts:
     async def copied(self, account_id: UUID, day: str, zone: str, original: str) -> DayCount:
         """Return a day of an account in `zone` as it should be: as it is stored in `original`.
 
-        That is all there is of a day whose clicks are deleted. Raises PyMongoError if MongoDB does
-        not answer in time.
+        That is all there is of a day whose clicks are deleted.
         """
         with pymongo.timeout(RECOUNT_SECONDS):
             kept, domain_names = await self._stored(account_id, day, original)

@@ -31,8 +31,7 @@ class JointCheck:
     async def wrong(self, day: str, reader: Reader) -> list[JointId]:
         """Return the counts of a day that reports would read although they are wrong.
 
-        Those of a month are checked with its last day. Raises PyMongoError if MongoDB does not
-        answer in time.
+        Those of a month are checked with its last day.
         """
         periods = {one.key: one for one in _periods(self._calendar, date.fromisoformat(day))}
         wanted = {

@@ -48,10 +48,7 @@ class Recount:
         self._reader = mongodb.reads
 
     async def accounts(self) -> list[UUID]:
-        """Return the ids of all accounts, also of those that only rollups name.
-
-        Raises PyMongoError if MongoDB does not answer in time.
-        """
+        """Return the ids of all accounts, also of those that only rollups name."""
         existing = {row["_id"] async for row in self._database["accounts"].find({}, ["_id"])}
         with pymongo.timeout(RECOUNT_SECONDS):
             counted = await self._database["rollups"].distinct("_id.account_id")
@@ -60,10 +57,7 @@ class Recount:
     async def days(
         self, account_id: UUID, first: str, last: str, calendar: Calendar = UTC
     ) -> list[str]:
-        """Return the days from `first` to `last` with clicks, events or rollups of the account.
-
-        Raises PyMongoError if MongoDB does not answer in time.
-        """
+        """Return the days from `first` to `last` with clicks, events or rollups of the account."""
         with pymongo.timeout(RECOUNT_SECONDS):
             found = await self._days_with("clicks", {"account_id": account_id}, calendar)
             # With every state, because the index of events has the state before the time.

@@ -136,7 +136,6 @@ def rollups_of(
 
 
 def config_name(config_id: UUID | bytes | None) -> str:
-    """Return the field name of an event configuration."""
     if config_id is None:
         return "none"
     return str(owner_id(config_id) if isinstance(config_id, bytes) else config_id)

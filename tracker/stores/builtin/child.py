@@ -110,7 +110,6 @@ class Child:
         return True
 
     def terminate(self) -> None:
-        """Send the program SIGTERM."""
         if self._process is not None:
             self._process.terminate()
 

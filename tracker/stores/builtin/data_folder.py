@@ -132,7 +132,6 @@ class DataFolder:
         draft.replace(self._addresses)
 
     def unpublish(self) -> None:
-        """Remove the published addresses."""
         self._addresses.unlink(missing_ok=True)
 
 

@@ -79,7 +79,6 @@ def _private(folder: Path) -> Path:
 
 
 def redis_url(port: int) -> str:
-    """Return the address of the built-in Redis."""
     return f"redis://127.0.0.1:{port}/0"
 
 

@@ -32,11 +32,9 @@ class Listening(Protocol):
 
     verified: bool
 
-    def forget(self, name: str) -> None:
-        """Forget the value of this name."""
+    def forget(self, name: str) -> None: ...
 
-    def forget_all(self) -> None:
-        """Forget everything."""
+    def forget_all(self) -> None: ...
 
 
 class Changes:

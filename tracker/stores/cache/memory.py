@@ -45,12 +45,10 @@ class Memory(Generic[Value]):
             _limit(self.values, self._max_values)
 
     def forget(self, name: str) -> None:
-        """Drop the entry, if there is one."""
         self.values.pop(name, None)
         self.misses.pop(name, None)
 
     def forget_all(self) -> None:
-        """Drop all entries."""
         self.values.clear()
         self.misses.clear()
 

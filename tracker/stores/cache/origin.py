@@ -35,7 +35,7 @@ class Source(Protocol[Value]):
     """A source of values. It gets one query at a time, for many names."""
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return what MongoDB has, by name. Raises PyMongoError if it fails."""
+        """Return what MongoDB has, by name."""
 
     def value_of(self, found: Any) -> Value | None:
         """Return the value of what `find` found for a name, None if it counts as missing."""
@@ -65,7 +65,7 @@ class FieldSource(Generic[Value]):
         self.value_of = value_of
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return the documents by name, with one query. Raises PyMongoError if it fails."""
+        """Return the documents by name, with one query."""
         wanted = {self._parse(name.partition(":")[2]): name for name in names}
         matching = {self._field: {"$in": list(wanted)}}
         rows = await self._reads.find(self._collection, matching, self._fields, limit=len(wanted))

@@ -19,10 +19,8 @@ class MongoDB:
         self.reads = Reader(self._reading_client[name])
 
     def __getitem__(self, collection: str) -> Collection:
-        """Return a collection of `database`."""
         return self.database[collection]
 
     async def close(self) -> None:
-        """Close both clients."""
         self.client.close()
         await self._reading_client.close()

@@ -139,7 +139,6 @@ def owner_id(stored: bytes) -> UUID:
 
 
 def document(record: msgspec.Struct) -> dict[str, Any]:
-    """Return the document of a struct."""
     fields = msgspec.structs.asdict(record)
     fields["_id"] = fields.pop("id")
     return fields

@@ -83,7 +83,6 @@ class Pages(Generic[Listed]):
         """Return what is on the 1-based `page`, and the number of matches in total.
 
         Both are asked for at once: to ask twice costs an eighth of what a list costs altogether.
-        Raises PyMongoError if MongoDB fails or does not answer in time.
         """
         stages = self._stages(with_stored_ids(matching), page, page_size, order)
         rows = await self._reads.aggregate(
@@ -116,7 +115,7 @@ async def all_of(
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
     """Yield all documents of the collection `name` that match, in an order, in pieces.
 
-    Ids are UUIDs. Raises PyMongoError if MongoDB does not answer.
+    Ids are UUIDs.
     """
     by_id = _by_id if order.fields[0][0] == "_id" else _by_another_field
     async for piece in by_id(reader, name, matching, order):

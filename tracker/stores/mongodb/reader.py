@@ -74,7 +74,6 @@ class Reader:
     async def find(
         self, collection: str, matching: Mapping[str, Any], fields: Fields = None, **options: Any
     ) -> list[Document]:
-        """Return the documents that match."""
         with lost_connections():
             async with self._cursor(collection, matching, fields, options) as found:
                 return await found.to_list()
@@ -82,7 +81,6 @@ class Reader:
     async def find_one(
         self, collection: str, matching: Mapping[str, Any], fields: Fields = None, **options: Any
     ) -> Document | None:
-        """Return a document that matches, None if there is none."""
         found = await self.find(collection, matching, fields, limit=1, **options)
         return found[0] if found else None
 
@@ -107,7 +105,6 @@ class Reader:
     async def aggregate(
         self, collection: str, stages: Sequence[Mapping[str, Any]], **options: Any
     ) -> list[Document]:
-        """Return what a pipeline yields."""
         with lost_connections():
             async with await self._aggregation(collection, stages, options) as found:
                 return await found.to_list()

@@ -25,7 +25,7 @@ async def count_secrets(database: Database, sealed: SealedFields) -> Counter[str
     """Return the number of stored secrets by form.
 
     The forms are `plain`, `key` and `older_key` (encrypted with the first or another key), and
-    `unreadable` with all keys. Raises PyMongoError if MongoDB fails.
+    `unreadable` with all keys.
     """
     found: Counter[str] = Counter()
     async for row in _rows(database, sealed):
@@ -40,8 +40,7 @@ async def rewrite_secrets(
 ) -> Counter[str]:
     """Rewrite each secret in the form that `convert` returns for the record's id and the secret.
 
-    Return how many records were `rewritten`, `unreadable`, or `changed` meanwhile. Raises
-    PyMongoError if MongoDB fails.
+    Return how many records were `rewritten`, `unreadable`, or `changed` meanwhile.
     """
     found: Counter[str] = Counter()
     async for row in _rows(database, sealed):

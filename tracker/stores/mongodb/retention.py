@@ -24,8 +24,7 @@ async def keep_clicks(database: Database, days: int) -> None:
     """Make MongoDB delete clicks `days` after they were stored; 0 means never.
 
     The days begin when a click is stored, not when it was made. Otherwise a late click could be
-    gone before its journal entry is acknowledged, and the entry would count it again. Raises
-    PyMongoError if MongoDB fails.
+    gone before its journal entry is acknowledged, and the entry would count it again.
     """
     kept = {"$max": {"first_kept": await first_kept(database)}, "$set": {"days": days}}
     await database["counters"].update_one(_RECORD, kept, upsert=True)
@@ -35,10 +34,7 @@ async def keep_clicks(database: Database, days: int) -> None:
 
 
 async def first_kept(database: Database) -> str:
-    """Return the first day of which no click can have been deleted; empty if none ever was.
-
-    Raises PyMongoError if MongoDB fails.
-    """
+    """Return the first day of which no click can have been deleted; empty if none ever was."""
     record: dict[str, Any] = await database["counters"].find_one(_RECORD) or {}
     days = record.get("days", 0)
     by_now = day_of(now() - timedelta(days=days - 1)) if days else ""

@@ -68,7 +68,6 @@ def ranges_of(slots: SlotMap) -> dict[Address, set[tuple[int, int]]]:
 
 
 def slot_of(key: bytes | str) -> int:
-    """Return the hash slot of a key."""
     return int(key_slot(key.encode() if isinstance(key, str) else key))
 
 

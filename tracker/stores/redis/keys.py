@@ -78,7 +78,6 @@ def never_set(key: str) -> str:
 
 
 def journal(partition: int) -> str:
-    """Return the key of a partition of the journal."""
     return f"journal:{{{partition}}}" if partition else JOURNAL
 
 
@@ -101,7 +100,6 @@ def link(namespace: str, slug: str) -> str:
 
 
 def domain(name: str) -> str:
-    """Return the key of a custom domain."""
     return f"domain:{name}"
 
 
@@ -120,7 +118,6 @@ def rate_limit(scope: str, owner: str) -> str:
 
 
 def event_config(pbk: str) -> str:
-    """Return the key of an event configuration, by its postback key."""
     return f"event_config:{pbk}"
 
 
@@ -130,7 +127,6 @@ def api_key(digest: bytes) -> str:
 
 
 def account(account_id: UUID) -> str:
-    """Return the key of an account's settings."""
     return f"account:{account_id}"
 
 
@@ -154,10 +150,8 @@ def visitors(day: str, bucket: str, part: str = "") -> str:
 
 
 def partition_lease(partition: int) -> str:
-    """Return the key of the lease of a partition of the journal."""
     return f"partition:{partition}"
 
 
 def slot(number: int) -> str:
-    """Return the key of a slot's lease."""
     return f"{{slot}}:{number}"

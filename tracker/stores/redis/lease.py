@@ -41,10 +41,7 @@ class Lease:
         self._held = False
 
     async def hold(self) -> bool:
-        """Take the lease or renew it; return whether it is held.
-
-        Raises RedisError if Redis fails.
-        """
+        """Take the lease or renew it; return whether it is held."""
         arguments: list[str | int] = [self._holder, self._milliseconds]
         names = [self._key, keys.never_set(self._key)]
         self._held = bool(await self._hold(keys=names, args=arguments))
@@ -62,7 +59,7 @@ class Lease:
                 await self.release()
 
     async def release(self) -> None:
-        """End the lease, if it is held. Raises RedisError if Redis fails."""
+        """End the lease, if it is held."""
         if self._held:
             self._held = False
             await self._release(keys=[self._key], args=[self._holder])

@@ -91,7 +91,6 @@ class Budget:
         self.used = 0.0
 
     def has_room(self, kind: OptionalWrite) -> bool:
-        """Return whether there is room for a write of this kind."""
         return self.used < SKIPPED_FROM[kind]
 
     def allows(self, kind: OptionalWrite) -> bool:
@@ -102,11 +101,9 @@ class Budget:
         return False
 
     def count_skipped(self, kind: OptionalWrite, writes: int) -> None:
-        """Count `writes` of this kind as skipped."""
         metrics.REDIS_SKIPPED.labels(kind.value).inc(writes)
 
     def skipped(self) -> list[OptionalWrite]:
-        """Return the kinds of writes that are skipped now."""
         return [kind for kind in OptionalWrite if not self.has_room(kind)]
 
 
@@ -141,7 +138,7 @@ class BudgetMeter:
             await asyncio.sleep(_MEASURE_INTERVAL_SECONDS)
 
     async def measure(self) -> None:
-        """Measure once. Raises RedisError if Redis fails.
+        """Measure once.
 
         Where Redis does not show the size of a stream, the stream counts like everything else. In a
         Redis Cluster the server counts that has used most of its share.

@@ -132,7 +132,7 @@ class Pool(BlockingConnectionPool):
             raise NoConnectionFree(str(error)) from error
 
     async def ensure_connection(self, connection: AbstractConnection) -> None:
-        """Connect, again if the generation has ended. Raises RedisError if that fails."""
+        """Connect, again if the generation has ended."""
         if isinstance(connection, _PooledConnection) and connection.is_outdated:
             await connection.disconnect(nowait=True)
         await super().ensure_connection(connection)

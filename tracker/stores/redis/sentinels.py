@@ -67,7 +67,6 @@ class Sentinels:
         raise MasterNotFoundError(f"No master found for {self._name!r}{reasons}")
 
     async def close(self) -> None:
-        """Close the connections to the sentinels."""
         for sentinel in self._sentinels:
             await sentinel.aclose()
 

@@ -11,7 +11,7 @@ from tracker.stores.redis.cluster import is_cluster, servers
 async def redis_advice(client: Redis, replicas: int = 0) -> list[str]:
     """Return a line for each setting of Redis that could lose clicks, as far as Redis shows it.
 
-    `replicas` must have a click before it is answered. Raises RedisError if Redis fails.
+    `replicas` must have a click before it is answered.
     """
     lines = [line for one in await servers(client) for line in await _advice(one, replicas)]
     if is_cluster(client) and await _stops_as_a_whole(client):

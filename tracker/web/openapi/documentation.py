@@ -36,7 +36,6 @@ class OpenApi(Handler):
     """The handler of `/openapi.json`. The application's setting `description` returns it."""
 
     def get(self) -> None:
-        """Answer with the OpenAPI document."""
         self.finish_with(Content(JSON, self.settings["description"]()))
 
     head = get
@@ -46,7 +45,6 @@ class Docs(Handler):
     """The handler of `/docs`, a page that shows the OpenAPI document."""
 
     def get(self) -> None:
-        """Answer with the page that shows the document."""
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Content-Security-Policy", _POLICY)
         self.set_header("Referrer-Policy", "no-referrer")

@@ -38,11 +38,9 @@ class Schemas:
         self.shared = {n: one for n, one in self._components.items() if n not in of_queries}
 
     def schema(self, kind: Any) -> Described:
-        """Return the schema of the type `kind`."""
         return self._by_type[kind]
 
     def answer(self, endpoint: Endpoint) -> Described:
-        """Return the schema of the endpoint's answer."""
         schemas = [self._by_type[kind] for kind in _answers(endpoint)]
         return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 

@@ -28,7 +28,6 @@ SAMPLE_EVENT_ID: Final = 0
 
 
 def sample_limiter() -> AccountLimiter:
-    """Make the limiter of the samples that this process sends."""
     return AccountLimiter("webhook", "tests", MAX_TESTS_PER_ACCOUNT, MAX_TESTS, ATTEMPT_SECONDS)
 
 

@@ -56,7 +56,6 @@ class PayloadLoader:
         self._base_host = base_host
 
     async def load(self, event_ids: Collection[int]) -> PayloadSources:
-        """Return the stored documents of these events. Raises PyMongoError if MongoDB fails."""
         events = await self._read("events", event_ids)
         clicks, configs = await asyncio.gather(
             self._read("clicks", _ids(events.values(), "click_id")),

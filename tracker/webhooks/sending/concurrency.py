@@ -61,7 +61,6 @@ class ConcurrencyLimiter:
 
     @property
     def free(self) -> int:
-        """Return the number of free slots in total."""
         return self._max - self._in_flight["all"]
 
     def has_capacity(self, webhook_id: UUID) -> bool:
@@ -85,7 +84,6 @@ class ConcurrencyLimiter:
         return number
 
     def release(self, webhook_id: UUID, number: int = 1) -> None:
-        """Give back slots that were acquired."""
         self._count(self._webhooks[webhook_id], -number)
 
     def record_outcome(self, webhook_id: UUID, delivered: bool, milliseconds: int) -> None:

@@ -106,10 +106,7 @@ class Sender:
         await self._finish()
 
     async def burst(self) -> int:
-        """Send all due deliveries, wait until they are recorded, and return the number of attempts.
-
-        Raises PyMongoError if MongoDB fails.
-        """
+        """Send all due deliveries, wait until they are recorded; return the number of attempts."""
         total = 0
         while started := await self._start():
             total += started

@@ -27,7 +27,6 @@ class Withheld:
         self._silent_until = 0
 
     def has(self, webhook_id: UUID) -> bool:
-        """Return whether nothing is sent to this webhook now."""
         until = self._until.get(webhook_id)
         if until is None:
             return False
