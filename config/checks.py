@@ -125,7 +125,7 @@ def _check_secret_key(text: str) -> None:
 
 
 def _check_geoip_database(path: str) -> None:
-    """Check that the file can be opened. `clicks/country_file` opens it again."""
+    """Check that the file can be opened. `clicks/country` opens it again."""
     try:
         if path:
             maxminddb.open_database(path).close()

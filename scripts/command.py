@@ -22,8 +22,8 @@ from tracker.errors import TrackerError
 from tracker.ids import parse_id
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import StoresError, attach_stores
-from tracker.stores.errors import StoreUnavailable, UnusableStore
 from tracker.stores.startup.checks import mongodb_diagnosed, redis_diagnosed
+from tracker.stores.startup.diagnosis import StoreUnavailable, UnusableStore
 
 _MAX_NAME_CHARACTERS = 255
 # Control characters, and bytes from the shell that are not text.

@@ -11,7 +11,7 @@ import structlog
 from mmdb_writer import MMDBWriter
 from netaddr import IPSet  # type: ignore[import-untyped]
 
-from tracker.clicks import country_file as module
+from tracker.clicks import country as module
 from tracker.clicks.country import Countries
 from tracker.visitor_dimensions import UNKNOWN
 

@@ -5,8 +5,8 @@ from uuid import UUID
 import pytest
 
 from tests.factories import make_event_document
-from tracker.feeds import conversion_counts
-from tracker.feeds.conversion_counts import count_conversions
+from tracker.feeds import conversions
+from tracker.feeds.conversions import count_conversions
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -25,8 +25,8 @@ async def store(services: Services, click_id: UUID, number: int, **fields: objec
 async def test_conversions_that_count_are_counted_for_each_click(
     services: Services, monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
-    monkeypatch.setattr(conversion_counts, "_MAX_TOGETHER", together)
-    monkeypatch.setattr(conversion_counts, "MAX_COUNTED", 5)
+    monkeypatch.setattr(conversions, "_MAX_TOGETHER", together)
+    monkeypatch.setattr(conversions, "MAX_COUNTED", 5)
     many, one, none = (new_id() for _ in range(3))
     await store(services, many, 7)
     await store(services, one, 1)

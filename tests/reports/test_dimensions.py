@@ -18,8 +18,7 @@ from tracker.feeds.filter import (
 from tracker.reports.counted import ALL_COUNTED, needed_for
 from tracker.reports.dimensions import CARDS, DIMENSIONS, FILTERS, Dimension, Filter
 from tracker.reports.query import GroupBy, Query, Report
-from tracker.reports.rollups.field_names import decoded, encoded
-from tracker.reports.rollups.layout import RollupSource, rollups_for
+from tracker.reports.rollups.layout import RollupSource, decoded, encoded, rollups_for
 from tracker.service.services import Services
 
 CROSSED = None

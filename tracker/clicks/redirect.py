@@ -26,7 +26,7 @@ from tracker.links.link import CachedLink, Link, target
 from tracker.links.macros import MACRO_NAMES
 from tracker.stores.batch import Waiter
 from tracker.stores.redis import keys
-from tracker.syntax.query import parameter
+from tracker.syntax.url import parameter
 
 MAX_REFERRER_CHARACTERS: Final = 2048
 MAX_QUERY_CHARACTERS: Final = 8192

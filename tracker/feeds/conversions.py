@@ -1,6 +1,6 @@
-"""The feed of conversions, and one of them."""
+"""The feed of conversions, one of them, and how many a click has."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from bson import Decimal128
 
-from tracker.conversions.document import Status
+from tracker.conversions.document import COUNTED, Status
 from tracker.conversions.rules import Rule
 from tracker.feeds.arrivals import FeedName, conversion_entries
 from tracker.feeds.feed import Feed, Kind, Links, with_links
@@ -20,6 +20,13 @@ from tracker.stores.mongodb.reader import Reader
 
 SHOWN: Final = tuple(one for one in Status if one is not Status.CLAIMED)
 """The states of conversions in the feed. A claimed event becomes another one when it counts."""
+
+MAX_COUNTED: Final = 1000
+"""Conversions of one click that are counted; a number that high says that there may be more."""
+
+_MAX_TOGETHER: Final = 50_000
+"""Conversions that one query counts for all clicks. If a stranger has reported more, further
+queries count those of each click up to MAX_COUNTED, which is slower for the others."""
 
 
 class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,3 +101,24 @@ class ConversionFeed(Feed[LoggedEvent]):
         if document is None or document["account_id"] is None or document["status"] not in SHOWN:
             return None
         return _row(document)
+
+
+async def count_conversions(
+    reader: Reader, account_id: UUID, click_ids: Collection[UUID]
+) -> dict[UUID, int]:
+    """Return the number of the account's conversions that count, for each click that has some."""
+    counting: dict[str, Any] = {"account_id": account_id, "status": {"$in": list(COUNTED)}}
+    stages: list[dict[str, Any]] = [
+        {"$match": {"click_id": {"$in": list(click_ids)}, **counting}},
+        {"$limit": _MAX_TOGETHER},
+        {"$group": {"_id": "$click_id", "count": {"$sum": 1}}},
+    ]
+    together = await reader.aggregate("events", stages, hint="by_click")
+    counts = {row["_id"]: min(row["count"], MAX_COUNTED) for row in together}
+    if sum(row["count"] for row in together) < _MAX_TOGETHER:
+        return counts
+    for click_id in click_ids:
+        counts[click_id] = await reader.count(
+            "events", {"click_id": click_id, **counting}, limit=MAX_COUNTED, hint="by_click"
+        )
+    return counts

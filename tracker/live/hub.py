@@ -22,11 +22,10 @@ from tracker.errors import Unavailable
 from tracker.feeds.page import Bookmark
 from tracker.journal.backlog import Backlog
 from tracker.limits.account_limiter import AccountLimiter
-from tracker.live.account_streams import AccountStreams
 from tracker.live.events import events_of, names_of, state_event
 from tracker.live.landed import look
 from tracker.live.recent import behind_seconds, recent
-from tracker.live.stream import LiveStream
+from tracker.live.stream import AccountStreams, LiveStream
 from tracker.stores.mongodb.reader import Reader
 
 log = structlog.get_logger(__name__)

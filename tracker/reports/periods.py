@@ -1,11 +1,13 @@
 """Ranges of days, and the periods that joint counts are kept for: months, days and hours. Pure.
 
+Rolling periods are days that depend on the day on which they are asked for.
+
 A report's range is cut into the fewest periods: whole months that are over, then days, and hours of
 a day that is not over, because their counts can be kept already.
 """
 
 from calendar import monthrange
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from typing import Final, Literal, NamedTuple
 
@@ -16,6 +18,11 @@ SETTLING: Final = timedelta(minutes=10)
 well: the counts that are kept then no longer agree with the rollups, and are made again."""
 
 Kind = Literal["month", "day", "hour"]
+
+RollingPeriod = Literal["today", "yesterday", "week", "last_week", "month", "last_month", "year"]
+"""`week`, `month` and `year` go up to today. Weeks begin on Monday."""
+
+_DAY: Final = timedelta(days=1)
 
 
 class DayRange(NamedTuple):
@@ -115,3 +122,37 @@ def step_of(key: str, interval: str) -> str:
         day = date.fromisoformat(key)
         return (day - timedelta(day.weekday())).isoformat()
     return key
+
+
+def days_of(period: RollingPeriod, today: date) -> DayRange:
+    """Return the days of a period. Raises OverflowError if dates do not have them."""
+    return _DAYS_OF[period](today)
+
+
+def _yesterday(today: date) -> DayRange:
+    return DayRange(today - _DAY, today - _DAY)
+
+
+def _last_week(today: date) -> DayRange:
+    monday = _monday_of(today)
+    return DayRange(monday - timedelta(days=7), monday - _DAY)
+
+
+def _last_month(today: date) -> DayRange:
+    last = today.replace(day=1) - _DAY
+    return DayRange(last.replace(day=1), last)
+
+
+def _monday_of(day: date) -> date:
+    return day - timedelta(days=day.weekday())
+
+
+_DAYS_OF: Final[Mapping[RollingPeriod, Callable[[date], DayRange]]] = {
+    "today": lambda today: DayRange(today, today),
+    "yesterday": _yesterday,
+    "week": lambda today: DayRange(_monday_of(today), today),
+    "last_week": _last_week,
+    "month": lambda today: DayRange(today.replace(day=1), today),
+    "last_month": _last_month,
+    "year": lambda today: DayRange(today.replace(month=1, day=1), today),
+}

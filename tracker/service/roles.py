@@ -27,7 +27,7 @@ from tracker.service.services import Services
 from tracker.service.supervisor import STOP_SECONDS, Process, run_processes
 from tracker.stores.builtin import stores
 from tracker.stores.builtin.data_folder import check_writable
-from tracker.stores.errors import UnusableStore
+from tracker.stores.startup.diagnosis import UnusableStore
 
 log = structlog.get_logger(__name__)
 

@@ -30,9 +30,9 @@ from tracker.reports import services as reports
 from tracker.sharing import services as sharing
 from tracker.stores import services as stores
 from tracker.stores.cache.changes import Changes
-from tracker.stores.errors import StoreUnavailable, UnusableStore
 from tracker.stores.mongodb import indexes, retention
 from tracker.stores.startup import checks
+from tracker.stores.startup.diagnosis import StoreUnavailable, UnusableStore
 from tracker.web.services import WebServices
 from tracker.webhooks import services as webhooks
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.reports.rollups.field_names import encoded
+from tracker.reports.rollups.layout import encoded
 
 
 @given(st.text())

@@ -25,8 +25,8 @@ from tracker.clock import moment, now
 from tracker.conversions.document import Status as Event
 from tracker.conversions.event_config import EventConfig
 from tracker.errors import NotFound
+from tracker.feeds.api.conversion_delays import conversion_delays
 from tracker.feeds.clicks import CLICKS
-from tracker.feeds.conversion_delays import conversion_delays
 from tracker.feeds.conversions import ConversionFeed
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
@@ -43,9 +43,9 @@ from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import Session
 from tracker.stores.redis import keys
+from tracker.webhooks.api.statistics import statistics
 from tracker.webhooks.creation import create_deliveries
 from tracker.webhooks.delivery import Status
-from tracker.webhooks.statistics import statistics
 
 pytestmark = pytest.mark.redis
 

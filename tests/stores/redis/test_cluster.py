@@ -12,13 +12,13 @@ from redis.exceptions import RedisError
 from lab.redis_cluster import client_of
 from tests.stores.redis.own_cluster import OwnCluster, own_cluster
 from tests.stores.redis.own_redis import own_redis, unavailable_redis
-from tracker.stores.errors import StoreUnavailable, UnusableStore
 from tracker.stores.redis import clients, keys
 from tracker.stores.redis.cluster import ClusterRedis, server_of, servers
 from tracker.stores.redis.command_connection import RedisCommandConnection
 from tracker.stores.redis.hash_slots import Address, SlotMap, slot_of
 from tracker.stores.redis.topology import Topology
 from tracker.stores.startup import checks
+from tracker.stores.startup.diagnosis import StoreUnavailable, UnusableStore
 from tracker.stores.startup.redis_advice import redis_advice
 
 pytestmark = pytest.mark.redis

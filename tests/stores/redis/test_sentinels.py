@@ -20,12 +20,12 @@ from tracker.journal.spool import Spool
 from tracker.loops import cancel_and_wait
 from tracker.stores.breaker import Breaker
 from tracker.stores.builtin.child import free_port
-from tracker.stores.errors import StoreUnavailable
 from tracker.stores.redis import clients, keys
 from tracker.stores.redis.clients import redis_for_requests
 from tracker.stores.redis.pool import Generation
 from tracker.stores.redis.sentinels import Sentinels
 from tracker.stores.startup import checks
+from tracker.stores.startup.diagnosis import StoreUnavailable
 from tracker.stores.startup.redis_advice import redis_advice
 
 pytestmark = pytest.mark.redis

@@ -10,9 +10,9 @@ from tests.stores.redis.own_redis import own_redis, unavailable_redis
 from tests.stores.tls_front import tls_front
 from tests.system.certificates import Authority
 from tracker.service.services import Services
-from tracker.stores.errors import StoreUnavailable, UnusableStore
 from tracker.stores.redis import clients
 from tracker.stores.startup.checks import check_redis
+from tracker.stores.startup.diagnosis import StoreUnavailable, UnusableStore
 
 pytestmark = pytest.mark.redis
 

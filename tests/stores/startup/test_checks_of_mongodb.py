@@ -21,10 +21,10 @@ from tests.system.certificates import Authority
 from tracker.service.services import Services
 from tracker.stores.builtin.child import free_port
 from tracker.stores.builtin.servers import mongodb_uri
-from tracker.stores.errors import StoreUnavailable, UnusableStore
 from tracker.stores.mongodb import drivers
 from tracker.stores.startup import checks
 from tracker.stores.startup.checks import check_mongodb, mongodb_diagnosed
+from tracker.stores.startup.diagnosis import StoreUnavailable, UnusableStore
 
 
 async def mongodb_says(uri: str) -> tuple[bool, str]:

@@ -4,8 +4,13 @@ import pytest
 from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
 from redis.exceptions import ResponseError
 
-from tracker.stores.errors import StoreUnavailable, UnusableStore
-from tracker.stores.startup.diagnosis import hello_fault, mongodb_fault, redis_fault
+from tracker.stores.startup.diagnosis import (
+    StoreUnavailable,
+    UnusableStore,
+    hello_fault,
+    mongodb_fault,
+    redis_fault,
+)
 
 DUPLICATE = (
     "Index build failed: 1: E11000 duplicate key error collection: tracker.links index: "

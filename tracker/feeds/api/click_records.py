@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from tracker.clicks.document import ClickValues
-from tracker.feeds.conversion_counts import MAX_COUNTED
+from tracker.feeds.conversions import MAX_COUNTED
 from tracker.web.schema import Timestamp
 
 IsTest = Annotated[bool, Meta(description="whether the account made it as a test; not counted")]

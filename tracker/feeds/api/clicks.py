@@ -16,7 +16,7 @@ from tracker.feeds.api.feed_request import all_of_feed, feed_filter
 from tracker.feeds.api.schema import FeedAnswer, FeedQuery, cursor_fields
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.clicks import StoredClick
-from tracker.feeds.conversion_counts import count_conversions
+from tracker.feeds.conversions import count_conversions
 from tracker.feeds.filter import FeedFilter, Tests
 from tracker.feeds.services import FeedCall, FeedServices
 from tracker.web.call import Nothing

@@ -2,14 +2,18 @@
 
 from bisect import bisect_left
 from collections import Counter
+from datetime import datetime, timedelta
 from statistics import median
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
+from uuid import UUID
 
 import msgspec
 from msgspec import Meta, field
 
-from tracker.feeds.conversion_delays import DAYS, MAX_CONVERSIONS, conversion_delays
+from tracker.clock import now
+from tracker.conversions.document import Status
 from tracker.feeds.services import FeedCall
+from tracker.stores.mongodb.reader import Reader
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.schema import AccountId
@@ -18,6 +22,11 @@ endpoint = Endpoints("feeds")
 
 _BOUNDS: Final = (60, 600, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600)
 """The longest delays of each group but the last, in seconds."""
+
+MAX_CONVERSIONS: Final = 10_000
+"""Conversions that are looked at, the last ones. They take 20 ms."""
+
+DAYS: Final = 30
 
 
 class CountDelays(msgspec.Struct, kw_only=True):
@@ -59,3 +68,26 @@ async def count(call: FeedCall[CountDelays, Nothing]) -> Delays:
             for number, bound in enumerate((*_BOUNDS, None))
         ],
     )
+
+
+async def conversion_delays(reader: Reader, account_id: UUID) -> list[float]:
+    """Return the seconds from click to conversion, of conversions whose click is known."""
+    stages = delays_pipeline(account_id, now() - timedelta(days=DAYS))
+    return [row["seconds"] for row in await reader.aggregate("events", stages)]
+
+
+def delays_pipeline(account_id: UUID, since: datetime) -> list[dict[str, Any]]:
+    """Return the pipeline that reads the delays."""
+    milliseconds = {"$subtract": ["$at", "$click_at"]}
+    return [
+        {
+            "$match": {
+                "account_id": account_id,
+                "status": Status.ATTRIBUTED,
+                "at": {"$gte": since},
+            }
+        },
+        {"$sort": {"at": -1, "_id": -1}},
+        {"$limit": MAX_CONVERSIONS},
+        {"$project": {"_id": 0, "seconds": {"$divide": [milliseconds, 1000]}}},
+    ]

@@ -7,7 +7,7 @@ request certificates without end.
 
 from tracker.errors import BadRequest, NotFound
 from tracker.links.hostnames import canonical_hostname
-from tracker.syntax.query import parameter
+from tracker.syntax.url import parameter
 from tracker.web.handler import Handler
 from tracker.web.openapi_parts import TEXT, public_error, query
 from tracker.web.operator_routes import operator_routes, single_field_response

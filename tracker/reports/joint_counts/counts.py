@@ -24,9 +24,8 @@ from tracker.reports.counted import ALL_COUNTED
 from tracker.reports.dimensions import EVENT, HOUR, NO_EVENT, OfDocuments
 from tracker.reports.joint_counts.keeping import Keeping, Steps
 from tracker.reports.joint_counts.scope import Scope, Snapshot
-from tracker.reports.joint_counts.sources import OF, CountSources, without
+from tracker.reports.joint_counts.sources import LANDING, OF, CountSources, count_so_far, without
 from tracker.reports.joint_counts.store import ALL, Found, JointId, Kept, name_of
-from tracker.reports.joint_counts.unfinished_hour import LANDING, count_so_far
 from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period, is_over
 from tracker.reports.threads import in_thread, in_thread_if_large

@@ -15,7 +15,7 @@ from tracker.reports.counted import ALL_COUNTED
 from tracker.reports.dimensions import HOUR, LINK, OfDocuments
 from tracker.reports.joint_counts.scan import Span, links_of, read
 from tracker.reports.joint_counts.scope import Scope, Snapshot
-from tracker.reports.joint_counts.store import Found, JointCounts, JointId, name_of
+from tracker.reports.joint_counts.store import Found, JointCounts, JointId, Kept, name_of
 from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period, day_period, hours_of
 from tracker.reports.rollups.layout import rollups_for
@@ -38,6 +38,9 @@ _MOMENT: Final = timedelta(milliseconds=1)
 
 _PERIODS_AT_ONCE: Final = 62
 """Periods whose counts by all dimensions are read at once, unless they have too many rows."""
+
+LANDING: Final = timedelta(seconds=30)
+"""How long after it was made a click has landed, in all likelihood."""
 
 
 class CountSources:
@@ -245,3 +248,34 @@ def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) 
         {name: [one] for name, one in missing.items()},
     )
     return columns.joined([table, rest], names)
+
+
+async def count_so_far(
+    sources: CountSources,
+    now: datetime,
+    one: JointId,
+    known: Found | None,
+    names: Sequence[str],
+    hour: Period,
+) -> Columns:
+    """Return the counts of an hour, read on from those that are `known`.
+
+    If clicks from before that moment have landed since, the figures do not equal the mark, and the
+    hour is counted from its beginning.
+    """
+    mark, documents = sources.marks.of(hour), sources.documents
+    expected = mark.count(one.of)
+    through, table = hour.start, columns.empty(names)
+    if known is not None and known.through and mark.continues(one.of, known.mark):
+        through, table = max(known.through, hour.start), known.table()
+    settled = max(min(now - LANDING, hour.end), through)
+    before = await documents.count(one.of, names, hour, expected, through, settled)
+    kept = columns.joined([table, before], names).by(names)
+    after = await documents.count(one.of, names, hour, expected, settled)
+    found = columns.joined([kept, after], names).by(names)
+    if not mark.equals(one.of, found):
+        if through > hour.start:
+            return await count_so_far(sources, now, one, None, names, hour)
+        return with_missing(found, mark.missing(found), names) if one.of == "clicks" else found
+    await sources.joint.keep(one, Kept(mark.of_table(one.of, kept), kept, settled))
+    return found

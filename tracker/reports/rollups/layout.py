@@ -31,6 +31,7 @@ has the documents of both.
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote, unquote
 from uuid import UUID
 
 from bson import Decimal128
@@ -39,7 +40,6 @@ from tracker import visitor_dimensions
 from tracker.calendar import DEFAULT_ZONE
 from tracker.reports.dimensions import DOMAIN, EVENT, HOUR, LINK
 from tracker.reports.limits import CACHED_PATHS
-from tracker.reports.rollups.field_names import encoded
 from tracker.reports.rollups.money import decimal_of_billionths, whole_number
 from tracker.stores.mongodb.documents import owner_id
 
@@ -53,6 +53,8 @@ _COUNTERS: Final = (CHANGES, CORRECTIONS)
 
 _SUMMED: Final = frozenset(("total", "hour", "event", "domain", *visitor_dimensions.NAMES))
 """The fields of a document that hold cells."""
+
+_EMPTY: Final = "%"
 
 
 class RollupId(NamedTuple):
@@ -188,3 +190,16 @@ def rollups_for(needed: Collection[str]) -> RollupSource | None:
         if len(crossed) <= 1 and crossed <= maps:
             return RollupSource(of, next(iter(crossed), None))
     return None
+
+
+def encoded(value: str) -> str:
+    """Return `value` as a field name: without dots and dollars, and never empty.
+
+    A visitor chooses some of the values, so the name must be safe in MongoDB whatever they hold.
+    """
+    return quote(value, safe=" ").replace(".", "%2E") or _EMPTY
+
+
+def decoded(name: str) -> str:
+    """Return the value that a field name stands for."""
+    return "" if name == _EMPTY else unquote(name)

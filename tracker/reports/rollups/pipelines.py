@@ -11,8 +11,7 @@ from uuid import UUID
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, MEASURES, Columns
 from tracker.reports.dimensions import DAY, EVENT, LINK, NO_EVENT
-from tracker.reports.rollups.field_names import decoded, encoded
-from tracker.reports.rollups.layout import RollupSource
+from tracker.reports.rollups.layout import RollupSource, decoded, encoded
 from tracker.reports.rollups.money import whole_number
 from tracker.reports.threads import in_thread_if_large
 from tracker.stores.mongodb.reader import Reader

@@ -14,9 +14,8 @@ from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
 from tracker.reports.api.overview import CreateOverview, OverviewPanel
 from tracker.reports.api.schema import Compare, DateRange, IntervalIn
 from tracker.reports.dimensions import FILTER_NAMES, PICTURES
-from tracker.reports.periods import DayRange
+from tracker.reports.periods import DayRange, RollingPeriod, days_of
 from tracker.reports.query import GroupBy
-from tracker.reports.rolling import RollingPeriod, days_of
 from tracker.web.limits import MAX_PANELS, MAX_REPORT_DAYS
 
 _WORST_DAY = date(2029, 3, 1)

@@ -12,11 +12,10 @@ from pymongo.errors import PyMongoError
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from tracker.stores.errors import UnusableStore
 from tracker.stores.mongodb.drivers import MongoClient
 from tracker.stores.redis.clients import check_writable
 from tracker.stores.redis.cluster import is_cluster
-from tracker.stores.startup.diagnosis import hello_fault, mongodb_fault, redis_fault
+from tracker.stores.startup.diagnosis import UnusableStore, hello_fault, mongodb_fault, redis_fault
 
 CHECK_SECONDS: Final = 3.0
 """How long a start looks for a MongoDB that takes writes."""

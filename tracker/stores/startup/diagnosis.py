@@ -12,7 +12,17 @@ from typing import Any, Final
 from pymongo.errors import PyMongoError
 from redis.exceptions import RedisError
 
-from tracker.stores.errors import StoreUnavailable, UnusableStore
+
+class UnusableStore(Exception):
+    """A store that cannot be used with these settings, however long we wait.
+
+    The message is one line for the operator, with the remedy.
+    """
+
+
+class StoreUnavailable(Exception):
+    """A store that cannot be used now, but may be later. The message is a line for the operator."""
+
 
 Fault = UnusableStore | StoreUnavailable
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.syntax.query import parameter
+from tracker.syntax.url import parameter
 
 
 @pytest.mark.parametrize(

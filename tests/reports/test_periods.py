@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from tracker.reports.rolling import RollingPeriod, days_of
+from tracker.reports.periods import RollingPeriod, days_of
 
 
 @pytest.mark.parametrize(
