@@ -53,14 +53,6 @@ class Dimension(NamedTuple):
     label: Callable[[str], str]
 
 
-def _country_label(code: str) -> str:
-    return str(Locale("en").territories.get(code, code))
-
-
-def _device_label(device: str) -> str:
-    return "TV" if device == "tv" else device.capitalize()
-
-
 DIMENSIONS: Final = (
     Dimension(
         name="country",
@@ -68,7 +60,7 @@ DIMENSIONS: Final = (
         macro="visitor's country, ISO 3166-1 alpha-2",
         sample="DE",
         derive=lambda visit: visit.country,
-        label=_country_label,
+        label=lambda code: str(Locale("en").territories.get(code, code)),
     ),
     Dimension(
         name="device",
@@ -76,7 +68,7 @@ DIMENSIONS: Final = (
         macro="visitor's class of device",
         sample="desktop",
         derive=lambda visit: visit.agent.device,
-        label=_device_label,
+        label=lambda device: "TV" if device == "tv" else device.capitalize(),
     ),
     Dimension(
         name="browser",

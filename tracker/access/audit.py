@@ -136,11 +136,8 @@ def differences(
 
 
 def _stored(entry: AuditEntry) -> dict[str, Any]:
-    return {**document(entry), **msgspec.to_builtins(_nested(entry), builtin_types=(UUID,))}
-
-
-def _nested(entry: AuditEntry) -> dict[str, Any]:
-    return {"actor": entry.actor, "target": entry.target, "changes": entry.changes}
+    nested = {"actor": entry.actor, "target": entry.target, "changes": entry.changes}
+    return {**document(entry), **msgspec.to_builtins(nested, builtin_types=(UUID,))}
 
 
 def shown(value: object) -> object:

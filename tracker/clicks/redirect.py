@@ -54,7 +54,7 @@ class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
         """Build the client headers of a visit. Values are Latin-1 text; a missing header is an
         empty string. `purpose` joins the prefetch headers by spaces."""
         return cls(
-            _hostname(host),
+            canonical_hostname(host.partition(":")[0]),
             user_agent[:MAX_USER_AGENT_CHARACTERS],
             referrer[:MAX_REFERRER_CHARACTERS],
             purpose[:MAX_USER_AGENT_CHARACTERS],
@@ -249,11 +249,6 @@ def _slug(visit: Visit) -> str:
     if not slug:
         raise BadRequest("s: required: the slug of a short link")
     return slug
-
-
-def _hostname(host: str) -> str:
-    """Return the canonical name in a Host header, without the port."""
-    return canonical_hostname(host.partition(":")[0])
 
 
 @lru_cache(maxsize=CACHED_DESTINATIONS)

@@ -38,7 +38,7 @@ class _LinkSource:
             namespace, _, slug = name.removeprefix("link:").partition("/")
             slugs[namespace].append(slug)
         branches = [
-            {"domain_id": _domain_id(namespace), "slug": {"$in": group}}
+            {"domain_id": UUID(namespace) if namespace else None, "slug": {"$in": group}}
             for namespace, group in slugs.items()
         ]
         rows = await self._reads.find("links", {"$or": branches}, _LINK_FIELDS, limit=len(names))
@@ -47,10 +47,6 @@ class _LinkSource:
     def value_of(self, found: Any) -> CachedLink | None:
         """Return the target of a link's document; None if visitors get 404."""
         return target(record(Link, found))
-
-
-def _domain_id(namespace: str) -> UUID | None:
-    return UUID(namespace) if namespace else None
 
 
 def link_cache(stores: StoreServices, max_values: int, misses: Allowance) -> LinkCache:

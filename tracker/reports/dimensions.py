@@ -115,10 +115,6 @@ def _event_of(text: str) -> str:
         raise ValueError(f"{error.message}, or none") from None
 
 
-def _bot_label(reason: str) -> str:
-    return reason.replace("_", " ").capitalize()
-
-
 def _weekday_label(number: str) -> str:
     return _WEEKDAYS[int(number) - 1]
 
@@ -222,7 +218,7 @@ _ROWS: Final = (
         *("Bot", "Bots", "events"),
         field="bot",
         absent=NO_VALUE,
-        label=_bot_label,
+        label=lambda reason: reason.replace("_", " ").capitalize(),
         names={NO_VALUE: "People"},
         filter=Filter(
             "why clicks count as a bot's; none: those of people",

@@ -68,7 +68,7 @@ def day_period(calendar: Calendar, day: date) -> Period:
 
 def month_period(calendar: Calendar, day: date) -> Period:
     """Return the period of the month that `day` is in."""
-    first, last = day.replace(day=1), _end_of_month(day)
+    first, last = day.replace(day=1), day.replace(day=monthrange(day.year, day.month)[1])
     start, end = calendar.start_of(first), calendar.end_of(last)
     return Period("month", f"{first:%Y-%m}", first, last, start, end)
 
@@ -110,10 +110,6 @@ def is_over(period: Period, now: datetime) -> bool:
     return period.end <= now - SETTLING
 
 
-def _end_of_month(day: date) -> date:
-    return day.replace(day=monthrange(day.year, day.month)[1])
-
-
 def step_of(key: str, interval: str) -> str:
     """Return the key of the step to which a row by hour or day belongs."""
     if interval == "month":
@@ -127,10 +123,6 @@ def step_of(key: str, interval: str) -> str:
 def days_of(period: RollingPeriod, today: date) -> DayRange:
     """Return the days of a period. Raises OverflowError if dates do not have them."""
     return _DAYS_OF[period](today)
-
-
-def _yesterday(today: date) -> DayRange:
-    return DayRange(today - _DAY, today - _DAY)
 
 
 def _last_week(today: date) -> DayRange:
@@ -149,7 +141,7 @@ def _monday_of(day: date) -> date:
 
 _DAYS_OF: Final[Mapping[RollingPeriod, Callable[[date], DayRange]]] = {
     "today": lambda today: DayRange(today, today),
-    "yesterday": _yesterday,
+    "yesterday": lambda today: DayRange(today - _DAY, today - _DAY),
     "week": lambda today: DayRange(_monday_of(today), today),
     "last_week": _last_week,
     "month": lambda today: DayRange(today.replace(day=1), today),

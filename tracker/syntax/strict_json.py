@@ -43,7 +43,8 @@ def parse_json(name: str, text: bytes) -> Any:
     except UnicodeDecodeError:
         raise BadRequest(f"{name}: must be UTF-8") from None
     except json.JSONDecodeError as error:
-        raise BadRequest(f"{name}: must be valid JSON ({error.msg}, {_where(error)})") from None
+        place = f"line {error.lineno} column {error.colno}"
+        raise BadRequest(f"{name}: must be valid JSON ({error.msg}, {place})") from None
     except ValueError as error:
         raise BadRequest(f"{name}: {error}") from None
     if _has_bad_escape(text):
@@ -68,10 +69,6 @@ def _has_bad_escape(text: bytes) -> bool:
     They cannot appear otherwise: JSON allows no raw null, and UTF-8 no surrogate.
     """
     return bool(_DOUBTFUL_ESCAPE.search(text)) and b"\\" in _GOOD_ESCAPE.sub(b"", text)
-
-
-def _where(error: json.JSONDecodeError) -> str:
-    return f"line {error.lineno} column {error.colno}"
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -148,7 +148,8 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
         account = await services.accounts.rename(account.id, str(call.body.name))
     zone = await _change_zone(call, changes)
     if changes:
-        await call.audit("account.changed", _target(account), changes)
+        target = Target(kind="account", id=account.id, name=account.name)
+        await call.audit("account.changed", target, changes)
     return _record(account, rules, zone)
 
 
@@ -171,10 +172,6 @@ async def _account(call: AccountCall[Any, Any]) -> Account:
     if account is None:
         raise NotFound("account: not found")
     return account
-
-
-def _target(account: Account) -> Target:
-    return Target(kind="account", id=account.id, name=account.name)
 
 
 def _record(account: Account, rules: ConversionRules, zone: AccountZone) -> AccountRecord:

@@ -7,7 +7,6 @@ account or feed.
 
 import base64
 import struct
-from collections.abc import Mapping
 from datetime import datetime
 from hashlib import blake2b
 from typing import Final
@@ -102,9 +101,5 @@ class FeedCursors:
 def _packed(place: Place) -> bytes:
     time = _TIME.pack(round(place.at.timestamp() * 1000))
     if isinstance(place, Bookmark):
-        return time + _slots(place.positions)
+        return time + b"".join(_SLOT.pack(*one) for one in sorted(place.positions.items()))
     return time + (place.id.bytes if isinstance(place.id, UUID) else _EVENT_ID.pack(place.id))
-
-
-def _slots(positions: Mapping[int, int]) -> bytes:
-    return b"".join(_SLOT.pack(*one) for one in sorted(positions.items()))

@@ -65,7 +65,8 @@ class PartHour:
                 self._scope, self._snapshot._replace(before_counting=_without_place)
             )
         table = await documents.count(of, every, hour, expected, start, until)
-        if _documents(table) > FEW and is_over(hour, self._snapshot.now):
+        found = table.total("clicks") + table.total("bots") + table.total("conversions")
+        if found > FEW and is_over(hour, self._snapshot.now):
             table = await self._keep(one, mark.of(of), every, table, until)
             known = None
         tables = [table] if known is None else [table, await in_thread(known.table)]
@@ -111,10 +112,6 @@ def _every(of: OfDocuments, names: Sequence[str], expected: int) -> Sequence[str
 def _telling(names: Sequence[str]) -> Sequence[str]:
     """Return the dimension that tells which conversions have no click, if `names` have none."""
     return () if {LINK, DOMAIN} & set(names) else (DOMAIN,)
-
-
-def _documents(table: Columns) -> int:
-    return table.total("clicks") + table.total("bots") + table.total("conversions")
 
 
 def _summed(tables: Sequence[Columns], names: Sequence[str]) -> Columns:

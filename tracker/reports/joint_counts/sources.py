@@ -161,17 +161,13 @@ class CountSources:
         kept = await self._by_all(of, names, [period])
         if kept:
             known = (await in_thread(self._summed, kept, names))[period]
-            table = max(table, known, key=_clicks)
+            table = max(table, known, key=lambda one: one.total("clicks") + one.total("bots"))
         return with_missing(table, self.marks.of(period).missing(table), names)
 
 
 def without(name: str, names: Sequence[str]) -> list[str]:
     """Return the other names, in their order."""
     return [one for one in names if one != name]
-
-
-def _clicks(table: Columns) -> int:
-    return table.total("clicks") + table.total("bots")
 
 
 class DocumentCounts:

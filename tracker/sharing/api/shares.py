@@ -1,6 +1,5 @@
 """`/api/shares`: public links to reports of an account."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
@@ -21,7 +20,7 @@ from tracker.stores.mongodb.transaction import Session
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.limits import MAX_SHARE_NAME_CHARACTERS
-from tracker.web.resource import Resource, record_of
+from tracker.web.resource import Resource, one_by_one, record_of
 from tracker.web.schema import (
     AccountId,
     AccountPage,
@@ -102,15 +101,11 @@ class NewShare(ShareRecord, kw_only=True):
     url: str
 
 
-async def _find(call: SharingCall[Any, Any]) -> Share | None:
-    return await call.services.shares.find(call.ids[0])
-
-
-async def _show(_: SharingServices, shares: Sequence[Share]) -> list[ShareRecord]:
-    return [record_of(ShareRecord, share, **_shown(share)) for share in shares]
-
-
-SHARES: Resource[Share, ShareRecord] = Resource("share", _find, _show)
+SHARES: Resource[Share, ShareRecord] = Resource(
+    "share",
+    lambda call: call.services.shares.find(call.ids[0]),
+    one_by_one(lambda share: record_of(ShareRecord, share, **_shown(share))),
+)
 
 
 @endpoint("GET", "/api/shares", "shares:read")

@@ -1,20 +1,20 @@
 """`/api/views`: reports that an account keeps by name."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
 from msgspec import Meta, field
 
-from tracker.sharing.services import SharingCall, SharingServices
+from tracker.sharing.services import SharingCall
 from tracker.sharing.views import View
 from tracker.stores.mongodb.account_lock import run_in_turn
 from tracker.stores.mongodb.transaction import Session
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.limits import MAX_VIEW_NAME_CHARACTERS, MAX_VIEW_QUERY_CHARACTERS
-from tracker.web.resource import Resource, record_of
+from tracker.web.resource import Resource, one_by_one, record_of
 from tracker.web.schema import AccountId, AccountPage, Done, Page, Timestamp, trimmed
 
 endpoint = Endpoints("sharing")
@@ -55,15 +55,11 @@ class CreateView(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         self.name = trimmed("name", self.name, MAX_VIEW_NAME_CHARACTERS)
 
 
-async def _find(call: SharingCall[Any, Any]) -> View | None:
-    return await call.services.views.find(call.ids[0])
-
-
-async def _show(_: SharingServices, views: Sequence[View]) -> list[ViewRecord]:
-    return [record_of(ViewRecord, view) for view in views]
-
-
-VIEWS: Resource[View, ViewRecord] = Resource("view", _find, _show)
+VIEWS: Resource[View, ViewRecord] = Resource(
+    "view",
+    lambda call: call.services.views.find(call.ids[0]),
+    one_by_one(partial(record_of, ViewRecord)),
+)
 
 
 @endpoint("GET", "/api/views", "views:read")

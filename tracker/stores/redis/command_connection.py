@@ -159,18 +159,16 @@ class RedisCommandConnection:
         return await self._send(packed, replies)
 
     async def _send(self, packed: bytes, replies: int) -> Any:
-        if self._dedicated is not None and self._is_usable(self._dedicated):
+        dedicated = self._dedicated
+        if dedicated and not (dedicated.is_lost or self._connection.is_outdated):
             try:
-                return await self._dedicated.request(packed, replies)
+                return await dedicated.request(packed, replies)
             except RedisConnectionError:
                 self._dedicated = None
                 if not self._repeats:
                     raise
         self._dedicated = dedicated = await self._open()
         return await dedicated.request(packed, replies)
-
-    def _is_usable(self, dedicated: _Connection) -> bool:
-        return not (dedicated.is_lost or self._connection.is_outdated)
 
     async def _open(self) -> _Connection:
         pool: Any = (await server_of(self._redis, self._key)).connection_pool

@@ -61,7 +61,8 @@ class Sentinels:
                 continue
             state = known.get(self._name)
             if state and state["is_master"] and not (state["is_sdown"] or state["is_odown"]):
-                self._ask_first(sentinel)
+                others = [one for one in self._sentinels if one is not sentinel]
+                self._sentinels = [sentinel, *others]
                 return str(state["ip"]), int(state["port"])
         reasons = f": {', '.join(errors)}" if errors else ""
         raise MasterNotFoundError(f"No master found for {self._name!r}{reasons}")
@@ -69,6 +70,3 @@ class Sentinels:
     async def close(self) -> None:
         for sentinel in self._sentinels:
             await sentinel.aclose()
-
-    def _ask_first(self, sentinel: Redis) -> None:
-        self._sentinels = [sentinel, *(one for one in self._sentinels if one is not sentinel)]

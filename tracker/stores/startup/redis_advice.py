@@ -1,11 +1,13 @@
 """Advice for a Redis whose settings could lose clicks, as far as Redis shows them."""
 
-from typing import Any
+from typing import Any, Final
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from tracker.stores.redis.cluster import is_cluster, servers
+
+_COVERAGE: Final = "cluster-require-full-coverage"
 
 
 async def redis_advice(client: Redis, replicas: int = 0) -> list[str]:
@@ -14,9 +16,9 @@ async def redis_advice(client: Redis, replicas: int = 0) -> list[str]:
     `replicas` must have a click before it is answered.
     """
     lines = [line for one in await servers(client) for line in await _advice(one, replicas)]
-    if is_cluster(client) and await _stops_as_a_whole(client):
+    if is_cluster(client) and await _configured(client, _COVERAGE) == "yes":
         lines.append(
-            "cluster-require-full-coverage is on: while one part of the cluster has no primary, "
+            f"{_COVERAGE} is on: while one part of the cluster has no primary, "
             "none takes clicks, and all go to the spool"
         )
     return list(dict.fromkeys(lines))
@@ -28,7 +30,7 @@ async def _advice(client: Redis, replicas: int) -> list[str]:
     advice = []
     if not persistence.get("aof_enabled"):
         advice.append("appendonly is off: a restart of Redis loses what is not yet drained")
-    elif await _flushes_later(client):
+    elif await _configured(client, "appendfsync") not in (None, "always"):
         advice.append(
             "appendfsync is not always: Redis killed while the disk is slow, or a loss of power, "
             "can lose clicks of the last seconds"
@@ -51,15 +53,6 @@ async def _replication_advice(client: Redis, replicas: int) -> list[str]:
             "spool until it has more"
         ]
     return []
-
-
-async def _flushes_later(client: Redis) -> bool:
-    """Return whether Redis answers before it flushes; False if it hides its configuration."""
-    return await _configured(client, "appendfsync") not in (None, "always")
-
-
-async def _stops_as_a_whole(client: Redis) -> bool:
-    return await _configured(client, "cluster-require-full-coverage") == "yes"
 
 
 async def _configured(client: Redis, name: str) -> str | None:

@@ -115,7 +115,7 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
         "operationId": endpoint.operation_id or operation_id(endpoint.method, endpoint.path),
         "summary": endpoint.summary,
         "description": _access(endpoint),
-        "tags": [endpoint.tag or _tag(endpoint.path)],
+        "tags": [endpoint.tag or endpoint.path.split("/")[2].replace("-", " ").capitalize()],
         "security": _security(endpoint),
         "parameters": [*map(_id, endpoint.id_names), *_query(endpoint, schemas)],
     }
@@ -192,10 +192,6 @@ def operation_id(method: str, path: str) -> str:
 
 def _singular(noun: str) -> str:
     return re.sub(r"ie$", "y", noun.removesuffix("s"))
-
-
-def _tag(path: str) -> str:
-    return path.split("/")[2].replace("-", " ").capitalize()
 
 
 def _access(endpoint: Endpoint) -> str:
