@@ -12,22 +12,8 @@ from tracker.calendar import Calendar
 from tracker.reports.answers.before import Before
 from tracker.reports.comparison import change_of, is_unfinished
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, Row, SortBy
+from tracker.reports.query import Measures, Row
 from tracker.reports.series import Interval, Step, step_at
-
-COLUMNS: Final[Mapping[str, SortBy]] = {
-    "clicks": "clicks",
-    "uniqueClicks": "unique_clicks",
-    "botClicks": "bot_clicks",
-    "conversions": "conversions",
-    "conversionRate": "conversion_rate",
-    "value": "value",
-    "payout": "payout",
-}
-"""The measures of an answer, with their names in `Measures`."""
-
-_NAMES: Final = tuple(COLUMNS)
-Column = Literal[_NAMES]  # type: ignore[valid-type]
 
 Count = int | UnsetType
 Unique = (
@@ -64,6 +50,15 @@ class ReportMeasures(msgspec.Struct, kw_only=True):
     conversion_rate: Rate = field(default=UNSET, name="conversionRate")
     value: Money = UNSET
     payout: Money = UNSET
+
+
+COLUMNS: Final[Mapping[str, Any]] = {
+    one.encode_name: one.name for one in msgspec.structs.fields(ReportMeasures)
+}
+"""The measures of an answer, with their names in `Measures`."""
+
+_NAMES: Final = tuple(COLUMNS)
+Column = Literal[_NAMES]  # type: ignore[valid-type]
 
 
 class ReportChange(msgspec.Struct, kw_only=True):

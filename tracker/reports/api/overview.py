@@ -50,15 +50,8 @@ class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     def query(self, query: Query) -> Query:
         """Return the query of the panel, with the days and filters of `query`."""
-        order = order_of(self.sort)
-        return replace(
-            query,
-            group_by=self.group_by,
-            sort=order.sort,
-            descending=order.descending,
-            search=self.search,
-            page_size=self.limit,
-        )
+        order, rows = order_of(self.sort), self.limit
+        return replace(query, group_by=self.group_by, search=self.search, page_size=rows, **order)
 
 
 class CreateOverview(ReportRequest, forbid_unknown_fields=True, kw_only=True):

@@ -135,14 +135,8 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
 
 
 def _query(account_id: UUID, body: RowsRequest) -> Query:
-    order = order_of(body.sort)
-    return replace(
-        body.query(account_id),
-        group_by=body.group_by,
-        sort=order.sort,
-        descending=order.descending,
-        search=body.search,
-    )
+    query, order = body.query(account_id), order_of(body.sort)
+    return replace(query, group_by=body.group_by, search=body.search, **order)
 
 
 def _answer(body: CreateReport, found: DetailedReport, calendar: Calendar) -> ReportAnswer:

@@ -1,6 +1,6 @@
 """The requests of `/api/reports`, and the rules of their fields."""
 
-from typing import Annotated, Any, Final, Literal, NamedTuple, Self
+from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
 import msgspec
@@ -44,15 +44,9 @@ Columns = Annotated[
 ]
 
 
-class Order(NamedTuple):
-    """The order of rows, as a query takes it."""
-
-    sort: SortBy
-    descending: bool
-
-
-def order_of(sort: Sort) -> Order:
-    return Order(_SORTED[sort.removeprefix("-")], sort.startswith("-"))
+def order_of(sort: Sort) -> dict[str, Any]:
+    """Return the fields of a query for an order of rows."""
+    return {"sort": _SORTED[sort.removeprefix("-")], "descending": sort.startswith("-")}
 
 
 class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
