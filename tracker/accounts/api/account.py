@@ -11,7 +11,6 @@ from tracker.access.audit import Change, Target, differences
 from tracker.accounts.accounts import Account
 from tracker.accounts.services import AccountCall
 from tracker.accounts.time_zones import AccountZone, checked_zone
-from tracker.clock import iso
 from tracker.conversions.rules import (
     MAX_PER_CLICK,
     MAX_VALUE,
@@ -22,6 +21,7 @@ from tracker.conversions.rules import (
 from tracker.errors import NotFound
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
+from tracker.web.resource import record_of
 from tracker.web.schema import AccountId, AccountQuery, Text, Timestamp, sent_fields, trimmed
 
 endpoint = Endpoints("accounts")
@@ -176,18 +176,10 @@ async def _account(call: AccountCall[Any, Any]) -> Account:
 
 def _record(account: Account, rules: ConversionRules, zone: AccountZone) -> AccountRecord:
     change = zone.change
-    return AccountRecord(
-        id=account.id,
-        name=account.name,
-        created_at=iso(account.created_at),
+    return record_of(
+        AccountRecord,
+        account,
         time_zone=zone.zone,
-        time_zone_change=None
-        if change is None
-        else TimeZoneChangeRecord(
-            time_zone=change.zone,
-            requested_at=iso(change.requested_at),
-            days=change.days,
-            days_done=change.days_done,
-        ),
-        conversion_rules=ConversionRulesRecord(**msgspec.structs.asdict(rules)),
+        time_zone_change=change and record_of(TimeZoneChangeRecord, change, time_zone=change.zone),
+        conversion_rules=record_of(ConversionRulesRecord, rules),
     )

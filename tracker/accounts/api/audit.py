@@ -1,8 +1,6 @@
 """`/api/audit`: what was changed in an account, by whom; and the history of one short link."""
 
-from collections.abc import Sequence
-from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -11,7 +9,6 @@ from msgspec import Meta
 from tracker.access.audit import RETENTION_DAYS, AuditEntry, AuditFilter
 from tracker.accounts.api.keys import ActorRecord
 from tracker.accounts.services import AccountCall
-from tracker.clock import iso
 from tracker.links.api.short_links import find_own
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
@@ -20,6 +17,8 @@ from tracker.web.resource import record_of
 from tracker.web.schema import AccountPage, Page, Paged, Timestamp
 
 endpoint = Endpoints("accounts")
+
+_Record = TypeVar("_Record", bound="HistoryRecord")
 
 
 class TargetRecord(msgspec.Struct, kw_only=True):
@@ -72,35 +71,29 @@ async def list_entries(call: AccountCall[ListAudit, Nothing]) -> Page[AuditRecor
     """Return a page of the account's audit log."""
     query = call.query
     wanted = AuditFilter(action=query.action, target_id=query.target, actor_id=query.actor)
-    entries, total = await _page(call, wanted, query)
-    return query.page_of([_audit_record(one) for one in entries], total)
+    return await _page(call, AuditRecord, wanted, query)
 
 
 @endpoint("GET", "/api/short-links/{id}/history", "links:read")
 async def show_history(call: AccountCall[Paged, Nothing]) -> Page[HistoryRecord]:
     """List the changes of a short link, newest first."""
     link = await find_own(call, call.services.links)
-    entries, total = await _page(call, AuditFilter(target_id=link.id), call.query)
-    return call.query.page_of([_history_record(one) for one in entries], total)
+    return await _page(call, HistoryRecord, AuditFilter(target_id=link.id), call.query)
 
 
 async def _page(
-    call: AccountCall[Any, Any], wanted: AuditFilter, paged: Paged
-) -> tuple[Sequence[AuditEntry], int]:
-    fetch = partial(call.services.audit.page, call.account_id, wanted)
-    return await fetch(paged.page, paged.page_size)
+    call: AccountCall[Any, Any], kind: type[_Record], wanted: AuditFilter, paged: Paged
+) -> Page[_Record]:
+    audit = call.services.audit
+    entries, total = await audit.page(call.account_id, wanted, paged.page, paged.page_size)
+    return paged.page_of([_record(kind, one) for one in entries], total)
 
 
-def _audit_record(entry: AuditEntry) -> AuditRecord:
-    return AuditRecord(address=entry.address, **msgspec.structs.asdict(_history_record(entry)))
-
-
-def _history_record(entry: AuditEntry) -> HistoryRecord:
-    return HistoryRecord(
-        id=entry.id,
-        at=iso(entry.at),
+def _record(kind: type[_Record], entry: AuditEntry) -> _Record:
+    return record_of(
+        kind,
+        entry,
         actor=record_of(ActorRecord, entry.actor),
-        action=entry.action,
         target=record_of(TargetRecord, entry.target),
         changes={name: record_of(ChangeRecord, one) for name, one in entry.changes.items()},
     )

@@ -20,6 +20,7 @@ from tracker.accounts.totp import MAX_CODE_CHARACTERS
 from tracker.syntax.email import MAX_EMAIL_CHARACTERS
 from tracker.web.call import Answer, Nothing, PublicCall
 from tracker.web.endpoint import Endpoints, Public
+from tracker.web.resource import record_of
 from tracker.web.schema import Text, Token, trimmed
 
 endpoint = Endpoints("accounts", tag="Session")
@@ -135,11 +136,4 @@ async def join(call: PublicCall[AccountServices, Nothing, Join]) -> Answer[Sessi
 
 def _record(preview: Preview) -> JoinPreview:
     account = preview.account
-    return JoinPreview(
-        kind=preview.kind,
-        email=preview.email,
-        account=AccountReference(id=account.id, name=account.name) if account else None,
-        role=preview.role,
-        has_password=preview.has_password,
-        needs_code=preview.needs_code,
-    )
+    return record_of(JoinPreview, preview, account=account and record_of(AccountReference, account))

@@ -9,7 +9,7 @@ from msgspec import Meta, field
 
 from tracker.access.api_keys import ApiKey
 from tracker.access.audit import Deed
-from tracker.access.key_family import Parent, descendants, parents_of
+from tracker.access.key_family import descendants, parents_of
 from tracker.access.principal import EVERY_SCOPE, ActorKind, Principal
 from tracker.accounts.services import AccountCall, AccountServices
 from tracker.errors import ErrorCode, Forbidden
@@ -112,11 +112,12 @@ async def _show(services: AccountServices, keys: Sequence[ApiKey]) -> list[ApiKe
         record_of(
             ApiKeyRecord,
             key,
-            created_by=_creator(key),
-            parent=_parent(parents.get(key.parent_id) if key.parent_id else None),
+            created_by=key.created_by and record_of(ActorRecord, key.created_by),
+            parent=parent and record_of(ParentKey, parent),
             descendants=family.get(key.id, []),
         )
         for key in keys
+        for parent in [parents.get(key.parent_id) if key.parent_id else None]
     ]
 
 
@@ -189,11 +190,3 @@ def _check_covered(principal: Principal, scopes: list[str] | None, message: str)
     lacking = [] if scopes is None else [one for one in scopes if not principal.covers([one])]
     missing = ", ".join(lacking) or "some of all"
     raise Forbidden(f"{message} {missing}", code=ErrorCode.MISSING_SCOPE)
-
-
-def _creator(key: ApiKey) -> ActorRecord | None:
-    return None if key.created_by is None else record_of(ActorRecord, key.created_by)
-
-
-def _parent(parent: Parent | None) -> ParentKey | None:
-    return None if parent is None else record_of(ParentKey, parent)

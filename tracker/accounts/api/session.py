@@ -19,6 +19,7 @@ from tracker.errors import NotFound
 from tracker.syntax.email import normal_email
 from tracker.web.call import Answer, Nothing, PublicCall
 from tracker.web.endpoint import Endpoints, Personal, Public
+from tracker.web.resource import record_of
 from tracker.web.schema import Done, Timestamp
 
 endpoint = Endpoints("accounts", tag="Session")
@@ -111,9 +112,7 @@ def _record(
         if one.account_id in names
     ]
     return SessionRecord(
-        person=PersonRecord(
-            id=person.id, email=person.email, name=person.name, totp=person.has_totp
-        ),
+        person=record_of(PersonRecord, person, totp=person.has_totp),
         account=SessionAccount(
             id=current.account_id, name=names[current.account_id], time_zone=time_zone
         ),
