@@ -156,13 +156,11 @@ class EventConfigs:
 
     async def find(self, config_id: UUID) -> EventConfig | None:
         """Return the configuration with this id, archived ones included; None if there is none."""
-        return next(iter(await self._pages.look_up([config_id])), None)
+        return await self._pages.by_id(config_id)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, EventConfig]:
         """Return the configurations that exist among `ids`, archived ones included, by id."""
-        if not ids:
-            return {}
-        return {config.id: config for config in await self._pages.look_up(ids)}
+        return await self._pages.by_ids(ids)
 
     async def change(self, config_id: UUID, fields: Mapping[str, Any]) -> EventConfig:
         """Set checked `fields`, except the postback key, and return the configuration.

@@ -227,14 +227,14 @@ class Links:
 
     async def find(self, link_id: UUID) -> Link | None:
         """Return the link, also if it is archived; None if there is none."""
-        return next(iter(await self._pages.look_up([link_id])), None)
+        return await self._pages.by_id(link_id)
 
     async def find_all(
         self, ids: Collection[UUID], session: Session | None = None
     ) -> dict[UUID, Link]:
         """Return the links that exist among `ids`, archived ones included, by id."""
         if session is None:
-            return {link.id: link for link in await self._pages.look_up(ids)}
+            return await self._pages.by_ids(ids)
         rows = self._links.find({"_id": {"$in": list(ids)}}, session=session)
         return {row["_id"]: record(Link, row) async for row in rows}
 

@@ -71,9 +71,7 @@ class Tags:
 
     async def find(self, ids: Collection[UUID]) -> dict[UUID, Tag]:
         """Return the tags that exist among `ids`, of any account, by id."""
-        if not ids:
-            return {}
-        return {tag.id: tag for tag in await self._pages.look_up(ids)}
+        return await self._pages.by_ids(ids)
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Tag], int]:
         return await self._pages.find({"account_id": account_id}, page, page_size)

@@ -145,10 +145,10 @@ class Webhooks:
         await run_in_turn(self._database, webhook.account_id, work)
 
     async def find(self, webhook_id: UUID) -> Webhook | None:
-        return next(iter(await self._pages.look_up([webhook_id])), None)
+        return await self._pages.by_id(webhook_id)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Webhook]:
-        return {webhook.id: webhook for webhook in await self._pages.look_up(ids)}
+        return await self._pages.by_ids(ids)
 
     async def targets(self, ids: Collection[UUID]) -> dict[UUID, Target]:
         """Return the targets of the active webhooks among `ids`, by id."""

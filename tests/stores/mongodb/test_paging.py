@@ -72,9 +72,11 @@ async def test_a_filter_may_have_ids_at_any_depth(services: Services) -> None:
 async def test_things_are_looked_up_by_their_ids(services: Services) -> None:
     things = await fill(services, 120)
     listed = pages(services)
-    found = await listed.look_up([new_id(), *(one.id for one in things)])
-    assert sorted(found, key=lambda one: one.id) == things
-    assert await listed.look_up([]) == await listed.look_up([new_id()]) == []
+    found = await listed.by_ids([new_id(), *(one.id for one in things)])
+    assert found == {one.id: one for one in things}
+    assert await listed.by_ids([]) == await listed.by_ids([new_id()]) == {}
+    assert await listed.by_id(things[0].id) == things[0]
+    assert await listed.by_id(new_id()) is None
 
 
 async def test_a_list_is_read_again_on_another_connection_if_one_is_lost(

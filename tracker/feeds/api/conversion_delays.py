@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import timedelta
 from statistics import median
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -72,22 +72,12 @@ async def count(call: FeedCall[CountDelays, Nothing]) -> Delays:
 
 async def conversion_delays(reader: Reader, account_id: UUID) -> list[float]:
     """Return the seconds from click to conversion, of conversions whose click is known."""
-    stages = delays_pipeline(account_id, now() - timedelta(days=DAYS))
-    return [row["seconds"] for row in await reader.aggregate("events", stages)]
-
-
-def delays_pipeline(account_id: UUID, since: datetime) -> list[dict[str, Any]]:
-    """Return the pipeline that reads the delays."""
+    since = {"$gte": now() - timedelta(days=DAYS)}
     milliseconds = {"$subtract": ["$at", "$click_at"]}
-    return [
-        {
-            "$match": {
-                "account_id": account_id,
-                "status": Status.ATTRIBUTED,
-                "at": {"$gte": since},
-            }
-        },
+    stages: list[dict[str, Any]] = [
+        {"$match": {"account_id": account_id, "status": Status.ATTRIBUTED, "at": since}},
         {"$sort": {"at": -1, "_id": -1}},
         {"$limit": MAX_CONVERSIONS},
         {"$project": {"_id": 0, "seconds": {"$divide": [milliseconds, 1000]}}},
     ]
+    return [row["seconds"] for row in await reader.aggregate("events", stages)]

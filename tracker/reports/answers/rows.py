@@ -78,7 +78,6 @@ class Rows:
         self._measures = measures
 
     def chosen(self, passes: Callable[[str], bool]) -> "Rows":
-        """Return the rows whose keys pass."""
         return self.at([number for number, key in enumerate(self.keys) if passes(key)])
 
     def ordered(
@@ -124,7 +123,6 @@ class Rows:
         return self.at(range(first, min(first + size, len(self.keys))))
 
     def measures(self) -> list[Measures]:
-        """Return the measures of each row."""
         return [
             _measures({name: numbers[at] for name, numbers in self._measures.items()})
             for at in range(len(self.keys))

@@ -91,11 +91,15 @@ class Pages(Generic[Listed]):
         total = rows.pop()[_TOTAL] if rows and _TOTAL in rows[-1] else 0
         return list(map(self._read, rows)), total
 
-    async def look_up(self, ids: Collection[UUID]) -> list[Listed]:
-        """Return what has one of these ids, in any order. Raises as `find` does."""
+    async def by_ids(self, ids: Collection[UUID]) -> dict[UUID, Listed]:
+        if not ids:
+            return {}
         wanted = [StoredId(one.bytes) for one in ids]
         rows = await self._reads.find(self._collection, {"_id": {"$in": wanted}})
-        return list(map(self._read, rows))
+        return {UUID(bytes=row["_id"]): self._read(row) for row in rows}
+
+    async def by_id(self, one: UUID) -> Listed | None:
+        return (await self.by_ids([one])).get(one)
 
     def _stages(
         self, matching: Mapping[str, Any], page: int, page_size: int, order: Order

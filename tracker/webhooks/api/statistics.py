@@ -1,9 +1,8 @@
 """`/api/webhooks/{id}/statistics`: how deliveries went, and how long the receiver took."""
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping
-from datetime import date, timedelta
-from typing import Annotated, Any, Final, NamedTuple
+from collections import Counter
+from datetime import date
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
@@ -51,10 +50,9 @@ async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
     """Count the last deliveries by day and state, and how long the receiver took."""
     webhook = await WEBHOOKS.own(call)
     zone = await call.services.time_zones.find(call.account_id)
-    found = await statistics(call.services.mongodb.reads, webhook.id, zone.calendar)
-    took = found.milliseconds
+    days, took = await statistics(call.services.mongodb.reads, webhook.id, zone.calendar)
     return WebhookStatistics(
-        deliveries=sum(of_day.total() for of_day in found.days.values()),
+        deliveries=sum(of_day.total() for of_day in days.values()),
         days=[
             DeliveryDay(
                 day=day.isoformat(),
@@ -63,7 +61,7 @@ async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
                 due=counts[Status.DUE],
                 cancelled=counts[Status.CANCELLED],
             )
-            for day, counts in found.days.items()
+            for day, counts in days.items()
         ],
         median_milliseconds=took[len(took) // 2] if took else None,
         p95_milliseconds=took[len(took) * 95 // 100] if took else None,
@@ -71,41 +69,27 @@ async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
     )
 
 
-class Statistics(NamedTuple):
-    """The deliveries of each day by their status, and the milliseconds of their last attempts.
+async def statistics(
+    reader: Reader, webhook_id: UUID, calendar: Calendar
+) -> tuple[dict[date, Counter[str]], list[int]]:
+    """Return the last deliveries of each day by their status, and the milliseconds that they took.
 
-    Days without deliveries between others are among the `days`.
+    Days without deliveries between others are among them. The milliseconds are those of the last
+    attempts, sorted.
     """
-
-    days: dict[date, Counter[str]]
-    milliseconds: list[int]
-
-
-async def statistics(reader: Reader, webhook_id: UUID, calendar: Calendar) -> Statistics:
-    """Return how the last deliveries of a webhook went, by the days of a calendar."""
-    days: defaultdict[date, Counter[str]] = defaultdict(Counter)
-    milliseconds = []
-    for row in await reader.aggregate("deliveries", statistics_pipeline(webhook_id)):
-        days[calendar.day_of(row["created_at"])][row["status"]] += 1
-        if row.get("milliseconds") is not None:
-            milliseconds.append(row["milliseconds"])
-    return Statistics(_filled(days), sorted(milliseconds))
-
-
-def _filled(days: Mapping[date, Counter[str]]) -> dict[date, Counter[str]]:
-    if not days:
-        return {}
-    first, last = min(days), max(days)
-    every = [first + timedelta(days=number) for number in range((last - first).days + 1)]
-    return {day: days.get(day, Counter()) for day in every}
-
-
-def statistics_pipeline(webhook_id: UUID) -> list[dict[str, Any]]:
-    last = {"$arrayElemAt": ["$attempts.milliseconds", -1]}
-    return [
+    took = {"$arrayElemAt": ["$attempts.milliseconds", -1]}
+    stages: list[dict[str, Any]] = [
         # The index has the status before the time: MongoDB merges those of each.
         {"$match": {"webhook_id": webhook_id, "status": {"$in": list(Status)}}},
         {"$sort": {"created_at": -1, "_id": -1}},
         {"$limit": MAX_DELIVERIES},
-        {"$project": {"_id": 0, "created_at": 1, "status": 1, "milliseconds": last}},
+        {"$project": {"_id": 0, "created_at": 1, "status": 1, "milliseconds": took}},
     ]
+    rows = await reader.aggregate("deliveries", stages)
+    found = [(calendar.day_of(row["created_at"]), row["status"]) for row in rows]
+    first, last = (min(found)[0], max(found)[0]) if found else (date.max, date.min)
+    numbers = range(first.toordinal(), last.toordinal() + 1)
+    days = {date.fromordinal(number): Counter[str]() for number in numbers}
+    for day, status in found:
+        days[day][status] += 1
+    return days, sorted(row["milliseconds"] for row in rows if row.get("milliseconds") is not None)
