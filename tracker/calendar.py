@@ -90,7 +90,6 @@ class Calendar:
         return self.local(self.start_of_hour(day, hour)).hour
 
     def _enter(self, at: datetime) -> None:
-        """Make the day of `at` the current one."""
         if self._start <= at < self._end:
             return
         day = self.local(at).date()

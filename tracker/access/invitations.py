@@ -155,7 +155,6 @@ class Invitations:
     async def end_made_by(
         self, account_id: UUID, makers: Collection[UUID], session: Session
     ) -> None:
-        """Delete the open invitations and resets that these people or API keys made there."""
         made = {"account_id": account_id, "created_by.id": {"$in": [*makers]}}
         await self._invitations.delete_many(_open(made), session=session)
 

@@ -71,7 +71,6 @@ class Usage(NamedTuple):
 
     @property
     def exceeded(self) -> bool:
-        """Return whether this request is beyond the limit."""
         return self.requests > self.scope.limit
 
     @property

@@ -56,7 +56,6 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """Return the name of the person, or the e-mail if there is none."""
         return self.name or self.email
 
     @property

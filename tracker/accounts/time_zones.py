@@ -103,7 +103,6 @@ class TimeZones:
         self._reader = mongodb.reads
 
     async def find(self, account_id: UUID) -> AccountZone:
-        """Return the zone of an account as `zone_of` does."""
         return await zone_of(self._reader, account_id)
 
     async def request(self, account_id: UUID, zone: str) -> tuple[str, AccountZone]:
@@ -176,7 +175,6 @@ class TimeZones:
         return bool(done.matched_count)
 
     async def forget_obsolete(self, account_id: UUID, zone: str) -> None:
-        """Remove a zone whose rollups are deleted."""
         await self._accounts.update_one(
             {"_id": account_id}, {"$pull": {"time_zones_obsolete": zone}}
         )

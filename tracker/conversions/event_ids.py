@@ -43,7 +43,6 @@ class SpareBlock:
         self._path = folder / "event_ids.spare"
 
     def is_kept(self) -> bool:
-        """Return whether the file holds a block."""
         return self._path.exists()
 
     def keep(self, block: range) -> None:

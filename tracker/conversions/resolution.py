@@ -62,7 +62,6 @@ def event_of(
     scopes: Sequence[UUID],
     checked: bool,
 ) -> Event:
-    """Return the event of a conversion that is recorded now."""
     return Event(
         id=event_id,
         at=now_ms(),

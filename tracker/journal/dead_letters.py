@@ -133,7 +133,6 @@ class DeadLetters(Generic[Kind]):
         return letters
 
     async def replay(self, letter_id: str) -> bool:
-        """Move a letter back to the journal. Return whether there was one."""
         stream, own_id = self._place(letter_id)
         return stream in self._streams and bool(await self._replay(stream, own_id, own_id))
 

@@ -71,7 +71,6 @@ class LockedFile:
         return _create(self.path.parent, self._marker, self)
 
     def reader(self) -> SpoolReader:
-        """Return a reader of what is written now."""
         return SpoolReader(self._file, self._marker)
 
     def write_into(self, target: FileIO) -> None:

@@ -203,7 +203,6 @@ class Reader(Generic[Kind]):
         return min(_MAX_COMMAND_ENTRIES, growing, max(1, int(fitting)))
 
     def _observe(self, entries: int, records: int, size: int) -> None:
-        """Remember the number and size of the entries that a command returned."""
         self._found = max(1, entries)
         if entries:
             self._records_per_entry = max(1.0, records / entries)
@@ -251,5 +250,4 @@ def _records_in(entry: Entry) -> int:
 
 
 def _size(entry: Entry) -> int:
-    """Return the bytes of the entry's values."""
     return sum(map(len, (entry[1] or {}).values()))

@@ -48,7 +48,6 @@ def truncated(address: str) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether `address` belongs to this machine."""
     try:
         return ip_address(network_of(address, _IPV6_BITS)).is_loopback
     except ValueError:

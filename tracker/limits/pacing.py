@@ -31,7 +31,6 @@ class Pacing:
         self._latest = 0.0
 
     async def wait_turn(self) -> None:
-        """Wait until the request may start."""
         loop = asyncio.get_running_loop()
         if self._running:
             turn = loop.create_future()

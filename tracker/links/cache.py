@@ -50,7 +50,6 @@ class _LinkSource:
 
 
 def link_cache(stores: StoreServices, max_values: int, misses: Allowance) -> LinkCache:
-    """Return the cache of links' targets, by the names of `keys.link`."""
     source = _LinkSource(stores.mongodb.reads)
     return Cache(
         stores.redis, stores.breaker, CachedLink, source, max_values, misses, stores.budget
@@ -93,7 +92,6 @@ class _DomainSource:
 def domain_cache(
     stores: StoreServices, max_values: int, misses: Allowance, reserves: Reserves
 ) -> DomainCache:
-    """Return the cache of served names, by the names of `keys.domain`."""
     source = _DomainSource(stores.mongodb.reads, reserves)
     return Cache(
         stores.redis, stores.breaker, ServedName, source, max_values, misses, stores.budget

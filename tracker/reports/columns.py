@@ -89,7 +89,6 @@ class Columns:
         return Columns(found, measures, len(first_rows))
 
     def where(self, name: str, wanted: Collection[str]) -> "Columns":
-        """Return the rows whose value of a dimension is one of those wanted."""
         column = self.dimensions[name]
         return self.of_rows(np.flatnonzero(passing(column.values, wanted)[column.codes]))
 
@@ -102,11 +101,9 @@ class Columns:
         )
 
     def with_column(self, name: str, column: Column) -> "Columns":
-        """Return the table with one more column, or with that one replaced."""
         return Columns({**self.dimensions, name: column}, self.measures, self.rows)
 
     def with_constant(self, name: str, value: str) -> "Columns":
-        """Return the table with one more column, whose value is the same in all rows."""
         return self.with_column(name, Column([value], np.zeros(self.rows, np.int64)))
 
 
@@ -115,7 +112,6 @@ def column_of(values: Sequence[str]) -> Column:
 
 
 def empty(names: Iterable[str]) -> Columns:
-    """Return a table of these dimensions without rows."""
     return Columns({name: Column([], np.zeros(0, np.int64)) for name in names}, {}, 0)
 
 
@@ -152,7 +148,6 @@ def joined(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
 
 
 def passing(values: Sequence[str], wanted: Collection[str]) -> npt.NDArray[np.bool_]:
-    """Return for each value whether it is wanted."""
     return np.fromiter((one in wanted for one in values), dtype=bool, count=len(values))
 
 

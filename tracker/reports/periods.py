@@ -67,7 +67,6 @@ def day_period(calendar: Calendar, day: date) -> Period:
 
 
 def month_period(calendar: Calendar, day: date) -> Period:
-    """Return the period of the month that `day` is in."""
     first, last = day.replace(day=1), day.replace(day=monthrange(day.year, day.month)[1])
     start, end = calendar.start_of(first), calendar.end_of(last)
     return Period("month", f"{first:%Y-%m}", first, last, start, end)

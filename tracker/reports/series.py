@@ -88,7 +88,6 @@ def series_of(
 
 
 def step_at(at: datetime, interval: Interval, calendar: Calendar) -> str:
-    """Return the key of the step that a moment is in."""
     day, hour = calendar.day_and_hour(at)
     if interval == "hour":
         return calendar.hour_text(day, hour)

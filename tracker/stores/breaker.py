@@ -43,7 +43,6 @@ class Breaker:
             self._open_until = self._now() + OPEN_SECONDS
 
     def record_success(self) -> None:
-        """Close the breaker: the store has answered."""
         self._open_until = 0.0
 
 

@@ -47,7 +47,6 @@ class EndpointHandler(Handler):
 
     @property
     def endpoint(self) -> Endpoint:
-        """Return the row of the request's method, which the path has."""
         return self.endpoints[self.request.method or ""]
 
     async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:

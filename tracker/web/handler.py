@@ -106,7 +106,6 @@ class Handler(RequestHandler):
         self.check_method()
 
     def bind_request_id(self) -> None:
-        """Bind the request id to the log records of this request."""
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
 
     def check_size(self) -> None:

@@ -36,5 +36,4 @@ def single_field_response(name: str, schema: Described, **optional: Described) -
 
 
 def text_response(meaning: str, *media_types: str) -> Described:
-    """Describe a text answer in one of `media_types`."""
     return public_answer(meaning, {one: {"schema": TEXT} for one in media_types})

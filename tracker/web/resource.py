@@ -98,7 +98,6 @@ class Resource(Generic[Stored, Record]):
     async def list_own(
         self, call: Call[Any, AccountPage, Nothing], store: Paginated[Stored]
     ) -> Page[Record]:
-        """Return the requested page of the account's objects in a store."""
         return await self.page(call, call.query, partial(store.page, call.account_id))
 
 

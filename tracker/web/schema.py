@@ -94,7 +94,6 @@ class Paged(msgspec.Struct, kw_only=True):
 
 
 def pagination_of(page: int, page_size: int, total: int) -> Pagination:
-    """Return the position of a page among the pages of `total` rows."""
     return Pagination(
         page=page,
         page_size=page_size,

@@ -65,7 +65,6 @@ class Unfillable(Exception):
 
 
 def is_known(macro: str) -> bool:
-    """Return whether `{macro}` is replaced."""
     name, _ = name_and_case(macro)
     return name in MACROS or any(
         name.startswith(prefix) and len(name) > len(prefix) for prefix in _PREFIXES

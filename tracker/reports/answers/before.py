@@ -30,7 +30,6 @@ class Before(NamedTuple):
 
 
 def parts_before(interval: Interval | None, days: OtherDays) -> int:
-    """Return the number of parts that `read_before` reads."""
     return 1 if interval is None or days.until is None else 2
 
 

@@ -213,7 +213,6 @@ class Reports:
         return await in_thread(_by_link, rows)
 
     async def _ordered(self, query: Query, rows: Rows, at_most: int, snapshot: Reader) -> Rows:
-        """Return the first rows in the order that the query asks for."""
         stored: dict[str, str] = {}
         if query.sort == "name":
             stored = await stored_names(snapshot, query.group_by, rows.keys)

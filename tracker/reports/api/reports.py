@@ -87,7 +87,6 @@ async def all_rows(
 
 
 def _columns(call: ReportCall[Nothing, RowsRequest]) -> list[str]:
-    """Return the columns of a report as CSV."""
     body = call.body
     measures = list(COLUMNS) if isinstance(body.columns, UnsetType) else body.columns
     compared = [] if body.compare is UNSET else ["previous", "change"]

@@ -48,7 +48,6 @@ def _document(part: Columns) -> dict[str, Any]:
 
 
 def _size(stored: Any) -> int:
-    """Return the bytes of the texts and numbers of a document."""
     if isinstance(stored, dict):
         return sum(map(_size, stored.values()))
     if isinstance(stored, str):

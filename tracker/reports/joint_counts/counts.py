@@ -173,7 +173,6 @@ class Counts:
         names: Sequence[str],
         wanted: Mapping[str, Collection[str]],
     ) -> dict[Period, Columns]:
-        """Return the tables of the kept counts that are valid."""
         valid = {
             period: kept[one]
             for period, one in ids.items()

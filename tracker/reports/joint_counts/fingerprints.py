@@ -36,7 +36,6 @@ class Fingerprint(NamedTuple):
         return [self.conversions, self.changes, self.corrections]
 
     def count(self, documents: OfDocuments) -> int:
-        """Return the number of clicks, or of events, to count."""
         return self.clicks + self.bots if documents == "clicks" else self.conversions
 
     def of_table(self, documents: OfDocuments, counted: Columns) -> list[int]:
@@ -46,7 +45,6 @@ class Fingerprint(NamedTuple):
         return [counted.total("conversions"), self.changes, self.corrections]
 
     def equals(self, documents: OfDocuments, counted: Columns) -> bool:
-        """Return whether `counted` has the sums of the period."""
         return self.of_table(documents, counted) == self.of(documents)
 
     def continues(self, documents: OfDocuments, before: Sequence[int]) -> bool:

@@ -56,7 +56,6 @@ class Scope(NamedTuple):
         return rollups_of(self.account_id, self.calendar.zone, of, self.link_id)
 
     def documents(self) -> dict[str, Any]:
-        """Return what selects its clicks and events."""
         found: dict[str, Any] = {"account_id": self.account_id}
         return found if self.link_id is None else {**found, "link_id": self.link_id}
 

@@ -166,7 +166,6 @@ class CountSources:
 
 
 def without(name: str, names: Sequence[str]) -> list[str]:
-    """Return the other names, in their order."""
     return [one for one in names if one != name]
 
 

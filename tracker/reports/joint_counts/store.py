@@ -154,7 +154,6 @@ class JointCounts:
             await self._counts.delete_many({"$or": ranges})
 
     async def _remove_parts(self, ids: Collection[JointId], first: int) -> None:
-        """Remove the parts from a number on."""
         ranges = [
             {"_id": {"$gte": _stored(one, first), "$lt": _stored(one, _MAX_PARTS)}} for one in ids
         ]
@@ -162,7 +161,6 @@ class JointCounts:
             await self._counts.delete_many({"$or": ranges})
 
     async def marks(self, ids: Collection[JointId], reader: Reader) -> dict[JointId, list[int]]:
-        """Return the marks of the counts that are stored among `ids`."""
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
         rows = await reader.find("joint_counts", wanted, ["mark"])
         return {_id(row["_id"]): list(row["mark"]) for row in rows}

@@ -160,7 +160,6 @@ def paths_of(values: Values, event: str, measures: tuple[str, ...], domain_name:
 
 
 def without_zeros(sums: Sums) -> Sums:
-    """Return the sums that are not zero."""
     if all(sums.values()):
         return sums
     return {path: number for path, number in sums.items() if number}

@@ -46,7 +46,6 @@ class RollupQuery(NamedTuple):
 
 
 async def rollup_table(reader: Reader, query: RollupQuery) -> Columns:
-    """Return the sums that a query of rollups asks for."""
     batches: dict[str, Any] = {"batchSize": _ROLLUPS_AT_ONCE} if _is_of_each_link(query) else {}
     rows = await reader.aggregate("rollups", _stages_of(query), **batches)
     return await in_thread_if_large(len(rows), _table_of, query, rows)

@@ -208,7 +208,6 @@ def _in_short(report: SharedReport) -> dict[str, Any]:
 
 
 def _created(share: Share, report: SharedReport) -> dict[str, Change]:
-    """Return what the audit log says of a new share."""
     values = {
         "report": _in_short(report),
         "days": report.days,

@@ -114,7 +114,6 @@ class Child:
             self._process.terminate()
 
     def wait(self, seconds: float) -> None:
-        """Wait until the program has ended, for at most `seconds`."""
         if self._process is not None:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(seconds)

@@ -45,7 +45,6 @@ class OwnStores:
         return bool(self._children) and os.getpid() == self._owner
 
     def started(self, children: Sequence[Child]) -> None:
-        """Keep the stores that this process has started."""
         self._children, self._owner = children, os.getpid()
 
     def log_ended(self) -> bool:
@@ -103,7 +102,6 @@ def attach_stores(
 
 
 def in_use_message(folder: Path, pid: int) -> str:
-    """Return the error message for starting a second service on the folder."""
     return (
         f"already running on {folder}, with pid {pid}: stop that one first (kill {pid}), or run "
         "this one beside it with another DATA_DIR and PORT"

@@ -60,7 +60,6 @@ def owners(slots: SlotMap) -> list[Address | None]:
 
 
 def ranges_of(slots: SlotMap) -> dict[Address, set[tuple[int, int]]]:
-    """Return the ranges of slots of each primary."""
     found: dict[Address, set[tuple[int, int]]] = {}
     for one in slots:
         found.setdefault(one.primary, set()).add((one.first, one.last))

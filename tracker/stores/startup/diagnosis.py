@@ -64,7 +64,6 @@ _MAX_CHARACTERS: Final = 300
 
 
 def redis_fault(error: RedisError) -> Fault:
-    """Return what to raise for an error of Redis."""
     text = str(error)
     for pattern, remedy in _REDIS_FAULTS.items():
         if re.search(pattern, text):
@@ -73,7 +72,6 @@ def redis_fault(error: RedisError) -> Fault:
 
 
 def mongodb_fault(error: PyMongoError) -> Fault:
-    """Return what to raise for an error of MongoDB."""
     code = getattr(error, "code", None)
     if code in _MONGODB_FAULTS:
         return UnusableStore(f"MONGODB_URI: {_MONGODB_FAULTS[code]}")
