@@ -32,7 +32,13 @@ COUNTED: Final = {name: _STORED[name] for name in dict.fromkeys((*VISITOR_DIMENS
 """The dimensions of joint counts whose values are texts. The others are the three below."""
 
 ALL_COUNTED: Final = (LINK, HOUR, EVENT, *COUNTED)
-"""Every column of joint counts, in the order of their stored names. Clicks have no event."""
+"""Every column of joint counts, in the order of their stored names."""
+
+
+def every_of(of: OfDocuments, of_hour: bool = False) -> list[str]:
+    """Return all dimensions of counts: clicks have no event, and those of an hour need no hour."""
+    left_out = {EVENT: of == "clicks", HOUR: of_hour}
+    return [name for name in ALL_COUNTED if not left_out.get(name)]
 
 
 def value_of(name: str, of: OfDocuments) -> Any:

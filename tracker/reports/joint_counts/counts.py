@@ -20,7 +20,7 @@ from contextlib import aclosing
 from tracker.errors import BadRequest
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.counted import every_of
 from tracker.reports.dimensions import EVENT, HOUR, NO_EVENT, OfDocuments
 from tracker.reports.joint_counts.keeping import Keeping, Steps
 from tracker.reports.joint_counts.scope import Scope, Snapshot
@@ -236,9 +236,7 @@ class Counts:
         self, one: JointId, names: Sequence[str], period: Period, keeping: Keeping
     ) -> Columns:
         """Return the counts of the documents of a period, and keep those by all dimensions."""
-        every = without(EVENT, ALL_COUNTED) if one.of == "clicks" else ALL_COUNTED
-        if period.hour is not None:
-            every = without(HOUR, every)
+        every = every_of(one.of, period.hour is not None)
         table = await self._sources.from_documents(one.of, every, period)
         kept = Kept(self._marks.of(period).of(one.of), table)
         await keeping.add(self._sources.id_of(one.of, every, period), kept)

@@ -11,8 +11,8 @@ from typing import Final
 
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import ALL_COUNTED
-from tracker.reports.dimensions import DOMAIN, EVENT, HOUR, LINK, NO_EVENT, OfDocuments
+from tracker.reports.counted import ALL_COUNTED, every_of
+from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, OfDocuments
 from tracker.reports.joint_counts.scope import Scope, Snapshot
 from tracker.reports.joint_counts.sources import CountSources, DocumentCounts, without
 from tracker.reports.joint_counts.store import Found, JointId, Kept
@@ -105,8 +105,7 @@ def _every(of: OfDocuments, names: Sequence[str], expected: int) -> Sequence[str
     if expected > limits.LARGE_DAY:
         wanted = {*names, *_telling(names)}
         return [name for name in ALL_COUNTED if name in wanted]
-    every = without(HOUR, ALL_COUNTED)
-    return without(EVENT, every) if of == "clicks" else every
+    return every_of(of, of_hour=True)
 
 
 def _telling(names: Sequence[str]) -> Sequence[str]:

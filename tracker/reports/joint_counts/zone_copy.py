@@ -6,8 +6,8 @@ The clicks of such a day may be deleted, so its counts could not be made again.
 from uuid import UUID
 
 from tracker.calendar import Calendar
-from tracker.reports.counted import ALL_COUNTED
-from tracker.reports.dimensions import EVENT, OfDocuments
+from tracker.reports.counted import every_of
+from tracker.reports.dimensions import OfDocuments
 from tracker.reports.joint_counts.fingerprints import Fingerprint, fingerprint_of
 from tracker.reports.joint_counts.store import ALL, JointCounts, JointId, Kept
 from tracker.reports.periods import Period
@@ -37,8 +37,7 @@ class JointCopy:
             sources: tuple[OfDocuments, ...] = ("clicks", "events")
             for of in sources:
                 one = JointId(account_id, original.zone, None, of, ALL, period.key)
-                names = [name for name in ALL_COUNTED if of == "events" or name != EVENT]
-                kept = (await self._joint.find([one], names, snapshot)).get(one)
+                kept = (await self._joint.find([one], every_of(of), snapshot)).get(one)
                 if kept is None or kept.mark != before.of(of) or not _agree(before, after):
                     continue
                 copied = one._replace(zone=calendar.zone)

@@ -9,8 +9,7 @@ from uuid import UUID
 
 from tracker.calendar import Calendar
 from tracker.reports.columns import Columns, joined
-from tracker.reports.counted import ALL_COUNTED
-from tracker.reports.dimensions import EVENT, HOUR
+from tracker.reports.counted import every_of
 from tracker.reports.joint_counts.fingerprints import fingerprint_of
 from tracker.reports.joint_counts.scan import Span, count
 from tracker.reports.joint_counts.scope import Scope
@@ -77,10 +76,7 @@ def _periods(calendar: Calendar, day: date) -> list[Period]:
 def _names(one: JointId) -> Sequence[str]:
     if one.by != ALL:
         return one.by.split(",") if one.by else []
-    left_out = {EVENT} if one.of == "clicks" else set[str]()
-    if one.is_of_hour():
-        left_out.add(HOUR)
-    return [name for name in ALL_COUNTED if name not in left_out]
+    return every_of(one.of, one.is_of_hour())
 
 
 def _rows(tables: Sequence[Columns], names: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
