@@ -5,13 +5,11 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
-from pymongo import ReturnDocument
 
 from tracker.clock import now
-from tracker.errors import NotFound
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.documents import document, record, updated
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,12 +38,10 @@ class Accounts:
 
     async def rename(self, account_id: UUID, name: str) -> Account:
         """Rename an account and return it. Raises NotFound if there is none."""
-        row = await self._accounts.find_one_and_update(
-            {"_id": account_id}, {"$set": {"name": name}}, return_document=ReturnDocument.AFTER
+        update = {"$set": {"name": name}}
+        return record(
+            Account, await updated(self._accounts, {"_id": account_id}, update, "account")
         )
-        if row is None:
-            raise NotFound("account: not found")
-        return record(Account, row)
 
     async def names(self, ids: Collection[UUID]) -> dict[UUID, str]:
         rows = self._accounts.find({"_id": {"$in": [*ids]}}, ["name"])

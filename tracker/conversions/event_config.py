@@ -12,7 +12,6 @@ from typing import Any, Final
 from uuid import UUID
 
 from bson import Decimal128
-from pymongo import ReturnDocument
 
 from tracker.clock import now, now_ms
 from tracker.conversions.aliases import AliasedParameter, Aliases
@@ -22,7 +21,7 @@ from tracker.limits.allowance import Allowance
 from tracker.stores.cache.cache import Cache, Versioned
 from tracker.stores.cache.origin import FieldSource
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.documents import document, record, updated
 from tracker.stores.mongodb.paging import Pages
 from tracker.stores.redis import keys
 from tracker.stores.services import StoreServices
@@ -172,14 +171,10 @@ class EventConfigs:
         if config is None:
             raise NotFound("event config: not found")
         await self._cache.begin_update(keys.event_config(config.pbk))
-        row = await self._configs.find_one_and_update(
-            {"_id": config_id, "archived": {"$ne": True}},
-            {"$set": _stored(fields), "$inc": {"version": 1}},
-            return_document=ReturnDocument.AFTER,
-        )
-        if row is None:  # archived meanwhile
-            raise NotFound("event config: not found")
-        changed = _config(row)
+        # It may have been archived meanwhile.
+        wanted = {"_id": config_id, **_NOT_ARCHIVED}
+        update = {"$set": _stored(fields), "$inc": {"version": 1}}
+        changed = _config(await updated(self._configs, wanted, update, "event config"))
         await self._publish(changed)
         return changed
 

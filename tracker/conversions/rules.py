@@ -18,7 +18,6 @@ from uuid import UUID
 
 import msgspec
 from bson import Decimal128
-from pymongo import ReturnDocument
 
 from tracker.errors import BadRequest, NotFound
 from tracker.metrics import CONVERSIONS_REFUSED
@@ -26,6 +25,7 @@ from tracker.stores.cache.cache import Cache, Versioned
 from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.cache.origin import FieldSource
 from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import updated
 from tracker.stores.redis import keys
 from tracker.stores.services import StoreServices
 
@@ -133,14 +133,8 @@ class AccountRules:
         name = keys.account(account_id)
         await self._cache.begin_update(name)
         changed = {f"conversion_rules.{one}": _stored(value) for one, value in fields.items()}
-        row = await self._accounts.find_one_and_update(
-            {"_id": account_id},
-            {"$set": changed, "$inc": {"version": 1}},
-            return_document=ReturnDocument.AFTER,
-        )
-        if row is None:
-            raise NotFound("account: not found")
-        cached = _cached(row)
+        update = {"$set": changed, "$inc": {"version": 1}}
+        cached = _cached(await updated(self._accounts, {"_id": account_id}, update, "account"))
         await self._cache.changed(name, cached, cached.version)
         return cached.rules
 

@@ -16,7 +16,6 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import now, now_ms
@@ -26,7 +25,7 @@ from tracker.links.cache import DomainCache
 from tracker.links.domain import QUARANTINE, DnsCheck, Domain, Reserves, ServedName, served_name
 from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.documents import document, record, updated
 from tracker.stores.mongodb.paging import Pages
 from tracker.stores.mongodb.transaction import Session, run_in_transaction
 from tracker.stores.redis import keys
@@ -134,14 +133,9 @@ class Domains:
 
     async def record_check(self, domain_id: UUID, check: DnsCheck) -> Domain:
         """Store what DNS said of the domain; return the domain. Raises NotFound if it is gone."""
-        row = await self._domains.find_one_and_update(
-            {"_id": domain_id, **_IN_USE},
-            {"$set": {"last_check": msgspec.structs.asdict(check)}},
-            return_document=ReturnDocument.AFTER,
-        )
-        if row is None:
-            raise NotFound("domain: not found")
-        return record(Domain, row)
+        wanted = {"_id": domain_id, **_IN_USE}
+        update = {"$set": {"last_check": msgspec.structs.asdict(check)}}
+        return record(Domain, await updated(self._domains, wanted, update, "domain"))
 
     async def hold(self, domain_ids: Collection[UUID], session: Session) -> set[UUID]:
         """Return which of the domains are in use, and keep them so until the transaction ends.
@@ -197,15 +191,9 @@ class Domains:
         name = {"domain_name": domain.domain_name, "_id": {"$ne": domain.id}}
         own_quarantine = {**name, "account_id": domain.account_id, "verified": True}
         await self._domains.delete_many(own_quarantine, session=session)
-        row = await self._domains.find_one_and_update(
-            {"_id": domain.id, **_IN_USE},
-            {"$set": {"verified": True}, "$inc": {"version": 1}},
-            return_document=ReturnDocument.AFTER,
-            session=session,
-        )
-        if row is None:
-            raise NotFound("domain: not found")
-        return record(Domain, row)
+        wanted = {"_id": domain.id, **_IN_USE}
+        update = {"$set": {"verified": True}, "$inc": {"version": 1}}
+        return record(Domain, await updated(self._domains, wanted, update, "domain", session))
 
     async def _end_other_claims(self, proven: Domain) -> list[UUID]:
         """Delete the other claims and return their ids.

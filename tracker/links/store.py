@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
-from pymongo import ReturnDocument
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from tracker.clock import now, now_ms
@@ -23,7 +22,7 @@ from tracker.links.domain import namespace_of
 from tracker.links.filter import ORDERS, LinkFilter, LinkOrder, conditions, order_of
 from tracker.links.link import Link, LinkFields, target
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import DUPLICATE_KEY, document, record, run_updates
+from tracker.stores.mongodb.documents import DUPLICATE_KEY, document, record, run_updates, updated
 from tracker.stores.mongodb.paging import Pages, all_of
 from tracker.stores.mongodb.transaction import Session, run_in_transaction
 from tracker.stores.redis import keys
@@ -184,14 +183,10 @@ class Links:
         if link is None:
             raise NotFound("short link: not found")
         await self._cache.begin_update(_name(link))
-        row = await self._links.find_one_and_update(
-            {"_id": link_id, "archived": False},
-            {"$set": _stored(fields), "$inc": {"version": 1}},
-            return_document=ReturnDocument.AFTER,
-        )
-        if row is None:  # archived meanwhile
-            raise NotFound("short link: not found")
-        changed = record(Link, row)
+        # It may have been archived meanwhile.
+        wanted = {"_id": link_id, "archived": False}
+        update = {"$set": _stored(fields), "$inc": {"version": 1}}
+        changed = record(Link, await updated(self._links, wanted, update, "short link"))
         await self._publish(changed)
         return changed
 

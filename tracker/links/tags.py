@@ -9,14 +9,13 @@ from unicodedata import normalize
 from uuid import UUID
 
 import msgspec
-from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import now
-from tracker.errors import BadRequest, ErrorCode, NotFound
+from tracker.errors import BadRequest, ErrorCode
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.documents import document, record, updated
 from tracker.stores.mongodb.paging import Pages
 
 _TAKEN = "name: another tag of the account has it; upper and lower case do not differ"
@@ -54,16 +53,10 @@ class Tags:
         - Raises BadRequest if another tag of the account has the name.
         """
         try:
-            row = await self._tags.find_one_and_update(
-                {"_id": tag_id},
-                {"$set": {"name": name, "key": _key(name)}},
-                return_document=ReturnDocument.AFTER,
-            )
+            update = {"$set": {"name": name, "key": _key(name)}}
+            return record(Tag, await updated(self._tags, {"_id": tag_id}, update, "tag"))
         except DuplicateKeyError:
             raise BadRequest(_TAKEN, code=ErrorCode.ALREADY_TAKEN) from None
-        if row is None:
-            raise NotFound("tag: not found")
-        return record(Tag, row)
 
     async def delete(self, tag_id: UUID) -> None:
         """Delete a tag, if it exists; the caller has removed it from all links (`Links.untag`)."""

@@ -8,8 +8,10 @@ from uuid import UUID
 import msgspec
 from bson.binary import UUID_SUBTYPE, Binary, UuidRepresentation
 from bson.codec_options import TypeDecoder, TypeRegistry
+from pymongo import ReturnDocument
 from pymongo.errors import OperationFailure
 
+from tracker.errors import NotFound
 from tracker.stores.mongodb.drivers import Collection, Database
 from tracker.stores.mongodb.transaction import Session
 
@@ -147,6 +149,22 @@ def document(record: msgspec.Struct) -> dict[str, Any]:
 def record(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
     """Return the struct of a document; fields that `kind` does not have are left out."""
     return msgspec.convert({**document, "id": document["_id"]}, kind)
+
+
+async def updated(
+    collection: Collection,
+    matching: Mapping[str, Any],
+    update: Mapping[str, Any],
+    name: str,
+    session: Session | None = None,
+) -> dict[str, Any]:
+    """Update the document that matches, and return it. Raises NotFound, by `name`, without one."""
+    row = await collection.find_one_and_update(
+        matching, update, return_document=ReturnDocument.AFTER, session=session
+    )
+    if row is None:
+        raise NotFound(f"{name}: not found")
+    return row
 
 
 async def run_inserts(
