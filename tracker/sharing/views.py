@@ -11,7 +11,7 @@ from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.stores.mongodb.account_lock import has_room
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.documents import document
 from tracker.stores.mongodb.paging import Pages
 from tracker.stores.mongodb.transaction import Session
 
@@ -45,8 +45,7 @@ class Views:
         return view
 
     async def find(self, view_id: UUID) -> View | None:
-        row = await self._views.find_one({"_id": view_id})
-        return None if row is None else record(View, row)
+        return await self._pages.by_id(view_id)
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[View], int]:
         return await self._pages.find({"account_id": account_id}, page, page_size)

@@ -29,21 +29,11 @@ class EndpointHandler(Handler):
         self.room = first.room
         self.endpoints = endpoints
 
-    async def get(self, *path: str) -> None:
-        await self._run(path)
-
-    async def post(self, *path: str) -> None:
-        await self._run(path)
-
-    async def patch(self, *path: str) -> None:
-        await self._run(path)
-
-    async def delete(self, *path: str) -> None:
-        await self._run(path)
-
-    async def _run(self, path: Sequence[str]) -> None:
+    async def _run(self, *path: str) -> None:
         async with told_apart(self.web.mongodb.database):
             await self.run_endpoint(self.endpoint, path)
+
+    get = post = patch = delete = _run
 
     @property
     def endpoint(self) -> Endpoint:

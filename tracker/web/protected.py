@@ -128,7 +128,7 @@ class ProtectedHandler(EndpointHandler):
         self.principal = (await self.web.api_keys.authenticate(secret)).principal
 
     async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:
-        """Run the endpoint, and answer. Raises a TrackerError if the request is rejected."""
+        """Run the endpoint, and answer. Raises Forbidden, or another TrackerError."""
         if self.body_comes_late:
             await self.read_principal()
         ids, event_ids = _parsed_path(endpoint, path)
@@ -139,7 +139,8 @@ class ProtectedHandler(EndpointHandler):
             await endpoint.check(self.services, body.value)
         scope = endpoint.scope_of(body.value)
         if scope is None:
-            self._check_person()
+            if self.signed_in is None:
+                raise Forbidden("session: this endpoint is for people who are signed in")
         else:
             self._check_account(query.account_id, body.account_id)
             self.principal.require(scope)
@@ -197,10 +198,6 @@ class ProtectedHandler(EndpointHandler):
         super().on_connection_close()
         if self.stream is not None:
             self.stream.leave()
-
-    def _check_person(self) -> None:
-        if self.signed_in is None:
-            raise Forbidden("session: this endpoint is for people who are signed in")
 
     def _check_account(self, *named: UUID | None) -> None:
         if any(account_id not in (None, self.principal.account_id) for account_id in named):
