@@ -181,7 +181,9 @@ class Counts:
         rows = sum(found.rows() for found in valid.values())
         if not wanted:
             _check_rows(names, rows)
-        return await in_thread_if_large(rows, _tables_of, valid, wanted)
+        return await in_thread_if_large(
+            rows, lambda: {period: found.table(wanted) for period, found in valid.items()}
+        )
 
     async def _from_all(
         self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period], keeps: bool
@@ -284,9 +286,3 @@ def _check_rows(names: Sequence[str], rows: int) -> None:
         by = " and ".join(names)
         rule = f"these days have more than {limits.MAX_ROWS:,} values of {by}; ask for fewer days"
         raise BadRequest(f"report: {rule}")
-
-
-def _tables_of(
-    kept: Mapping[Period, Found], wanted: Mapping[str, Collection[str]]
-) -> dict[Period, Columns]:
-    return {period: found.table(wanted) for period, found in kept.items()}
