@@ -1,8 +1,7 @@
 """API keys: `trk_` and 32 random bytes. Only the SHA-256 of a key is stored.
 
-A process that hears of changes keeps the keys that it has found valid in memory: a revocation holds
-within a second everywhere, and at once where it was made. If nobody can be told of it, it holds
-within two seconds.
+Processes remember valid keys. A revocation holds at once where it was made, and within a second
+everywhere: two if Redis cannot publish it.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -29,7 +28,6 @@ from tracker.stores.redis import keys
 
 _PREFIX_CHARACTERS = 12
 MAX_REMEMBERED_KEYS = 10_000
-"""Valid keys that a process remembers."""
 
 MAX_VALID_KEYS: Final = 100
 """The limit of an account's keys that are neither revoked nor expired. The operator has none."""
@@ -80,7 +78,7 @@ Approve = Callable[[Sequence[ApiKey], Session], Awaitable[None]]
 
 
 class ApiKeys:
-    """The stored API keys. `valid` are those that this process has found valid."""
+    """The stored API keys. `valid` are keys that this process has found valid."""
 
     def __init__(self, mongodb: MongoDB, redis: Redis, invitations: Invitations) -> None:
         self._database = mongodb.database
@@ -126,11 +124,7 @@ class ApiKeys:
         expires_at: datetime | None,
         session: Session,
     ) -> tuple[ApiKey, str]:
-        """Store a key that `maker` makes for its account, as `create` does.
-
-        The transaction holds the authority of the maker. Raises BadRequest if the account has
-        MAX_VALID_KEYS.
-        """
+        """Store a key that `maker` makes. Raises BadRequest if the account has MAX_VALID_KEYS."""
         of_account = (self._database, "api_keys", maker.account_id)
         if not await has_room(*of_account, MAX_VALID_KEYS, session, valid()):
             rule = f"at most {MAX_VALID_KEYS} keys that are valid; revoke one first"
@@ -138,7 +132,7 @@ class ApiKeys:
         return await self.create(maker.account_id, name, scopes, expires_at, maker.actor, session)
 
     async def principals_of(self, key_ids: Sequence[UUID]) -> dict[UUID, Principal]:
-        """Return the principals of those keys that are valid, by the keys' ids."""
+        """Return the principals of the valid keys among these, by the keys' ids."""
         if not key_ids:
             return {}
         found = self._keys.find({"_id": {"$in": [*key_ids]}, **valid()})
@@ -167,19 +161,17 @@ class ApiKeys:
         return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def find(self, key_id: UUID) -> ApiKey | None:
-        """Return the key, revoked or not, or None if there is none."""
+        """Return the key, revoked or not, or None."""
         row = await self._keys.find_one({"_id": key_id})
         return None if row is None else record(ApiKey, row)
 
     async def revoke(
         self, key_id: UUID, approve: Approve | None = None, *, with_descendants: bool = False
     ) -> tuple[ApiKey, list[ApiKey]]:
-        """Revoke a key, and the valid keys that descend from it if wanted.
+        """Revoke a key, if wanted with its valid descendants; return it, and the keys revoked now.
 
-        The open links that they made end too. Return the key, and the keys that this call revoked.
-        Revoking again keeps the first time.
-        `approve` is called with the latter in the transaction, and may raise. Raises NotFound if
-        there is no such key.
+        The open links that they made end too. `approve` gets the keys in the transaction, and may
+        raise. Raises NotFound if there is no such key.
         """
 
         async def work(session: Session) -> tuple[dict[str, Any], list[dict[str, Any]]]:

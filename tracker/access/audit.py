@@ -1,7 +1,6 @@
 """The audit log of an account: who changed what, when, and from where.
 
-Endpoints and scripts record one entry for each object that they change, in the transaction of the
-change where it has one. An entry names fields of ours; secrets are never among its values.
+An entry is stored in the transaction of its change if there is one. It never contains secrets.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -21,16 +20,16 @@ from tracker.stores.mongodb.paging import Pages
 from tracker.stores.mongodb.transaction import Session
 
 RETENTION_DAYS: Final = 400
-"""Days after which MongoDB deletes an entry: a year, and time to look back at it."""
+"""Days until MongoDB deletes an entry: a year, and time to look back at it."""
 
 MAX_VALUE_CHARACTERS: Final = 2_048
-"""The part of a long value that an entry keeps; a whole destination fits."""
+"""Characters that an entry keeps of a long value; a whole destination fits."""
 
 _UNSHOWN: Final = frozenset({"id", "account_id", "version", "created_at"})
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """The object that was changed, by its name at that time. `kind` is such as `short_link`."""
+    """The changed object, by its name at that time. `kind` is such as `short_link`."""
 
     kind: str
     id: UUID | None
@@ -45,7 +44,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Deed(msgspec.Struct, frozen=True, kw_only=True):
-    """An action on an object, of which an entry is made."""
+    """An action on an object, to be recorded."""
 
     action: str
     target: Target
@@ -74,7 +73,7 @@ class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Audit:
-    """The stored entries of all accounts."""
+    """The audit entries of all accounts in MongoDB."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._entries = mongodb["audit"]
@@ -126,7 +125,7 @@ class Audit:
 def differences(
     before: msgspec.Struct, after: msgspec.Struct, without: Collection[str] = ()
 ) -> dict[str, Change]:
-    """Return the fields in which two structs of one type differ, but those in `without`."""
+    """Return the fields in which two structs of one type differ, except `without`."""
     pairs = {
         name: (shown(getattr(before, name)), shown(getattr(after, name)))
         for name in before.__struct_fields__

@@ -1,14 +1,11 @@
 """The authority of members, API keys and the operator at this moment.
 
-A request is checked before its work begins. It may then wait: for its turn, for a hash, for a name
-in DNS. What it makes may outlive the authority to make it, such as a key, a link or a webhook.
+A checked request may wait for its turn, a hash or DNS before it writes, and lose its authority.
 
-Guarantee: what is made or changed in a transaction that asks `hold` is made with the authority for
-it. `hold` also writes the documents that have the authority: a member and the session, or an API
-key. So it conflicts with a removal, a change of role, the end of a session and a revocation at the
-same moment, each of which writes one of them too.
-Whoever can ask it many times does so in turn (`stores/mongodb/account_lock`): a removal and a
-revocation, which are not in turn, then find the document free.
+Guarantee: a transaction that calls `hold` has the authority for its writes. `hold` also writes the
+member and session, or the API key. So it conflicts with any simultaneous removal, revocation,
+change of role or end of session. Frequent callers queue (`stores/mongodb/account_lock`), so
+removals and revocations find the document free.
 """
 
 from collections.abc import Collection, Mapping
@@ -27,7 +24,7 @@ from tracker.stores.mongodb.drivers import Collection as MongoCollection
 from tracker.stores.mongodb.transaction import Session
 
 LINK_SCOPE: Final = "members:write"
-"""The scope that making a link takes, besides those of the role that it gives or resets."""
+"""The scope for making a link, besides the scopes of the role that it gives or resets."""
 
 _ENDED: Final = "account: your access has changed in the meantime"
 
@@ -43,7 +40,7 @@ class Authority:
     async def hold(self, author: Author, scope: str, session: Session) -> Principal:
         """Return the principal that `author` is now; it stays so until the transaction ends.
 
-        Raises Forbidden if it has not, or no longer, `scope`, or its session has ended.
+        Raises Forbidden if `scope` is missing, or the session has ended.
         """
         signed_in = {"_id": author.session_id, "expires_at": {"$gt": now()}}
         if author.session_id and not await _held(self._sessions, signed_in, session):
@@ -54,10 +51,7 @@ class Authority:
         return found
 
     async def may_still_make(self, link: Invitation, session: Session | None = None) -> bool:
-        """Return whether the maker of a link may make it now.
-
-        Without a `session` nothing is written, so another transaction may decide otherwise.
-        """
+        """Return whether the maker may still make the link; in a transaction, until it ends."""
         if link.account_id is None:
             return link.created_by.kind == ActorKind.OPERATOR
         found = await self._find(link.account_id, link.created_by, session)
@@ -67,7 +61,7 @@ class Authority:
     async def _find(
         self, account_id: UUID, actor: Actor, session: Session | None
     ) -> Principal | None:
-        """Return the authority of `actor` in an account, None without any; write its document."""
+        """Return the authority of `actor` or None. In a transaction, write its document."""
         principal = Principal(account_id=account_id, actor=actor, scopes=None)
         if actor.kind == ActorKind.OPERATOR:
             return principal
@@ -89,7 +83,6 @@ def _limited(principal: Principal, scopes: Collection[str] | None, **fields: Any
 async def _held(
     documents: MongoCollection, one: Mapping[str, Any], session: Session | None
 ) -> Mapping[str, Any] | None:
-    """Return the document, written in the transaction of `session` if there is one."""
     if session is None:
         return await documents.find_one(one)
     return await documents.find_one_and_update(one, {"$inc": {"held": 1}}, session=session)

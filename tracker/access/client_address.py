@@ -7,10 +7,7 @@ Address = IPv4Address | IPv6Address
 
 
 class ClientAddress:
-    """A rule that finds the client's address behind proxies.
-
-    `trusted` is the setting TRUSTED_PROXIES: a number of hops, networks, or empty.
-    """
+    """`trusted` is the setting TRUSTED_PROXIES: a number of hops, networks, or empty."""
 
     def __init__(self, trusted: str) -> None:
         self._hops = int(trusted) if trusted.isdecimal() else 0
@@ -18,11 +15,10 @@ class ClientAddress:
         self._networks = [ip_network(text.strip()) for text in networks.split(",") if text]
 
     def find(self, peer: str, forwarded_for: Sequence[str]) -> str:
-        """Return the client's address as text.
+        """Return the client's address. `forwarded_for` are all X-Forwarded-For values, in order.
 
-        `forwarded_for` are the values of all X-Forwarded-For headers, in order. Each proxy appends
-        the address it was called from, so the list is read from the right, and only as far as
-        trusted proxies wrote it. A hop that is not an address ends the reading.
+        They are read from the right, because each proxy appends its caller, as far as proxies are
+        trusted. A hop that is not an address ends the reading.
         """
         if not self._hops and not self._networks:
             return peer

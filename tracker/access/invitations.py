@@ -1,11 +1,8 @@
 """Invitations to an account and password resets: tokens that are used once, within a day.
 
-A token is 32 random bytes in the fragment of a link, which browsers send to no server, so no log
-has it. Only its SHA-256 is stored. A token that is unknown, used, withdrawn or expired is answered
-the same. MongoDB deletes the document of an expired one later.
-
-A link ends before its day with its reason: `end_made_by` in the transaction that takes the maker's
-authority away, `end_resets_of` in the one that changes the person whose password it would reset.
+A token is 32 random bytes in the fragment of a link, which browsers send to no server. Only its
+SHA-256 is stored. Unknown, used, withdrawn and expired tokens get the same answer. A link ends in
+the transaction that removes its maker's authority or changes its person.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,7 +26,6 @@ from tracker.stores.mongodb.transaction import Session
 
 VALID_FOR: Final = timedelta(hours=24)
 MAX_OPEN_INVITATIONS: Final = 100
-"""The limit of the open invitations of an account."""
 
 _TOKEN_BYTES: Final = 32
 
@@ -44,11 +40,9 @@ class InvitationKind(StrEnum):
 class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     """An invitation or a password reset as stored, without its token.
 
-    - An invitation has an account and a role. Its `email` is None if the person may choose it:
-      only the operator makes such.
-    - A password reset has a person and an `email`. If a member of an account made it, it has that
-      account and the person's role there, and is valid only while both are as they were.
-    - `without_totp` also switches the person's second factor off.
+    An invitation has an account and a role. Only the operator's may leave `email` open (None). A
+    password reset has a person and an `email`. A member's has the account and the person's role
+    too, and is valid only while both stay. `without_totp` also switches the second factor off.
     """
 
     id: UUID
@@ -65,7 +59,7 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewInvitation(msgspec.Struct, frozen=True, kw_only=True):
-    """An invitation or a password reset to store; the fields are those of Invitation."""
+    """An invitation or a password reset to store, with the fields of Invitation."""
 
     kind: InvitationKind
     account_id: UUID | None
@@ -77,7 +71,7 @@ class NewInvitation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Invitations:
-    """The stored invitations and password resets of all accounts."""
+    """The invitations and password resets of all accounts in MongoDB."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
@@ -89,8 +83,8 @@ class Invitations:
     ) -> tuple[Invitation, str]:
         """Store an invitation or reset; return it and its token, which is stored nowhere.
 
-        It expires after VALID_FOR, or at `until` if that is earlier. Raises BadRequest if the
-        account has MAX_OPEN_INVITATIONS.
+        It expires after VALID_FOR, or at an earlier `until`. Raises BadRequest if too many are
+        open.
         """
         token, at = new_secret("", _TOKEN_BYTES), now()
         day_later = at + VALID_FOR
@@ -118,10 +112,9 @@ class Invitations:
         return _found(row)
 
     async def use(self, token: str, session: Session) -> Invitation:
-        """Use a token, and return its invitation or reset.
+        """Use a token, and return its invitation or reset. Raises NotFound if it is not open.
 
-        Of two transactions that use one token at the same moment, one conflicts and finds it used.
-        Raises NotFound if it is not open.
+        Of two simultaneous transactions with one token, one conflicts and finds it used.
         """
         unused, used = _open({"sha256": secret_digest(token)}), {"$set": {"used_at": now()}}
         return _found(await self._invitations.find_one_and_update(unused, used, session=session))
@@ -129,7 +122,7 @@ class Invitations:
     async def find(
         self, invitation_id: UUID, kind: InvitationKind = InvitationKind.INVITATION
     ) -> Invitation | None:
-        """Return the open invitation, or reset, with this id; None if there is none of `kind`."""
+        """Return the open invitation or reset with this id; None if there is none of `kind`."""
         row = await self._invitations.find_one(_open({"_id": invitation_id, "kind": kind}))
         return None if row is None else record(Invitation, row)
 
@@ -140,8 +133,7 @@ class Invitations:
         page_size: int,
         kind: InvitationKind = InvitationKind.INVITATION,
     ) -> tuple[list[Invitation], int]:
-        """Return one page of an account's open invitations, or resets, newest first, and their
-        number."""
+        """Return a page of open invitations or resets, newest first, and the total."""
         matching = _open({"account_id": account_id, "kind": kind})
         return await self._pages.find(matching, page, page_size)
 
@@ -161,13 +153,13 @@ class Invitations:
     async def end_resets_of(
         self, person_id: UUID, session: Session | None, *, of_accounts_only: bool = False
     ) -> None:
-        """Delete the open password resets of a person, or only those that accounts made."""
+        """Delete the open password resets of a person, or only the accounts' ones."""
         resets: dict[str, Any] = {"person_id": person_id, "kind": InvitationKind.PASSWORD_RESET}
         made_by_accounts = {"account_id": {"$ne": None}} if of_accounts_only else {}
         await self._invitations.delete_many(_open(resets | made_by_accounts), session=session)
 
     async def earlier(self, new: NewInvitation, session: Session) -> list[Invitation]:
-        """Return the open ones that `new` takes the place of: to the same, for the same."""
+        """Return the open invitations of the same kind and recipient, which `new` replaces."""
         same = {
             "kind": new.kind,
             "account_id": new.account_id,
@@ -185,8 +177,6 @@ class Invitations:
 
 
 def join_url(base_url: str, token: str) -> str:
-    """Return the link with which the holder of a token joins, or sets a new password."""
-    # In the fragment, which browsers do not send: no log and no proxy has it.
     return f"{base_url}/console/join#{token}"
 
 

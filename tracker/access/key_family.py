@@ -1,8 +1,4 @@
-"""Which API keys were made by which: keys that make keys have descendants.
-
-`created_by` of a key names its maker. Descendants are found upwards, from the valid keys of an
-account, whose number is limited. So keys that were revoked long ago cost nothing.
-"""
+"""Which API keys made which. Searches begin at an account's valid keys, whose number is limited."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -42,9 +38,9 @@ async def parents_of(database: Database, parent_ids: Sequence[UUID]) -> dict[UUI
 async def descendants(
     database: Database, account_id: UUID, session: Session | None = None
 ) -> dict[UUID, list[UUID]]:
-    """Return the valid keys that descend from each key of the account, by its id, oldest first.
+    """Return the valid descendants of each key, oldest first. Keys without any are missing.
 
-    A key that is revoked has descendants too. Keys without any are missing.
+    Revoked keys have descendants too.
     """
     made = {"account_id": account_id, **_MADE_BY_KEYS, **valid()}
     rows = database["api_keys"].find(made, ["created_by.id"], session=session).sort("_id", 1)
@@ -61,11 +57,7 @@ async def descendants(
 async def _makers(
     database: Database, account_id: UUID, makers: Collection[UUID], session: Session | None
 ) -> dict[UUID, UUID | None]:
-    """Return those of `makers` that are keys of the account, and their makers, and so on: the id
-    of who made each, by its own.
-
-    One search for all: keys with the same makers share it, however many generations there are.
-    """
+    """Return the keys of the account among `makers` and their ancestors, with their makers."""
     upwards = {
         "from": "api_keys",
         "startWith": list(makers),
@@ -77,7 +69,7 @@ async def _makers(
     pipeline: list[dict[str, Any]] = [
         {"$match": {"_id": account_id}},
         {"$graphLookup": upwards},
-        # So that the keys never are in one document, which would be too large.
+        # One document of all keys would be too large.
         {"$unwind": "$key"},
         {"$project": {"_id": "$key._id", "maker": "$key.created_by.id"}},
     ]

@@ -1,8 +1,7 @@
-"""Answers that go on for long, such as streams and exports: each ends with the access that opened
-it.
+"""Long answers, such as streams and exports: each ends with the access that opened it.
 
-Once a second a process asks whose access still holds, for all of its open answers with two queries.
-While that cannot be asked, answers stay open but say nothing more (`checked`).
+Every second a process checks the access of all its open answers with two queries. While it cannot
+check, answers stay open but send nothing (`checked`).
 
 Guarantee: nothing is sent two seconds after the access has ended.
 """
@@ -26,14 +25,11 @@ log = structlog.get_logger(__name__)
 
 CHECK_SECONDS: Final = 1.0
 UNCHECKED_SECONDS: Final = 2.0
-"""How long after the last check answers go on."""
+"""Seconds after the last check in which answers still send."""
 
 
 class Access(NamedTuple):
-    """The access that opened an answer: a session or, if `is_key`, an API key, in an account.
-
-    `scope` is the one that the answer needs, None if it needs none.
-    """
+    """The access that opened an answer: a session, or an API key if `is_key`."""
 
     id: UUID
     account_id: UUID
@@ -59,15 +55,11 @@ class OpenAnswers:
 
     @property
     def are_checked(self) -> bool:
-        """Return whether it is known whose access holds."""
         return time.monotonic() - self._checked_at < UNCHECKED_SECONDS
 
     @contextmanager
     def open(self, access: Access, end: Callable[[], None]) -> Iterator[None]:
-        """Open an answer until the context ends; `end` is called if its access does.
-
-        The access must have been checked just now.
-        """
+        """Open an answer, whose access was just checked; `end` is called if the access ends."""
         answer = _Answer(access, end)
         if not self._answers:
             self._checked_at = time.monotonic()
@@ -81,13 +73,13 @@ class OpenAnswers:
                 self._opened.clear()
 
     async def checked(self) -> None:
-        """Wait until it is known whose access holds."""
+        """Wait until the last check is recent."""
         while not self.are_checked:
             self._checked.clear()
             await self._checked.wait()
 
     async def guard(self) -> None:
-        """End answers whose access has ended, while some are open, until cancelled."""
+        """End answers whose access has ended, until cancelled."""
         while True:
             await self._opened.wait()
             at = time.monotonic()
@@ -110,7 +102,7 @@ class OpenAnswers:
 
 
 def _holds(access: Access, principal: Principal | None) -> bool:
-    """Return whether `principal`, None for a key or session that has ended, has the access."""
+    """Return whether the principal has the access; None if its key or session has ended."""
     if principal is None or principal.account_id != access.account_id:
         return False
     return access.scope is None or principal.covers([access.scope])

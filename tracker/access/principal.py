@@ -1,8 +1,4 @@
-"""The principal of a request: the account that it acts for, who acts, and with which scopes.
-
-It is made from an API key or from the session of a member. Endpoints ask it for scopes, and the
-audit log names its actor.
-"""
+"""The principal of a request: the account that it acts for, who acts, and with which scopes."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -54,7 +50,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def turn(self) -> UUID:
-        """Return whose transactions wait for each other if they hold the actor's authority."""
+        """Return the key of the queue for transactions that hold the actor's authority."""
         return self.id or UUID(int=0)  # the operator's
 
 
@@ -63,10 +59,7 @@ OPERATOR: Final = Actor(kind=ActorKind.OPERATOR, id=None, name="operator")
 
 
 class Author(NamedTuple):
-    """The one who changes an account. `address` is the truncated one of the request, or empty.
-
-    `session_id` is that of a member's request; None of others.
-    """
+    """The author of a change. `address` is truncated; only members' requests have `session_id`."""
 
     account_id: UUID
     actor: Actor
@@ -75,15 +68,13 @@ class Author(NamedTuple):
 
     @classmethod
     def operator(cls, account_id: UUID) -> "Author":
-        """Return the operator as the author of a change of an account."""
         return cls(account_id, OPERATOR)
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """The account, actor and scopes of a request. `scopes` is None if it has every scope.
+    """The account, actor and scopes of a request. None of `scopes` is every scope.
 
-    `session_id` is that of its member; None of others, and of members without a request.
-    `expires_at` is the end of its API key; None if that has none.
+    `session_id` is set only for a member's request. `expires_at` is the end of its API key, if any.
     """
 
     account_id: UUID
@@ -93,10 +84,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: datetime | None = None
 
     def require(self, scope: str, field: str = "") -> None:
-        """Check that the principal has `scope`, such as `links:write`.
-
-        Raises Forbidden if it has not, which names the `field` that needs it, if there is one.
-        """
+        """Check for `scope`, such as `links:write`. Raises Forbidden, naming `field` if given."""
         if not self._has(scope):
             subject = "your role" if self.actor.kind == ActorKind.MEMBER else "this API key"
             named = f"{field}: " if field else ""
@@ -113,7 +101,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
         return all(self._has(one) for scope in scopes for one in _expanded(scope))
 
     def end_of(self, wanted: datetime | None) -> datetime | None:
-        """Return when something that the principal makes has to end: as wanted, or with its key.
+        """Return when something made by the principal ends: as wanted, or with its key.
 
         Raises BadRequest if `wanted` is later than the end of the key.
         """
@@ -131,6 +119,5 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _expanded(scope: str) -> list[str]:
-    """Return the scopes with a verb that `scope` stands for."""
     resource, _, verb = scope.partition(":")
     return [f"{resource}:{one}" for one in VERBS] if verb == "*" else [scope]

@@ -1,13 +1,10 @@
-"""Rate limits: requests of an address, of an account and of a person in one, counted in Redis.
+"""Rate limits: requests of an address, an account, or a person in an account, counted in Redis.
 
 A window begins with its first request. A script counts atomically, so exactly the allowed number of
-simultaneous requests pass, on any number of processes. In a Redis Cluster each counter of a request
-has a script of its own, because it is on a server of its own. On one server, requests that come
-while others are being counted are counted together (`stores/batch`), over a connection of their
-own: to count one takes 64 µs of processor time alone and 16 among sixteen, 151 and 86 with a
-command of the client library. While
-Redis is unavailable, or its budget used up (`stores/redis/memory_budget`), nothing is enforced,
-because availability comes first. A metric counts the requests that no limit counted.
+simultaneous requests pass. In a Redis Cluster each counter has a script of its own. Elsewhere
+waiting requests share one script: a request takes 64 µs of CPU alone, and 16 among sixteen.
+
+While Redis is unavailable or its budget used up, nothing is enforced: availability comes first.
 """
 
 import asyncio
@@ -116,10 +113,9 @@ class RateLimiter:
         return network_of(address, self._ipv6_prefix)
 
     async def count(self, address: str | None, account_id: UUID | None) -> list[Usage]:
-        """Count one request of an address, an account or both; return the usage of each scope.
+        """Count a request of an address, an account or both, and return each usage.
 
-        This takes one round trip. The list ends with the first scope that is exceeded. While Redis
-        is unavailable, every usage shows no requests.
+        The list ends with the first exceeded scope. Without Redis, every usage shows no requests.
         """
         network = None if address is None else self.counted_as(address)
         return await self.count_scopes(
@@ -131,15 +127,14 @@ class RateLimiter:
         )
 
     async def count_person(self, person_id: UUID, account_id: UUID) -> list[Usage]:
-        """Count one request of a person in an account, with any session; return its usage, as
-        `count` does."""
+        """Count a request of a person in an account, with any session. Returns as `count`."""
         member = f"{account_id}:{person_id}"
         return await self.count_scopes(
             [(keys.rate_limit(self._session.name, member), self._session)]
         )
 
     async def count_scopes(self, counters: _Counters) -> list[Usage]:
-        """Count one request in each of the `counters`, pairs of key and scope, as `count` does."""
+        """Count one request in each of the `counters`. Returns as `count`."""
         wanted = [(key, scope) for key, scope in counters if scope.limit]
         if not wanted:
             return []
@@ -162,13 +157,12 @@ class RateLimiter:
             await self._redis.delete(key)
 
     async def _counted(self, wanted: _Counters) -> Sequence[int] | None:
-        """Return the script's reply, or None if Redis is unavailable."""
         if self._breaker.is_open or not self._budget.allows(OptionalWrite.RATE_LIMIT):
             return None
         return await self._groups.submit(wanted)
 
     async def _count_group(self, group: Sequence[_Counters]) -> Sequence[Sequence[int] | None]:
-        """Return the script's reply for each of the requests, or None if Redis is unavailable."""
+        """Return the script's reply for each request, or None if Redis is unavailable."""
         if self._breaker.is_open:
             return [None] * len(group)
         if is_cluster(self._redis):
@@ -182,7 +176,7 @@ class RateLimiter:
         return replies
 
     async def _count_in_turn(self, counters: _Counters) -> Sequence[int] | None:
-        """Do as the script does with the counters of a request, which are on different servers."""
+        """Count like the script, but for counters on different servers."""
         answer: list[int] = []
         try:
             for name, scope in counters:

@@ -24,15 +24,13 @@ SCOPES_OF: Final[dict[Role, Sequence[str] | None]] = {
     Role.EDITOR: (*(f"{one}:*" for one in _WORK), *(f"{one}:read" for one in _RECORDS)),
     Role.VIEWER: tuple(f"{one}:read" for one in (*_WORK, *_RECORDS)),
 }
-"""The scopes of each role; None stands for every scope. API keys, the audit log, and changes of
-members and of the account are for owners."""
+"""The scopes of each role; None is every scope. Only owners change members and the account."""
 
 
 def require_authority(principal: Principal, *roles: Role) -> None:
-    """Check that the principal has every scope of all `roles`, which it grants or takes.
+    """Check that the principal has the scopes of all `roles`, to grant or take them.
 
-    Raises Forbidden if it lacks one: nobody grants more than they may do themselves, or takes a
-    role above their own from another.
+    Raises Forbidden if it lacks one.
     """
     for role in roles:
         if not principal.covers(SCOPES_OF[role]):

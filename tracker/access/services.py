@@ -14,7 +14,7 @@ from tracker.stores.services import StoreServices
 
 
 class AccessServices(NamedTuple):
-    """The keys and sessions of those who call, and the limits on their requests."""
+    """The keys and sessions of callers, and the limits on their requests."""
 
     api_keys: ApiKeys
     audit: Audit
@@ -34,11 +34,7 @@ def build(
     ipv6_prefix: int,
     session_per_minute: int,
 ) -> AccessServices:
-    """Return the checks of who calls.
-
-    An address may send `per_minute` requests, an account `per_hour`, a person
-    `session_per_minute`.
-    """
+    """Limit requests of an address a minute, an account an hour, and a person a minute."""
     invitations, sessions = Invitations(stores.mongodb), Sessions(stores.mongodb)
     api_keys = ApiKeys(stores.mongodb, stores.redis, invitations)
     return AccessServices(

@@ -1,8 +1,7 @@
 """The cookie of a session, and the requests from which it is accepted.
 
-A browser sends cookies with requests that any page causes. So a cookie counts only if the browser
-says that the request comes from a page of BASE_URL itself (Fetch Metadata, or Origin), and a change
-only as JSON, which no form can send. It never counts on a custom domain.
+Browsers send cookies with requests of any page. So a cookie counts only if the browser reports a
+page of BASE_URL (Fetch Metadata, or Origin). A change counts only as JSON, which no form can send.
 """
 
 from typing import Final
@@ -17,7 +16,6 @@ NAMES: Final = ("__Host-session", "session")
 """The name with https and without: browsers take `__Host-` only for secure cookies."""
 
 READING: Final = ("GET", "HEAD")
-"""The methods that change nothing."""
 
 _JSON: Final = "application/json"
 
@@ -38,15 +36,15 @@ class SessionCookie:
         return next((value for name, _, value in pairs if name == self._name and value), None)
 
     def set(self, secret: str) -> str:
-        """Return the Set-Cookie field that gives a browser a session."""
+        """Return the Set-Cookie field that starts a session."""
         return self._field(secret, int(LIFETIME.total_seconds()))
 
     def cleared(self) -> str:
-        """Return the Set-Cookie field that takes the session from a browser."""
+        """Return the Set-Cookie field that ends a session."""
         return self._field("", 0)
 
     def is_from_here(self, headers: HTTPHeaders) -> bool:
-        """Return whether the browser says that a request comes from a page of this service."""
+        """Return whether the browser reports a page of this service."""
         says = (
             (headers.get("Sec-Fetch-Site"), "same-origin"),
             (headers.get("Origin"), self._public_url.web_origin),
@@ -56,10 +54,7 @@ class SessionCookie:
         return is_own_host and agrees and all(sent in (None, own) for sent, own in says)
 
     def check_origin(self, headers: HTTPHeaders) -> None:
-        """Check that a request comes from a page of this service.
-
-        Raises Forbidden if it comes from elsewhere, or does not say.
-        """
+        """Check that a request comes from a page of this service. Raises Forbidden if not."""
         if not self.is_from_here(headers):
             raise Forbidden(
                 f"session: accepted only from pages of {self._public_url.url}, over https or on "

@@ -1,7 +1,6 @@
 """Sessions of people who signed in: 32 random bytes in a cookie, their SHA-256 in MongoDB.
 
-A session is looked up for every request, together with the role of its person, so that an ended
-session, a removed member and a changed role hold at once and everywhere.
+Every request looks up its session and role, so an ended session or a changed role holds at once.
 """
 
 from collections import OrderedDict
@@ -23,7 +22,7 @@ from tracker.stores.mongodb.documents import document, record
 from tracker.stores.mongodb.transaction import Session as Transaction
 
 IDLE: Final = timedelta(days=14)
-"""The time without a request after which a session ends."""
+"""A session without a request for this long ends."""
 
 LIFETIME: Final = timedelta(days=90)
 """The time after which a session ends in any case."""
@@ -42,11 +41,7 @@ _MAX_USER_AGENT_CHARACTERS: Final = 300
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):
-    """The client of a session: its truncated address and its user agent.
-
-    `counted_as` is the address as limits count it: IPv6 by its network. It is neither stored nor
-    logged.
-    """
+    """The client of a session. `counted_as` is its address for limits: never stored or logged."""
 
     address: str
     user_agent: str
@@ -86,7 +81,7 @@ class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sessions:
-    """The stored sessions."""
+    """The sessions in MongoDB; `peek` knows the valid ones that this process has seen."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._sessions = mongodb["sessions"]
@@ -103,8 +98,7 @@ class Sessions:
     ) -> tuple[Session, str]:
         """Store a new session; return it and its secret, which is stored nowhere.
 
-        `signed_in_at` is when the person gave the password, if that is not now: the lifetime begins
-        then.
+        The lifetime begins at `signed_in_at`, when the person gave the password (None: now).
         """
         secret = new_secret("", _SECRET_BYTES)
         at = now()
@@ -130,10 +124,7 @@ class Sessions:
         return secret_digest(secret) in self._valid
 
     async def authenticate(self, secret: str) -> SignedIn:
-        """Return the valid session of `secret`.
-
-        Raises Unauthorized if it is unknown or has ended, or its person is no longer a member.
-        """
+        """Return the session of `secret`. Raises Unauthorized if it or the membership has ended."""
         digest = secret_digest(secret)
         wanted = {"sha256": digest, "expires_at": {"$gt": now()}}
         found = [row async for row in self._sessions.aggregate(_with_role(wanted))]
@@ -146,7 +137,7 @@ class Sessions:
         return signed_in
 
     async def principals_of(self, session_ids: Sequence[UUID]) -> dict[UUID, Principal]:
-        """Return the principals of those sessions that are valid, by the sessions' ids."""
+        """Return the principals of the valid sessions among these, by the sessions' ids."""
         if not session_ids:
             return {}
         wanted = {"_id": {"$in": list(session_ids)}, "expires_at": {"$gt": now()}}
@@ -156,7 +147,7 @@ class Sessions:
     async def of_person(
         self, person_id: UUID, transaction: Transaction | None = None
     ) -> list[Session]:
-        """Return the sessions of a person that have not ended, the last used first."""
+        """Return a person's open sessions, the last used first."""
         current = {"person_id": person_id, "expires_at": {"$gt": now()}}
         rows = self._sessions.find(current, session=transaction)
         return [record(Session, row) async for row in rows.sort("last_seen_at", -1)]
@@ -209,7 +200,6 @@ class Sessions:
 
 
 def _signed_in(row: Mapping[str, Any]) -> SignedIn:
-    """Return the session that a pipeline of `_with_role` has found."""
     label = row["name"] or row["email"]
     return SignedIn(session=record(Session, row), label=label, role=Role(row["role"]))
 
@@ -248,7 +238,7 @@ _PERSON: Final = {
 
 
 def _with_role(wanted: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the pipeline that finds sessions with person and role; none of which one is gone."""
+    """Return the pipeline that finds sessions with a person who is a member, and the role."""
     return [
         {"$match": wanted},
         _MEMBER,

@@ -21,7 +21,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Accounts:
-    """The stored accounts."""
+    """The accounts in MongoDB."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._accounts = mongodb["accounts"]
@@ -48,5 +48,4 @@ class Accounts:
         return {row["_id"]: row["name"] async for row in rows}
 
     async def list(self) -> list[Account]:
-        """Return every account, oldest first."""
         return [record(Account, row) async for row in self._accounts.find().sort("_id", 1)]

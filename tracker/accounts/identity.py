@@ -16,7 +16,7 @@ from tracker.stores.mongodb.transaction import Session as Transaction
 
 
 class Identity(NamedTuple):
-    """The stores of people, of their memberships and of what they prove; all are in `database`."""
+    """The stores of people, their memberships and their proofs of identity, all in one database."""
 
     database: Database
     people: People
@@ -35,7 +35,7 @@ class Identity(NamedTuple):
         transaction: Transaction,
         changes: Mapping[str, Change] | None = None,
     ) -> None:
-        """Record what a person did to themselves in the log of every account of the person."""
+        """Record a person's own action in the logs of all their accounts."""
         assert actor.id is not None
         target = Target(kind="person", id=actor.id, name=actor.name)
         for member in await self.members.of_person(actor.id, transaction):

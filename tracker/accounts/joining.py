@@ -1,8 +1,6 @@
 """Joining an account by an invitation, and setting a new password by a reset.
 
-A token is used in the transaction that stores what it brings about: so it does that once, or not at
-all. That transaction asks again whether the maker of the link may still make it. Passwords are
-checked and hashed before, because that takes longer than a transaction should.
+One transaction uses the token, checks its maker's authority, and has its effect, once.
 """
 
 from typing import NamedTuple
@@ -31,8 +29,7 @@ from tracker.syntax.email import normal_email
 class Preview(NamedTuple):
     """The part of an invitation or reset that its holder sees before using it.
 
-    With `has_password` the person exists, and joins with the password that they have. `needs_code`
-    is of a reset only: an invitation says nothing of a second factor before that password is shown.
+    `has_password`: the person exists. An invitation never reveals a second factor by `needs_code`.
     """
 
     kind: InvitationKind
@@ -44,7 +41,7 @@ class Preview(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """The fields that the holder of a token fills in; `email` only if the invitation has none."""
+    """The input of a token's holder; `email` only if the invitation has none."""
 
     password: str
     email: str | None = None
@@ -84,10 +81,8 @@ class Joining:
     async def join(self, token: str, answers: Answers, client: Client) -> tuple[Session, str]:
         """Use a token, and return a new session of its person, and the session's secret.
 
-        - Raises NotFound if the token is not open.
-        - Raises BadRequest if an answer is missing or breaks a rule.
-        - Raises Unauthorized if the person exists, and password or code is wrong.
-        - Raises RateLimited after too many attempts.
+        Raises NotFound if the token is not open, BadRequest if an answer breaks a rule. Raises
+        Unauthorized if a password or code is wrong, RateLimited after too many attempts.
         """
         invitation = await self._find_open(token)
         if invitation.kind == InvitationKind.PASSWORD_RESET:
@@ -119,7 +114,7 @@ class Joining:
         person = await self._sign_in.identify(email, answers.password, client, answers.code)
 
         async def work(transaction: Transaction) -> Person:
-            # Whoever has reset the password meanwhile must not get into this account too.
+            # A simultaneous reset of the password must not open this account too.
             known = await self._identity.people.find(person.id, transaction)
             if known is None or (known.password, known.totp) != (person.password, person.totp):
                 raise Unauthorized(WRONG)
@@ -225,10 +220,10 @@ def _needs_code(invitation: Invitation, person: Person | None) -> bool:
 
 
 def _check_still_valid(reset: Invitation, members: list[Member]) -> None:
-    """Check that a reset may still be used for a person with these memberships.
+    """Check that a reset may still be used. Raises NotFound if not.
 
-    One that an account made is only for a person who is a member of that account alone, in the same
-    role: whoever made it would get into the others too. Raises NotFound if it is no longer so.
+    An account's reset is only for a member of no other account: its maker would get into the
+    others.
     """
     now_in = [(one.account_id, one.role) for one in members]
     if reset.account_id is not None and now_in != [(reset.account_id, reset.role)]:

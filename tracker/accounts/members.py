@@ -1,14 +1,13 @@
 """Members: the people of an account, each with a role. A person may be a member of several.
 
-Guarantees, each made by the transaction that the caller brings:
+Guarantees, within the caller's transaction:
 
-- An account that has owners keeps one: whoever takes an owner's role also writes the document of
-  the account, so two owners who demote each other at one moment conflict, and one is refused.
-- A change of a role and a removal end the member's sessions in that account, and the open
-  invitations and password resets that the member made there.
-- Whatever changes the memberships of a person ends the open password resets that accounts made for
-  the person, because they depend on them (`accounts/joining`). It also writes the person's
-  document, so that it conflicts with the making and the use of one.
+- An account keeps an owner. Taking an owner's role writes the account's document, so simultaneous
+  demotions conflict.
+- A removal or a change of role ends the member's sessions, open invitations and resets in the
+  account.
+- Any change of a person's memberships ends the open resets that accounts made for the person. It
+  also writes the person's document, so it conflicts with a simultaneous making or use of one.
 """
 
 from collections.abc import Mapping
@@ -44,7 +43,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Members:
-    """The stored members of all accounts."""
+    """The members of all accounts in MongoDB."""
 
     def __init__(self, mongodb: MongoDB, invitations: Invitations) -> None:
         self._members = mongodb["members"]
@@ -93,10 +92,7 @@ class Members:
         return await self._members.find_one(owner, ["_id"]) is not None
 
     async def change_role(self, member: Member, role: Role, session: Session) -> Member:
-        """Give another role to a member that was read in this transaction; return the member.
-
-        Raises BadRequest if it is the last owner.
-        """
+        """Change the role of a member read in this transaction. Raises BadRequest if last owner."""
         await self._keep_an_owner(member, session)
         await self._members.update_one(
             {"_id": member.id}, {"$set": {"role": role}}, session=session
@@ -105,10 +101,7 @@ class Members:
         return msgspec.structs.replace(member, role=role)
 
     async def remove(self, member: Member, session: Session) -> None:
-        """Remove a member that was read in this transaction.
-
-        Raises BadRequest if it is the last owner.
-        """
+        """Remove a member read in this transaction. Raises BadRequest for the last owner."""
         await self._keep_an_owner(member, session)
         await self._members.delete_one({"_id": member.id}, session=session)
         await self._end_access(member, session)

@@ -1,8 +1,7 @@
 """Changes of who may act for an account: invitations, roles, removals and password resets.
 
-The API and the operator's script call this. Each change checks what the author may do at that
-moment, and is stored together with its audit entry, in one transaction. What ends with it, such as
-sessions and links, has no entry of its own.
+The API and the operator's script call this. One transaction checks the author's authority, and
+stores the change and its audit entry. A role above the author's scopes is Forbidden.
 """
 
 from collections.abc import Sequence
@@ -30,17 +29,15 @@ _ANYONE: Final = "anyone with the link"
 
 
 class Membership:
-    """The changes of members and invitations of all accounts."""
+    """The changes of members and invitations, each with its audit entry."""
 
     def __init__(self, identity: Identity) -> None:
         self._identity = identity
 
     async def invite(self, author: Author, email: str | None, role: Role) -> tuple[Invitation, str]:
-        """Invite a person to the author's account; return the invitation and its token.
+        """Invite a person, in place of an earlier invitation; return the invitation and its token.
 
-        An earlier open one for the same e-mail is withdrawn. It ends with the authority of the
-        author. Raises Forbidden if the role has scopes that the author lacks, BadRequest if the
-        person is a member already or too many invitations are open.
+        Raises BadRequest if the person is a member, or too many invitations are open.
         """
         new = NewInvitation(
             kind=InvitationKind.INVITATION,
@@ -67,19 +64,15 @@ class Membership:
         return await run_in_turn(self._identity.database, author.account_id, work)
 
     async def withdraw(self, author: Author, invitation: Invitation) -> None:
-        """Withdraw an open invitation or password reset of the author's account.
-
-        Raises NotFound if it is no longer open.
-        """
+        """Withdraw an open invitation or password reset. Raises NotFound if it is not open."""
         await run_in_transaction(
             self._identity.database, lambda session: self._withdraw(author, invitation, session)
         )
 
     async def change_role(self, author: Author, member_id: UUID, role: Role) -> Member:
-        """Give a member another role, end the member's sessions, and return the member.
+        """Change a member's role and end the member's sessions.
 
-        Raises Forbidden if the old or the new role has scopes that the author lacks, BadRequest if
-        it is the last owner, NotFound if there is no such member.
+        Raises BadRequest for the last owner, NotFound if there is no such member.
         """
 
         async def work(session: Session) -> Member:
@@ -100,8 +93,7 @@ class Membership:
     async def remove(self, author: Author, member_id: UUID) -> None:
         """Remove a member from the account, and end the member's sessions there.
 
-        Raises Forbidden if the member's role has scopes that the author lacks, BadRequest if it is
-        the last owner, NotFound if there is no such member.
+        Raises BadRequest for the last owner, NotFound if there is no such member.
         """
 
         async def work(session: Session) -> None:
@@ -118,9 +110,7 @@ class Membership:
     async def reset_password(self, author: Author, member_id: UUID) -> tuple[Invitation, str]:
         """Make a password reset for a member; return it and its token.
 
-        It ends with the authority of the author. Raises Forbidden if the member's role has scopes
-        that the author lacks, or the person is a member of other accounts, which the author would
-        get into. Raises NotFound if there is no such member.
+        Raises Forbidden if the person is in other accounts too, which the author would get into.
         """
 
         async def work(session: Session) -> tuple[Invitation, str]:
@@ -144,10 +134,9 @@ class Membership:
     async def reset_password_as_operator(
         self, person: Person, without_totp: bool = False
     ) -> tuple[Invitation, str]:
-        """Make a password reset for any person; return it and its token.
+        """Make a password reset for any person; all their accounts log it. Return it and its token.
 
-        If `without_totp`, its use also switches the second factor off. The audit log of every
-        account of the person has it.
+        With `without_totp`, its use also switches the second factor off.
         """
         new = NewInvitation(
             kind=InvitationKind.PASSWORD_RESET,
@@ -167,10 +156,7 @@ class Membership:
         return await run_in_transaction(self._identity.database, work)
 
     async def _require(self, author: Author, session: Session, *roles: Role) -> datetime | None:
-        """Check that the author may grant and take `roles` now; return when that ends, if it does.
-
-        Raises Forbidden if not.
-        """
+        """Check that the author may change `roles`; return the end of that authority, if any."""
         present = await self._identity.authority.hold(author, LINK_SCOPE, session)
         require_authority(present, *roles)
         return present.expires_at

@@ -1,8 +1,7 @@
 """Passwords as Argon2id hashes, made in threads of their own.
 
 The parameters are OWASP's minimum (Password Storage Cheat Sheet): 19 MiB, two passes, one lane. A
-hash takes 31 ms of a core; the library's default takes 231. Two are made at once, so signing in
-never takes more than 38 MiB, nor every core.
+hash takes 31 ms of a core; the library's default takes 231. Two at once take at most 38 MiB.
 """
 
 import asyncio
@@ -17,7 +16,7 @@ from tracker.errors import BadRequest, Unavailable
 
 MIN_CHARACTERS: Final = 12
 MAX_CHARACTERS: Final = 256
-"""The limit of a password. Nobody types more, and every character is hashed."""
+"""The limit of a password, because every character is hashed."""
 
 AT_ONCE: Final = 2
 MAX_WAITING: Final = 64
@@ -32,7 +31,7 @@ _NOBODYS: Final = (
     "$argon2id$v=19$m=19456,t=2,p=1$NgGW39+obEFjKYeOs2DBWQ"
     "$YqUDRDA+p45OAnAdQZlYGk4WJZNYoXq7/slKRlQmrGA"
 )
-"""A hash of a random text that nobody knows, with the same parameters."""
+"""The hash of a lost random text, with the same parameters."""
 
 Result = TypeVar("Result")
 
@@ -50,10 +49,9 @@ class Passwords:
         return await self._run(lambda: self._hasher.hash(password))
 
     async def verify(self, stored: str | None, password: str) -> bool:
-        """Return whether `password` is the one of the hash.
+        """Return whether `password` matches the hash. Raises Unavailable if too many are waiting.
 
-        Without a hash it takes the same time, so nobody learns whether a person exists. Raises
-        Unavailable if too many are waiting.
+        Without a hash it takes the same time, so nobody learns whether a person exists.
         """
         if len(password) > MAX_CHARACTERS:
             password = ""
@@ -61,11 +59,9 @@ class Passwords:
         return matches and stored is not None
 
     def is_outdated(self, stored: str) -> bool:
-        """Return whether the hash was made with other parameters than today's."""
         return self._hasher.check_needs_rehash(stored)
 
     def close(self) -> None:
-        """End the threads, once they have finished their work."""
         self._threads.shutdown(wait=False)
 
     def _matches(self, stored: str, password: str) -> bool:
@@ -88,9 +84,6 @@ class Passwords:
 
 
 def check_new_password(password: str, field: str = "password") -> None:
-    """Check a password that somebody chose.
-
-    Raises BadRequest naming `field` if it is too short or too long.
-    """
+    """Check a new password. Raises BadRequest naming `field` if it is too short or too long."""
     if not MIN_CHARACTERS <= len(password) <= MAX_CHARACTERS:
         raise BadRequest(f"{field}: {MIN_CHARACTERS} to {MAX_CHARACTERS} characters")

@@ -1,7 +1,7 @@
 """People: who signs in to the console. What they may do in an account is `accounts/members`.
 
-Guarantee: a change of a person's password or second factor ends every open password reset of the
-person, in its transaction. It conflicts with the making and the use of one at the same moment.
+Guarantee: a change of password or second factor ends every open password reset of the person, in
+its transaction. It conflicts with a simultaneous making or use of one.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,11 +29,9 @@ MAX_NETWORKS: Final = 10
 class Person(msgspec.Struct, frozen=True, kw_only=True):
     """A person. `email` is in its normalised form, `password` is an Argon2 hash.
 
-    - `account_id` is the account that the person looked at last.
-    - `networks` are digests of the networks from which the person signed in last.
-    - `totp` is the sealed secret of the second factor, None if it is off; `new_totp` is one that
-      waits for its first code, in one session. `totp_step` is the time of the last code used.
-    - `recovery_codes` are the hashes of those that are left.
+    `account_id` is the account seen last, `networks` are digests. `totp` is sealed, None if off.
+    `new_totp` waits for its first code, in one session. `totp_step` is the time of the last code
+    used. `recovery_codes` are hashes of the unused ones.
     """
 
     id: UUID
@@ -51,7 +49,6 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_totp(self) -> bool:
-        """Return whether signing in needs a code besides the password."""
         return self.totp is not None
 
     @property
@@ -70,11 +67,10 @@ WITHOUT_TOTP: Final[Mapping[str, Any]] = {
     "totp_step": 0,
     "recovery_codes": [],
 }
-"""The fields of a person whose second factor is off."""
 
 
 class People:
-    """The stored people."""
+    """The people in MongoDB, with their credentials."""
 
     def __init__(self, mongodb: MongoDB, invitations: Invitations) -> None:
         self._people = mongodb["people"]
@@ -102,7 +98,6 @@ class People:
         return {row["_id"]: record(Person, row) async for row in rows}
 
     async def find_by_email(self, email: str, session: Session | None = None) -> Person | None:
-        """Return the person with a normalised e-mail, or None if there is none."""
         row = await self._people.find_one({"email": email}, session=session)
         return None if row is None else record(Person, row)
 
@@ -113,10 +108,7 @@ class People:
         await self._people.update_one({"_id": person_id}, {"$set": dict(fields)}, session=session)
 
     async def hold(self, person_id: UUID, session: Session) -> Person | None:
-        """Return the person, None if there is none, and write its document.
-
-        So a reset that this transaction makes conflicts with a change of the password.
-        """
+        """Return the person or None, after a write that conflicts with a change of the password."""
         row = await self._people.find_one_and_update(
             {"_id": person_id}, {"$inc": {"resets": 1}}, session=session
         )
@@ -128,26 +120,22 @@ class People:
         await self._people.update_one(unchanged, {"$set": {"password": password}})
 
     async def change_password(self, person: Person, password: str, session: Session) -> bool:
-        """Set the hash of a new password; return False if it is no longer that of `person`."""
+        """Set the hash of a new password. Return False if `person` has an outdated one."""
         unchanged = {"_id": person.id, "password": person.password}
         return await self._change_credentials(unchanged, {"password": password}, session)
 
     async def reset_password(
         self, person: Person, password: str, without_totp: bool, session: Session
     ) -> Person:
-        """Set the hash of a new password, whatever the old one; return the person with it.
-
-        Switches the second factor off too if `without_totp`.
-        """
+        """Set the hash of a new password, whatever the old one; return the person with it."""
         fields = {"password": password, **(WITHOUT_TOTP if without_totp else {})}
         await self._change_credentials({"_id": person.id}, fields, session)
         return msgspec.structs.replace(person, **fields)
 
     async def record_sign_in(self, person: Person, network: bytes, session: Session) -> bool:
-        """Remember that a person signed in now, from a network with this digest.
+        """Record a sign-in from a network with this digest. Return False if `person` is outdated.
 
-        Returns False if password or second factor are no longer those of `person`. It always
-        writes, so that it conflicts with a change of either, which ends all sessions.
+        It always writes, so it conflicts with a change of credentials, which ends all sessions.
         """
         unchanged = {"_id": person.id, "password": person.password, "totp": person.totp}
         known = {"$ifNull": ["$networks", []]}
@@ -158,7 +146,7 @@ class People:
         return updated.matched_count == 1
 
     async def use_totp_step(self, person: Person, step: int) -> bool:
-        """Store the step of a code; return False if a code of it or a later one was used before."""
+        """Store the step of a code; return False if its step or a later one was used before."""
         unused = {"_id": person.id, "totp": person.totp, "totp_step": {"$lt": step}}
         updated = await self._people.update_one(unused, {"$set": {"totp_step": step}})
         return updated.matched_count == 1
@@ -195,10 +183,7 @@ class People:
     async def _change_credentials(
         self, one: Mapping[str, Any], fields: Mapping[str, Any], session: Session
     ) -> bool:
-        """Set password or second factor of the person that matches, and end the person's resets.
-
-        Returns False, and changes nothing, if nobody matches.
-        """
+        """Set credentials, and end the person's resets. Return False if nobody matches."""
         changed = await self._people.find_one_and_update(
             one, {"$set": dict(fields)}, ["_id"], session=session
         )

@@ -1,7 +1,7 @@
 """The check of a second factor at sign-in, for people who have switched it on.
 
-Guarantee: a code lets somebody in once. The step of an app's code and the use of a recovery code
-are stored by one conditional write, so of two uses at one moment one is refused.
+Guarantee: a code works once. One conditional write stores its use, so a simultaneous one is
+refused.
 """
 
 import time
@@ -38,10 +38,9 @@ class SecondFactor:
         return SealedFields("people", ("totp", "new_totp"), self._box)
 
     async def check(self, person: Person, code: str | None, address: str) -> None:
-        """Check a code of a person who has a second factor, and use it up.
+        """Check and use up a code of the app, or a recovery code, if the second factor is on.
 
-        The code is one of the authenticator app, or a recovery code. Raises Unauthorized if it is
-        missing, wrong or used, Unavailable if the app's secret cannot be decrypted.
+        Raises Unauthorized if it is missing, wrong or used. Raises Unavailable as `open` does.
         """
         if not person.has_totp:
             return
@@ -51,10 +50,7 @@ class SecondFactor:
             raise Unauthorized(WRONG, code=ErrorCode.CODE_REQUIRED)
 
     async def accepts(self, person: Person, code: str, address: str) -> bool:
-        """Use up a code of a person who has a second factor; return False if that is not possible.
-
-        Raises Unavailable if the app's secret cannot be decrypted.
-        """
+        """Use up a code; return False if it is wrong or used. Raises Unavailable as `open` does."""
         if await self._use(person, totp.normal_code(code), address):
             return True
         SIGN_INS_REFUSED.inc()

@@ -1,9 +1,7 @@
-"""Switching one's own second factor on and off.
+"""Switching one's own second factor on and off. Both end every session of the person.
 
-Setting it up takes the password, then a code of the app: nobody is locked out by a secret that the
-app did not get. Until that code the secret is in effect nowhere. Switching it off takes the
-password and a code, so that neither alone is enough. Switching on and off ends every session of the
-person, as a new password does.
+Setup takes the password, then a code of the app, so that no lost secret locks anybody out.
+Switching off takes the password and a code: neither alone is enough.
 """
 
 import time
@@ -22,7 +20,6 @@ from tracker.stores.mongodb.transaction import Session as Transaction
 from tracker.stores.mongodb.transaction import run_in_transaction
 
 _PASSWORD = "password"  # noqa: S105
-"""The field with the password."""
 
 
 class TotpSetup(NamedTuple):
@@ -33,7 +30,7 @@ class TotpSetup(NamedTuple):
 
 
 class SwitchedOn(NamedTuple):
-    """The recovery codes, which are shown once, and the session that takes the place of all."""
+    """The recovery codes, which are shown once, and the new session that replaces all."""
 
     recovery_codes: list[str]
     session: Session
@@ -58,15 +55,14 @@ class SecondFactorSetup:
         self._issuer = issuer
 
     async def begin(self, holder: Holder, password: str) -> TotpSetup:
-        """Return a new secret, which is in effect once a code of it was given.
+        """Return a new secret, which takes effect with its first code.
 
-        Raises BadRequest if the password is wrong or the second factor is on, RateLimited after too
-        many attempts.
+        Raises BadRequest if it is on or the password is wrong, RateLimited after too many attempts.
         """
         person = await self._sign_in.confirm(holder.session, _PASSWORD, password, holder.client)
         _check_off(person)
         secret = totp.new_secret()
-        # For this session: whoever has stolen another may not guess the code of it.
+        # For this session: a thief of another session may not guess the code.
         waiting = {
             "new_totp": self._second_factor.seal(person, secret),
             "new_totp_session": holder.session.id,
@@ -77,8 +73,8 @@ class SecondFactorSetup:
     async def switch_on(self, holder: Holder, code: str) -> SwitchedOn:
         """Switch the second factor on, end every session, and return the recovery codes.
 
-        Raises BadRequest if no setup has begun or the code is wrong, Unauthorized if the session
-        has ended in the meantime.
+        Raises BadRequest without a setup or for a wrong code, Unauthorized if the session has
+        ended.
         """
         person = await self._identity.people.find(holder.session.person_id)
         if person is None:
@@ -105,10 +101,9 @@ class SecondFactorSetup:
         return await run_in_transaction(self._identity.database, work)
 
     async def switch_off(self, holder: Holder, password: str, code: str) -> tuple[Session, str]:
-        """Switch the second factor off, end every session; return a new one, and its secret.
+        """Switch the second factor off and end every session; return a new one, and its secret.
 
-        The code is one of the app, or a recovery code. Raises BadRequest if it or the password is
-        wrong or the second factor is off, RateLimited after too many attempts.
+        Raises BadRequest if it is off or a secret is wrong, RateLimited after too many attempts.
         """
         person = await self._sign_in.confirm(
             holder.session, _PASSWORD, password, holder.client, code

@@ -1,12 +1,7 @@
-"""The changes that people make to themselves: sessions, password and name, each with its audit
-entries. That of the second factor is `accounts/second_factor_setup`.
+"""The changes that people make to themselves: sessions, password and name, each with audit entries.
 
-Guarantees:
-
-- Another session always has another secret. Switching accounts does not prolong the lifetime that
-  began with the password.
-- A change of the password ends every other session, in one transaction, and so does one of the
-  second factor. A sign-in without it at the same moment conflicts (`People.record_sign_in`).
+A new session has a new secret. Switching accounts does not prolong its lifetime. New credentials
+end every other session, in one transaction.
 """
 
 from collections.abc import Mapping
@@ -25,11 +20,10 @@ from tracker.stores.mongodb.transaction import Session as Transaction
 from tracker.stores.mongodb.transaction import run_in_transaction
 
 CURRENT_PASSWORD = "current_password"  # noqa: S105
-"""The field with the password that the person has until now."""
 
 
 class Holder(NamedTuple):
-    """The person of a request with a session. `client` is that of a session in its place."""
+    """The person of a request with a session. `client` is for a session that replaces it."""
 
     session: Session
     author: Author
@@ -44,10 +38,9 @@ class SelfService:
         self._sign_in = sign_in
 
     async def switch(self, holder: Holder, account_id: UUID) -> tuple[Session, str]:
-        """Return a new session in another account of the person, and its secret; the old one ends.
+        """Return a new session in another account, and its secret; the old one ends.
 
-        Raises Forbidden if the person is not a member of the account, Unauthorized if the old
-        session has ended in the meantime.
+        Raises Forbidden if the person is no member, Unauthorized if the old session has ended.
         """
         old = holder.session
 
@@ -68,10 +61,7 @@ class SelfService:
         return await run_in_transaction(self._identity.database, work)
 
     async def end(self, holder: Holder, session_id: UUID) -> None:
-        """End one session of the person, which may be that of the request.
-
-        Raises NotFound if the person has no such session.
-        """
+        """End one session of the person. Raises NotFound if the person has no such session."""
 
         async def work(transaction: Transaction) -> None:
             own = await self._identity.sessions.of_person(holder.session.person_id, transaction)
@@ -82,8 +72,6 @@ class SelfService:
         await run_in_transaction(self._identity.database, work)
 
     async def end_others(self, holder: Holder) -> None:
-        """End every session of the person but that of the request."""
-
         async def work(transaction: Transaction) -> None:
             own = await self._identity.sessions.of_person(holder.session.person_id, transaction)
             for one in own:
@@ -95,8 +83,7 @@ class SelfService:
     async def change_password(self, holder: Holder, current: str, new: str) -> tuple[Session, str]:
         """Set a new password and end every session; return a new one, and its secret.
 
-        Raises BadRequest if the new password breaks a rule or the current one is wrong,
-        RateLimited after too many attempts.
+        Raises BadRequest if a password is wrong or too short, RateLimited after too many attempts.
         """
         check_new_password(new, "new_password")
         person = await self._sign_in.confirm(
@@ -119,10 +106,9 @@ class SelfService:
         changes: Mapping[str, Change] | None = None,
         signed_in_at: datetime | None = None,
     ) -> tuple[Session, str]:
-        """End every session of the person after `action`, which is recorded; return a new one.
+        """Record `action`, and end every session of the person; return a new one and its secret.
 
-        It comes with its secret. `signed_in_at` is when the person gave the password, if that is
-        not now. Raises Unauthorized if the session of the request has ended in the meantime.
+        It dates from `signed_in_at` (None: now). Raises Unauthorized if the old session has ended.
         """
         old = holder.session
         if not await self._identity.sessions.end(old.id, transaction):
@@ -156,7 +142,7 @@ class SelfService:
     async def _record(
         self, holder: Holder, action: str, session: Session, transaction: Transaction
     ) -> None:
-        """Record a change of a session in the log of the account that it is for."""
+        """Record a change of a session in the log of the session's account."""
         author = holder.author._replace(account_id=session.account_id)
         target = session_target(session)
         await self._identity.audit.record(author, action, target, session=transaction)

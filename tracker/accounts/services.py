@@ -113,4 +113,3 @@ def _identity(stores: StoreServices, access: AccessServices) -> Identity:
 
 
 AccountCall = Call[AccountServices, Query, Body]
-"""A call of an endpoint of this room."""

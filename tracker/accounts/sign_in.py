@@ -1,7 +1,7 @@
 """Signing in: from e-mail and password to a session. Strangers learn nothing but "wrong".
 
-An e-mail that belongs to nobody takes the same steps and the same time as one that does. Beyond the
-limits only the right password, from a network known of its person, gets another answer.
+An unknown e-mail takes the same steps and time. Beyond the limits only the right password, from a
+known network of its person, gets another answer.
 """
 
 import asyncio
@@ -30,8 +30,7 @@ log = structlog.get_logger(__name__)
 
 WRONG: Final = "e-mail or password: wrong"
 REFUSED_AFTER_SECONDS: Final = 1.0
-"""The time of a refusal beyond the limits, enough for a full queue of passwords: it does not tell
-whether one was checked."""
+"""The time of a refusal beyond the limits. It hides whether a password was checked."""
 
 _NAME_CHARACTERS: Final = 100
 
@@ -47,22 +46,16 @@ class SignIn:
     async def sign_in(
         self, email: str, password: str, client: Client, code: str | None = None
     ) -> tuple[Session, str]:
-        """Return a new session and its secret.
-
-        - Raises RateLimited after too many attempts from the network or for the e-mail.
-        - Raises Unauthorized if e-mail or password is wrong, or the code of a second factor.
-        - Raises Forbidden if the person is a member of no account.
-        """
+        """Return a new session and its secret. Raises as `identify` and `enter` do."""
         person = await self.identify(email, password, client, code)
         return await self.enter(person, client)
 
     async def identify(
         self, email: str, password: str, client: Client, code: str | None = None
     ) -> Person:
-        """Return the person with this e-mail and password, and code if there is a second factor.
+        """Return the person with these credentials. Codes share the passwords' limits.
 
-        Whoever has the password may guess codes no more often than passwords. Raises Unauthorized
-        if one of them is wrong, RateLimited after too many attempts.
+        Raises Unauthorized if one of them is wrong, RateLimited after too many attempts.
         """
         person = await self._identity.people.find_by_email(email)
         if not await self._matches(email, person, password, client) or person is None:
@@ -89,9 +82,8 @@ class SignIn:
     ) -> Person:
         """Return the person of a session, who has typed the password again into `field`.
 
-        A `code` is used up, unless the second factor is off. Whoever has only the session may guess
-        no more often than a stranger. Raises BadRequest naming the field if one of them is wrong,
-        RateLimited after too many attempts.
+        A stolen session allows no more guesses than a stranger has. Raises BadRequest if password
+        or code is wrong, RateLimited after too many attempts.
         """
         person = await self._identity.people.find(session.person_id)
         email = person.email if person else ""
@@ -106,8 +98,7 @@ class SignIn:
     async def enter(self, person: Person, client: Client) -> tuple[Session, str]:
         """Return a new session of an identified person, in the account that they saw last.
 
-        Raises Forbidden if the person is a member of no account, Unauthorized if the password or
-        the second factor has changed since `person` was read.
+        Raises Forbidden if the person is in no account, Unauthorized if `person` is outdated.
         """
 
         async def work(transaction: Transaction) -> tuple[Session, str]:
@@ -126,10 +117,9 @@ class SignIn:
     async def _matches(
         self, email: str, person: Person | None, password: str, client: Client
     ) -> bool:
-        """Return whether the password is the person's; count the attempt.
+        """Count an attempt, and return whether the password is the person's.
 
-        Beyond the limits a wrong one raises the same RateLimited as one that was not checked, after
-        the same time.
+        Beyond the limits it raises the same RateLimited after the same time, checked or not.
         """
         began = time.monotonic()
         refusal = await self._limit.count(email, client)
@@ -143,7 +133,7 @@ class SignIn:
         raise refusal.error()
 
     async def _has_reserve(self, person: Person, client: Client) -> bool:
-        """Return whether an attempt beyond the limits is in the reserve of the person's network."""
+        """Count an attempt beyond the limits; return whether the network's reserve allows it."""
         return is_known(person, client) and not await self._limit.count_reserve(person, client)
 
     async def _verify(self, person: Person | None, password: str, client: Client) -> bool:

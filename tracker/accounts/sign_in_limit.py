@@ -1,14 +1,10 @@
 """The limits of attempts to sign in, and of other guesses of a secret. Nobody is locked out.
 
-- An address (IPv6: its network) has PER_MINUTE attempts a minute, whoever they are for.
-- An e-mail has FOR_EMAIL attempts in a quarter of an hour, from everywhere together.
-- Beyond either, a person has a reserve for each network from which they have signed in before:
-  FOR_EMAIL attempts of an address, FOR_NETWORK of all its addresses. Only attempts for that person
-  use it, so nobody else's keep the person out.
-- A link to join or to reset a password, and the passwords of shares, have counters of their own.
+- An address (IPv6: its network) has PER_MINUTE attempts, an e-mail FOR_EMAIL in 15 minutes.
+- Beyond either, a person has a reserve for each network of an earlier sign-in. Nobody else can use
+  it up: FOR_EMAIL attempts of an address, FOR_NETWORK of the network.
 
-The counters that answers depend on are the same for e-mails that belong to nobody. They are in
-Redis. While it is unavailable, each process counts for itself, PER_MINUTE for each counter.
+Unknown e-mails have the same counters. While Redis is unavailable, each process counts for itself.
 """
 
 from hashlib import blake2b
@@ -47,7 +43,7 @@ _Counter = tuple[str, Scope]
 
 
 class Refusal(NamedTuple):
-    """The limit that an attempt is beyond, and the seconds until it has attempts again."""
+    """The exceeded limit, and the seconds until it has attempts again."""
 
     scope: str
     seconds: int
@@ -60,7 +56,7 @@ class Refusal(NamedTuple):
 
 
 class SignInLimit:
-    """The counters of attempts. Each method counts one; the result is None within the limits."""
+    """The counters of attempts. Each method counts one, and returns None within the limits."""
 
     def __init__(self, limiter: RateLimiter) -> None:
         self._limiter = limiter
@@ -74,11 +70,11 @@ class SignInLimit:
         return await self._count(_email_counter(email))
 
     async def count_reserve(self, person: Person, client: Client) -> Refusal | None:
-        """Count an attempt for a person in the reserve of a network known of them."""
+        """Count an attempt for a person in the reserve of a known network."""
         return await self._count(*_reserve_counters(person, client))
 
     async def forget_reserve(self, person: Person, client: Client) -> None:
-        """Forget the attempts of the reserve that a success has followed. Never raises."""
+        """Forget the attempts of a reserve after a success. Never raises."""
         for key, _ in _reserve_counters(person, client):
             await self._limiter.forget(key)
 
@@ -109,7 +105,7 @@ def is_known(person: Person, client: Client) -> bool:
 
 
 def network_digest(network: str) -> bytes:
-    """Return the digest of a truncated address under which a person's document remembers it."""
+    """Return the digest that a person's document remembers of a truncated address."""
     return blake2b(network.encode(), digest_size=_DIGEST_BYTES).digest()
 
 

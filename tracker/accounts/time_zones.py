@@ -1,14 +1,13 @@
 """The time zones of accounts, and their changes.
 
-An account counts days and hours in its zone. A change is requested here and carried out by a drain
-(`ingest/time_zone_change`), which counts everything again in the new zone first. Until then the
-account's zone is the old one. All of it is fields of the account's document:
+A drain carries out a requested change (`ingest/time_zone_change`). Until then the account keeps the
+old zone. Fields of the account's document:
 
-- `time_zone`: the zone; missing in accounts of earlier releases, which count in UTC;
-- `time_zones_before`: the zones that days before some day were counted in and keep;
+- `time_zone`: missing in accounts of earlier releases, which count in UTC;
+- `time_zones_before`: the zones of earlier days;
 - `time_zone_change`: the change in progress;
 - `time_zones_obsolete`: the zones whose rollups are to be deleted;
-- `time_zone_due`: since when there is something of this to do; missing if there is nothing.
+- `time_zone_due`: since when a drain has work, if it has.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,11 +29,10 @@ from tracker.stores.mongodb.transaction import Session, run_in_transaction
 FIELDS: Final = ("time_zone", "time_zones_before", "time_zone_change", "time_zones_obsolete")
 
 _CACHED_CALENDARS: Final = 1000
-"""Calendars of accounts with days in earlier zones that stay in memory."""
 
 
 class EarlierZone(msgspec.Struct, frozen=True, kw_only=True):
-    """A zone that an account counted in, and whose days before the day `until` it keeps."""
+    """An earlier zone of an account, for its days before the day `until`."""
 
     zone: str
     until: str
@@ -44,9 +42,8 @@ class ZoneChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change of an account's zone in progress.
 
     - `is_counting`: drains count in the new zone too.
-    - `first` is the first day that is counted again; those before keep their figures. None: all.
-    - `days` is the number of days to do, None while it is not known. `days_done` of them are done,
-      in their order, the last of which is `done_through`.
+    - `first`: the first day that is counted again; earlier ones keep their figures. None: all.
+    - `days`: the number of days to do, None while unknown. `done_through` is the last one done.
     """
 
     id: str
@@ -60,7 +57,7 @@ class ZoneChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccountZone(msgspec.Struct, frozen=True, kw_only=True):
-    """The zone of an account, and what is to be done for it."""
+    """The zone of an account, and the work on it."""
 
     zone: str = DEFAULT_ZONE
     earlier: tuple[EarlierZone, ...] = ()
@@ -69,7 +66,7 @@ class AccountZone(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def calendar(self) -> Calendar:
-        """Return the calendar that reports of the account read."""
+        """Return the calendar that the account's reports read."""
         return _calendar(self.zone, self.earlier)
 
     @property
@@ -81,7 +78,7 @@ class AccountZone(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def calendars(self) -> tuple[Calendar, ...]:
-        """Return every calendar that the account counts in, the one that reports read first."""
+        """Return every calendar that the account counts in, the reports' one first."""
         return (self.calendar, self.next_calendar) if self.next_calendar else (self.calendar,)
 
     def earlier_after(self, change: ZoneChange) -> tuple[EarlierZone, ...]:
@@ -95,7 +92,7 @@ UTC_ACCOUNT: Final = AccountZone()
 
 
 class TimeZones:
-    """The stored time zones of all accounts."""
+    """The time zones in accounts' documents."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
@@ -106,12 +103,9 @@ class TimeZones:
         return await zone_of(self._reader, account_id)
 
     async def request(self, account_id: UUID, zone: str) -> tuple[str, AccountZone]:
-        """Request that an account counts in another zone; return the zone requested before.
+        """Request another zone; return the zone requested before, and the account's zone.
 
-        With it comes the account's zone, which is the old one until all is counted in the new one.
-        Another change in progress is abandoned.
-
-        Raises NotFound if there is no such account.
+        It replaces a change in progress. Raises NotFound if there is no such account.
         """
 
         async def work(session: Session) -> tuple[str, AccountZone]:
@@ -131,7 +125,7 @@ class TimeZones:
         return await run_in_transaction(self._database, work)
 
     async def next_due(self) -> tuple[UUID, AccountZone] | None:
-        """Return the account that has waited longest for something to be done, None without one."""
+        """Return the account whose work has waited longest, None without one."""
         row = await self._accounts.find_one(
             {"time_zone_due": {"$exists": True}}, FIELDS, sort=[("time_zone_due", 1)]
         )
@@ -144,7 +138,7 @@ class TimeZones:
         update: Mapping[str, Any],
         session: Session | None = None,
     ) -> bool:
-        """Update an account while this is its change; return False if it no longer is."""
+        """Update an account during this change. Return False if another change has replaced it."""
         current = {
             "_id": account_id,
             "time_zone_change.id": change.id,
@@ -154,7 +148,7 @@ class TimeZones:
         return bool(done.matched_count)
 
     async def complete(self, account_id: UUID, found: AccountZone) -> bool:
-        """Make the zone of the change that of the account; return False if it no longer is."""
+        """Switch the account to the new zone. Return False if another change is in its place."""
         change = found.change
         assert change is not None
         earlier = [msgspec.structs.asdict(one) for one in found.earlier_after(change)]
@@ -166,7 +160,7 @@ class TimeZones:
         return await self.update_change(account_id, change, update)
 
     async def hold_obsolete(self, account_id: UUID, zone: str, session: Session) -> bool:
-        """Keep a zone obsolete until the transaction ends; return False if it no longer is."""
+        """Keep a zone obsolete until the transaction ends. Return False if it is in use again."""
         done = await self._accounts.update_one(
             {"_id": account_id, "time_zones_obsolete": zone},
             {"$inc": {"time_zone_steps": 1}},
@@ -180,7 +174,7 @@ class TimeZones:
         )
 
     async def settle(self, account_id: UUID) -> None:
-        """Record that nothing is to be done for an account, if so."""
+        """Record that an account has no more work, if so."""
         nothing = {
             "time_zone_change": {"$exists": False},
             "time_zones_obsolete.0": {"$exists": False},
@@ -190,10 +184,7 @@ class TimeZones:
 
 
 async def zone_of(reader: Reader, account_id: UUID) -> AccountZone:
-    """Return the zone of an account, UTC if there is no such account.
-
-    The rollups and answers of the reader's snapshot agree with it.
-    """
+    """Return the zone of an account in the reader's snapshot, UTC if there is no such account."""
     row = await reader.find_one("accounts", {"_id": account_id}, FIELDS)
     return UTC_ACCOUNT if row is None else zone_in(row)
 
@@ -210,7 +201,7 @@ def zone_in(row: Mapping[str, Any]) -> AccountZone:
 
 
 def checked_zone(name: object) -> str:
-    """Return the name of a time zone. Raises BadRequest if it is none."""
+    """Return `name` if it is a time zone. Raises BadRequest if not."""
     if not isinstance(name, str) or not is_zone(name):
         raise BadRequest("time_zone: must be an IANA time zone such as Europe/Berlin or UTC")
     return name

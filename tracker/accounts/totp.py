@@ -1,7 +1,6 @@
 """Codes of a second factor: TOTP of an authenticator app (RFC 6238), and recovery codes. Pure.
 
-A recovery code has 80 random bits, so a plain SHA-256 of it tells nobody what it was. The hash is
-bound to its person.
+A recovery code has 80 random bits, so a plain SHA-256 hides it. The hash is bound to its person.
 """
 
 import base64
@@ -38,9 +37,9 @@ def uri_of(secret: str, email: str, issuer: str) -> str:
 
 
 def step_of(secret: str, code: str, at: float) -> int | None:
-    """Return the number of the 30 seconds that `code` is for, None if it is wrong.
+    """Return the 30-second step of `code`, None if it is wrong. `at` is in epoch seconds.
 
-    `at` is in seconds since the epoch. A caller that remembers the number takes no code twice.
+    A caller that remembers the step takes no code twice.
     """
     if not _CODE.fullmatch(code):
         return None
@@ -53,7 +52,7 @@ def step_of(secret: str, code: str, at: float) -> int | None:
 
 
 def normal_code(code: str) -> str:
-    """Return a code without the spaces and hyphens between its groups, in lower case."""
+    """Return a code in lower case, without spaces and hyphens."""
     return _SEPARATORS.sub("", code).lower()
 
 

@@ -1,11 +1,8 @@
 """The writer of batches: one MongoDB transaction for clicks, events, moves and their rollups.
 
-Guarantee: everything counts exactly once. A document is inserted, or moves from one state to the
-next, in the transaction that updates the rollups accordingly. If it is stored already, or has left
-that state, the whole transaction is dropped and the caller plans again without it. So the rollups
-always equal the documents, however often a batch is delivered. The deliveries to webhooks are
-created in the same transaction. So is the check that the days are those of the accounts' calendars
-(`ingest/calendars`).
+Guarantee: everything counts exactly once. One transaction inserts or moves a document and updates
+its rollups and deliveries. A conflict drops the whole transaction, and the drain plans the batch
+again. So rollups always equal the documents, however often a batch is delivered.
 """
 
 import asyncio
@@ -37,18 +34,16 @@ from tracker.stores.mongodb.transaction import Session, in_transaction
 from tracker.webhooks.creation import create_deliveries
 
 _RECORDS_PER_TURN, _EVENTS_PER_TURN = 400, 100
-"""Records in one turn of the event loop: clicks (4 µs each) or statements, and events (15 µs each).
-Waiting requests are served between turns."""
+"""Records in one turn of the event loop: clicks (4 µs each) or statements; events (15 µs each)."""
 
 _DOCUMENTS_PER_COMMAND = 1000
-"""Documents or statements in one command. The driver encodes them in 3 ms, and no request is served
-meanwhile."""
+"""Documents or statements in one command. The driver blocks the loop for 3 ms to encode them."""
 
 Item = TypeVar("Item")
 
 
 class WriteConflict(Exception):
-    """A part of the write set that is stored already, or has left the state that it moves from."""
+    """A part of the write set is stored already, or its event has changed its state."""
 
 
 class Move(NamedTuple):
@@ -59,10 +54,7 @@ class Move(NamedTuple):
 
 
 class WriteSet(NamedTuple):
-    """The writes of one transaction: new clicks, new events, and moves of stored events.
-
-    `caps` limits the events that count, for each click and configuration that it adds to.
-    """
+    """The writes of one transaction. `caps` limits the events of a click and configuration."""
 
     clicks: list[ClickDocument]
     events: list[EventDocument]
@@ -70,11 +62,9 @@ class WriteSet(NamedTuple):
     caps: Mapping[ClickAndConfig, int] = {}
 
     def is_empty(self) -> bool:
-        """Return whether there is nothing to write."""
         return not (self.clicks or self.events or self.moves)
 
     def accounts(self) -> set[bytes]:
-        """Return the accounts that it counts for."""
         found = {click["account_id"] for click in self.clicks}
         for event in (*self.events, *(one.event for one in self.moves)):
             if event["account_id"] is not None:
@@ -89,11 +79,7 @@ class WriteSet(NamedTuple):
         return arrived + [after for before, after in moved if should_notify(before, after)]
 
     def arrivals(self) -> Arrivals:
-        """Return the clicks that the write set adds, and the events that enter a state with it.
-
-        Their account has claimed events, and those whose click tells whose they are, for the first
-        time.
-        """
+        """Return new clicks, and new and repeated events. Confirmed claims are new."""
         moved = [one for one in self.moves if "status" in one.fields]
         new: list[EventDocument] = list(self.events)
         repeated: list[EventDocument] = []
@@ -103,7 +89,6 @@ class WriteSet(NamedTuple):
         return Arrivals(self.clicks, new, repeated)
 
     async def rollup(self, calendars: Calendars) -> Rollup:
-        """Return the sums that the write set adds. Waiting requests are served meanwhile."""
         rollup = Rollup(calendars)
         for clicks in _pieces(self.clicks, _RECORDS_PER_TURN):
             for click in clicks:
@@ -123,9 +108,9 @@ class WriteSet(NamedTuple):
 
 
 class BatchWriter:
-    """The writer of a drain's write sets, one at a time because the drain has one session.
+    """The writer of one drain: one batch at a time, because a drain has one session.
 
-    `made_due` is set when a write set has created deliveries. `calendars` are those of its drain.
+    `made_due` is set when a batch has created deliveries.
     """
 
     def __init__(self, mongodb: MongoDB, slot: DrainNumber, made_due: asyncio.Event) -> None:
@@ -137,11 +122,7 @@ class BatchWriter:
         self.calendars = AccountCalendars(mongodb)
 
     async def write(self, write_set: WriteSet) -> None:
-        """Store the whole write set, or nothing.
-
-        - Raises WriteConflict if a part of it is outdated, as soon as the cause can be read.
-        - Raises PyMongoError if MongoDB fails.
-        """
+        """Store the whole write set, or nothing. Raises WriteConflict if it is outdated."""
         if write_set.is_empty():
             return
         while True:
@@ -157,10 +138,6 @@ class BatchWriter:
                 return
 
     async def known_calendars(self, account_ids: Collection[bytes]) -> KnownCalendars:
-        """Return the calendars of accounts as this drain knows them.
-
-        Raises PyMongoError if MongoDB has to be asked and does not answer.
-        """
         return await self.calendars.of(account_ids, await self._slot.number())
 
     async def _commit(
@@ -193,16 +170,13 @@ class BatchWriter:
             raise WriteConflict from None
 
     async def _catch_up(self, session: Session) -> None:
-        """Wait until a majority has the documents that the session conflicted with.
-
-        Reads do not show a document before a majority has it, but inserts conflict with it.
-        """
+        """Wait until a majority has the conflicting documents: before, reads do not find them."""
         await self._database["rollups"].find_one({"_id": None}, session=session)
 
     async def _store(
         self, write_set: WriteSet, updates: Sequence[Mapping[str, Any]], session: Session
     ) -> int:
-        """Store everything and return the number of deliveries created. Raises WriteConflict."""
+        """Return the number of deliveries created."""
         await self._lock(write_set.caps, session)
         for clicks in _pieces(write_set.clicks, _DOCUMENTS_PER_COMMAND):
             await run_inserts(self._database, "clicks", clicks, session)
@@ -221,10 +195,7 @@ class BatchWriter:
         return created
 
     async def _lock(self, caps: Mapping[ClickAndConfig, int], session: Session) -> None:
-        """Make transactions that add to the same click and configuration wait for each other.
-
-        Otherwise each would check the cap without the events that the other adds.
-        """
+        """Serialize transactions that add to a cap, so that each sees the other's events."""
         locks = [
             {
                 "q": {"_id": as_stored({"click_id": click_id, "event_config_id": config_id})},
@@ -236,10 +207,7 @@ class BatchWriter:
         await run_updates(self._database, "conversion_locks", locks, session)
 
     async def _check_caps(self, caps: Mapping[ClickAndConfig, int], session: Session) -> None:
-        """Check the caps against the stored events.
-
-        Raises WriteConflict if a cap is exceeded, because others were stored since the plan.
-        """
+        """Raise WriteConflict if other drains have used up a cap since the plan."""
         if not caps:
             return
         counts = await self._events.counted(caps.keys(), session=session)
@@ -248,7 +216,6 @@ class BatchWriter:
 
 
 async def _statements(rollup: Rollup, slot: int) -> list[dict[str, Any]]:
-    """Return the updates of a rollup. Waiting requests are served meanwhile."""
     statements: list[dict[str, Any]] = []
     updates = rollup.updates(slot)
     while piece := list(islice(updates, _RECORDS_PER_TURN)):
@@ -258,12 +225,12 @@ async def _statements(rollup: Rollup, slot: int) -> list[dict[str, Any]]:
 
 
 def _move(move: Move) -> dict[str, Any]:
-    """Return the update, which matches nothing if status or notification have changed meanwhile."""
+    """Return the update. It matches nothing if another drain has changed the event."""
     event, fields = move
     matching = {"_id": event["_id"], "status": event["status"], **unchanged(event)}
     unset = outdated(event, fields)
     if "expires_at" not in fields:
-        # Even if the event had none when it was read: a settled event must not expire.
+        # Always unset: a settled event must not expire.
         unset["expires_at"] = ""
     return {
         "q": matching,

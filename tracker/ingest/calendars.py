@@ -1,16 +1,10 @@
-"""The calendars that a drain counts its accounts' days in, and how it never counts in old ones.
+"""The calendars in which a drain counts its accounts' days, and the fences that keep them current.
 
-A drain remembers the calendars of accounts. A change of calendars is a fence: whoever makes it
-writes a new token to the fence of every slot (`raise_fences`). A drain writes the fence of its slot
-after the rollups of each transaction, and reads the token. So each of its transactions
+A drain caches calendars under a token. `raise_fences` writes a new token to every slot's fence.
+Each transaction of a drain writes its slot's fence and reads the token. So it ends before the new
+token is written, or conflicts with it, or reads it and counts again.
 
-- ends before the new token is written, which waits for it,
-- or conflicts with it, and is tried again,
-- or reads it. If that is not the token under which the drain knows its calendars, it reads them
-  again, and counts the batch again.
-
-Guarantee: after `raise_fences` returns, nothing is counted in the calendars of before, whatever
-drains are slow, suspended or cut off. No clock is involved.
+Guarantee: after `raise_fences` returns, no drain counts in older calendars, however slow it is.
 """
 
 from collections.abc import Collection, Mapping
@@ -27,14 +21,13 @@ from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import Session
 
 _MAX_ACCOUNTS: Final = 100_000
-"""Accounts whose calendars stay in memory; beyond it all are read again."""
+"""Accounts whose calendars stay in memory; beyond it the cache is emptied."""
 
 _UNREAD: Final = "unread"
-"""Stands for the token of a drain that has read none yet."""
 
 
 class StaleCalendars(Exception):
-    """The end of a transaction that counts in calendars of before. `token` is the current one."""
+    """The transaction counts in outdated calendars. `token` is the current one."""
 
     def __init__(self, token: str | None) -> None:
         super().__init__()
@@ -42,18 +35,18 @@ class StaleCalendars(Exception):
 
 
 class KnownCalendars(NamedTuple):
-    """The calendars of those accounts that count in others than UTC, valid under a token."""
+    """The calendars of the accounts that use any other than UTC, valid under a token."""
 
     token: str | None
     calendars: Calendars
 
     def current(self) -> Mapping[bytes, Calendar]:
-        """Return the calendar that reports read, for each of the accounts."""
+        """Return the calendar that reports read, by account."""
         return {account_id: found[0] for account_id, found in self.calendars.items()}
 
 
 class AccountCalendars:
-    """The calendars of accounts, as one drain knows them."""
+    """One drain's cache of its accounts' calendars."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
@@ -61,10 +54,6 @@ class AccountCalendars:
         self._known: dict[bytes, tuple[Calendar, ...]] = {}
 
     async def of(self, account_ids: Collection[bytes], slot: int) -> KnownCalendars:
-        """Return what is known of these accounts; `slot` is that of the drain.
-
-        Raises PyMongoError if MongoDB has to be asked and does not answer.
-        """
         if self._token == _UNREAD:
             fence = await self._database["drain_fences"].find_one({"_id": slot})
             self.renew(fence.get("token") if fence else None)
@@ -77,10 +66,9 @@ class AccountCalendars:
         return KnownCalendars(token, found)
 
     async def check(self, known: KnownCalendars, slot: int, session: Session) -> int:
-        """Write the fence of the slot, in the transaction that counts in these calendars.
+        """Write the slot's fence, and return the number of the slot's transaction.
 
-        Return the number of the transaction in its slot. Raises StaleCalendars if they are not
-        valid any more.
+        Raises StaleCalendars if a newer token is found.
         """
         answer = await self._database.command(
             {
@@ -98,7 +86,6 @@ class AccountCalendars:
         return int(answer["value"]["batches"])
 
     def renew(self, token: str | None) -> None:
-        """Forget the calendars of before that token."""
         self._token, self._known = token, {}
 
     async def _read(self, account_ids: Collection[bytes]) -> dict[bytes, tuple[Calendar, ...]]:
@@ -110,10 +97,9 @@ class AccountCalendars:
 
 
 async def raise_fences(database: Database) -> None:
-    """Wait until no drain counts in calendars of before, as the accounts have changed by now.
+    """Wait until every drain counts in the accounts' current calendars.
 
-    Raises PyMongoError if MongoDB does not answer, or a transaction stays open for long; the fences
-    have to be raised again then.
+    Raises PyMongoError if a transaction stays open for long; raise the fences again then.
     """
     token = {"$set": {"token": uuid4().hex}}
     fences: list[dict[str, Any]] = [

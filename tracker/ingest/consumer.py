@@ -1,9 +1,7 @@
-"""A consumer of the journal: applies its entries and acknowledges them.
+"""A consumer of the journal: applies its entries, then acknowledges and deletes them.
 
-An entry is acknowledged and deleted only after it is applied. One that a dead consumer left is
-reclaimed after STALE_SECONDS. While a store is unavailable the consumer waits, longer each time. An
-entry that cannot be decoded, or a record that cannot be stored, goes to the dead letters with the
-reason, so that it never blocks the rest.
+Another consumer reclaims the entries of a dead one after STALE_SECONDS. A record that cannot be
+decoded or stored goes to the dead letters with the reason.
 """
 
 import asyncio
@@ -32,21 +30,17 @@ from tracker.stores.redis.keys import DRAIN_GROUP, JOURNAL
 log = structlog.get_logger(__name__)
 
 STALE_SECONDS = 10.0
-"""Seconds without acknowledgement after which an entry counts as left by a dead consumer."""
+"""Seconds without acknowledgement after which an entry's consumer counts as dead."""
 
 MAX_TRIES = 5
-"""Tries of an entry whose error is not known to be its fault. Then its records are stored one by
-one, and those that fail become dead letters."""
+"""Tries of an entry whose error may be ours. Then its failing records become dead letters."""
 
 BATCH_RECORDS = 32_000
-"""Records of one batch. Clicks of one batch share the rollups of their links: with the traffic of a
-thousand links a click costs MongoDB a third less than in batches of three thousand. Only a backlog
-makes batches as large as this."""
+"""Records of one batch, reached only by a backlog. With a thousand links a click costs MongoDB a
+third less than in batches of 3,000: clicks share rollups."""
 
 _MAX_REST_SECONDS = 0.5
-"""The longest pause between two batches. It lasts as long as the last batch took; a backlog allows
-none. Requests are served meanwhile, and records that arrive share the next batch, which makes each
-cheaper."""
+"""The longest pause between two batches without a backlog. Records of one batch are cheaper."""
 
 _MAX_HEARTBEATS = 18
 """Renewals of the claim on a slow batch, one each third of STALE_SECONDS: a minute in total."""
@@ -55,16 +49,16 @@ _MAX_IDLE_SECONDS = 3600.0
 """Seconds after which a consumer without pending entries counts as dead."""
 
 _ENTRIES_PER_ACKNOWLEDGEMENT = 200
-"""Entries that one command acknowledges. Until it ends, Redis answers no other client."""
+"""Entries of one acknowledgement, because Redis serves no other client meanwhile."""
 
 _BACKOFF_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
 class Turns(NamedTuple):
-    """When a consumer reads a batch.
+    """When a consumer reads: after `until` has waited and returned True.
 
-    `until` waits for up to some seconds, or until its argument is set; it returns whether to read.
-    `block` is how many seconds to wait for entries then.
+    `until` returns at once if its argument is set. `block` is the time in seconds to wait for
+    entries.
     """
 
     until: Callable[[asyncio.Event], Coroutine[Any, Any, bool]]
@@ -79,12 +73,7 @@ ALWAYS = Turns(_always, BLOCK_SECONDS)
 
 
 class Consumer:
-    """A consumer of the drains' group that has `apply` store the records.
-
-    `waiting` is a client whose timeout is longer than a blocking read. `stale` is in seconds,
-    `batch` in records. `stream` is one of the journal's. It reads in its `turns`
-    (`ingest/priority`).
-    """
+    """A consumer of the drains' group. `waiting` is a Redis client for blocking reads."""
 
     def __init__(
         self,
@@ -121,7 +110,6 @@ class Consumer:
                 await self._work(stop)
                 failures = 0
             except Exception as error:
-                # The batch may have been too large for its time limit.
                 self._limit = max(1, self._limit // 2)
                 if not is_retryable(error):
                     record_failure("drain", error)
@@ -143,7 +131,7 @@ class Consumer:
     async def burst(self) -> int:
         """Apply all present entries, stale ones included, and return their number.
 
-        Raises the error of a batch that has to be tried again, such as RedisError or PyMongoError.
+        Raises the error of a batch that has to be tried again.
         """
         total = 0
         while applied := await self._step(block=None):
@@ -151,24 +139,20 @@ class Consumer:
         return total
 
     async def remove_idle_consumers(self) -> None:
-        """Remove consumers from the group that are long idle and have nothing pending.
-
-        Raises RedisError if Redis fails.
-        """
+        """Remove consumers from the group that are long idle and have nothing pending."""
         consumers: Any = await self._redis.xinfo_consumers(self._stream, DRAIN_GROUP)
         for one in consumers:
             if not one["pending"] and one["idle"] > _MAX_IDLE_SECONDS * 1000:
                 await self._reader.remove_consumer(one["name"])
 
     async def deregister(self) -> None:
-        """Remove this consumer from the group, unless entries are still pending under its name."""
+        """Remove this consumer from the group, unless it has pending entries."""
         try:
             await self._reader.remove_consumer(self._name)
         except RedisError:
             log.debug("consumer name left behind", name=self._name)
 
     async def prepare(self) -> None:
-        """Create the stream and the group if needed. Raises RedisError if Redis fails."""
         await self._reader.prepare()
 
     async def _step(self, block: float | None) -> int:
@@ -185,7 +169,7 @@ class Consumer:
 
     @contextlib.asynccontextmanager
     async def _claim_heartbeat(self, entries: Sequence[Entry]) -> AsyncIterator[None]:
-        """Renew the claim on `entries` within the context, so that no other reclaims them."""
+        """Renew the claim on `entries` within the context: no other consumer reclaims them."""
         ids = [one for one, _ in entries]
         heartbeat = asyncio.get_running_loop().create_task(self._renew_claim(ids))
         try:
@@ -236,10 +220,7 @@ class Consumer:
             await self._store(records[middle:])
 
     def _count_failure(self, entry: DecodedEntry[Record], error: Exception) -> None:
-        """Raise `error`, so that the entry is tried again, until it has failed MAX_TRIES times.
-
-        An error that is not known to be the fault of a record may be temporary, or a bug of ours.
-        """
+        """Raise `error` for another try, until the entry has failed MAX_TRIES times."""
         if entry.id != self._failing:
             self._failing, self._failures = entry.id, 0
         self._failures += 1
@@ -247,7 +228,6 @@ class Consumer:
             raise error
 
     async def _store_individually(self, entry: DecodedEntry[Record], error: Exception) -> None:
-        """Store the records of an entry one by one; those that fail go to the dead letters."""
         if entry.error is not None:
             await self._dead_letter(entry.id, entry.fields, error)
         for record in entry.records:
@@ -256,7 +236,7 @@ class Consumer:
         await self._acknowledge([entry])
 
     async def _refusal(self, record: Record) -> Exception | None:
-        """Return why `record` cannot be stored, or None. Raises if a store is unavailable."""
+        """Return the reason why `record` cannot be stored, or None. Raises if no store answers."""
         try:
             await self._apply([record])
         except Exception as error:
@@ -268,9 +248,8 @@ class Consumer:
     async def _acknowledge(self, batch: Sequence[DecodedEntry[Record]]) -> None:
         for start in range(0, len(batch), _ENTRIES_PER_ACKNOWLEDGEMENT):
             ids = [entry.id for entry in batch[start : start + _ENTRIES_PER_ACKNOWLEDGEMENT]]
-            # No transaction: a full Redis 7.0 refuses any, even one of these two commands. The
-            # deletion is first: a deleted entry that is read again is acknowledged then, but an
-            # acknowledged entry that was not deleted would stay for ever.
+            # No transaction: a full Redis 7.0 refuses any. An acknowledged entry that was not
+            # deleted would stay for ever, so the deletion is first.
             pipeline = self._redis.pipeline(transaction=False)
             pipeline.xdel(self._stream, *ids)
             pipeline.xack(self._stream, DRAIN_GROUP, *ids)

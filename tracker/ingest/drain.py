@@ -1,8 +1,8 @@
 """The drain: applies journal records to MongoDB, counts them, and joins clicks and events.
 
-Every step may run again after a crash at any point; `ingest/batch_writer` ensures that nothing
-counts twice. Clicks and events are stored before either looks for the other. So whichever is stored
-second finds the other, in whatever process.
+Every step may run again after a crash; `ingest/batch_writer` keeps anything from counting twice.
+Clicks and events are stored before either looks for the other. So the later one finds the earlier,
+in whatever process.
 """
 
 import asyncio
@@ -50,27 +50,23 @@ _RECORDS_PER_TURN = 200
 """Clicks enriched (about 2 µs each), or events made, before waiting requests are served."""
 
 _MAX_PLANS = 5
-"""Plans of one batch at most: it is planned again if other drains store a part of it meanwhile."""
+"""Attempts at one batch. Each write conflict with another drain takes one."""
 
 _CLAIM_TTL_SECONDS = 3600
-"""Seconds that Redis keeps a transaction id after MongoDB has it. That is longer than any look-up
-that began before, and than a short outage of MongoDB."""
+"""Time that Redis keeps a transaction id after MongoDB has it: longer than any look-up lasts, or a
+short outage of MongoDB."""
 
 _UNOWNED_CLAIM_TTL_SECONDS = 60
-"""The shorter time for events without an account, because strangers can send any number of them."""
+"""The shorter time for events without an account: strangers can send any number of them."""
 
 _BEHIND_MS = 60_000
-"""Age of the oldest entry above which the journal is behind, and may hold clicks in time."""
+"""Age of the oldest entry above which the journal may still hold overdue clicks."""
 
 ClicksById = Mapping[bytes, ClickDocument]
 
 
 class Drain:
-    """A drain, which stores the clicks and events of the journal and counts them in `slot`.
-
-    Pending events without an account are kept for `pending_event_days` (0: for ever). The journal
-    has that many `partitions`.
-    """
+    """One drain. Pending events without an account expire after `pending_event_days` (0: never)."""
 
     def __init__(
         self,
@@ -98,13 +94,10 @@ class Drain:
         self._writer = BatchWriter(mongodb, slot, deliveries.made_due)
 
     async def apply(self, records: Sequence[Record]) -> None:
-        """Store the records and count them; those that are stored already change nothing.
+        """Store and count the records; stored ones change nothing.
 
-        - Raises PyMongoError, RedisError or Unavailable if a store fails.
-        - Raises WriteConflict if other drains store parts of the batch again and again.
-        - Raises EventIdTaken if the id of an event belongs to another event.
-
-        The caller tries again after all but the last.
+        Raises PyMongoError, RedisError, Unavailable or WriteConflict if it is worth another try.
+        Raises EventIdTaken if another event has the id.
         """
         clicks = {one.id: one for one in records if isinstance(one, Click)}
         events = [one for one in records if isinstance(one, Event)]
@@ -112,12 +105,10 @@ class Drain:
         arrived = await _by_id(events)
         checked = {one.id for one in events if one.checked}
         write_set = await self._store(documents, arrived, checked)
-        # An event that is stored joined to its click needs no second look: whoever stored the click
-        # has joined the others that waited for it.
+        # Whoever stored the click of a joined event has joined the other waiting events too.
         joined = {one["_id"] for one in write_set.events if one["status"] != Status.PENDING}
         named = _clicks_of(arrived[one] for one in arrived.keys() - joined)
-        # Events are looked for by stored clicks only: a wrong id that a network repeats may have
-        # any number of them.
+        # Only stored clicks: any number of events may repeat the same wrong click id.
         others = [one for one in named if one not in documents]
         stored = await self._clicks.find(others, ["_id"])
         # The ids in the documents already have the driver's type.
@@ -125,10 +116,9 @@ class Drain:
         await self._release_claims(events)
 
     async def notify_overdue(self) -> int:
-        """Notify webhooks of events whose clicks are late. Return how many events were overdue.
+        """Notify webhooks of events whose clicks are late. Return the number of overdue events.
 
-        Return 0 while the journal is behind, as after an outage of all drains: it may hold the
-        clicks. Raises PyMongoError or RedisError if a store fails; the caller tries again.
+        Return 0 while the journal is behind, because it may hold the clicks.
         """
         if await self._is_behind():
             return 0
@@ -174,7 +164,6 @@ class Drain:
     async def _store(
         self, clicks: ClicksById, events: Mapping[int, EventDocument], checked: Collection[int]
     ) -> WriteSet:
-        """Store what is new and return it. Raises WriteConflict after _MAX_PLANS conflicts."""
         named = _clicks_of(events.values())
         clicks_of_events = {one: clicks[one] for one in named if one in clicks}
         clicks_of_events |= await self._clicks.find(named, CLICK_FIELDS)
@@ -198,10 +187,7 @@ class Drain:
     async def _bounds(
         self, events: Collection[EventDocument], clicks: ClicksById, checked: Collection[int] = ()
     ) -> Bounds:
-        """Return the rules of the events' accounts, and the used part of their caps.
-
-        Raises Unavailable if no store answers.
-        """
+        """Return the rules and the used caps. Raises Unavailable if no store answers."""
         accounts = {account_of(event, clicks) for event in events} - {None}
         found = {one: await self._rules.get(owner_id(one)) for one in accounts if one is not None}
         rules = {one: found[one] for one in found if found[one] != NO_RULES}
@@ -223,7 +209,7 @@ class Drain:
         )
 
     async def _settle(self, click_ids: Collection[bytes]) -> None:
-        """Join the events that wait for one of these stored clicks."""
+        """Join the pending events of these stored clicks."""
         click_ids = await self._events.awaited(click_ids)
         last = 0
         while pending := await self._events.pending(click_ids, after=last):
@@ -234,7 +220,6 @@ class Drain:
     async def _move(self, pending: Sequence[EventDocument], clicks: ClicksById) -> None:
         holders: Mapping[Transaction, int] = {}
         for _ in range(_MAX_PLANS):
-            # Events with an account have passed the rules before, and count already.
             without_account = [one for one in pending if one["account_id"] is None]
             bounds = await self._bounds(without_account, clicks)
             write_set = plan.settlement(pending, clicks, holders, bounds)
@@ -275,7 +260,7 @@ def _mark(documents: Mapping[bytes, ClickDocument], unique: Collection[bytes]) -
 
 
 async def _by_id(events: Sequence[Event]) -> dict[int, EventDocument]:
-    """Return the documents by id, once each. Raises EventIdTaken if two events share an id."""
+    """Return the documents by id. Raises EventIdTaken if two events share an id."""
     documents: dict[int, EventDocument] = {}
     for start in range(0, len(events), _RECORDS_PER_TURN):
         for event in events[start : start + _RECORDS_PER_TURN]:

@@ -1,9 +1,7 @@
 """The counters of all drains, added up in Redis, so that every process can show them.
 
-A drain may run where nobody can scrape it, such as a dyno without a port. It publishes its counts
-every few seconds; the sums outlive it, and only grow. They are for graphs and alerts only. A drain
-that is killed loses its last seconds of counts, and counts whose answer from Redis was lost are
-added twice. Accounts see the rollups.
+A drain may run where nobody can scrape it, such as a dyno without a port. The sums are for graphs
+and alerts only: a crash loses some counts, and a lost answer of Redis doubles some.
 """
 
 import asyncio
@@ -28,35 +26,30 @@ PUBLISH_EVERY_SECONDS: Final = 5.0
 """Seconds between two publications: about a scrape of Prometheus."""
 
 Sums = Counter[str]
-"""Sums by field of the hash, which is the name and the labels of a counter, as JSON."""
+"""Sums by field of the hash: the name and the labels of a counter, as JSON."""
 
 
 class CounterPublisher:
-    """The publisher of one drain's counts. Counts from before its creation are not published."""
+    """The publisher of one drain's counts. Earlier counts of the process are not published."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
         self._published = _counted()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Publish every few seconds until `stop` is set."""
         while not stop.is_set():
             await self.try_to_publish()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), PUBLISH_EVERY_SECONDS)
 
     async def try_to_publish(self) -> None:
-        """Publish as `publish` does, or leave the counts to the next call if Redis fails."""
         try:
             await self.publish()
         except (RedisError, OSError) as error:
             log.debug("counters wait for Redis", error=type(error).__name__)
 
     async def publish(self) -> None:
-        """Add the counts since the last publication to the sums, all or none.
-
-        Raises RedisError if Redis fails; the next call adds them then.
-        """
+        """Add the counts since the last publication to the sums, all or none."""
         counted = _counted()
         grown = counted - self._published
         if grown:
@@ -70,8 +63,7 @@ class CounterPublisher:
 def families(stored: Mapping[Any, Any] | None, loops: Iterable[str]) -> list[Metric]:
     """Return the counters `tracker_fleet_*` with the sums in the hash `stored`.
 
-    What nobody has counted yet is 0; `loops` are those that drains have. Without `stored`, as Redis
-    is unavailable, there are no sums.
+    Counters of the named `loops` start at 0. Without `stored` there are no sums.
     """
     shown = {}
     for counter in DRAIN_COUNTERS:
@@ -91,7 +83,7 @@ def families(stored: Mapping[Any, Any] | None, loops: Iterable[str]) -> list[Met
 
 
 def _known(loops: Iterable[str]) -> Iterator[str]:
-    """Yield the fields that drains may have, as far as they are known."""
+    """Yield all fields that drains may have."""
     for counter in DRAIN_COUNTERS:
         if counter is not LOOP_FAILURES:
             yield from (field for field, _ in _samples_of(counter))
@@ -101,7 +93,6 @@ def _known(loops: Iterable[str]) -> Iterator[str]:
 
 
 def _counted() -> Sums:
-    """Return the counts of this process so far."""
     return Counter(dict(_samples()))
 
 

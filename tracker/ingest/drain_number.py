@@ -1,13 +1,10 @@
-"""The slot of a drain: the number of its rollups, and the MongoDB session that it writes with.
+"""The number of a drain's rollups (slot), and the MongoDB session that it writes with.
 
-Slots keep drains from waiting for each other. A slot is a lease in Redis, of the lowest number that
-is free; two drains that share one are slow, not wrong. A timer renews the lease, so that it holds
-however long MongoDB takes to answer a batch.
+Separate slots keep drains from waiting for each other. Two that share one are slow, not wrong.
 
-A drain has one session, so that a transaction it gave up ends as soon as it begins the next. The
-session of a drain that was killed would hold its uncommitted writes for a minute. It is recorded
-with its slot, and a living drain ends it after it has twice found the slot without a lease. Once is
-not enough: after an outage of Redis every lease has expired.
+A killed drain's session would hold its uncommitted writes for a minute. A living drain ends it
+after finding the slot without a lease twice. Once is not enough: a Redis outage expires every
+lease.
 """
 
 import asyncio
@@ -36,15 +33,12 @@ _RENEWALS_PER_LEASE: Final = 3
 """Renewals of a lease within its time, and searches for slots without one."""
 
 _RETRIES_PER_LEASE: Final = 10
-"""Tries within the same time while a store is unavailable. So a living drain renews its lease after
-an outage before another can search twice."""
+"""Tries within the same time during an outage. So a lease is renewed before a second search."""
 
-# Each script begins with a deletion, of a name that nobody uses: a full Redis refuses a script that
-# begins with a write that takes room.
+# A full Redis refuses a script that begins with a write that takes room: deletions come first.
 
-# Takes a slot, or keeps it, unless another drain holds it or has a session on record with it.
-# KEYS: slot, sessions, a name that nobody uses. ARGV: holder, milliseconds of the lease, number of
-# the slot, session.
+# Takes or renews a slot, unless another drain holds it or has a session recorded with it. KEYS:
+# slot, sessions, an unused name. ARGV: holder, lease in ms, number of the slot, session.
 _HOLD: Final = """
 redis.call('DEL', KEYS[3])
 local holder = redis.call('GET', KEYS[1])
@@ -55,8 +49,8 @@ redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
 return 1
 """
 
-# Frees a slot that the holder holds, and removes its session from the record.
-# KEYS: slot, sessions, a name that nobody uses. ARGV: holder, number of the slot, session.
+# Frees a slot that the holder holds, and removes its session. KEYS: slot, sessions, an unused name.
+# ARGV: holder, number of the slot, session.
 _FREE: Final = """
 if redis.call('HGET', KEYS[2], ARGV[2]) == ARGV[3] then redis.call('HDEL', KEYS[2], ARGV[2]) end
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
@@ -64,7 +58,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 
 
 class DrainNumber:
-    """The slot of one drain. `keep_lease` and `keep_ending_dead_sessions` are to run meanwhile."""
+    """The slot of one drain. Run `keep_lease` and `keep_ending_dead_sessions` meanwhile."""
 
     def __init__(self, redis: Redis, mongodb: MongoDB, lease: float = LEASE_SECONDS) -> None:
         self._redis = redis
@@ -79,16 +73,15 @@ class DrainNumber:
         self._vacant: dict[int, bytes] = {}
 
     async def session(self) -> Session:
-        """Return the session that the drain writes with."""
         async with self._starting:  # the drain and both timers may ask at once
             if self._session is None:
                 self._session = await self._client.start_session()
             return self._session
 
     async def number(self) -> int:
-        """Return a number below DRAIN_NUMBERS; if none is free, one that another drain may hold.
+        """Return a number below DRAIN_NUMBERS; if none is free, a random one.
 
-        Only the first call sends a command to Redis.
+        Only the first call needs Redis.
         """
         if self._number is None:
             try:
@@ -100,7 +93,6 @@ class DrainNumber:
         return self._number
 
     async def release(self) -> None:
-        """Free the slot for another drain, and end the session."""
         with contextlib.suppress(RedisError):
             if self._number is not None:
                 names, session = self._keys(self._number), await self._session_id()
@@ -112,29 +104,21 @@ class DrainNumber:
             self._session = None
 
     async def renew(self) -> None:
-        """Renew the lease, or take another slot if it was lost meanwhile.
-
-        Do nothing before the first call of `number`. Raises RedisError if Redis fails.
-        """
+        """Renew the lease, or take another slot if it was lost. Does nothing before `number`."""
         if self._number is not None and not await self._holds(self._number):
             await self._take()
 
     async def end_dead_sessions(self) -> None:
-        """End the sessions of slots that have no lease now and had none at the last call.
-
-        Raises RedisError or PyMongoError if a store fails; the next call tries again.
-        """
+        """End the sessions of slots that have no lease now and had none at the last call."""
         vacant = await self._sessions_of_vacant()
         for number in [one for one in vacant if vacant[one] == self._vacant.get(one)]:
             await self._end(number, vacant.pop(number))
         self._vacant = vacant
 
     async def keep_lease(self) -> None:
-        """Keep renewing the lease, until cancelled."""
         await self._repeat(self.renew)
 
     async def keep_ending_dead_sessions(self) -> None:
-        """Keep ending the sessions of dead drains, until cancelled."""
         await self._repeat(self.end_dead_sessions)
 
     async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -149,7 +133,6 @@ class DrainNumber:
                 log.warning("slot not kept", error=type(error).__name__, seconds=pause)
 
     async def _take(self) -> None:
-        """Take the lowest free slot, if there is one. Raises RedisError if Redis fails."""
         for number in range(DRAIN_NUMBERS):
             if await self._holds(number):
                 self._number = number
@@ -174,7 +157,7 @@ class DrainNumber:
     async def _end(self, number: int, session: bytes) -> None:
         of_drain = {"id": Binary(session, UUID_SUBTYPE)}
         await self._client.admin.command({"killSessions": [of_drain]})
-        # Another drain may have ended it at the same time, and a third have the slot by now.
+        # Another drain may have ended it at the same time, and a third may have the slot by now.
         await self._free(keys=self._keys(number), args=["", number, session])
         log.info("ended the session of a dead drain", slot=number)
 

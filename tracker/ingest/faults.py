@@ -10,20 +10,19 @@ from tracker.conversions.document import EventIdTaken
 from tracker.errors import Unavailable
 from tracker.ingest.batch_writer import WriteConflict
 
-# Codes of MongoDB: BadValue, DollarPrefixedFieldName, EmptyFieldName, DottedFieldName,
-# DocumentValidationFailure, and BSONObjectTooLarge under its three numbers.
+# BadValue, DollarPrefixedFieldName, EmptyFieldName, DottedFieldName, DocumentValidationFailure,
+# BSONObjectTooLarge (three numbers).
 _RECORD_FAULT_CODES: Final = {2, 52, 56, 57, 121, 10334, 17280, 17419}
 
-# FailedToParse, TypeMismatch, PathNotViable, ConflictingUpdateOperators: caused by the record, or
-# by a document that was changed by hand.
+# FailedToParse, TypeMismatch, PathNotViable, ConflictingUpdateOperators: the fault of the record,
+# or of a document that was changed by hand.
 _PERMANENT_CODES: Final = {9, 14, 28, 40}
 
-# TransactionTooLargeForCache.
 _TRANSACTION_TOO_LARGE_CODE: Final = 388
 
 
 MAX_REASON_CHARACTERS: Final = 500
-"""The part of a reason that is kept with a dead letter; an error may quote a whole record."""
+"""Characters of a dead letter's reason; an error may quote a whole record."""
 
 
 def is_fault_of_record(error: Exception) -> bool:
@@ -36,7 +35,7 @@ def is_fault_of_record(error: Exception) -> bool:
 def is_retryable(error: Exception) -> bool:
     """Return whether a later try may succeed, as when a store is unavailable.
 
-    An error that is neither retryable nor the fault of a record may be a bug of ours.
+    An error that is neither retryable nor a record's fault may be a bug of ours.
     """
     if isinstance(error, OperationFailure):
         return not _codes(error) & (_RECORD_FAULT_CODES | _PERMANENT_CODES)

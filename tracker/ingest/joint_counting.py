@@ -1,11 +1,8 @@
-"""The counting of what is over by all dimensions, so that the first to ask need not wait for it.
+"""Joint counts of finished periods by all dimensions, made ahead so that no report waits for them.
 
-All drains run the loop, and a lease lets one of them work. It works only while the journal is
-short, and rests as long as it works: a busy drain pays nothing. What it makes are joint counts like
-any others (`reports/joint_counts/counts`), and those by fewer dimensions are made from them. They
-stay when retention deletes the clicks. A large day is counted hour by hour, so that neither time
-nor memory grows with it; an hour with more clicks than `reports/limits` allows for a day is left
-out.
+A lease lets one drain work, only while the journal is short. Joint counts by fewer dimensions are
+made from these, and they outlive the clicks. A large day is counted by the hour, to bound time and
+memory. An hour above the day's limit in `reports/limits` is left out.
 """
 
 import asyncio
@@ -37,23 +34,23 @@ from tracker.stores.redis.lease import Lease
 log = structlog.get_logger(__name__)
 
 DAYS: Final = 35
-"""Days back from today that are counted ahead: all that reports by default show."""
+"""Days back from today that are counted ahead: the default range of reports."""
 
 IDLE_ENTRIES: Final = 50
-"""Entries of the journal up to which the drains count as idle."""
+"""Journal entries up to which the drains count as idle."""
 
 LARGE_HOUR: Final = 5_000
-"""Clicks, or events, from which on an hour of the day that is not over is counted ahead too."""
+"""Clicks or events above which an hour of an unfinished day is counted ahead too."""
 
 _PAUSE_SECONDS: Final = 600.0
-"""The pause between two looks at all accounts, and the least age of a day that is looked at."""
+"""The pause between two looks at all accounts."""
 
 _LEASE_SECONDS: Final = 60.0
 _BUSY_SECONDS: Final = 1.0
 
 
 class JointCounting:
-    """The part of a drain that counts finished days ahead."""
+    """The loop of a drain that counts finished periods ahead."""
 
     def __init__(self, mongodb: MongoDB, redis: Redis, backlog: Backlog | None = None) -> None:
         self._database = mongodb.database
@@ -76,12 +73,9 @@ class JointCounting:
             await asyncio.sleep(_PAUSE_SECONDS * random.uniform(0.5, 1))  # noqa: S311
 
     async def count_days(self) -> int:
-        """Count the days, and large hours, that are over and not counted; return their number.
-
-        Raises PyMongoError or RedisError if a store fails.
-        """
+        """Count the finished days and large hours that lack counts; return their number."""
         counted = 0
-        # All at once: MongoDB forgets a cursor that waits for ten minutes.
+        # All at once: MongoDB closes a cursor that is idle for ten minutes.
         for account in await self._reader.find("accounts", {}, ["_id"]):
             calendar, periods = await self._missing(account["_id"])
             for period in periods:
@@ -89,11 +83,7 @@ class JointCounting:
         return counted
 
     async def _count(self, account_id: UUID, calendar: Calendar, period: Period) -> bool:
-        """Count a period of a calendar; return whether it did.
-
-        Not if MongoDB refuses: others must not wait for one that is too large. Nor if the account
-        has changed its zone since the period was found, whose name now means other moments.
-        """
+        """Count a period. Return False if MongoDB refuses, or the zone has changed since."""
         async with self._reader.at_one_snapshot() as reader:
             scope, snapshot = await self._reading(account_id, reader)
             if scope.calendar is not calendar:

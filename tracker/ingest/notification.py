@@ -1,7 +1,6 @@
 """The notification of webhooks: when an event is settled, or when its click is late.
 
-Guarantee: webhooks are notified of an event once. After a notification without the click there is
-none when the click arrives.
+Guarantee: webhooks are notified of an event once. A late click causes no second notification.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ CLICK_WAIT: Final = timedelta(hours=1)
 """The wait for an event's click, from when the event is stored."""
 
 MAX_PAUSE_SECONDS: Final = 10.0
-"""The longest pause between two checks. It varies, because drains that check at once conflict."""
+"""The longest pause between two checks. It varies, because simultaneous checks conflict."""
 
 _SETTLED: Final = frozenset(COUNTED) - {Status.PENDING}
 
@@ -32,9 +31,9 @@ _SETTLED: Final = frozenset(COUNTED) - {Status.PENDING}
 def with_deadline(
     event: EventDocument, at: datetime, pending_ttl: timedelta | None = None
 ) -> EventDocument:
-    """Return `event` as it is stored at that time. A pending event gets the end of its wait.
+    """Return `event` as it is stored: if pending, with the end of its wait.
 
-    A pending event without an account is kept for `pending_ttl` (None: for ever).
+    Without an account it expires after `pending_ttl` (None: never).
     """
     if event["status"] != Status.PENDING:
         return event
@@ -42,10 +41,7 @@ def with_deadline(
 
 
 def should_notify(before: EventDocument | None, after: EventDocument) -> bool:
-    """Return whether webhooks are notified of an event that becomes `after`.
-
-    `before` is the event as it is stored; None if it is not.
-    """
+    """Return whether this change of an event notifies webhooks. `before` is None if it is new."""
     if before is not None and _is_notified(before):
         return False
     return after["status"] in _SETTLED or _is_notified(after)
@@ -54,8 +50,7 @@ def should_notify(before: EventDocument | None, after: EventDocument) -> bool:
 async def notify_overdue_loop(notify: Callable[[], Awaitable[int]], stop: asyncio.Event) -> None:
     """Call `notify` periodically until `stop` is set, and at once again while it finds events.
 
-    All drains run this loop. If two find the same event, one of them notifies. Raises the errors
-    of `notify`, except PyMongoError and RedisError: a store is unavailable then.
+    All drains run this loop. If two find the same event, one of them notifies.
     """
     while not stop.is_set():
         try:

@@ -1,12 +1,8 @@
 """The partitions of the journal that one drain reads: its share, by leases in Redis.
 
-Every drain that is alive is in a sorted set, from which each knows how many they are and its own
-place. So all agree on how many partitions each may hold. One that holds too many gives some back,
-after the batch in progress; one that holds too few takes those that are free.
-
-Two drains that read one partition are slow, not wrong: both are consumers of its group. So nothing
-depends on the clocks of drains, or on leases while Redis is unavailable. A partition that is beyond
-the configured number, because that was lowered, is shared out until it is empty.
+All living drains are in a sorted set, so they agree on the share of each. Two drains that read one
+partition are slow, not wrong, so no clock matters. Partitions beyond a lowered number are shared
+until they are empty.
 """
 
 import asyncio
@@ -31,13 +27,11 @@ log = structlog.get_logger(__name__)
 
 LEASE_SECONDS: Final = 10.0
 _ROUND_SECONDS: Final = 1.0
-"""The time between two looks at the leases: what a drain gave back is read again after that."""
+"""Time between two rounds. Others read the partitions that a drain gave back after at most this."""
 
 
-# Marks a drain as alive, and returns all that are. It begins with a deletion, of a name that nobody
-# uses: a full Redis refuses a script that begins with a write that takes room, and a drain makes
-# room only with its share. KEYS: drains, a name that nobody uses. ARGV: drain, now, milliseconds
-# until it is in doubt.
+# Marks a drain as alive, and returns all living ones. A deletion comes first, because a full Redis
+# refuses scripts that begin otherwise. ARGV: drain, now, ms until it counts as dead.
 _MARK_ALIVE: Final = """
 redis.call('DEL', KEYS[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2])
@@ -54,10 +48,7 @@ class _Reading(NamedTuple):
 
 
 class PartitionReaders:
-    """The reading of a drain's share of `partitions`, each by a consumer from `make_consumer`.
-
-    With one partition every drain reads it without a lease; only what is left of others is shared.
-    """
+    """The readers of a drain's share of `partitions`. A single partition needs no lease."""
 
     def __init__(
         self,
@@ -80,19 +71,14 @@ class PartitionReaders:
 
     @property
     def consumers(self) -> list[Consumer]:
-        """Return the consumers of the partitions that are read now."""
         return [one.consumer for one in self._reading.values()]
 
     @property
     def held(self) -> set[int]:
-        """Return the partitions that are read now."""
         return set(self._reading)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Read the share until `stop` is set, then finish the batches and give everything back.
-
-        Raises what ended a consumer.
-        """
+        """Read the share until `stop` is set or a consumer fails, then give everything back."""
         try:
             while not stop.is_set():
                 try:
@@ -107,10 +93,7 @@ class PartitionReaders:
             await self.close()
 
     async def adjust(self) -> None:
-        """Renew the leases, give back what is beyond the share, and take what is missing.
-
-        Raises RedisError if Redis fails.
-        """
+        """Renew the leases, give back surplus partitions, and take missing ones."""
         shared = await self._shared()
         share = await self._share(len(shared))
         for number in list(self._reading):
@@ -118,7 +101,6 @@ class PartitionReaders:
                 await self._give_back(number)
         for number in list(self._reading)[share:]:
             await self._give_back(number)
-        # Drains that start at the same time begin at different places.
         for number in random.sample(shared, len(shared)):
             if len(self._reading) >= share:
                 return
@@ -136,7 +118,7 @@ class PartitionReaders:
             await self._redis.zrem(keys.DRAINS, self._name)
 
     async def _shared(self) -> list[int]:
-        """Return the partitions to share: the configured ones, and others that are not empty."""
+        """Return the configured partitions, and others that are not empty."""
         pipeline = self._redis.pipeline(transaction=False)
         others = range(self._partitions, MAX_PARTITIONS)
         for number in others:
@@ -146,7 +128,7 @@ class PartitionReaders:
         return [*(range(self._partitions) if self._partitions > 1 else ()), *left]
 
     async def _share(self, partitions: int) -> int:
-        """Return how many of so many partitions this drain may hold; mark it as alive."""
+        """Return the number of partitions for this drain, and mark it as alive."""
         names = [keys.DRAINS, keys.never_set(keys.DRAINS)]
         alive = sorted(await self._mark_alive(names, [self._name, now_ms(), self._lease_ms]))
         return share_of(alive.index(self._name.encode()), len(alive), partitions)
@@ -168,5 +150,5 @@ class PartitionReaders:
 
 
 def share_of(place: int, drains: int, partitions: int) -> int:
-    """Return the share of the drain at `place` (from 0) among so many: all shares add up."""
+    """Return the share of the drain at `place` (from 0). All shares add up to `partitions`."""
     return partitions // drains + (place < partitions % drains)

@@ -1,12 +1,10 @@
-"""The plan of a batch: what to write, given what is stored already. Pure.
+"""The plan of a batch: what to write, given the stored part of it. Pure.
 
-Clicks and events arrive in any order and any number of times. An event takes over the fields of its
-click when both are there. The first attempt at a batch assumes that nothing of it is stored, which
-is nearly always right; after a write conflict the next attempt knows what is.
+Clicks and events arrive in any order and any number of times. The first plan of a batch assumes
+that nothing of it is stored, which is nearly always right.
 
-Rules of an account that one event can break by itself were checked before its answer if its account
-was known. They are checked here for the others. The cap of conversions per click is decided here
-for all events, and the transaction makes it exact (`ingest/batch_writer`).
+An event of a known account has passed the rules before its answer, except the cap of conversions
+per click. The plan applies the cap, and the transaction makes it exact.
 """
 
 from collections import Counter
@@ -40,7 +38,6 @@ from tracker.metrics import CONVERSIONS_REFUSED
 log = structlog.get_logger(__name__)
 
 Clicks = Mapping[bytes, ClickDocument]
-"""Clicks by id, with at least the fields that events take over."""
 
 
 class Known(NamedTuple):
@@ -54,9 +51,8 @@ class Known(NamedTuple):
 class Bounds(NamedTuple):
     """The rules of a batch's accounts, and the used part of their caps.
 
-    `others` counts the stored events outside the batch, for accounts with a cap. `checked` are the
-    ids of events that passed the rules before they were answered. `pending_ttl` is how long
-    pending events without an account are kept (None: for ever).
+    `others` counts the stored events outside the batch. The events in `checked` have passed the
+    rules. `pending_ttl` is for pending events without an account (None: for ever).
     """
 
     rules: Mapping[bytes, ConversionRules] = {}
@@ -76,11 +72,10 @@ def arrival(
     at: datetime,
     bounds: Bounds = NO_BOUNDS,
 ) -> WriteSet:
-    """Return the writes of a batch that is stored at that time.
+    """Return the writes of a batch stored at the moment `at`.
 
-    `clicks_of_events` are the clicks that its events name, stored or in the batch, as they are
-    read. `bounds` decide which events may count. Raises EventIdTaken if the id of an event belongs
-    to another event.
+    `clicks_of_events` are the clicks that its events name, stored or in the batch. Raises
+    EventIdTaken if another event has the id.
     """
     taken = dict(known.transactions)
     ruling = _Ruling(bounds, known.events.values())
@@ -110,10 +105,9 @@ def settlement(
     transactions: Mapping[Transaction, int],
     bounds: Bounds = NO_BOUNDS,
 ) -> WriteSet:
-    """Return the moves of those pending events whose click is stored.
+    """Return the moves of the pending events whose click is stored.
 
-    Rules are applied to events whose account is known only from their click. The others passed them
-    before.
+    Rules apply only to events whose account the click reveals. The others have passed them.
     """
     taken = dict(transactions)
     ruling = _Ruling(bounds)
@@ -131,12 +125,11 @@ def settlement(
 
 
 def overdue(pending: Iterable[EventDocument]) -> WriteSet:
-    """Return the moves that notify webhooks of pending events whose clicks are late."""
     return WriteSet([], [], [Move(event, notified()) for event in pending])
 
 
 def transactions_of(events: Iterable[EventDocument], clicks: Clicks) -> set[Transaction]:
-    """Return all transaction ids that these events may come to hold."""
+    """Return all transaction ids that these events hold now or with their click."""
     found = set()
     for event in events:
         click = _click_of(event, clicks)
@@ -146,7 +139,7 @@ def transactions_of(events: Iterable[EventDocument], clicks: Clicks) -> set[Tran
 
 
 def account_of(event: EventDocument, clicks: Clicks) -> bytes | None:
-    """Return the account of an event, else that of its click; None if neither is known."""
+    """Return the account of an event or of its click; None if neither is known."""
     if event["account_id"] is not None:
         return event["account_id"]
     click = _click_of(event, clicks)
@@ -154,7 +147,6 @@ def account_of(event: EventDocument, clicks: Clicks) -> bytes | None:
 
 
 def count_refused(events: Iterable[EventDocument | EventFields]) -> None:
-    """Count the refused ones among stored events in the metric."""
     for event in events:
         if "refused" in event:
             CONVERSIONS_REFUSED.labels(event["refused"]).inc()
@@ -167,7 +159,7 @@ def _click_of(event: EventDocument, clicks: Clicks) -> ClickDocument | None:
 def _arrived(
     event: EventDocument, click: ClickDocument | None, taken: dict[Transaction, int]
 ) -> EventDocument | None:
-    """Return the event as it is stored; None if another holds its transaction id."""
+    """Return the event to store; None if another holds its transaction id."""
     final = event if click is None else changed(event, attribute(event, click))
     if _take(final, taken):
         return final
@@ -178,16 +170,13 @@ def _arrived(
 
 
 def _take(event: EventDocument, taken: dict[Transaction, int]) -> bool:
-    """Take the event's transaction id if it is free; return whether it holds it or has none."""
+    """Take the event's transaction id if it is free. Return False if another event has it."""
     transaction = transaction_of(event)
     return transaction is None or taken.setdefault(transaction, event["_id"]) == event["_id"]
 
 
 class _Ruling:
-    """Which events of a plan may count. `stored` are those of the batch that are stored already.
-
-    `caps` has the cap of each click and configuration that the plan adds to.
-    """
+    """The decision which events of a plan may count. `caps` has the caps that it adds to."""
 
     def __init__(self, bounds: Bounds, stored: Iterable[EventDocument] = ()) -> None:
         self._bounds = bounds
@@ -199,7 +188,6 @@ class _Ruling:
         self.caps: dict[ClickAndConfig, int] = {}
 
     def ruled(self, event: EventDocument) -> EventDocument:
-        """Return the event to store: refused, with the rule, if it breaks one."""
         refusal = self.refusal(event)
         return changed(event, refusal) if refusal else event
 

@@ -1,4 +1,4 @@
-"""When consumers work that others come before: one that helps another, and that of the overflow."""
+"""When the low-priority consumers may read: the helper, and the overflow's."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -9,15 +9,15 @@ from tracker.loops import wait
 from tracker.stores.redis.clients import BLOCK_SECONDS
 
 MAX_WAIT_SECONDS: Final = 5.0
-"""How long the overflow waits while others are behind: it has to be stored at last, too."""
+"""The longest wait of the overflow, so that it is stored at last."""
 
 _LOOK_SECONDS: Final = 0.1
 
 
 def while_behind(other: Consumer) -> Turns:
-    """Return the turns of one that helps: while `other` is behind.
+    """Return turns while `other` is behind.
 
-    The next batch is read and enriched then while MongoDB stores the other's.
+    The helper reads and enriches a batch while MongoDB stores the other's.
     """
 
     async def until(stop: asyncio.Event) -> bool:

@@ -9,4 +9,3 @@ from tracker.journal.entry import EntryDecoder
 Record = Click | Event
 
 ENTRY_DECODER: Final = EntryDecoder(list[Record])
-"""The decoder of journal entries with these records."""

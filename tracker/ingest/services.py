@@ -1,4 +1,4 @@
-"""Parts of a drain, which are made for each."""
+"""The parts of a drain, and how one is made."""
 
 from functools import partial
 from typing import NamedTuple
@@ -41,10 +41,7 @@ class DrainParts(NamedTuple):
 
 
 class IngestServices(NamedTuple):
-    """The rooms that a drain is made of.
-
-    A pending conversion waits `pending_days` for its click.
-    """
+    """The rooms that make up a drain. A pending conversion waits `pending_days` for its click."""
 
     stores: StoreServices
     journal: JournalServices
@@ -56,7 +53,6 @@ class IngestServices(NamedTuple):
     partitions: int
 
     def drain(self, slot: DrainNumber) -> Drain:
-        """Return a new drain, which counts in `slot`."""
         return Drain(
             self.stores.mongodb,
             self.stores.redis,
@@ -72,22 +68,21 @@ class IngestServices(NamedTuple):
         )
 
     def time_zone_changer(self) -> TimeZoneChanger:
-        """Return a new part that changes accounts' time zones."""
         return TimeZoneChanger(self.stores.mongodb, self.stores.redis, self.accounts.time_zones)
 
     def sender(self) -> Sender:
-        """Return a new sender of deliveries, with concurrency limits of its own."""
+        """Return a new sender, with concurrency limits of its own."""
         webhooks = self.webhooks
         return Sender(webhooks.deliveries, webhooks.webhooks, webhooks.payloads, webhooks.client)
 
     def parts(self, slot: DrainNumber, serves: bool) -> DrainParts:
-        """Return the parts of a new drain, which counts in `slot`, in a process that `serves`."""
+        """Return the parts of a new drain in a process that `serves` requests, or not."""
         redis, mongodb = self.stores.redis, self.stores.mongodb
         drain = self.drain(slot)
         apply = partial(apply_in_parts, drain.apply)
         make_consumer = partial(Consumer, redis, self.stores.redis_waiting, apply)
         consumer = make_consumer()
-        # So that a drain that reads all partitions holds about as many records as with one.
+        # So a drain that reads all partitions holds about as many records as with one.
         batch = max(PART_RECORDS, BATCH_RECORDS // self.partitions)
         readers = PartitionReaders(
             redis, self.partitions, lambda stream: make_consumer(stream=stream, batch=batch)

@@ -1,20 +1,11 @@
-"""Changes of accounts' time zones: everything is counted again in the new one, day by day.
+"""Changes of accounts' time zones: a drain counts everything again in the new zone, day by day.
 
-All drains run the loop, and a lease lets one of them work. Each step is stored in the account's
-document (`accounts/time_zones`), so that any drain goes on where another was killed.
+A lease lets one drain work. Each step is stored in the account's document, so any drain can resume.
 
-1. Drains begin to count in the new zone too. Fences make sure that all of them do
-   (`ingest/calendars`).
-2. Each day is counted from the stored clicks and events, and what its rollups lack is added. That
-   commutes with what drains add meanwhile. Days whose clicks may be deleted already are copied
-   from the rollups of the old zone instead, with their joint counts; the calendars make them the
-   same days.
-3. One update makes it the account's zone.
+1. Drains begin to count in the new zone too; fences ensure it (`ingest/calendars`).
+2. Each day is counted from the documents. Days whose clicks may be deleted are copied instead.
+3. One update switches the account to the new zone.
 4. Once no drain counts in the old zone, its rollups are deleted.
-
-Reports read the old zone until step 3 and the new one from then on, and both are exact all the
-time. Another request abandons the change: every transaction of a step writes the account's
-document, and ends with `_Abandoned` if the change is no longer the account's.
 """
 
 import asyncio
@@ -47,26 +38,25 @@ from tracker.stores.redis.lease import Lease
 log = structlog.get_logger(__name__)
 
 MAX_PAUSE_SECONDS: Final = 2.0
-"""The longest pause between two looks for work."""
 
 LEASE_SECONDS: Final = 60.0
-"""A day that takes longer may be counted by two drains, which is slow and not wrong."""
+"""Two drains may count a day that takes longer, which is slow but not wrong."""
 
 _KEPT_DAYS: Final = 1
-"""Days that clicks must still be kept for, so that none is deleted before it is counted."""
+"""Remaining retention of a day's clicks that makes counting safe."""
 
 _FIRST_DAY, _LAST_DAY = "0001-01-01", "9999-12-31"
 
 _REMOVED: Final = {"rollups": 500, "joint_counts": 20}
-"""The collections that have documents of a zone, and how many are deleted at once."""
+"""Collections with documents of a zone, and the number deleted at once."""
 
 
 class _Abandoned(Exception):
-    """The end of a step whose change is no longer that of the account."""
+    """Another change has replaced this one."""
 
 
 class TimeZoneChanger:
-    """The part of a drain that changes accounts' time zones."""
+    """The loop of a drain that changes accounts' time zones."""
 
     def __init__(self, mongodb: MongoDB, redis: Redis, time_zones: TimeZones) -> None:
         self._database = mongodb.database
@@ -74,14 +64,11 @@ class TimeZoneChanger:
         self._recount = Recount(mongodb)
         self._joint_copy = JointCopy(mongodb)
         self._lease = Lease(redis, keys.TIME_ZONES_LEASE, LEASE_SECONDS)
-        # The days of the change that was worked on last, because to find them takes a while.
+        # The days of the last change, because it takes a while to find them.
         self._days: tuple[str, list[str]] = ("", [])
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Change time zones until `stop` is set; the step in progress is cancelled then.
-
-        Raises what a step raises, except PyMongoError and RedisError: a store is unavailable then.
-        """
+        """Change time zones until `stop` is set; the step in progress is cancelled then."""
         await self._lease.run_until(stop, self._work())
 
     async def _work(self) -> None:
@@ -94,10 +81,7 @@ class TimeZoneChanger:
             await asyncio.sleep(MAX_PAUSE_SECONDS * random.uniform(0.5, 1))  # noqa: S311
 
     async def step(self) -> bool:
-        """Do the next step of the oldest change; return False if there is none to do here.
-
-        Raises PyMongoError or RedisError if a store fails; the next call tries again.
-        """
+        """Do the next step of the oldest change; return False if there is none to do here."""
         due = await self._time_zones.next_due()
         if due is None or not await self._lease.hold():
             return False
@@ -116,14 +100,13 @@ class TimeZoneChanger:
         return True
 
     async def _begin(self, account_id: UUID, found: AccountZone, change: ZoneChange) -> None:
-        """Let drains count in the new zone too."""
         first = await self._first_counted(account_id, found.calendar)
         begun = {"is_counting": True, "first": first}
         await self._update(account_id, change, begun)
         log.info("a time zone changes", account_id=str(account_id), zone=change.zone)
 
     async def _first_counted(self, account_id: UUID, calendar: Calendar) -> str | None:
-        """Return the first day that is counted again; None if none has to be copied before it."""
+        """Return the first day to count from clicks; None if no older day has to be copied."""
         kept = await first_kept(self._database)
         if not kept:
             return None
@@ -133,7 +116,7 @@ class TimeZoneChanger:
         return first if any(day < first for day in older) else None
 
     async def _find_days(self, account_id: UUID, found: AccountZone, change: ZoneChange) -> None:
-        """Store how many days there are to do, once every drain counts in the new zone too."""
+        """Store the number of days, once every drain counts in the new zone too."""
         await raise_fences(self._database)
         days = await self._all_days(account_id, found)
         await self._update(account_id, change, {"days": len(days)})
@@ -141,7 +124,6 @@ class TimeZoneChanger:
     async def _count(
         self, account_id: UUID, found: AccountZone, change: ZoneChange, calendar: Calendar
     ) -> None:
-        """Count the next day again, or complete the change if none is left."""
         known, days = self._days
         if known != change.id:
             days = await self._all_days(account_id, found)
@@ -161,25 +143,25 @@ class TimeZoneChanger:
             if first_whole_day(calendar, await first_kept(self._database)) > day:
                 await self._start_again(account_id, change)
                 return
-        # A drain that goes on with a change may find days that are new since they were counted.
+        # A drain that resumes a change may find additional days.
         number = min(change.days_done + 1, change.days or 0)
         done = {"done_through": day, "days_done": number}
         await self._update(account_id, change, done)
 
     async def _check(self, account_id: UUID, change: ZoneChange, session: Session) -> None:
-        """Keep the change that of the account until the transaction ends."""
+        """Conflict with any other change of the zone until the transaction ends."""
         step = {"$inc": {"time_zone_steps": 1}}
         if not await self._time_zones.update_change(account_id, change, step, session):
             raise _Abandoned
 
     async def _start_again(self, account_id: UUID, change: ZoneChange) -> None:
-        """Begin a change once more: clicks may have been deleted before they were counted."""
+        """Restart a change: clicks may have been deleted before they were counted."""
         again = ZoneChange(id=uuid4().hex, zone=change.zone, requested_at=change.requested_at)
         await self._update(account_id, change, asdict(again))
         log.warning("a time zone is counted again", account_id=str(account_id))
 
     async def _all_days(self, account_id: UUID, found: AccountZone) -> list[str]:
-        """Return the days that are counted again or copied, oldest first."""
+        """Return the days to count or copy, oldest first."""
         calendar, change = found.next_calendar, found.change
         assert calendar is not None and change is not None
         days = set(await self._recount.days(account_id, _FIRST_DAY, _LAST_DAY, calendar))
@@ -194,7 +176,7 @@ class TimeZoneChanger:
             raise _Abandoned
 
     async def _remove(self, account_id: UUID, zone: str) -> None:
-        """Delete what was counted in a zone, once no drain counts in it."""
+        """Delete the counts in a zone, once no drain counts in it."""
         await raise_fences(self._database)
         of = [of_zone(name, zone) for name in ("account", "link", "month")]
         for name, number in _REMOVED.items():

@@ -1,8 +1,7 @@
-"""Appends to one stream of the journal, and what this process knows of the stream's server.
+"""Appends to one stream of the journal, and the state of its server as seen by this process.
 
-- With `replicas`, an append counts only if so many replicas of Redis have it: one that becomes the
-  primary has only what was sent to it.
-- An append whose answer was lost may be repeated: records carry ids, and storing is idempotent.
+An append whose answer was lost may be repeated: records carry ids, and storing is idempotent. With
+`replicas`, an append counts only if so many have it: a failover to one of them keeps it.
 """
 
 from collections.abc import Sequence
@@ -19,10 +18,9 @@ from tracker.stores.redis.command_connection import Command, RedisCommandConnect
 REPLICA_MS: Final = 500
 """How long an append waits for the replicas; less than a request waits for Redis."""
 
-# Appends unless one of the claims is held; returns the holder then. The time to live is written
-# again, unchanged, because WAIT waits for what its own connection has written: replicas may not
-# have the event of the holder yet.
-# KEYS: stream, claims. ARGV: holder, format, payload, seconds that the claims live (0: not kept).
+# Appends unless a claim is held; returns the holder. Rewrites a held claim's time to live, because
+# WAIT covers only its own connection's writes: replicas may not have the holder's event yet. KEYS:
+# stream, claims. ARGV: holder, format, payload, seconds that the claims live (0: not kept).
 _APPEND_ONCE: Final = """
 for i = 2, #KEYS do
   local holder = redis.call('GET', KEYS[i])
@@ -39,14 +37,11 @@ return ARGV[1]
 """
 
 CLAIM_SECONDS: Final = 7 * 86_400
-"""How long a claim lives that nobody drains."""
+"""Time to live of a claim whose event is not drained."""
 
 
 class Claim(NamedTuple):
-    """A claim on `names` (Redis keys) for the first `holder` (an event id) that is appended.
-
-    It is kept for `seconds`. 0: what others hold counts, and nothing is kept.
-    """
+    """A claim on `names` (Redis keys) for event id `holder`. With 0 `seconds` it is not kept."""
 
     names: tuple[str, ...]
     holder: int
@@ -64,21 +59,18 @@ Append = JournalRecord | Encoded | Claimed
 
 
 class TooFewReplicas(RedisError):
-    """An append that too few replicas have in time, so that a failover could lose it."""
+    """Too few replicas have an append in time, so that a failover could lose it."""
 
 
 class ServerBreakers(NamedTuple):
-    """The breakers of a server: for its failures, and for those of its replicas."""
+    """The breakers of a server: for its failures, and for its replicas'."""
 
     failure: Breaker
     replication: Breaker
 
 
 class Appender:
-    """The way to one stream, on a server with these `breakers`.
-
-    It appends one group at a time, and may replay at the same time.
-    """
+    """The connections to one stream. It appends one group at a time, and may replay meanwhile."""
 
     def __init__(self, redis: Redis, stream: str, breakers: ServerBreakers, replicas: int) -> None:
         self.stream = stream
@@ -89,7 +81,6 @@ class Appender:
         self._replaying = RedisCommandConnection(redis, stream)
 
     def copy(self) -> "Appender":
-        """Return another way to the same stream, for somebody else to append at the same time."""
         return Appender(self._redis, self.stream, self._breakers, self._replicas)
 
     @property
@@ -98,15 +89,15 @@ class Appender:
         return not any(breaker.is_open for breaker in self._breakers)
 
     def record_failure(self, error: RedisError) -> None:
-        """Leave the stream alone for a moment."""
+        """Avoid the stream for a moment."""
         is_replication = isinstance(error, TooFewReplicas)
         failed = self._breakers.replication if is_replication else self._breakers.failure
         failed.record_failure(error)
 
     async def append(self, group: Sequence[Append]) -> Sequence[int | None]:
-        """Append a group; return for each claim who holds it, and None for other records.
+        """Append a group; return each claim's holder, and None for other records.
 
-        Raises RedisError if Redis fails, or too few replicas have it.
+        Raises RedisError if Redis fails, or too few replicas have the group.
         """
         plain = [item for item in group if not isinstance(item, Claimed)]
         if len(plain) == len(group):
@@ -119,11 +110,10 @@ class Appender:
         return [int(next(holders)) if isinstance(item, Claimed) else None for item in group]
 
     async def append_payload(self, payload: bytes) -> None:
-        """Append an encoded group without regard to its claims. Raises RedisError as `append`."""
         await self._send(self._appending, ("XADD", self.stream, "*", VERSION, payload))
 
     async def replay(self, payloads: Sequence[bytes]) -> None:
-        """Append what was spooled, all or nothing. Raises RedisError as `append` does."""
+        """Append spooled entries, all or nothing."""
         # A transaction is refused as a whole: a part that was taken would be sent again.
         appends: list[Command] = [("XADD", self.stream, "*", VERSION, one) for one in payloads]
         answers = await self._send(self._replaying, ("MULTI",), *appends, ("EXEC",))
@@ -132,10 +122,7 @@ class Appender:
                 raise refusal
 
     async def check(self) -> None:
-        """Check that Redis takes writes, and has the replicas that appends need.
-
-        Without them a replay would send the same entries again and again. Raises RedisError.
-        """
+        """Check that a replay can succeed: Redis takes writes, and has enough replicas."""
         await self._send(self._replaying, ("SET", keys.probe(self.stream), "", "EX", "60"))
 
     def _append_once(self, item: Claimed) -> Command:
@@ -145,15 +132,10 @@ class Appender:
         return ("EVAL", _APPEND_ONCE, str(len(keys_of_script)), *keys_of_script, *arguments)
 
     async def _send(self, connection: RedisCommandConnection, *commands: Command) -> list[Any]:
-        """Send commands together, and return the answers.
-
-        Raises RedisError if one is refused, or too few replicas have what was written.
-        """
         if not self._replicas:
             if len(commands) == 1:
                 return [await connection.execute(*commands[0])]
             return await connection.execute_all(*commands)
-        # WAIT is for the writes of its own connection.
         wait = ("WAIT", str(self._replicas), str(REPLICA_MS))
         *answers, replicas = await connection.execute_all(*commands, wait)
         if replicas < self._replicas:
@@ -162,5 +144,4 @@ class Appender:
 
 
 def encode_group(group: Sequence[Append]) -> bytes:
-    """Return a group as the payload of one entry."""
     return encode([item.record if isinstance(item, Claimed) else item for item in group])

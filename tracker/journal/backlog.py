@@ -10,18 +10,14 @@ from tracker.stores.redis import keys
 
 
 class Waiting(NamedTuple):
-    """The entries that wait, and the milliseconds that the oldest has waited; 0 without one."""
+    """The number of waiting entries, and the age of the oldest in milliseconds (0 without one)."""
 
     entries: int
     oldest_ms: int
 
 
 class Backlog:
-    """The entries that are not stored yet: of the journal's `partitions`, then of its overflow.
-
-    By default those of all that there can be: after JOURNAL_PARTITIONS was lowered, entries are
-    left in others.
-    """
+    """The backlog of `partitions` and the overflow; by default of all possible partitions."""
 
     def __init__(self, redis: Redis, partitions: int = MAX_PARTITIONS) -> None:
         self._redis = redis

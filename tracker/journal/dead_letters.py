@@ -1,11 +1,8 @@
 """The dead letters: entries that could not be stored, until an operator replays or drops them.
 
-In a Redis Cluster each stream of the journal has its own, on the same server: a failover that loses
-a letter has not lost the entry either. Elsewhere one stream, DEAD_LETTERS, has all.
-
-A letter has the fields of the journal entry and two more: its
-`id` there, and the `reason`. Replaying moves it back without these two. Records carry ids, so a
-record that was stored in the meantime still counts once.
+A letter is a journal entry plus its `id` there and the `reason`. A replayed record still counts
+once. In a Redis Cluster each stream keeps its letters on its own server: a failover that loses a
+letter still has the entry. Elsewhere one stream, DEAD_LETTERS, has all.
 """
 
 from collections import Counter
@@ -32,19 +29,17 @@ from tracker.stores.redis.keys import (
 _LETTERS_PER_COMMAND: Final = 20
 """Letters of one command, to limit its time in Redis and its memory: a letter may be megabytes."""
 
-# A full Redis refuses a script whose first write needs memory, and an entry that cannot become a
-# letter would stop the drain, which alone frees memory. A script that begins with a deletion may
-# continue.
+# A full Redis refuses a script whose first write needs memory, and the drain, which frees memory,
+# could not continue. So a deletion comes first.
 
-# KEYS: a key that nobody uses, dead letters. ARGV: names and values of the letter's fields.
+# KEYS: an unused key, dead letters. ARGV: names and values of the letter's fields.
 _ADD = """
 redis.call('DEL', KEYS[1])
 return redis.call('XADD', KEYS[2], '*', unpack(ARGV))
 """
 
-# Moves up to a number of letters between two ids, and returns how many it moved. A letter is always
-# in one of the streams: its deletion comes last, and an error ends the script before it.
-# KEYS: dead letters, journal. ARGV: first id, last id, number.
+# Moves a number of letters between two ids, and returns how many. A letter is never lost: its
+# deletion comes last. KEYS: dead letters, journal. ARGV: first id, last id, number.
 _REPLAY = """
 local letters = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[2], 'COUNT', ARGV[3])
 for _, letter in ipairs(letters) do
@@ -62,8 +57,7 @@ end
 return #letters
 """
 
-# Deletes all letters and returns how many there were. Not a transaction, which a full Redis 7.0
-# refuses. KEYS: dead letters.
+# Not a transaction, which a full Redis 7.0 refuses. KEYS: dead letters.
 _DROP_ALL = """
 local dropped = redis.call('XLEN', KEYS[1])
 redis.call('UNLINK', KEYS[1])
@@ -72,10 +66,9 @@ return dropped
 
 
 class Letter(NamedTuple):
-    """A dead letter; `entry_id` is the id that it had in the journal.
+    """A dead letter; `id` is its own, in a cluster after its stream: `1/1767000000000-0`.
 
-    In a cluster `id` begins with its stream, as in `1/1767000000000-0`. `kinds` counts its records
-    by type; it is None if the letter cannot be decoded.
+    `entry_id` is its id in the journal. `kinds` is None if the letter cannot be decoded.
     """
 
     id: str
@@ -86,10 +79,7 @@ class Letter(NamedTuple):
 
 
 class DeadLetters(Generic[Kind]):
-    """The dead letters, whose records `decoder` decodes.
-
-    The timeout of `redis` is some seconds. Every method raises RedisError if Redis fails.
-    """
+    """The dead letters, whose records `decoder` decodes."""
 
     def __init__(self, redis: Redis, decoder: EntryDecoder[Kind]) -> None:
         self._redis = redis
@@ -98,10 +88,7 @@ class DeadLetters(Generic[Kind]):
         self._streams = streams_of_letters(redis)
 
     async def add(self, stream: str, entry_id: bytes, fields: Fields, reason: str) -> None:
-        """Add an entry of a stream of the journal, even if Redis is full: drains have to continue.
-
-        The entry may be deleted from its stream then.
-        """
+        """Add an entry of a stream, even if Redis is full: drains have to continue."""
         letter: Any = {**fields, b"id": entry_id, b"reason": reason.encode(errors="replace")}
         letters = dead_letters(stream) if is_cluster(self._redis) else DEAD_LETTERS
         try:
@@ -162,7 +149,6 @@ class DeadLetters(Generic[Kind]):
         return int(await moved)
 
     def _place(self, letter_id: str) -> tuple[str, str]:
-        """Return the stream of a letter, and its id there."""
         tag, named, own_id = letter_id.rpartition("/")
         return (dead_letters(tag) if named else DEAD_LETTERS), own_id
 
@@ -184,7 +170,7 @@ class DeadLetters(Generic[Kind]):
 
 
 def streams_of_letters(redis: Redis) -> dict[str, str]:
-    """Return the keys of dead letters, each with that of the journal to replay them to."""
+    """Return the streams of dead letters, each with its journal stream."""
     if not is_cluster(redis):
         return {DEAD_LETTERS: JOURNAL}
     return {dead_letters(stream): stream for stream in streams(MAX_PARTITIONS)}

@@ -1,8 +1,5 @@
 """The format of a journal entry: one field, named by the version, with records in MessagePack.
 
-The stream, the spool and the dead letters share it; only this module writes and reads it. The
-journal knows no kinds of records: a reader names them (`EntryDecoder`).
-
 Guarantee: an entry that an older release wrote is still read.
 """
 
@@ -17,30 +14,25 @@ VERSION: Final = b"1"
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
 Fields = Mapping[bytes, bytes]
-"""Names and values of an entry, as Redis returns them."""
 
 
 class JournalRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A record of an entry: an array with the tag of its kind, and its fields.
-
-    Add fields only at the end, with a default: entries of an older release must still decode.
-    """
+    """A record, encoded as an array. Add fields only at the end, with a default."""
 
     @property
     def spread_by(self) -> bytes:
-        """Return what decides the partition of the journal; empty: all have the same."""
+        """Return the bytes that decide the partition; empty: all records share one."""
         return b""
 
     @property
     def sent_for(self) -> bytes:
-        """Return the account that the number of such records counts for; empty: none is known."""
+        """Return the account for the overflow to count; empty: none is known."""
         return b""
 
 
 Kind = TypeVar("Kind", bound=JournalRecord)
 
 Encoded = msgspec.Raw
-"""A record that is encoded already."""
 
 
 def encode_record(record: JournalRecord) -> Encoded:
@@ -54,7 +46,6 @@ def encode(records: Sequence[JournalRecord | Encoded]) -> bytes:
 
 
 def fields_of(payload: bytes) -> dict[Any, Any]:
-    """Return the fields of an entry with this payload, as XADD takes them."""
     return {VERSION: payload}
 
 
@@ -73,10 +64,7 @@ class EntryDecoder(Generic[Kind]):
         self._decoder = msgspec.msgpack.Decoder(records)
 
     def decode(self, fields: Fields) -> list[Kind]:
-        """Return the records of an entry.
-
-        Raises ValueError if the format is unknown, or the payload is not of these kinds.
-        """
+        """Return the records of an entry. Raises ValueError if the format or a kind is unknown."""
         if VERSION not in fields:
             raise ValueError(f"unknown format {b', '.join(fields).decode(errors='replace')}")
         return self._decoder.decode(fields[VERSION])

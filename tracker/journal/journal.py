@@ -1,13 +1,9 @@
-"""The journal: what has to be durable before a visitor or a postback is answered.
+"""The journal: makes records durable before a visitor or a postback is answered.
 
-- Appends are group commits (`stores/batch`) to a Redis stream: one XADD carries all that arrived
-  during the last one. Each partition of the journal is a stream (`journal/partitions`).
-- In a Redis Cluster a group whose server is away goes to another partition. Claims to transaction
-  ids are not decided then.
-- While Redis is unavailable the group goes to the spool, and later from there to the stream. What
-  the spool rejects too is an error of its sender.
-- What too few replicas have goes the same ways (`journal/appender`).
-- The format of an entry is in `journal/entry`.
+- Appends to a Redis stream are group commits: one XADD carries all records that wait.
+- Groups go to the spool while Redis is unavailable, for a later replay. If it fails too, so does
+  the append.
+- In a Redis Cluster a group goes to another partition while its server is away.
 """
 
 import asyncio
@@ -64,7 +60,6 @@ class Journal:
         self._is_cluster = is_cluster(redis)
         shared = ServerBreakers(breaker, Breaker())
         self._appenders = [
-            # Each server of a cluster fails for itself.
             Appender(redis, stream, _own_breakers() if self._is_cluster else shared, replicas)
             for stream in keys.streams(partitions)
         ]
@@ -89,20 +84,19 @@ class Journal:
     def append_and_notify(self, record: JournalRecord, waiter: Waiter[int | None]) -> None:
         """Append `record`, and notify `waiter`. Raises Unavailable if too many wait.
 
-        `record` has to be one that can be encoded, without half surrogates in its texts: it is
-        encoded with those that it shares an append with.
+        `record` must not contain half surrogates: it is encoded together with others.
         """
         self._batch_of(record).add(record, waiter)
 
     def append_once(self, record: JournalRecord, claim: Claim) -> asyncio.Future[int | None]:
-        """Append unless the claim is held. The result is its holder, be it the new or an older one.
+        """Append unless the claim is held, and return its holder: this event id or another.
 
-        None: Redis is unavailable, so the record is in the spool and the claim was not decided.
+        None: the record went elsewhere, and the claim is undecided.
         """
         return self._partition_of(record).submit(Claimed(encode_record(record), claim))
 
     async def holder(self, names: Sequence[str]) -> int | None:
-        """Return who holds one of these claims; None if nobody does, or Redis does not answer."""
+        """Return the holder of one of these claims; None if nobody has one, or Redis fails."""
         if not names or self._breaker.is_open:
             return None
         try:
@@ -113,15 +107,14 @@ class Journal:
         return next((int(one) for one in held if one is not None), None)
 
     async def replay(self) -> None:
-        """Move what is spooled to the stream, again and again, until cancelled."""
         while True:
             await self.replay_once()
             await asyncio.sleep(_REPLAY_SECONDS)
 
     async def replay_once(self, until: float = math.inf) -> int:
-        """Move what is spooled until time.monotonic() is `until`. Return the number of entries.
+        """Move spooled entries until time.monotonic() is `until`. Return their number.
 
-        What Redis does not take stays for the next call, and the answer is 0.
+        Entries that Redis refuses stay for the next call, and the answer is 0.
         """
         try:
             await self._spool.restore()
@@ -136,11 +129,7 @@ class Journal:
         return 0
 
     def _next_to_replay(self) -> Appender:
-        """Return the partition whose turn it is.
-
-        What was spooled of one partition may go to another: after an outage every drain has its
-        share. In a cluster one whose server is away is passed over by the next call.
-        """
+        """Return the next partition in turn: after an outage every drain gets a share."""
         self._replayed_to = (self._replayed_to + 1) % self.partitions
         return self._appenders[self._replayed_to]
 
@@ -148,19 +137,16 @@ class Journal:
         await self._next_to_replay().replay(payloads)
 
     async def check_spool(self) -> None:
-        """Check the spool. Raises OSError if it would refuse what is recorded now."""
+        """Check the spool. Raises OSError if it would refuse a record now."""
         await self._spool.check()
 
     @property
     def bytes_waiting(self) -> int:
-        """Return the bytes in the spool of this DATA_DIR; as of the last append or replay."""
+        """Return the spooled bytes of this DATA_DIR, as of the last append or replay."""
         return self._spool.bytes_waiting
 
     async def close(self) -> None:
-        """Wait for what was appended, and move what is spooled for up to _CLOSE_SECONDS.
-
-        The rest is there for the next start.
-        """
+        """Finish appends, and move spooled entries for up to _CLOSE_SECONDS."""
         for batch in self._batches:
             await batch.flushed()
         await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
@@ -200,7 +186,7 @@ class Journal:
 
     @contextlib.contextmanager
     def _failing(self, appender: Appender) -> Iterator[None]:
-        """Run a block that appends; an error of Redis is logged, and the stream left alone."""
+        """Log an error of Redis within the context, and avoid the stream for a moment."""
         try:
             yield
         except RedisError as error:
@@ -210,11 +196,11 @@ class Journal:
             )
 
     async def _append_elsewhere(self, number: int, group: list[Append]) -> bool:
-        """Append a group whose server is away to the next partition; return whether one took it."""
+        """Append a group to another partition; return whether one took it."""
         payload = encode_group(group)
         for step in range(1, self.partitions):
             other = (number + step) % self.partitions
-            # Over a connection of its own: the partition's carries one append at a time.
+            # The partition's own connection carries one append at a time.
             appender = self._others.get((number, other))
             if appender is None:
                 appender = self._others[number, other] = self._appenders[other].copy()

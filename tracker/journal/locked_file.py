@@ -1,8 +1,4 @@
-"""A spool file that this process has locked, by its descriptor and its name.
-
-Only `journal/spool` calls it, in its threads. Whoever removes or renames a file or its folder takes
-the name away; the descriptor still has what was written, and `copied` writes it again.
-"""
+"""A spool file that this process has locked. `copied` writes it again if its name is removed."""
 
 import contextlib
 import fcntl
@@ -44,10 +40,7 @@ class LockedFile:
             return False
 
     def append(self, payload: bytes) -> int:
-        """Write and flush an entry. Return where it begins.
-
-        Raises OSError, and the file is as before, or closed if even that fails.
-        """
+        """Write and flush an entry, and return its position. An OSError undoes the write."""
         start = self._size
         try:
             _write(self._file, frame(payload, self._marker))
@@ -67,7 +60,7 @@ class LockedFile:
             self.close()
 
     def copied(self) -> "LockedFile":
-        """Return a file with the same contents and a new name, flushed. Raises OSError."""
+        """Return a flushed copy under a new name. Raises OSError."""
         return _create(self.path.parent, self._marker, self)
 
     def reader(self) -> SpoolReader:
@@ -80,21 +73,17 @@ class LockedFile:
             position += len(chunk)
 
     def close(self) -> None:
-        """Close the file, which unlocks it."""
         with contextlib.suppress(OSError):  # what was answered is flushed
             self._file.close()
 
 
 def create(folder: Path) -> LockedFile:
-    """Return a new file in `folder`, which is made if it is not there. Raises OSError."""
+    """Return a new file. `folder` is created if needed. Raises OSError."""
     return _create(folder, new_marker(), None)
 
 
 def open_unlocked(path: Path) -> LockedFile | None:
-    """Open a file; return None if another process has locked or replayed it.
-
-    Raises OSError if it cannot be opened.
-    """
+    """Open a file; return None if another process has locked or replayed it. Raises OSError."""
     try:
         file = path.open("rb", buffering=0)
     except FileNotFoundError:
@@ -106,7 +95,7 @@ def open_unlocked(path: Path) -> LockedFile | None:
 
 
 def _create(folder: Path, marker: bytes, contents: LockedFile | None) -> LockedFile:
-    """Make a file. It is locked and filled before it gets its name, so that no other replays it."""
+    """Create a file, locked and filled before it has its name, so nobody replays it."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     name = marked_name(f"{time.time_ns():020d}-{os.getpid()}", marker)
     unfinished, path = folder / f"{name}.new", folder / f"{name}.spool"
@@ -135,7 +124,7 @@ def _write(file: FileIO, data: bytes) -> None:
 
 
 def _flush_names(folder: Path) -> None:
-    """Flush the names in a folder: a crash of the machine may lose a new name, and its file."""
+    """Flush a folder: a crash of the machine may lose a new name, and so its file."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

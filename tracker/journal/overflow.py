@@ -1,9 +1,7 @@
 """The overflow: a stream of its own for accounts that send more than drains can store.
 
-A stream is stored in its order, so one account's flood would delay the clicks of all others. While
-drains are behind, the records of an account that sends a large share of them go to another stream,
-which drains read when they have stored the rest (`ingest/priority`). Each process decides for what
-it receives itself. Records with claims stay, because a claim is made in one script with its append.
+One account's flood would delay all other clicks, because a stream is stored in order. Drains read
+the overflow last (`ingest/priority`). Records with claims never go there.
 """
 
 import asyncio
@@ -18,7 +16,7 @@ from tracker.journal.backlog import Backlog
 log = structlog.get_logger(__name__)
 
 MIN_SHARE: Final = 0.25
-"""The share of a process's records above which those of an account go to the overflow."""
+"""The share of a process's records above which an account's go to the overflow."""
 
 BEHIND_MS: Final = 1000
 """The age of the oldest entry above which drains are behind."""
@@ -36,15 +34,12 @@ class Overflow:
         self._accounts: frozenset[bytes] = frozenset()
 
     def takes(self, account_id: bytes) -> bool:
-        """Return whether a record of this account goes to the overflow; and count it."""
+        """Count a record of this account, and return whether it goes to the overflow."""
         self._records[account_id] += 1
         return account_id in self._accounts
 
     def decide(self, is_behind: bool) -> None:
-        """Choose the accounts anew, by what was counted since the last time.
-
-        There are none unless drains are behind, and another account is delayed by that.
-        """
+        """Choose the accounts anew; none unless drains are behind and others suffer."""
         limit = self._records.total() * MIN_SHARE
         chosen = {one for one, number in self._records.items() if number > limit}
         if not is_behind or len(self._records) < 2:

@@ -1,8 +1,7 @@
 """The partitions of the journal: streams that drains share out among themselves. Pure.
 
-A record always goes to the same partition, so the clicks of a link share one drain's batches, and
-an event shares its partition with the claims to its transaction id. A record in another partition
-is stored all the same.
+Clicks of a link share a partition, and so batches. An event is beside the claims to its
+transaction. Drains store a record in any other partition just as well.
 """
 
 from typing import Final
@@ -12,7 +11,6 @@ MAX_PARTITIONS: Final = 64
 
 
 def partition_of(spread_by: bytes, partitions: int) -> int:
-    """Return the partition, from 0 to `partitions` - 1, of what is spread by these bytes."""
     return crc32(spread_by) % partitions
 
 

@@ -1,7 +1,6 @@
-"""The reader of the journal, as one consumer of the group.
+"""The reader of the journal, as one consumer: its unfinished entries, dead consumers', new ones.
 
-It returns new entries, those that a dead consumer left, and its own until they are acknowledged,
-enough for a good batch. Commands are small, because Redis answers nobody else meanwhile.
+Commands are small, because Redis serves no other client meanwhile.
 """
 
 import asyncio
@@ -20,31 +19,28 @@ log = structlog.get_logger(__name__)
 
 _MAX_BATCH_BYTES: Final = 32 << 20
 _MAX_BATCH_ENTRIES: Final = 3000
-"""Limits of what is read before it is applied: one visitor may send 64 KiB."""
+"""Limits of one batch before it is applied: one visitor may send 64 KiB."""
 
 _COMMAND_BYTES: Final = 1 << 20
 """Bytes to read with one command, if the next entries are as large as the last."""
 
 _FIRST_COMMAND_ENTRIES, _MAX_COMMAND_ENTRIES = 25, 200
-"""Entries to read with the first command, and with any: each may turn out to be large."""
+"""Entries to read with the first command, and with any: each may be large."""
 
 _STALE_ENTRIES: Final = 50
-"""Entries to reclaim with one command."""
 
 _RECORDS_PER_TURN: Final = 1000
-"""Records to decode (1 µs each) in one turn of the event loop. Waiting requests are served between
-turns."""
+"""Records to decode (1 µs each) in one turn of the event loop."""
 
 # A full Redis refuses a script whose first write needs memory, and without the group nobody frees
-# memory. A script that begins with a deletion may continue.
-# KEYS: a key that nobody uses, stream. ARGV: group.
+# any. So a deletion comes first. KEYS: an unused key, stream. ARGV: group.
 _MAKE_GROUP: Final = """
 redis.call('DEL', KEYS[1])
 return redis.call('XGROUP', 'CREATE', KEYS[2], ARGV[1], '0', 'MKSTREAM')
 """
 
-# Removes a consumer unless entries are pending under its name, which would never be read again. In
-# one step: a read whose connection was lost may be executed late. KEYS: stream. ARGV: group, name.
+# Removes a consumer unless it has pending entries, which nobody would read again. One step: a read
+# whose connection was lost may run late. KEYS: stream. ARGV: group, name.
 _REMOVE_CONSUMER: Final = """
 if #redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2]) == 0 then
   redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
@@ -65,11 +61,7 @@ class DecodedEntry(NamedTuple, Generic[Kind]):
 
 
 class Reader(Generic[Kind]):
-    """A reader for the consumer `name` of the group, whose entries `decoder` decodes.
-
-    `waiting` is a client whose timeout is longer than a blocking read. Entries that their consumer
-    has not acknowledged for `stale` seconds are reclaimed. `stream` is a partition of the journal.
-    """
+    """A reader for the consumer `name`. `waiting` is a Redis client for blocking reads."""
 
     def __init__(
         self,
@@ -97,7 +89,6 @@ class Reader(Generic[Kind]):
         """Whether the stream had more entries than the last call read."""
 
     async def prepare(self) -> None:
-        """Create the stream and the group if needed."""
         try:
             await self._make_group(keys=[never_set(self._stream), self._stream], args=[DRAIN_GROUP])
         except ResponseError as error:
@@ -105,13 +96,13 @@ class Reader(Generic[Kind]):
                 raise
 
     async def remove_consumer(self, name: bytes | str) -> None:
-        """Remove a consumer from the group, unless entries are still pending under its name."""
+        """Remove a consumer from the group, unless it has pending entries."""
         await self._remove_consumer(keys=[self._stream], args=[DRAIN_GROUP, name])
 
     async def next_entries(self, max_records: int, block: float | None) -> list[Entry]:
         """Return entries with about `max_records` records. Wait `block` seconds for the first.
 
-        Until `finish` is called, the next call returns the entries that are not acknowledged again.
+        Until `finish` is called, unacknowledged entries are returned again.
         """
         try:
             entries = await self._next(max_records, block)
@@ -125,7 +116,6 @@ class Reader(Generic[Kind]):
         return entries
 
     def finish(self) -> None:
-        """Continue after the last entries, because they are acknowledged."""
         self._unfinished = self._more
 
     async def batches(
@@ -152,8 +142,7 @@ class Reader(Generic[Kind]):
         try:
             if self._unfinished and (entries := await self._read("0", max_records, None)):
                 return entries
-            # There are none: another consumer reclaimed them, or they are acknowledged and only
-            # the answer was lost.
+            # Another consumer reclaimed them, or only the answer of the acknowledgement was lost.
             self._unfinished = False
             return await self._reclaim() or await self._read(">", max_records, block)
         except ResponseError as error:
@@ -196,7 +185,6 @@ class Reader(Generic[Kind]):
                 after = found[-1][0].decode()
 
     def _command_entries(self, room: float) -> int:
-        """Return how many entries the next command reads, if `room` of the last size fit."""
         # In growing steps: the next entries may be far larger than the last.
         growing = max(_FIRST_COMMAND_ENTRIES, 4 * self._found)
         fitting = min(room, _COMMAND_BYTES / self._bytes_per_entry)

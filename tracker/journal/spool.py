@@ -1,15 +1,10 @@
 """The spool: records wait on disk while Redis is unavailable.
 
-- `append` returns once the entry is flushed to the disk, in a file that has its name.
-- Each process appends to a file of its own (format: `journal/spool_file`), and begins another when
-  it is large. It keeps its files locked until it has replayed them.
-- Any process replays the files that nobody has locked, in order, and deletes a file when all of it
-  was sent. An interrupted replay keeps its place in the file while the process lives; the next
-  process begins the file again. So an entry may be sent twice, but is never lost.
-- A file that others remove or rename, alone or with its folder, is written again from the
-  descriptor of the process that has it locked.
-- A torn tail (a crash during an append, never answered) is reported and skipped. A file with other
-  damage is renamed to `*.damaged` after all its whole entries are sent.
+- `append` returns once the entry is flushed to the disk, in the process's own file.
+- Processes lock their files until they are replayed. Any process replays unlocked files, in order.
+- An interrupted replay may send an entry twice, but an entry is never lost.
+- A file that loses its name is written again from its descriptor.
+- A torn tail (a crash before the answer) is skipped. A damaged file becomes `*.damaged`.
 """
 
 import asyncio
@@ -36,8 +31,7 @@ Send = Callable[[Sequence[bytes]], Awaitable[None]]
 Result = TypeVar("Result")
 
 FILE_BYTES = 8 * 1024 * 1024
-"""Size at which a file is finished, at least. A new process may send that much twice, and a replay
-frees it at once."""
+"""Size at which a file is finished. A new process may repeat this much; a replay then frees it."""
 
 MOST_FILES = 64
 """Files of a full spool, about: a process has its own open until they are replayed."""
@@ -57,10 +51,7 @@ class _Begun(NamedTuple):
 
 
 class Spool:
-    """The spool of one process in `folder`, which is created when it is first needed.
-
-    `max_bytes` bounds the total of the folder's files.
-    """
+    """The spool of one process. `max_bytes` limits the files of all processes in `folder`."""
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = SpoolFolder(folder, max_bytes)
@@ -71,21 +62,17 @@ class Spool:
         self._failed_at = 0.0
         self._log_at = 0.0
         self._replaying = asyncio.Lock()
-        # One thread each: appends keep their order and do not wait for reads, a cancelled read ends
-        # before the next begins, and a slow disk never stops the event loop.
+        # One thread each: appends keep their order and do not wait for reads. A slow disk never
+        # blocks the event loop.
         self._writing = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool-write")
         self._reading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool-read")
 
     @property
     def bytes_waiting(self) -> int:
-        """Return the bytes to be replayed, of all processes, at the last measurement."""
         return self._folder.bytes_waiting
 
     async def append(self, payload: bytes) -> None:
-        """Store `payload` durably.
-
-        Raises SpoolFull if there is no room, or another OSError if the disk fails.
-        """
+        """Store `payload` durably. Raises SpoolFull, or another OSError if the disk fails."""
         try:
             await _run(self._writing, self._append, payload)
         except OSError as error:
@@ -102,8 +89,8 @@ class Spool:
     async def replay(self, send: Send, until: float = math.inf) -> int:
         """Send every entry of files that no other process has locked. Return their number.
 
-        The replay ends at the time `until` (of time.monotonic), or with an exception of `send`,
-        which it passes on. The next replay continues there. A file that cannot be read is skipped.
+        An error of `send`, or the time `until` (of time.monotonic), ends it; the next replay
+        resumes there.
         """
         async with self._replaying:
             sent = await self._replay_waiting(send, until)
@@ -114,9 +101,8 @@ class Spool:
         return sent
 
     async def restore(self) -> None:
-        """Write again the files of this process that lost their names. What fails is logged."""
+        """Rewrite the files of this process that lost their names. Errors are logged."""
         async with self._replaying:
-            # A cancelled replay may still read.
             for replaced in await _run(self._writing, self._restore):
                 await _run(self._reading, replaced.close)
 
@@ -126,7 +112,6 @@ class Spool:
         return not (found or self._begun or self._file)
 
     async def close(self) -> None:
-        """Close the files and end the threads. The next start replays the entries that wait."""
         await self.restore()
         await _run(self._writing, self._finish_own)
         await _run(self._reading, self._close_begun)
@@ -136,7 +121,7 @@ class Spool:
     async def _replay_waiting(self, send: Send, until: float) -> int:
         sent = 0
         found = await _run(self._writing, self._folder.measure)
-        # What was removed and cannot be written again is sent from its descriptor.
+        # A removed file that cannot be written again is sent from its descriptor.
         for path in sorted({*found, *self._begun}):
             if time.monotonic() >= until:
                 break
@@ -180,7 +165,6 @@ class Spool:
             self._finish_own()
 
     def _restore_own(self) -> None:
-        """Have the file of appends named. Raises OSError if it cannot be."""
         copies = 0
         while self._file is not None and not self._file.is_named:
             if copies == _COPIES:
@@ -190,7 +174,6 @@ class Spool:
             copies += 1
 
     def _restore(self) -> list[LockedFile]:
-        """Return the files that were replaced, still open."""
         replaced = []
         try:
             if self._file is not None and self._file.is_open:

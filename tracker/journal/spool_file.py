@@ -1,10 +1,7 @@
 """The format of a spool file: a sequence of entries, each of start, length, CRC-32 and payload.
 
-Written and read by `journal/spool`. The reader finds every whole entry, whatever lies between them:
-after damage it continues at the next start of one. A batch is kept until it was sent.
-
-The start of an entry is the file's marker and `TRK1`. The marker is random and part of the file's
-name, so no text of a visitor looks like an entry. Files of earlier releases have no marker.
+The reader finds every whole entry, also after damage. An entry starts with the file's marker and
+`TRK1`. The marker is random, so no visitor's text looks like an entry; old files have none.
 """
 
 import os
@@ -33,12 +30,11 @@ def new_marker() -> bytes:
 
 
 def marked_name(name: str, marker: bytes) -> str:
-    """Return the name of a file, without suffix, with its marker."""
     return f"{name}-{marker.hex()}" if marker else name
 
 
 def marker_of(path: Path) -> bytes:
-    """Return the marker in the name of a file; empty: a release wrote it that knew none."""
+    """Return the marker in a file's name; empty for a file of an older release."""
     *rest, last = path.stem.split("-")
     if len(rest) < 2 or len(last) != 2 * _MARKER_BYTES:
         return b""
@@ -49,17 +45,12 @@ def marker_of(path: Path) -> bytes:
 
 
 def frame(payload: bytes, marker: bytes) -> bytes:
-    """Return an entry that holds `payload`, for the file with this marker."""
     head = _LENGTH_AND_CHECKSUM.pack(len(payload), zlib.crc32(payload))
     return marker + _MAGIC + head + payload
 
 
 class SpoolReader:
-    """A reader of a file with this marker, from its start to its end at the time of opening.
-
-    `entries` counts the entries read so far. `damaged_bytes` belong to no entry. `torn_bytes` may
-    be the beginning of an entry that was being written when the process ended.
-    """
+    """A reader of one file. `torn_bytes` may begin an unfinished entry; `damaged_bytes` do not."""
 
     def __init__(self, file: BinaryIO, marker: bytes) -> None:
         self._file = file
@@ -73,10 +64,9 @@ class SpoolReader:
         self._unsent: list[bytes] = []
 
     def batch(self) -> list[bytes]:
-        """Return the payloads of the next whole entries, about BATCH_ENTRIES or BATCH_BYTES.
+        """Return the next payloads, about BATCH_ENTRIES or BATCH_BYTES; none at the end.
 
-        They are the same until `mark_sent` is called; none at the end. Raises OSError if the file
-        cannot be read; the next call then returns those that were read before.
+        They are the same until `mark_sent` is called, or after an OSError.
         """
         if not self._unsent:
             length = 0
@@ -89,14 +79,10 @@ class SpoolReader:
         return self._unsent
 
     def mark_sent(self) -> None:
-        """Continue after the last batch, because it was sent."""
         self._unsent = []
 
     def read(self) -> bytes | None:
-        """Return the payload of the next whole entry, None at the end.
-
-        Raises OSError if the file cannot be read.
-        """
+        """Return the next whole entry's payload, None at the end. Raises OSError if unreadable."""
         at, payload = self._position, self._payload_at(self._position)
         if payload is None:
             at, payload = self._next_whole(self._position + 1)
@@ -108,7 +94,6 @@ class SpoolReader:
         return payload
 
     def _payload_at(self, position: int) -> bytes | None:
-        """Return the payload of the whole entry at `position`, None if there is none."""
         header = self._bytes_at(position, self._header_bytes)
         if len(header) < self._header_bytes:
             return None
@@ -154,7 +139,7 @@ class SpoolReader:
             return True
         length, checksum = self._length_and_checksum(header)
         payload = start + self._header_bytes
-        # If the payload is whole, it was answered, and its length is what is damaged.
+        # A whole payload was answered, so its length is the damage.
         cut = self._size - payload < length
         return cut and self._checksum(payload, self._size) != checksum
 

@@ -1,8 +1,4 @@
-"""The folder of spool files that the processes of a DATA_DIR share: its files and its size limit.
-
-Only `journal/spool` calls it, in its thread. The sizes are kept up to date: this process adds what
-it writes, and measures the folder every MEASURE_SECONDS of use, because others write too.
-"""
+"""The folder of spool files that the processes of a DATA_DIR share, and its size limit."""
 
 import contextlib
 import errno
@@ -28,7 +24,7 @@ LEFTOVER_SECONDS = 60.0
 
 
 class SpoolFull(OSError):
-    """The error of an entry that would exceed the folder's size limit."""
+    """An entry would exceed the folder's size limit."""
 
 
 class SpoolFolder:
@@ -37,7 +33,7 @@ class SpoolFolder:
     def __init__(self, path: Path, max_bytes: int) -> None:
         self.path = path
         self.bytes_waiting = 0
-        """Bytes in files that are still to be replayed, of all processes."""
+        """Bytes still to be replayed, of all processes."""
         self._max_bytes = max_bytes
         self._bytes = 0
         self._measure_at = 0.0
@@ -50,10 +46,7 @@ class SpoolFolder:
             raise SpoolFull(f"{self._bytes} of at most {self._max_bytes} bytes are in use")
 
     def check(self) -> None:
-        """Check the disk.
-
-        Raises OSError, such as PermissionError, if a group of records could not be written.
-        """
+        """Check that a group of records can be written. Raises PermissionError, or OSError."""
         self.check_room(min(GROUP_BYTES, max(1, self._max_bytes // 10)))
         existing = next(one for one in (self.path, *self.path.parents) if one.exists())
         if not os.access(existing, os.W_OK | os.X_OK):
@@ -63,7 +56,6 @@ class SpoolFolder:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def record_write(self, length: int) -> None:
-        """Add `length` bytes that this process wrote to the sizes."""
         self._record_sizes(self._bytes + length, self.bytes_waiting + length)
 
     def measure(self) -> list[Path]:
@@ -95,7 +87,7 @@ class SpoolFolder:
 
 
 def _remove_if_left(path: Path) -> None:
-    """Remove a file if nobody has locked it and it can be removed: nothing in it was answered."""
+    """Remove an unfinished file unless a process has locked it: nothing in it was answered."""
     with contextlib.suppress(OSError), path.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.unlink()

@@ -1,5 +1,4 @@
-"""The caches of links' targets, by slug, and of served names, by hostname
-(`stores/cache/cache`)."""
+"""The caches of links' targets, by slug, and of served names, by hostname."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -23,8 +22,8 @@ _DOMAIN_FIELDS: Final = [
     name for name in Domain.__struct_fields__ if name not in ("id", "last_check")
 ]
 _CLAIMS_PER_NAME: Final = 4
-"""Claims that one query reads for each name on average. If there are more, names are looked up one
-by one. Few names have several claims, and a name with hundreds of them costs no more than this."""
+"""Claims that one query reads for each name on average. With more, names are looked up one by one,
+so a name with hundreds of claims costs no more."""
 
 
 class _LinkSource:
@@ -74,7 +73,7 @@ class _DomainSource:
         return claims
 
     async def _decisive(self, name: str) -> list[dict[str, Any]]:
-        """Return the proven claim, if any, and two others, which then are of its account."""
+        """Return the proven claim and two others of its account, or any two without a proof."""
         proven = await self._rows({"domain_name": name, "verified": True}, 1)
         others: dict[str, Any] = {"domain_name": name, "verified": False}
         if proven:
@@ -85,7 +84,6 @@ class _DomainSource:
         return await self._reads.find("domains", wanted, _DOMAIN_FIELDS, limit=limit)
 
     def value_of(self, found: Any) -> ServedName | None:
-        """Return the served name of these claims; None if it serves nothing."""
         return served_name(found, self._reserves)
 
 

@@ -1,16 +1,11 @@
 """A link's destination: checked when the link is written, made into a Location on every click.
 
-Called by the short-link endpoints (`redirect_address`, for a URL that passed
-`syntax.url.check_url`) and by the redirect (`Destination`). Pure. Guarantees of
-`Destination.location`, for such a URL and any query:
+Guarantees of `Destination.location`, for a URL that passed `check_url` and any query:
 
 - It is ASCII without spaces or control characters, so nothing can break out of the header.
-- The destination and the visitor's parameters are kept byte for byte, in order; characters that a
-  URL cannot hold are percent-encoded. The visitor's `s`, `d` and `click_id` are dropped.
-- It carries exactly one `click_id`, the last parameter, or none if there is no click.
-
-The `utm_` parameters of a destination are the link's own UTM values (`utm_of`). A click counts by
-them (`Destination.utm`) unless its visitor sent others.
+- Destination and visitor's parameters are kept byte for byte, in order, percent-encoded if needed.
+  The visitor's `s`, `d` and `click_id` are dropped.
+- It has exactly one `click_id`, the last parameter, or none if there is no click.
 """
 
 import re
@@ -27,18 +22,13 @@ FIELD: Final = "destination_url"
 OWN_REDIRECT: Final = "destination_url: must not be a redirect of this service"
 
 _CACHED_MACRO_PATTERNS: Final = 1
-"""Patterns that stay compiled: all links have the same macros."""
 
 _SAFE_IN_URL: Final = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 _SAFE_IN_QUERY: Final = _SAFE_IN_URL.replace("#", "")
 
 
 def _pair_named(*names: str) -> Callable[[str], object]:
-    """Return a test for pairs with one of these names, each character plain or percent-encoded.
-
-    It equals decoding the name and comparing, at half the cost for a plain name and an eighth for
-    an encoded one. No name may have a space.
-    """
+    """Return a test for pairs with one of these names, in any encoding; faster than decoding."""
     return re.compile(rf"(?:{'|'.join(map(_either_way, names))})(?:=|\Z)").match
 
 
@@ -50,8 +40,7 @@ _RESERVED: Final = ("s", "d", "click_id")
 
 
 _OF_ONE_CLICK: Final = frozenset(("click_id", "click_timestamp"))
-"""Macros whose value differs from click to click. Counted by such values, a report would have a row
-for each click."""
+"""Macros that differ from click to click: as report values, each click would have its own row."""
 
 _is_click_id: Final = _pair_named("click_id")
 _is_reserved: Final = _pair_named(*_RESERVED)
@@ -62,13 +51,10 @@ _has_dropped: Final = re.compile(
 
 
 def redirect_address(url: str) -> tuple[str, int] | None:
-    """Return (host, port) of `url` if its path is that of a redirect of this service, else None.
+    """Return (host, port) of `url` if its path is a redirect of this service, else None.
 
-    The host is ASCII, lower case, without the final dot, an IP address in its shortest form and
-    without brackets; the port is the scheme's if none is written. A caller who finds that the host
-    is the service's own raises BadRequest(OWN_REDIRECT).
-
-    Raises BadRequest if `url` is not an absolute http or https URL with a valid host and port.
+    The host is ASCII, lower case, without the final dot or brackets. Raises BadRequest if `url` is
+    not a valid absolute http or https URL.
     """
     parts = split_url(FIELD, url)
     path = _without_dot_segments(unquote(parts.path))
@@ -76,19 +62,14 @@ def redirect_address(url: str) -> tuple[str, int] | None:
 
 
 def utm_of(url: str) -> dict[str, str | None]:
-    """Return the link's own UTM values: those in the query of `url`, its macros as written."""
+    """Return the UTM values in the query of `url`, with macros as written."""
     query = url.partition("#")[0].partition("?")[2]
     found = utm_values(_escaped(query))
     return {name: found.get(name) for name in UTM}
 
 
 class Destination:
-    """A link's destination, split once so that each click only fills it in. Immutable.
-
-    - `url` has passed `check_url`.
-    - `macro_names` are the macros: each `{name}` is replaced in a path, query or fragment.
-    - `needs` has the macros in this destination, the only ones whose values `location` reads.
-    """
+    """A link's destination, split once for all clicks. `needs` are the macros in it."""
 
     __slots__ = ("_has_utm_macros", "_plain", "_templates", "_utm", "needs")
 
@@ -112,10 +93,8 @@ class Destination:
     def location(self, query: str, click_id: str | None, macros: Mapping[str, str]) -> str:
         """Return the Location for one click: destination, visitor's parameters, click id.
 
-        - `query` is the raw query of the request without "?", one character for each byte.
-        - `click_id` is None if no click is recorded.
-        - `macros` has the values for `needs`, not encoded. A missing one is empty; the click id is
-          taken from `click_id`.
+        `query` is the raw query of the request, one character for each byte. `click_id` is None if
+        no click is recorded. `macros` has unencoded values for `needs`. A missing one is empty.
         """
         bare, before, after = self._plain or self._filled(click_id, macros)
         added = _passed_on(query) if query else ""
@@ -124,11 +103,7 @@ class Destination:
         return f"{before}{added}{after}" if added else bare
 
     def utm(self, macros: Mapping[str, str]) -> str:
-        """Return the `utm_` parameters that a click counts by, as its Location has them.
-
-        `macros` are those of `location`. A parameter with a macro that differs from click to click
-        is left out. Empty: the destination has none.
-        """
+        """Return the `utm_` parameters that clicks count by, without macros that vary by click."""
         if not self._has_utm_macros:
             return self._utm
         filled = self._utm % self._encoded(macros)
@@ -171,7 +146,6 @@ def _without_click_id(query: str) -> str:
 
 
 def _counted_utm(query: str, macro: re.Pattern[str]) -> str:
-    """Return the `utm_` parameters of an escaped query that clicks count by."""
     found = raw_utm(query.removeprefix("?")).items()
     kept = {name: raw for name, raw in found if _OF_ONE_CLICK.isdisjoint(macro.findall(raw))}
     return _joined(kept)

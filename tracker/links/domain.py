@@ -1,8 +1,7 @@
 """A custom domain: an account's claim to a hostname, and the links that a hostname serves. Pure.
 
-Any account may claim a name. Proof by DNS makes the name one claim's alone: the other claims end.
-A proven name stays its account's for QUARANTINE after it is deleted, so that old links that are
-still in circulation never serve another account.
+Any account may claim a name. Proof by DNS ends the other claims. A deleted proven name stays its
+account's for QUARANTINE, so that old links in circulation never serve another account.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,10 +21,7 @@ Reserves = Callable[[str], bool]
 
 
 class DnsCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """A look-up in DNS: the values where the two records of a proof belong.
-
-    They are other people's text. `error` names what got no answer.
-    """
+    """The values in DNS at the places of a proof. `error` names the queries without an answer."""
 
     at: datetime
     txt: list[str]
@@ -37,9 +33,8 @@ class DnsCheck(msgspec.Struct, frozen=True, kw_only=True):
 class Domain(Versioned, frozen=True, kw_only=True):
     """A claim to a hostname, `verified` once DNS has proven it.
 
-    `token` is random, and part of the proof. `quarantined_until` is set when a proven domain is
-    deleted: until then the domain only reserves the name. `last_check` is None if DNS was never
-    asked.
+    `token` is a part of the proof. Until `quarantined_until` a deleted domain only reserves the
+    name.
     """
 
     id: UUID
@@ -53,15 +48,11 @@ class Domain(Versioned, frozen=True, kw_only=True):
 
     @property
     def is_deleted(self) -> bool:
-        """Return whether the domain is deleted, and in quarantine."""
         return self.quarantined_until is not None
 
 
 class ServedName(Versioned, frozen=True, kw_only=True):
-    """The cached form of a hostname: the links that it serves.
-
-    `namespace` is that of the domain's links (`namespace_of`), empty if it serves none.
-    """
+    """The cached form of a hostname. `namespace` is its links', empty if it serves none."""
 
     namespace: str
     verified: bool
@@ -69,7 +60,6 @@ class ServedName(Versioned, frozen=True, kw_only=True):
 
     @property
     def is_proven(self) -> bool:
-        """Return whether the name is one account's by proof, and in use."""
         return self.verified and not self.quarantined
 
 
@@ -83,9 +73,7 @@ def served_name(
 ) -> ServedName | None:
     """Return the served name of the `claims` to one hostname; None if it serves nothing.
 
-    It serves nothing if several accounts claim it and none has proven it. Nor does a name that the
-    operator `reserves`, even if it was proven before. The proven claim and two others decide as all
-    claims do (`links/cache`).
+    Several unproven claims serve nothing, nor does a name that the operator `reserves`.
     """
     if claims and reserves(claims[0].domain_name):
         return None

@@ -1,14 +1,8 @@
 """Custom domains in MongoDB: claims to hostnames, one of which a proof makes the owner.
 
-- Unique indexes decide races: an account claims a name once, and one claim of a name is proven,
-  which ends the others.
-- Slugs are unique within a domain, not a name: two accounts that claim one name share no slugs, and
-  a name that is added again begins without links.
-- Served names are read through a cache (`links/cache`), so every process sees a change within a
-  second.
-
-The links of an ended claim are archived afterwards. If the process dies before that, they stay in
-their owner's list, but no visitor finds them: no hostname leads to their domain.
+- Unique indexes decide races: an account claims a name once, and only one claim is proven.
+- Slugs are unique within a domain, not a name: a new claim of a name begins without links.
+- Every process sees a change of served names within a second (`links/cache`).
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -35,11 +29,7 @@ _IN_USE: dict[str, Any] = {"quarantined_until": None}
 
 
 class Domains:
-    """The stored domains.
-
-    `serve_claimed`: the Host header finds the links of a sole claim even without a proof. Names
-    that the operator `reserves` lead nowhere.
-    """
+    """The stored domains. With `serve_claimed`, a sole claim serves its links without a proof."""
 
     def __init__(
         self,
@@ -84,13 +74,9 @@ class Domains:
     async def verify(
         self, domain_id: UUID, also: Callable[[Session], Awaitable[None]] | None = None
     ) -> Domain:
-        """Record that DNS has proven the domain, and end other accounts' claims; return it.
+        """Record a DNS proof, and end other accounts' claims. `also` is awaited in the transaction.
 
-        `also` is awaited in the transaction that records it.
-
-        - Raises NotFound if there is no such domain.
-        - Raises BadRequest if another account has proven the name first.
-        - Raises Unavailable if Redis is unavailable.
+        Raises NotFound, BadRequest if another account was first, or Unavailable without Redis.
         """
         domain = await self._begin_update(domain_id)
 
@@ -110,10 +96,9 @@ class Domains:
         return proven
 
     async def delete(self, domain_id: UUID) -> None:
-        """Delete a domain whose links the caller has found archived; quarantine a proven one.
+        """Delete a domain whose links are archived; quarantine a proven one.
 
-        - Raises NotFound if there is no such domain.
-        - Raises Unavailable if Redis is unavailable.
+        Raises NotFound if there is no such domain, Unavailable without Redis.
         """
         domain = await self._begin_update(domain_id)
         quarantine = {"$set": {"quarantined_until": now() + QUARANTINE}, "$inc": {"version": 1}}
@@ -132,16 +117,13 @@ class Domains:
         return None if row is None else record(Domain, row)
 
     async def record_check(self, domain_id: UUID, check: DnsCheck) -> Domain:
-        """Store what DNS said of the domain; return the domain. Raises NotFound if it is gone."""
+        """Store an answer of DNS; return the domain. Raises NotFound if it is deleted."""
         wanted = {"_id": domain_id, **_IN_USE}
         update = {"$set": {"last_check": msgspec.structs.asdict(check)}}
         return record(Domain, await updated(self._domains, wanted, update, "domain"))
 
     async def hold(self, domain_ids: Collection[UUID], session: Session) -> set[UUID]:
-        """Return which of the domains are in use, and keep them so until the transaction ends.
-
-        A deletion at the same time comes before, or finds the links that the transaction stores.
-        """
+        """Return which of the domains are in use, and keep them so until the transaction ends."""
         in_use = {"_id": {"$in": list(domain_ids)}, **_IN_USE}
         # Only a document that is written conflicts with its deletion.
         await self._domains.update_many(in_use, {"$inc": {"version": 1}}, session=session)
@@ -154,17 +136,16 @@ class Domains:
     async def by_name(self, domain_name: str, client: str = "") -> ServedName | None:
         """Return the served name; None if there is none. `client` is the visitor's address.
 
-        - Raises RateLimited if the visitor's network has asked for too many unknown names.
-        - Raises Unavailable if no store answers.
+        Raises RateLimited after too many unknown names from one network, Unavailable without
+        stores.
         """
         return await self._cache.get(keys.domain(domain_name), client)
 
     def namespace(self, name: ServedName | None, named: bool) -> str | None:
         """Return the namespace of a visit's links: empty for the default domain, None for none.
 
-        `named`: the query names the domain, by `d`. For the Host header a claim is not enough in
-        production. A name in quarantine does not lead to the default domain either, where anybody
-        could create its old slugs.
+        `named`: the query names the domain, by `d`. A quarantined name must not lead to the default
+        domain, where anybody could create its old slugs.
         """
         if name is None:
             return None if named else ""
@@ -173,10 +154,7 @@ class Domains:
         return None if named or name.quarantined else ""
 
     async def serves(self, domain_name: str) -> bool:
-        """Return whether the Host header finds links of a custom domain by this name.
-
-        Raises Unavailable if no store answers.
-        """
+        """Return whether the Host header finds links here. Raises Unavailable without stores."""
         return bool(self.namespace(await self.by_name(domain_name), named=False))
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Domain], int]:
@@ -184,10 +162,7 @@ class Domains:
         return await self._pages.find(wanted, page, page_size)
 
     async def _prove(self, domain: Domain, session: Session) -> Domain:
-        """Mark the domain as proven and return it.
-
-        Raises NotFound if it is gone, or DuplicateKeyError if another account has proven the name.
-        """
+        """Mark the domain as proven. Raises NotFound, or DuplicateKeyError if another is proven."""
         name = {"domain_name": domain.domain_name, "_id": {"$ne": domain.id}}
         own_quarantine = {**name, "account_id": domain.account_id, "verified": True}
         await self._domains.delete_many(own_quarantine, session=session)
@@ -196,18 +171,13 @@ class Domains:
         return record(Domain, await updated(self._domains, wanted, update, "domain", session))
 
     async def _end_other_claims(self, proven: Domain) -> list[UUID]:
-        """Delete the other claims and return their ids.
-
-        New claims see that the name is proven. A claim that survives a crash here leads nowhere and
-        cannot be proven.
-        """
+        """Delete the other claims and return their ids. A leftover of a crash leads nowhere."""
         others = {"domain_name": proven.domain_name, "_id": {"$ne": proven.id}}
         ended = [row["_id"] async for row in self._domains.find(others, ["_id"])]
         await self._domains.delete_many({"_id": {"$in": ended}})
         return ended
 
     async def _why_taken(self, domain: Domain) -> str | None:
-        """Return why the name is another account's alone; None if it is not."""
         others = {"domain_name": domain.domain_name, "verified": True}
         row = await self._domains.find_one({**others, "account_id": {"$ne": domain.account_id}})
         if row is None:
@@ -218,10 +188,7 @@ class Domains:
         return f"another account had it; free after {until:%Y-%m-%d}"
 
     async def _begin_update(self, domain_id: UUID) -> Domain:
-        """Return the domain, after its copies in Redis were set to expire soon.
-
-        Raises NotFound if there is no such domain, or Unavailable if Redis is unavailable.
-        """
+        """Return the domain, after its copies in Redis were set to expire."""
         domain = await self.find(domain_id)
         if domain is None:
             raise NotFound("domain: not found")
@@ -229,11 +196,9 @@ class Domains:
         return domain
 
     async def _publish(self, domain_name: str) -> None:
-        """Publish the served name to every process.
+        """Publish the served name. Its version is the time before the read: later readers win.
 
-        The version is the time before the read: of two concurrent changes, the one that has not
-        seen the other is older. If clocks differ by more, the copies that `begin_update` announced
-        expire within seconds.
+        If clocks differ by more, the copies that `begin_update` announced expire within seconds.
         """
         version = now_ms()
         rows = self._domains.find({"domain_name": domain_name})

@@ -16,12 +16,7 @@ from tracker.stores.mongodb.paging import BY_NAME, NEWEST_FIRST, OLDEST_FIRST, O
 
 
 class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of the list of links.
-
-    - `slug` is matched exactly.
-    - `search` ignores case in name, slug and destination.
-    - `utm` has the wanted values by name, as reports show them (`links/utm.UTM`).
-    """
+    """A filter of links. `search` ignores case in name, slug and destination; `slug` is exact."""
 
     tags: list[UUID] = []
     all_tags: bool = False
@@ -44,14 +39,13 @@ ORDERS: Final[dict[LinkOrder, Order]] = {
 
 
 def conditions(wanted: LinkFilter) -> dict[str, Any]:
-    """Return the conditions of a filter, without the account."""
     matching: dict[str, Any] = {"archived": wanted.archived}
     if wanted.tags:
         matching["tags"] = {"$all" if wanted.all_tags else "$in": wanted.tags}
     if wanted.active is not None:
         matching["active"] = wanted.active
     if wanted.slug is not None:
-        # The collation finds it by the index; the pattern leaves out what differs in case.
+        # The collation finds it by the index; the pattern excludes other cases.
         matching["slug"] = {"$eq": wanted.slug, "$regex": f"^{re.escape(wanted.slug)}$"}
     if wanted.search:
         # A pattern, because $toLower changes only ASCII.
@@ -64,7 +58,7 @@ def conditions(wanted: LinkFilter) -> dict[str, Any]:
 
 
 def order_of(wanted: LinkFilter, order: LinkOrder) -> Order:
-    """Return the order of a page. That of one slug has the collation of the index of slugs."""
+    """Return the order of a page. For one slug it has the collation of the index of slugs."""
     return ORDERS[order] if wanted.slug is None else ORDERS[order]._replace(collation=BY_NAME)
 
 

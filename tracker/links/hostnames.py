@@ -12,7 +12,6 @@ _MAX_ADDED_CHARACTERS = 244
 """The longest name that can be added: a label for its proof has to fit before it."""
 
 CACHED_HOSTNAMES = 10_000
-"""Texts whose canonical form stays in memory."""
 
 _LABELS = re.compile(
     r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)*"
@@ -21,10 +20,7 @@ _LABELS = re.compile(
 
 
 def canonical_hostname(text: str) -> str:
-    """Return `text` as a hostname in lower case, ASCII (IDNA) and without a final dot.
-
-    Empty if it is not a hostname.
-    """
+    """Return `text` as a hostname: lower case, IDNA, no final dot. Empty if it is none."""
     # Visitors send it: the size of a cached text has to be limited too.
     return _canonical_hostname(text) if len(text) <= MAX_HOSTNAME_CHARACTERS + 1 else ""
 
@@ -45,10 +41,7 @@ _NUMBER = re.compile(r"0x[0-9a-f]*")
 
 
 def checked_name(text: str) -> str:
-    """Return the canonical form of a hostname that an account may add.
-
-    Raises BadRequest, naming `domain_name` and the rule, if it may not.
-    """
+    """Return the canonical form of a hostname. Raises BadRequest if no account may add it."""
     name = canonical_hostname(text)
     labels = name.split(".")
     if not name or "_" in name or _NUMBER.fullmatch(labels[-1]) or not all(map(_is_idna, labels)):
@@ -66,7 +59,7 @@ def checked_name(text: str) -> str:
 
 
 def _is_idna(label: str) -> bool:
-    """Return whether an ASCII label, if it claims to encode another one, is valid."""
+    """Return False if an `xn--` label encodes nothing valid."""
     if not label.startswith("xn--"):
         return True
     try:

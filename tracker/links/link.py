@@ -1,4 +1,4 @@
-"""A short link: the stored record, and the part of it that a redirect needs."""
+"""A short link: the stored record, and its cached form for redirects."""
 
 from datetime import datetime
 from uuid import UUID
@@ -9,10 +9,7 @@ from tracker.stores.cache.cache import Versioned
 
 
 class LinkFields(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields that a new link is given. `domain_name` is empty on the default domain.
-
-    A new field needs a default: it is the value of the links that are stored without it.
-    """
+    """The fields of a new link. Stored links may lack a newer field, so it needs a default."""
 
     account_id: UUID
     internal_name: str

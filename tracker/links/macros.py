@@ -1,8 +1,4 @@
-"""The macros of destinations: every `{name}` that a click replaces in a path, query or fragment.
-
-`clicks/redirect` fills them in, `links/destination` finds them in URLs, and the API documents them
-and refuses unknown ones. Pure.
-"""
+"""The macros of destinations: every `{name}` that a click replaces. Pure."""
 
 import re
 from typing import Final
@@ -19,20 +15,16 @@ MACROS: Final[tuple[tuple[str, str], ...]] = (
     ("domain_name", "domain the short link belongs to"),
     *((dimension.name, dimension.macro) for dimension in DIMENSIONS),
 )
-"""The name and the meaning of each macro."""
 
 MACRO_NAMES: Final = tuple(name for name, _ in MACROS)
 
-# Braces in destinations are often those of JSON, GraphQL or patterns. Only a name is meant as a
-# macro: letters, digits and `_`, `.`, `-`, `|`, from a letter or `_` on.
+# Braces in destinations are often JSON, GraphQL or patterns. Only a name is a macro: letters,
+# digits and `_`, `.`, `-`, `|`, from a letter or `_` on.
 _MACRO_LIKE: Final = re.compile(r"\{([^\W\d][\w.|-]*)\}")
 
 
 def check_macros(field: str, url: str) -> None:
-    """Check that a destination has no unknown macro, which visitors would be sent to as it stands.
-
-    Links that are stored may have one. Raises BadRequest naming `field` and the macro.
-    """
+    """Check for unknown macros. Raises BadRequest naming `field` and the macro."""
     advice = "; write %7B for a brace that begins no macro"
     used = _MACRO_LIKE.findall(url)
     check_known(field, used, MACRO_NAMES.__contains__, MACRO_NAMES, advice)

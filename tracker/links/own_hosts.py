@@ -1,10 +1,7 @@
 """The service's own hosts: no webhook may point to them, and no account may claim them. Pure.
 
-A delivery to the service itself could cause the next one, without end. So hosts are checked when a
-target is written, and again when a delivery connects, because a name may become ours in between.
-
-Each account has a hostname, `a-<digest of its id>.<CNAME_HOST>`: a CNAME to that proves that a
-domain is the account's. It leads visitors here only if there is wildcard DNS for CNAME_HOST.
+A delivery to the service could cause the next one, without end. Each account has a hostname,
+`a-<digest of its id>.<CNAME_HOST>`. A CNAME to it proves that a domain is the account's.
 """
 
 import re
@@ -22,9 +19,8 @@ _ACCOUNT_LABEL: Final = re.compile(r"a-[0-9a-f]{24}")
 class OwnHosts:
     """The base host, and the service's own port on this machine.
 
-    - `base_host` and `base_port` are those of the public address, `port` is the listening port.
-    - Accounts have their hostnames below `cname_host` (empty: the base host).
-    - `reserved` are further names that no account may claim; `*.` stands for all names below.
+    `base_host` and `base_port` are public, `port` is the listening port. `reserved` are further
+    names; `*.` stands for all names below.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Every host that the service answers at: its own, and the custom domains that are proven."""
+"""Every host that the service answers at: its own, and the proven custom domains."""
 
 from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
@@ -13,10 +13,7 @@ class ServedHosts:
         self._domains = domains
 
     async def has(self, host: str, port: int) -> bool:
-        """Return whether the service answers at `host`, in its canonical form, and `port`.
-
-        Raises Unavailable if no store answers.
-        """
+        """Return whether `host` (canonical) is ours. Raises Unavailable if no store answers."""
         if self._own_hosts.has(host, port):
             return True
         name = canonical_hostname(host)

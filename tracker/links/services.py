@@ -19,8 +19,7 @@ from tracker.web.call import Body, Call, Query
 
 _DOMAIN_CACHE_ENTRIES = 10_000
 _LOOK_UPS = 10, 64
-"""Concurrent requests that wait for DNS: of an account, which may have ten webhooks, and of the
-process."""
+"""Concurrent requests that wait for DNS: of an account (up to ten webhooks), and of the process."""
 
 _QR_CODES = 10, 64
 """Concurrent requests for QR codes: of an account, and of the process."""
@@ -76,4 +75,3 @@ def build(
 
 
 LinkCall = Call[LinkServices, Query, Body]
-"""A call of an endpoint of this room."""

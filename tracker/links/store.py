@@ -1,8 +1,6 @@
 """Short links in MongoDB; every write also reaches Redis and the memory of all processes.
 
-MongoDB's unique index on (domain's id, slug) decides races: one creator wins, whatever Redis holds.
-A crash after the write to MongoDB heals by itself: in Redis a miss lives for seconds only, and the
-copy of a link that is being changed expires (see `stores/cache/cache`).
+MongoDB's unique index on (domain's id, slug) decides races, whatever Redis holds.
 """
 
 import asyncio
@@ -49,7 +47,7 @@ class Revision(NamedTuple):
 
 
 class Links:
-    """The stored links."""
+    """The links in MongoDB, published to `cache` with every write."""
 
     def __init__(self, mongodb: MongoDB, cache: LinkCache) -> None:
         self._database = mongodb.database
@@ -76,7 +74,7 @@ class Links:
         new: Sequence[NewLink],
         also: Callable[[Session, Sequence[Link]], Awaitable[None]] | None = None,
     ) -> list[Link]:
-        """Store all links in one transaction, or none; return them. `also` is awaited in it.
+        """Store all links in one transaction, or none. `also` is awaited in it.
 
         Raises BadRequest, naming the first such link, if a slug is taken on its domain.
         """
@@ -130,31 +128,25 @@ class Links:
     async def all_of(
         self, account_id: UUID, wanted: LinkFilter, order: LinkOrder = "newest"
     ) -> AsyncGenerator[list[Link], None]:
-        """Yield all links that the filter finds, in pieces, as `stores/mongodb/paging` does."""
+        """Yield the account's links that pass the filter, in pieces."""
         matching = {"account_id": account_id, **conditions(wanted)}
         async for rows in all_of(self._reader, self._links.name, matching, ORDERS[order]):
             yield [record(Link, row) for row in rows]
 
     async def has_slug(self, domain_id: UUID | None, slug: str) -> bool:
-        """Return whether a link on the domain has the slug, or had it before it was archived."""
+        """Return whether a link on the domain has the slug, even an archived one."""
         taken = {"domain_id": domain_id, "slug": slug}
         return await self._links.find_one(taken, ["_id"]) is not None
 
     async def numbers_by_tag(self, account_id: UUID, tag_ids: Collection[UUID]) -> Numbers:
-        """Return how many links of the account have each tag; tags of no link are left out.
-
-        Archived ones do not count. An account's 20,000 links take MongoDB 40 ms, 20 ms by domain.
-        """
+        """Return numbers of links by tag, without archived ones. 20,000 links take 40 ms."""
         tagged = {"tags": {"$in": list(tag_ids)}}
         matching = {"account_id": account_id, **tagged, "archived": False}
         steps: list[_Step] = [{"$match": matching}, {"$unwind": "$tags"}, {"$match": tagged}]
         return await self._numbers(steps, "$tags")
 
     async def numbers_by_domain(self, domain_ids: Collection[UUID]) -> Numbers:
-        """Return how many links are on each domain; domains without links are left out.
-
-        Archived ones do not count.
-        """
+        """Return numbers of links by domain, without archived ones. 20,000 links take 20 ms."""
         matching = {"domain_id": {"$in": list(domain_ids)}, "archived": False}
         return await self._numbers([{"$match": matching}], "$domain_id")
 
@@ -176,14 +168,13 @@ class Links:
     async def change(self, link_id: UUID, fields: Mapping[str, Any]) -> Link:
         """Set checked `fields`, other than slug and domain; return the changed link.
 
-        - Raises NotFound if there is no such link, or it is archived.
-        - Raises Unavailable if Redis is unavailable: its copy would outlive the change.
+        Raises NotFound if it is missing or archived, Unavailable without Redis, whose copy would
+        outlive it.
         """
         link = await self.find(link_id)
         if link is None:
             raise NotFound("short link: not found")
         await self._cache.begin_update(_name(link))
-        # It may have been archived meanwhile.
         wanted = {"_id": link_id, "archived": False}
         update = {"$set": _stored(fields), "$inc": {"version": 1}}
         changed = record(Link, await updated(self._links, wanted, update, "short link"))
@@ -196,13 +187,9 @@ class Links:
         fields_of: Callable[[Link], Mapping[str, Any]],
         also: Callable[[Session, Sequence[Revision]], Awaitable[None]],
     ) -> list[Link]:
-        """Set the checked fields that `fields_of` returns for each link, never slug or domain.
+        """Set the fields from `fields_of` on all links, archived ones too, in one transaction.
 
-        All links change in one transaction, archived ones too, or none does. `also` is awaited in
-        it with those that differ. Return all links as they are now, in the same order.
-
-        - Raises what `fields_of` and `also` raise.
-        - Raises Unavailable if Redis is unavailable: its copies would outlive the change.
+        `also` is awaited in it with the changed links. Raises Unavailable as `change` does.
         """
         await asyncio.gather(*(self._cache.begin_update(_name(link)) for link in links))
 
@@ -227,7 +214,7 @@ class Links:
     async def find_all(
         self, ids: Collection[UUID], session: Session | None = None
     ) -> dict[UUID, Link]:
-        """Return the links that exist among `ids`, archived ones included, by id."""
+        """Return the existing links among `ids`, archived ones included, by id."""
         if session is None:
             return await self._pages.by_ids(ids)
         rows = self._links.find({"_id": {"$in": list(ids)}}, session=session)
@@ -246,10 +233,7 @@ def _document(link: Link) -> dict[str, Any]:
 
 
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `fields` as they are stored: beside a destination, its UTM values to filter by.
-
-    Nothing else reads these, so only `links/utm_fill` has to know that a link may lack them.
-    """
+    """Return `fields` as stored: a destination has its UTM values beside it, for filters."""
     return {**fields, **(utm_of(fields[FIELD]) if FIELD in fields else {})}
 
 

@@ -1,7 +1,4 @@
-"""Tags: names that group an account's links.
-
-A name is unique in its account, ignoring case; a unique index on the folded name decides races.
-"""
+"""Tags: names that group an account's links, unique in it ignoring case."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -31,7 +28,7 @@ class Tag(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tags:
-    """The stored tags."""
+    """The tags of all accounts in MongoDB."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._tags = mongodb["tags"]
@@ -47,11 +44,7 @@ class Tags:
         return tag
 
     async def rename(self, tag_id: UUID, name: str) -> Tag:
-        """Rename a tag and return it.
-
-        - Raises NotFound if there is no such tag.
-        - Raises BadRequest if another tag of the account has the name.
-        """
+        """Rename a tag and return it. Raises NotFound, or BadRequest if the name is taken."""
         try:
             update = {"$set": {"name": name, "key": _key(name)}}
             return record(Tag, await updated(self._tags, {"_id": tag_id}, update, "tag"))
@@ -63,7 +56,7 @@ class Tags:
         await self._tags.delete_one({"_id": tag_id})
 
     async def find(self, ids: Collection[UUID]) -> dict[UUID, Tag]:
-        """Return the tags that exist among `ids`, of any account, by id."""
+        """Return the existing tags among `ids`, of any account, by id."""
         return await self._pages.by_ids(ids)
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Tag], int]:

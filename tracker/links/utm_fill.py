@@ -1,8 +1,6 @@
-"""The UTM values to filter by, for links that an earlier release has stored or changed.
+"""The UTM values for filters, for links that an earlier release has stored or changed.
 
-Every drain looks for them at its start, and again each hour: web processes of that release may go
-on beside it, or come back. Each link is written by itself, so an interrupted run goes on where it
-ended, and a link whose destination changes meanwhile keeps the values of that change.
+Drains look for them hourly, because web processes of that release may still run.
 """
 
 import asyncio
@@ -31,7 +29,7 @@ _WITH_VALUES: Final = {
 
 
 class UtmFill:
-    """The part of a drain that stores the UTM values that are missing or outdated."""
+    """The part of a drain that stores missing or outdated UTM values."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
@@ -46,7 +44,7 @@ class UtmFill:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def fill(self) -> int:
-        """Store what is missing or outdated; return the number of links."""
+        """Store missing or outdated values; return the number of links."""
         filled = 0
         # Before it finds one, MongoDB may read any number of links.
         with pymongo.timeout(UNLIMITED):
@@ -58,7 +56,7 @@ class UtmFill:
 
 
 def _statement(link: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the update of a link; None if it has the values of its destination."""
+    """Return the update of a link; None if its values are those of its destination."""
     values = utm_of(link[FIELD])
     if all(name in link and link[name] == values[name] for name in UTM):
         return None

@@ -1,8 +1,6 @@
-"""The proof by DNS that a domain belongs to its account.
+"""The proof by DNS that a domain belongs to its account, by either of two records.
 
-Either of two records is a proof: a TXT record with a value that only this claim has, or a CNAME
-record to the hostname that only its account has here. A CNAME to the base host proves nothing: it
-may be left over from a previous owner.
+A CNAME to the base host proves nothing: a previous owner may have left it.
 
 Guarantee: a look-up returns within TIMEOUT_SECONDS, with bounded text.
 """
@@ -26,7 +24,7 @@ TIMEOUT_SECONDS: Final = 4.5
 
 MAX_KEPT_VALUES: Final = 10
 MAX_KEPT_CHARACTERS: Final = 255
-"""The part of an answer that a check keeps: ten values, of each as much as a piece of text has."""
+"""The part of an answer that a check keeps: ten values, each as long as a piece of TXT."""
 
 
 class DnsRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,10 +46,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verification(domain: Domain, cname_target: str | None) -> Verification:
-    """Return the records that prove `domain`.
-
-    `cname_target` is the hostname of its account here (`OwnHosts.cname_target`).
-    """
+    """Return the records that prove `domain`. `cname_target` is its account's hostname here."""
     name = domain.domain_name
     return Verification(
         txt=DnsRecord(name=f"_tracker.{name}", value=f"tracker-verification={domain.token}"),
@@ -60,10 +55,7 @@ def verification(domain: Domain, cname_target: str | None) -> Verification:
 
 
 async def look_up(wanted: Verification, dns_address: tuple[str, int] | None) -> DnsCheck:
-    """Look for the records in DNS, and return what is in their places.
-
-    It queries the name server at `dns_address`; None: those of the system.
-    """
+    """Look up the records in DNS. `dns_address` is the name server; None: the system's."""
     expected = {"TXT": wanted.txt} | ({"CNAME": wanted.cname} if wanted.cname else {})
     try:
         resolver = make_resolver(dns_address)
@@ -95,7 +87,6 @@ async def _values(resolver: Resolver, kind: str, name: str) -> list[str] | None:
 
 
 def _text(record: Rdata) -> str:
-    """Return the text of a TXT record, which holds it in pieces."""
     return b"".join(record.strings).decode(errors="replace")  # type: ignore[attr-defined]
 
 
@@ -104,5 +95,4 @@ def _target(record: Rdata) -> str:
 
 
 def _shown(values: Sequence[str] | None) -> list[str]:
-    """Return what is kept of values that anybody may have written."""
     return [value[:MAX_KEPT_CHARACTERS] for value in (values or ())[:MAX_KEPT_VALUES]]

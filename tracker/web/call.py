@@ -1,4 +1,4 @@
-"""Calls: requests that passed every check before their endpoint, and what it answers."""
+"""Calls: requests that passed every check before their endpoint, and their answers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -36,7 +36,7 @@ Resource = TypeVar("Resource", bound=Owned)
 
 
 class Client(NamedTuple):
-    """The sender of a request, as the click of a visitor has it: for a click that it records.
+    """The sender of a request, for a click that it records.
 
     The address is whole: endpoints neither store nor log it.
     """
@@ -49,7 +49,7 @@ class Client(NamedTuple):
 class PublicCall(msgspec.Struct, Generic[Room, Query, Body], frozen=True, kw_only=True):
     """A request to a public endpoint that passed every check before it.
 
-    `services` is what the endpoint's room lends, `web` what the frame has.
+    `services` are the room's, `web` the frame's.
     """
 
     services: Room
@@ -71,9 +71,8 @@ class PublicCall(msgspec.Struct, Generic[Room, Query, Body], frozen=True, kw_onl
 class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=True, kw_only=True):
     """A request with an API key or a session that passed every check before its endpoint.
 
-    The principal is authenticated and has the scope. If the request names an account, it is the
-    principal's. `signed_in` is the session of a person, None with an API key. `ids` are the UUIDs
-    in the path, in order, and `event_ids` the ids of events.
+    The principal has the scope, and is the named account's. `signed_in` is None with an API key.
+    `ids` are the UUIDs in the path, in order, and `event_ids` the ids of events.
     """
 
     principal: Principal
@@ -97,7 +96,7 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
         return self.signed_in
 
     def own(self, name: str, resource: Resource | None) -> Resource:
-        """Return `resource`. Messages call it `name`.
+        """Return `resource`, called `name` in messages.
 
         Raises NotFound if it is None, Forbidden if it belongs to another account.
         """
@@ -108,10 +107,9 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
         return resource
 
     async def hold(self, scope: str, session: Transaction) -> Principal:
-        """Return the principal as it is now; it stays so until the transaction of `session` ends.
+        """Return the present principal; it stays so until the transaction ends.
 
-        For what may outlive the principal, after anything that takes long. Raises Forbidden if it
-        no longer has `scope`.
+        Call it before storing what may outlive the principal. Raises Forbidden if `scope` is lost.
         """
         return await self.web.authority.hold(self.author, scope, session)
 
@@ -122,17 +120,10 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
         changes: Mapping[str, Change] | None = None,
         session: Transaction | None = None,
     ) -> None:
-        """Record in the account's audit log that the principal did `action` to `target`.
-
-        The entry is stored in the transaction of `session`, if there is one.
-        """
+        """Record in the account's audit log that the principal did `action` to `target`."""
         await self.web.audit.record(self.author, action, target, changes, session)
 
     async def audit_all(self, deeds: Sequence[Deed], session: Transaction | None = None) -> None:
-        """Record in the account's audit log that the principal did all `deeds`.
-
-        The entries are stored in the transaction of `session`, if there is one.
-        """
         await self.web.audit.record_all(self.author, deeds, session)
 
 

@@ -15,13 +15,13 @@ from tracker.web.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES
 from tracker.web.openapi_parts import BINARY, TEXT, Described
 
 EVENT_ID: Final = "event_id"
-"""The name in a path that stands for the id of an event; any other stands for a UUID."""
+"""The name of a path's part that is the id of an event; any other is a UUID."""
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
 
 class MediaType(msgspec.Struct, frozen=True):
-    """The media type of answers that are not JSON. `schema` is that of one event of a stream."""
+    """The media type of answers that are not JSON. `schema` is of one event of a stream."""
 
     name: str
     schema: Described = msgspec.field(default_factory=lambda: BINARY)
@@ -36,10 +36,9 @@ class Personal(msgspec.Struct, frozen=True):
 
 
 class Public(msgspec.Struct, frozen=True):
-    """The access of everybody, from a page of the console.
+    """The access of everybody, from a page of the console. `errors` are the unusual ones.
 
-    - `errors` are those that differ from what most public endpoints answer.
-    - `limits_itself` if the endpoint counts requests by other than their address.
+    `limits_itself` if the endpoint counts requests by other than their address.
     """
 
     errors: Errors
@@ -50,31 +49,27 @@ Access = Personal | Public
 """The access of requests that need no scope."""
 
 Needed = str | Callable[[Any], str] | Access
-"""The scope that a request needs, with a key or a session, or who may send it without.
+"""The scope that a request needs, or its access without one.
 
-If the body decides what is done, it is a function of the body whose docstring names the scopes.
+If the body decides, it is a function of the body whose docstring names the scopes.
 """
 
 Check = Callable[[Any, Any], Awaitable[None]]
-"""A check of a body, given what the endpoint's room lends."""
+"""A check of a body, with the services of the endpoint's room."""
 Run = TypeVar("Run", bound=Callable[[Any], Awaitable[Any]])
-"""The function of an endpoint. That of a public one takes a PublicCall, any other a Call."""
+"""The function of a public endpoint takes a PublicCall, any other a Call."""
 
 
 class Endpoint(NamedTuple):
     """A method and path that a function answers. `Endpoints` makes it.
 
-    - `room` lends the services that `run` gets.
     - `path` has the names of ids in braces. They are UUIDs, except `{event_id}`.
-    - `query` and `body` are Nothing if the endpoint takes none.
     - `answer` has the possible types of the answer, or is the media type of `Content` or a stream.
     - `example` is a valid body; the account is added to it.
     - `check` raises BadRequest if a body breaks a rule that needs the services.
-    - `export` has all rows of a list, for requests for CSV or NDJSON. The query, or the body if
-      there is one, then has the field `format`.
-    - `operation_id` is OpenAPI's, where the method and path do not make a good one.
-    - `ends_with_client` if it only reads, and takes long: it is cancelled if the client goes.
-    - `tag` is OpenAPI's, where the path does not name it.
+    - `export` has all rows of a list as CSV or NDJSON. Then query or body has the field `format`.
+    - `operation_id` and `tag` are OpenAPI's, where path and method do not make good ones.
+    - `ends_with_client` cancels a slow endpoint, which only reads, if the client goes.
     - `is_file` if the answer is the export alone.
     """
 
@@ -117,7 +112,6 @@ class Endpoint(NamedTuple):
 
     @property
     def body_bytes(self) -> int:
-        """Return the maximum length of a body, in bytes."""
         return MAX_IGNORED_BODY_BYTES if self.body is Nothing else MAX_BODY_BYTES
 
     @property
@@ -127,16 +121,14 @@ class Endpoint(NamedTuple):
 
     @property
     def id_names(self) -> list[str]:
-        """Return the names of the ids in the path, in order."""
         return _PARAMETER.findall(self.path)
 
 
 class Endpoints:
-    """The endpoints of a module of `room`, each of which is the decorator of its function.
+    """The endpoints of a module of `room`, a decorator for their functions.
 
-    A function's annotations are the types of the query, the body and the answer, and the first
-    paragraph of its docstring is the summary, unless that has a constant in it and is given. With
-    an export there is a second endpoint, which answers it alone.
+    A function's annotations are the types of query, body and answer. The first paragraph of its
+    docstring is the summary. An export adds an endpoint that answers it alone.
     """
 
     def __init__(self, room: str, tag: str | None = None) -> None:
@@ -221,5 +213,4 @@ class HandledEndpoint(NamedTuple):
 
     @property
     def pattern(self) -> str:
-        """Return the path as Tornado matches it."""
         return _PARAMETER.sub(".*", self.path.replace(".", r"\."))

@@ -1,4 +1,4 @@
-"""The handlers of endpoints: what all have in common, and the one of public endpoints."""
+"""The handlers of endpoints: their common base, and the handler of public endpoints."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -50,7 +50,7 @@ class EndpointHandler(Handler):
         return Parsed(Nothing(), None) if kind is Nothing else parse_body(kind, self.body())
 
     async def result_of(self, endpoint: Endpoint, call: PublicCall[Any, Any, Any]) -> Any:
-        """Return what the endpoint returns, and cancel it if the client goes and it only reads."""
+        """Return the endpoint's result. A disconnect cancels it if the endpoint only reads."""
         run = endpoint.run(call)
         return await (self.while_connected(run) if endpoint.ends_with_client else run)
 
@@ -64,24 +64,23 @@ class EndpointHandler(Handler):
 
 
 class PublicHandler(EndpointHandler):
-    """The handler of one path of people who have no session: they sign in, join, or read a share.
+    """The handler of paths for people without a session: they sign in, join, or read a share.
 
-    The checks, in order: the size of the body (413), the method (405), where the request comes from
-    (403), its type (400), the limit of the address (429), parameters and body (400).
+    The checks, in order: size of the body (413), method (405), origin (403), type (400), address
+    limit (429), parameters and body (400).
     """
 
     body_bytes = MAX_SIGN_IN_BYTES
 
     def set_default_headers(self) -> None:
-        """Set the headers of every answer: none may be stored."""
         super().set_default_headers()
         self.set_header("Cache-Control", "no-store")
 
     async def prepare(self) -> None:  # type: ignore[override]
         """Check the request, up to the limit of the address.
 
-        Raises PayloadTooLarge, MethodNotAllowed, Forbidden if a page of another origin sent it,
-        BadRequest if it is not JSON, RateLimited if the address is over its limit.
+        Raises PayloadTooLarge, MethodNotAllowed, Forbidden for another origin, BadRequest if it is
+        not JSON, or RateLimited.
         """
         super().prepare()
         cookie = SessionCookie(self.web.public_url)

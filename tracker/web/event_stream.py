@@ -15,10 +15,10 @@ from tracker.http.exchange import Exchange
 from tracker.loops import cancel_and_wait
 
 RETRY_MS: Final = 3000
-"""After how long a browser connects again."""
+"""Time after which a browser connects again."""
 
 END_SECONDS: Final = 0.5
-"""How long the last event may take. Beyond that the client does not read, and is cut off."""
+"""Time for the last event. After it the client is not reading, and is cut off."""
 
 
 class Event(Protocol):
@@ -37,7 +37,7 @@ class EventSource(Protocol):
         """Return the iterator of events as they come."""
 
     def end(self, reason: Literal["access_ended"]) -> None:
-        """End the stream with a last event that says why."""
+        """End the stream with a last event that gives the reason."""
 
 
 class EventStream(NamedTuple):
@@ -56,21 +56,19 @@ class EventStreamAnswer:
         self._gone = asyncio.Event()
 
     def leave(self) -> None:
-        """End because the client has gone."""
         self._gone.set()
 
     def lose_access(self) -> None:
-        """End because the access has ended that opened the stream."""
         if self._live is not None:
             self._live.end("access_ended")
 
     async def send(self) -> None:
-        """Send events until the stream ends or its client goes. Raises what opening it raises."""
+        """Send events until the stream ends or its client goes. Raises the errors of opening it."""
         with self._stream.opened as live:
             self._live = live
             self._handler.set_header("Content-Type", "text/event-stream")
             self._handler.set_header("Cache-Control", "no-store")
-            # Proxies such as nginx hold short answers back otherwise.
+            # Otherwise proxies such as nginx buffer short answers.
             self._handler.set_header("X-Accel-Buffering", "no")
             writing = asyncio.create_task(self._write(live))
             ended = [asyncio.create_task(one.wait()) for one in (live.ended, self._gone)]

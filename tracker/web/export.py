@@ -1,8 +1,7 @@
 """Exports: all rows of a list as a file, in place of one page as JSON.
 
-A row of the endpoint table declares an export; `web/protected` chooses the form of an answer here,
-and `web/export_stream` sends it. The rows that `Endpoint.as_file` makes of these have no other
-answer: a generated client knows one type of answer for each operation.
+A row of the endpoint table declares an export, and `web/export_stream` sends it. The rows from
+`Endpoint.as_file` have no other answer: a generated client knows one type for each operation.
 """
 
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
@@ -31,26 +30,27 @@ PAGING: Final = ("page", "pageSize", "cursor", "since")
 _CURSORS: Final = ("cursor", "since")
 
 FormatIn = Annotated[Literal["json", "csv", "ndjson"], UNDESCRIBED] | UnsetType
-"""The type of the field `format`, which the query or body of every list with an export has.
+"""The field `format` of every list with an export.
 
-It is told in words alone, so that the list has one type of answer: that of its page.
+OpenAPI describes it in words alone, so that the list has one type of answer: its page.
 """
 
 FORMAT_OF_FILE: Final = "csv if not given; `Accept` may choose ndjson too"
 FileFormatIn = Annotated[FormName, Meta(description=FORMAT_OF_FILE)] | UnsetType
-"""The type of the field `format` of what answers with a file alone."""
+"""The field `format` of endpoints that answer with a file alone."""
 
 
 class Export(NamedTuple):
     """The rows of an endpoint that can be downloaded as a file.
 
-    - `name` begins the name of the file, and `summary` is that of the endpoint with the file alone.
-    - `record` is the type of the rows. Its fields are the columns, those of a struct in it too.
-    - `rows` yields all rows of a Call in pieces, which may be empty. A piece is fetched when the
-      one before is sent, so it bounds the memory. An error before the first piece is answered.
-    - `columns` returns the columns to show, if they are not all of `record`.
+    - `name` begins the name of the file. `summary` is for the endpoint with the file alone.
+    - `record` is the type of the rows. Its fields are the columns, with the fields of structs in
+      it.
+    - `rows` yields all rows of a Call in pieces, maybe empty. A piece is fetched once the one
+      before is sent, which bounds the memory. An error before the first piece is answered.
+    - `columns` returns the columns to show, if not all of `record`.
     - `without` are fields of the request that an export does not take, besides `page`.
-    - `body` is that of the endpoint with the file alone, if it is another.
+    - `body` is for the endpoint with the file alone, if it is another.
     """
 
     name: str
@@ -63,10 +63,9 @@ class Export(NamedTuple):
 
 
 def requested_form(given: object, accept: str) -> FormName | None:
-    """Return the form of export that a request asks for; None for JSON.
+    """Return the requested form of export; None for JSON.
 
-    `given` is the value of the field `format`, UNSET if it was not sent: then the Accept header
-    decides.
+    `given` is the field `format`. If it is UNSET, the Accept header decides.
     """
     if given is not UNSET:
         return next((form for form in MEDIA_TYPES if form == given), None)
@@ -81,7 +80,7 @@ def check_taken(
 ) -> None:
     """Check the fields of a request. Raises BadRequest if one is not for exports.
 
-    The first page of any size is taken, because generated clients send what they show.
+    The first page of any size is taken, because generated clients send every default.
     """
     if getattr(request, "page", 1) > 1:
         raise BadRequest(f"page: only 1 with {MEDIA_TYPES[form]}, which is all rows")

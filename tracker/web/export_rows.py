@@ -70,13 +70,12 @@ class NdjsonEncoder:
 def encoder_of(
     form: FormName, record: type[msgspec.Struct], names: Sequence[str] | None
 ) -> RowEncoder:
-    """Return the encoder of a form for records of one type, with these columns or all."""
     return CsvEncoder(record, names) if form == "csv" else NdjsonEncoder()
 
 
 @cache
 def columns_of(record: type[msgspec.Struct]) -> tuple[Column, ...]:
-    """Return the columns of a record: its fields, and for a struct in it the fields of that."""
+    """Return the columns of a record: its fields, and the fields of structs in it."""
     return tuple(_columns(cast("StructType", type_info(record))))
 
 

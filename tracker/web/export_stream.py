@@ -1,8 +1,7 @@
 """The answer with an export: rows are fetched as fast as the client reads, and sent as they come.
 
-An export that fails once its answer has begun ends with its connection, so that nobody takes a part
-for the whole. It ends when its client goes, with the access that opened it, and after
-EXPORT_SECONDS.
+A failing export cuts its connection, so that nobody takes a part for the whole. It also ends with
+the access that opened it, and after EXPORT_SECONDS.
 """
 
 import asyncio
@@ -27,8 +26,8 @@ from tracker.web.export_rows import encoder_of
 log = structlog.get_logger(__name__)
 
 EXPORT_SECONDS: Final = 900.0
-"""The time limit of an export. A million clicks take a minute and a million conversions two, in a
-process that stays at 110 MB. Beyond the limit a slow client would hold one of few places."""
+"""The time limit of an export: a slow client holds one of few places. A million clicks take a
+minute and a million conversions two, in a process that stays at 110 MB."""
 
 _TOO_LONG: Final = f"not done after {EXPORT_SECONDS:.0f} seconds"
 
@@ -37,7 +36,6 @@ PIECE_ROWS: Final = 100
 
 
 def pieces(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Yield `rows` in pieces, none if there are no rows."""
     for first in range(0, len(rows), PIECE_ROWS):
         yield rows[first : first + PIECE_ROWS]
 
@@ -60,9 +58,7 @@ class ExportStream:
     async def send(self) -> None:
         """Send all rows, or cut the connection if that fails in the middle.
 
-        - Raises RateLimited if too many exports of the account run, Unavailable if too many of all
-          accounts do or the service stops.
-        - Raises what the rows raise before the first of them.
+        Raises RateLimited or Unavailable if too many exports run, or the rows' first error.
         """
         call = self._call
         with call.web.exports.running(call.account_id, self.end):
@@ -82,12 +78,10 @@ class ExportStream:
         self._end(Unavailable(f"export: {reason}; try again", retry))
 
     def leave(self) -> None:
-        """End the export because its client has gone."""
         self._is_gone = True
         self.end("the client has gone")
 
     def lose_access(self) -> None:
-        """End the export because the access has ended that opened it."""
         self._end(Unauthorized("export: the access that opened it has ended"))
 
     def _end(self, error: TrackerError) -> None:

@@ -58,10 +58,8 @@ class Handler(RequestHandler):
     """
 
     body_bytes: ClassVar[int] = MAX_IGNORED_BODY_BYTES
-    """The maximum length of a body, in bytes."""
 
     room = "web"
-    """The room whose services the handler uses."""
 
     def initialize(
         self,
@@ -70,10 +68,7 @@ class Handler(RequestHandler):
         route: str = "unknown",
         methods: tuple[str, ...] = (),
     ) -> None:
-        """Take the path's entry in the endpoint table.
-
-        Requests are counted under `route`; `methods` are those that the path has.
-        """
+        """Take the path's entry in the endpoint table. Requests are counted under `route`."""
         self.process = process
         self.incoming = incoming
         self.route = route
@@ -92,15 +87,10 @@ class Handler(RequestHandler):
 
     @property
     def services(self) -> Any:
-        """Return what the room of the path lends."""
         return getattr(self.process, self.room)
 
     def prepare(self) -> None:
-        """Check size and method.
-
-        Raises PayloadTooLarge if the body is over the limit, MethodNotAllowed if the path does not
-        have the method.
-        """
+        """Check size and method. Raises PayloadTooLarge or MethodNotAllowed."""
         self.bind_request_id()
         self.check_size()
         self.check_method()
@@ -109,7 +99,6 @@ class Handler(RequestHandler):
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
 
     def check_size(self) -> None:
-        """Check the length of the body. Raises PayloadTooLarge if it is over the limit."""
         self.incoming.allow(self.body_bytes)
 
     def check_method(self) -> None:
@@ -121,11 +110,7 @@ class Handler(RequestHandler):
         return MethodNotAllowed(", ".join(self.methods))
 
     def body(self) -> bytes:
-        """Return the body.
-
-        Raises PayloadTooLarge if it is over the limit, Unavailable if it was dropped to free
-        memory.
-        """
+        """Return the body. Raises PayloadTooLarge, or Unavailable if memory was short."""
         return self.incoming.content()
 
     def header(self, name: str) -> str:
@@ -133,7 +118,6 @@ class Handler(RequestHandler):
         return self.request.headers.get(name, "")
 
     def client_address(self) -> str:
-        """Return the address of the client behind trusted proxies."""
         forwarded_for = self.request.headers.get_list("X-Forwarded-For")
         return self.web.client_address.find(self.request.remote_ip or "", forwarded_for)
 
@@ -161,9 +145,9 @@ class Handler(RequestHandler):
         self.finish(content.body)
 
     async def while_connected(self, work: Awaitable[Result]) -> Result:
-        """Return what `work` returns, and cancel it if the client goes: it must only read.
+        """Return the result of `work`, which must only read. A disconnect cancels it.
 
-        Raises HTTPError if the client goes.
+        Raises HTTPError after that.
         """
         self._work = running = asyncio.ensure_future(work)
         try:
@@ -174,14 +158,12 @@ class Handler(RequestHandler):
             raise
 
     def on_connection_close(self) -> None:
-        """End what is only for the client, who has gone."""
         super().on_connection_close()
         self._has_gone = True
         if self._work is not None:
             self._work.cancel()
 
     def set_default_headers(self) -> None:
-        """Set the headers of every answer, errors included."""
         self.clear_header("Server")
         self.clear_header("Content-Type")
         self.set_header("X-Content-Type-Options", "nosniff")
@@ -244,7 +226,6 @@ class _Internal(TrackerError):
 
 
 def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerError:
-    """Return the error to answer for any exception."""
     if isinstance(error, TrackerError):
         return error
     if is_time_limit(error):

@@ -1,11 +1,9 @@
 """Request bodies while they are received: limits on the memory of each, and of all together.
 
-`BodyCollector` stands between the server and a Tornado handler that streams its request body.
-
-- A body of up to EARLY_BYTES is received before its handler begins, so that a refused request keeps
-  its connection.
+- A body of up to EARLY_BYTES is received before its handler begins. So a refused request keeps its
+  connection.
 - A longer one begins the handler first: `prepare` checks the key and the limits, and calls
-  `IncomingBody.allow` with the bytes that it takes. Nothing is kept of a body that it refuses.
+  `IncomingBody.allow`. Refused bodies are not kept.
 
 Guarantee: unfinished bodies hold at most the limit of `BodyMemory`, whatever is sent.
 """
@@ -24,7 +22,7 @@ from tracker.errors import PayloadTooLarge, Unavailable
 from tracker.metrics import BODIES_DROPPED
 
 EARLY_BYTES: Final = 32 * 1024
-"""The longest body that is received before anything of its request is checked."""
+"""The longest body that is received before any check of its request."""
 
 _RETRY_SECONDS: Final = 1
 
@@ -32,8 +30,7 @@ _RETRY_SECONDS: Final = 1
 class BodyMemory:
     """A limit, in bytes, on the memory of all unfinished bodies together.
 
-    Beyond it the body that began first is dropped. Bodies of fast clients are complete in
-    milliseconds, so the oldest one belongs to a slow client.
+    Beyond it the oldest body is dropped. It belongs to a slow client: fast ones take milliseconds.
     """
 
     def __init__(self, limit: int) -> None:
@@ -50,7 +47,6 @@ class BodyMemory:
             next(iter(self._held_by)).drop()
 
     def release(self, body: "IncomingBody") -> None:
-        """Stop counting `body`."""
         self.held -= self._held_by.pop(body, 0)
 
 
@@ -82,8 +78,7 @@ class IncomingBody:
     def content(self) -> bytes:
         """Return the complete body.
 
-        Raises PayloadTooLarge if it was longer than allowed, Unavailable if it was dropped because
-        memory was short.
+        Raises PayloadTooLarge if it was too long, Unavailable if it was dropped for lack of memory.
         """
         if self.exceeded:
             self._refuse_excess()
@@ -115,7 +110,7 @@ class IncomingBody:
         self._memory.release(self)
 
     def complete(self) -> None:
-        """Stop counting the body, which was received and belongs to its handler now."""
+        """Stop counting the body, which belongs to its handler now."""
         self._memory.release(self)
 
     def _refuse_excess(self) -> None:
@@ -123,10 +118,10 @@ class IncomingBody:
 
 
 class BodyCollector(HTTPMessageDelegate):
-    """A delegate that keeps the body of a request in `body`, and gives `inner` the request.
+    """A delegate that collects the body of a request in `body`, and gives `inner` the request.
 
-    A short request is passed on once it is complete, a long one at once, so that `prepare` decides
-    about its body.
+    It passes a short request on once complete, a long one at once: `prepare` decides about its
+    body.
     """
 
     __slots__ = ("_begun", "_body", "_ended", "_head", "_inner")
@@ -144,7 +139,6 @@ class BodyCollector(HTTPMessageDelegate):
         return self._begin() if self._body.length > EARLY_BYTES else None
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
-        """Keep a piece of the body, as long as it is allowed."""
         body = self._body
         body.add(chunk)
         if not self._begun:
@@ -154,13 +148,11 @@ class BodyCollector(HTTPMessageDelegate):
         return None
 
     def finish(self) -> None:
-        """Give the handler its request, which is complete."""
         if not self._begun:
             self._begin()
         self._end()
 
     def on_connection_close(self) -> None:
-        """Drop the body, because its client has gone."""
         self._body.drop()
         if self._begun:
             self._inner.on_connection_close()

@@ -1,7 +1,6 @@
-"""The limits of requests to the API, each stated once.
+"""The limits of requests to the API, for checks, error messages and the OpenAPI document.
 
-The checks, their error messages and the OpenAPI document take them from here. Limits that belong to
-a room below stand there: `syntax/url`, `links/hostnames`, `conversions/parameters`.
+Rooms below have their own limits: `syntax/url`, `links/hostnames`, `conversions/parameters`.
 """
 
 from typing import Final
@@ -15,8 +14,7 @@ MAX_IGNORED_BODY_BYTES: Final = 64 * 1024
 """The limit of a body where none is expected; it is received and ignored."""
 
 MAX_EVENT_BYTES: Final = 32 * 1024
-"""The limit of the query or body of a conversion, checked before parsing. 16 KB of metadata fit,
-even if most of it is escaped."""
+"""The limit of the query or body of a conversion. 16 KB of metadata fit, even mostly escaped."""
 
 MAX_SIGN_IN_BYTES: Final = 8 * 1024
 """The limit of the body of a stranger who signs in or joins an account."""

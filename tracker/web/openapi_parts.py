@@ -1,7 +1,4 @@
-"""Parts of the OpenAPI document that operations share: headers, errors, contents.
-
-Every function returns a part of the document, as JSON values.
-"""
+"""Parts of the OpenAPI document that operations share, as JSON values."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -137,10 +134,9 @@ def public_error(
     forms: tuple[str, ...] = (),
     headers: Described | None = None,
 ) -> Described:
-    """Describe an error of an operation that needs no key.
+    """Describe an error of an operation that needs no key, by default as usual for the status.
 
-    `forms` are its other media types besides JSON. Meaning and example default to those of the
-    status.
+    `forms` are its other media types besides JSON.
     """
     _, usual, usual_example = ERRORS[status]
     content = _error_content(example or usual_example) | {form: {"schema": TEXT} for form in forms}

@@ -15,7 +15,6 @@ def operator_routes(
     answers: Mapping[int, Described],
     *parameters: Described,
 ) -> tuple[HandledEndpoint, HandledEndpoint]:
-    """Return the rows for GET and HEAD of `path`."""
     get = HandledEndpoint(
         "GET", path, handler, operation_id, "Operations", summary, answers, parameters
     )

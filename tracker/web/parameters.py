@@ -53,7 +53,7 @@ _TYPES = {
     "array": "a list",
     "object": "an object",
 }
-"""The words for what a value must be, or is, by msgspec's name of its type."""
+"""Words for expected values, by msgspec's names of their types."""
 
 _UNREADABLE = {
     "Invalid UUID": "uuid",
@@ -64,7 +64,7 @@ _UNREADABLE = {
 
 
 class Parsed(NamedTuple, Generic[Kind]):
-    """The parsed body or query, the account that it names, if any, and the names of its fields."""
+    """The parsed body or query, its account, if any, and the names of its fields."""
 
     value: Kind
     account_id: UUID | None
@@ -85,9 +85,8 @@ def parse_body(kind: type[Kind], body: bytes) -> Parsed[Kind]:
 def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
     """Parse a query into a struct of `kind`. `raw` is Latin-1 text.
 
-    A list may be written as a repeated name, as `name[]` or as `name[0]` (PHP, qs); any other field
-    is given once. Raises BadRequest if a value breaks a rule of the struct or a name is unknown: a
-    filter that is ignored would find everything.
+    A list may be a repeated name, `name[]` or `name[0]` (PHP, qs). Raises BadRequest if a value
+    breaks a rule or a name is unknown: an ignored filter would find everything.
     """
     types = _field_types(kind)
     fields: dict[str, Any] = {}
@@ -111,7 +110,7 @@ def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
 
 
 def _unknown(name: str, types: Mapping[str, set[type]]) -> BadRequest:
-    """Return the error of a name that is no field's, with the field that was meant or all."""
+    """Return the error of an unknown name, with the closest name or all."""
     if name == "page" and "cursor" in types:
         return BadRequest("page: this list goes by cursor")
     quoted = name[:MAX_QUOTED_NAME_CHARACTERS] or '""'
@@ -199,7 +198,6 @@ def _message(kind: type[msgspec.Struct], text: str) -> str:
 
 
 def _with_full_path(text: str) -> str:
-    """Return a message that names the field by its full path."""
     text, path = _split_path(text)
     return _join_path(path, text)
 

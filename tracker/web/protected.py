@@ -1,12 +1,11 @@
 """The handler of endpoints that need an API key, or the session of a person.
 
-A key is sent as `Authorization: Bearer <key>`, a session as a cookie (`access/session_cookie`). The
-checks, in order: the limit of the address, the key, the limit of the account, the size of the body
-(413), parameters and body (400), access (403), existence (404, in the endpoint). A person who is
-signed in has a limit of their own, instead of the two. Every answer carries the limits.
+A key is sent as `Authorization: Bearer <key>`, a session as a cookie. The checks, in order: address
+limit, key, account limit, size (413), parameters and body (400), access (403), existence (404). A
+session has one limit instead of the two.
 
-A long body is not received before its size is checked (`web/incoming_body`). Its client decides
-when it ends, so the key or session is read again then: nobody acts with access that has ended.
+A long body is received after the check of its size, as slowly as its client sends. So the key or
+session is checked again after it: nobody acts with ended access.
 """
 
 import re
@@ -56,7 +55,7 @@ class ProtectedHandler(EndpointHandler):
         self.body_comes_late = False
         self.stream: ExportStream | EventStreamAnswer | None = None
         # Every request is counted, whatever is wrong with it: Tornado must not reject its method
-        # before that.
+        # first.
         self.SUPPORTED_METHODS = (*RequestHandler.SUPPORTED_METHODS, self.request.method or "")
 
     def decode_argument(self, value: bytes, name: str | None = None) -> str:
@@ -66,11 +65,7 @@ class ProtectedHandler(EndpointHandler):
     async def prepare(self) -> None:  # type: ignore[override]
         """Check the address's limit, the method, the key and the account's limit, in this order.
 
-        With a session instead of a key: the session, where the request comes from, its limit.
-
-        Raises RateLimited if one is over its limit, MethodNotAllowed if the path does not have the
-        method, Unauthorized without a valid key or session, Forbidden or BadRequest if a session
-        does not count for the request, PayloadTooLarge if the body is over the limit.
+        With a session instead of a key: the session, the origin of the request, its limit.
         """
         del self.SUPPORTED_METHODS
         self.bind_request_id()
@@ -88,7 +83,7 @@ class ProtectedHandler(EndpointHandler):
 
     async def _prepare_session(self, cookie: SessionCookie, secret: str) -> None:
         headers, is_method = self.request.headers, self.request.method in self.methods
-        # Whatever will not count for a session counts for the address, as requests of keys do.
+        # A request that will not count for a session counts for the address, as a key's does.
         may_count = is_method and cookie.is_from_here(headers)
         if not may_count or not self.web.sessions.peek(secret):
             await self._count(self.client_address(), None)
@@ -165,10 +160,7 @@ class ProtectedHandler(EndpointHandler):
             self.finish_with_result(result)
 
     def _form(self, endpoint: Endpoint, request: Parsed[Any]) -> FormName | None:
-        """Return the form of export that is asked for, None if the answer is JSON.
-
-        Raises BadRequest if a field is not for exports.
-        """
+        """Return the form of export, None for JSON. Raises BadRequest if a field is for neither."""
         if endpoint.export is None:
             return None
         self.varies = ["Accept"]
@@ -194,7 +186,6 @@ class ProtectedHandler(EndpointHandler):
         return Access(opener, self.principal.account_id, scope, is_key)
 
     def on_connection_close(self) -> None:
-        """End a report or a stream, or the wait for the body: the client has gone."""
         super().on_connection_close()
         if self.stream is not None:
             self.stream.leave()
@@ -208,16 +199,12 @@ class ProtectedHandler(EndpointHandler):
         self.usages += await self.web.rate_limiter.count(address, account_id)
 
     def _check_limit(self, scope: str) -> None:
-        """Check the limit of `scope`. Raises RateLimited if this request exceeds it."""
         for usage in self.usages:
             if usage.scope.name == scope:
                 usage.check()
 
     def finish(self, chunk: str | bytes | dict[str, Any] | None = None) -> Future[None]:
-        """Finish with the rate limits as headers.
-
-        They are set here because Tornado clears the headers of an answer that becomes an error.
-        """
+        """Finish with the rate limit headers, set here because an error clears earlier ones."""
         self._set_common_headers()
         return super().finish(chunk)
 

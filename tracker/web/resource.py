@@ -18,7 +18,7 @@ Stored = TypeVar("Stored", bound=Owned)
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 Show = Callable[[Any, Sequence[Stored]], Awaitable[list[Record]]]
-"""Returns the records of stored objects, as answers contain them, with what the room lends."""
+"""Returns the records of stored objects for answers, given the room's services."""
 
 Fetch = Callable[[int, int], Awaitable[tuple[list[Stored], int]]]
 """Returns the objects on a 1-based page of a given size, and the total number of objects."""
@@ -37,10 +37,10 @@ class _Archivable(Protocol):
 
 
 class Resource(Generic[Stored, Record]):
-    """A kind of object that belongs to accounts.
+    """A kind of object that belongs to accounts. Messages call it `name`.
 
-    Messages call it `name`; `find` looks up the object that the path names; `show` makes the
-    records that answers contain. The audit log names an object by its field `label`.
+    `find` looks up the path's object; `show` makes the records for answers. The audit log names an
+    object by its field `label`.
     """
 
     def __init__(
@@ -61,24 +61,18 @@ class Resource(Generic[Stored, Record]):
         return Target(kind=kind, id=stored.id, name=getattr(stored, self._label))
 
     async def own(self, call: Call[Any, Any, Any]) -> Stored:
-        """Return the account's object that the path names.
-
-        Raises NotFound if there is none or it is archived, Forbidden if it is another account's.
-        """
+        """Return the path's object. Raises as `checked` does."""
         return self.checked(call, await self._find(call))
 
     def checked(self, call: Call[Any, Any, Any], stored: Stored | None) -> Stored:
-        """Return `stored`, an object of the account.
-
-        Raises NotFound if it is None or archived, Forbidden if it is another account's.
-        """
+        """Return `stored`. Raises NotFound if None or archived, Forbidden if another's."""
         stored = call.own(self._name, stored)
         if isinstance(stored, _Archivable) and stored.archived:
             raise NotFound(f"{self._name}: not found")
         return stored
 
     async def show_own(self, call: Call[Any, Any, Any]) -> Record:
-        """Return the record of the account's object that the path names. Raises as `own` does."""
+        """Return the record of the path's object. Raises as `checked` does."""
         return await self.show(call, await self.own(call))
 
     async def show(self, call: Call[Any, Any, Any], stored: Stored) -> Record:

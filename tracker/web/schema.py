@@ -46,7 +46,7 @@ MakerExpiry = Annotated[
         "latest"
     ),
 ]
-"""The end of something that ends no later than the key that makes it."""
+"""An expiry no later than the expiry of the key that sets it."""
 Day = Annotated[str, Meta(extra_json_schema={"format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]
 TimeZone = Annotated[
     str,
@@ -57,7 +57,7 @@ Text = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": MAX_T
 Token = Annotated[
     str, Meta(max_length=MAX_TOKEN_CHARACTERS, description="the link's part after the #")
 ]
-"""The secret of a link that opens something once, or a report."""
+"""The secret of a link that works once, or of a shared report."""
 
 Row = TypeVar("Row")
 
@@ -155,8 +155,7 @@ FilterText = Annotated[str, Meta(max_length=MAX_TEXT_CHARACTERS)]
 def trimmed(name: str, text: str, limit: int = MAX_TEXT_CHARACTERS) -> str:
     """Return `text` without outer white space.
 
-    Raises BadRequest, which names the field and the rule, if it is empty, longer than `limit` or
-    has control characters.
+    Raises BadRequest, naming the field, if it is empty, too long or has control characters.
     """
     text = text.strip()
     if not 1 <= len(text) <= limit or _CONTROL.search(text):

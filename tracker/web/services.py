@@ -17,7 +17,7 @@ from tracker.stores.mongodb.database import MongoDB
 
 
 class WebServices(NamedTuple):
-    """The objects of the frame. An endpoint has those of its room beside them."""
+    """The objects of the frame, available to every endpoint."""
 
     access_log: AccessLog
     api_keys: ApiKeys
@@ -37,6 +37,6 @@ class WebServices(NamedTuple):
 
 
 class Process(Protocol):
-    """The process that a request came to: the frame's objects, and those of each room by name."""
+    """The process of a request: the frame's objects, and the rooms' by name."""
 
     web: WebServices

@@ -156,7 +156,7 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
 async def _change_zone(
     call: AccountCall[Nothing, ChangeAccount], changes: dict[str, Change]
 ) -> AccountZone:
-    """Request the time zone that was sent, if it is another; return what the account has now."""
+    """Request the time zone that was sent, if it is another; return the account's zone."""
     time_zones, wanted = call.services.time_zones, call.body.time_zone
     if wanted is UNSET:
         return await time_zones.find(call.account_id)

@@ -1,7 +1,4 @@
-"""`/api/password-resets`: list and withdraw the open password resets that an account made.
-
-`tracker/accounts/api/members` makes them.
-"""
+"""`/api/password-resets`: list and withdraw an account's open resets, which `api/members` makes."""
 
 from functools import partial
 from uuid import UUID

@@ -1,5 +1,4 @@
-"""`/api/sessions`, `/api/session/password` and `/api/session/person`: people see and end their
-sessions, and change their password and name."""
+"""`/api/sessions`, `/api/session/password`, `/api/session/person`: people manage their access."""
 
 from typing import Annotated
 from uuid import UUID

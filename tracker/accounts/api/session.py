@@ -83,10 +83,7 @@ class SwitchAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 async def session_record(services: AccountServices, session: Session) -> SessionRecord:
-    """Return the record of a session, as answers contain it.
-
-    Raises NotFound if its person, account or membership is gone.
-    """
+    """Return a session as answers contain it. Raises NotFound if its membership has ended."""
     person = await services.people.find(session.person_id)
     members = await services.members.of_person(session.person_id)
     names = await services.accounts.names([one.account_id for one in members])
@@ -206,7 +203,7 @@ def new_session_cookie(services: AccountServices, secret: str) -> dict[str, str]
 
 
 def signed_out_answer(services: AccountServices) -> Answer[Done]:
-    """Return the answer that takes the session and what it has shown from a browser."""
+    """Return the answer that removes the session, and cached data, from a browser."""
     cookie = SessionCookie(services.public_url)
     return Answer(Done(), {"Set-Cookie": cookie.cleared(), "Clear-Site-Data": '"cache", "storage"'})
 

@@ -76,7 +76,7 @@ async def _check_new(services: LinkServices, body: AddDomain) -> None:
 
 
 def _check_name(services: LinkServices, name: str) -> None:
-    """Raise BadRequest if no account may claim `name`."""
+    """Check that an account may claim `name`. Raises BadRequest if none may."""
     if name == services.public_url.host:
         raise BadRequest("domain_name: must not be the host of this service")
     if services.own_hosts.reserves(name):
@@ -147,7 +147,6 @@ async def verify(call: LinkCall[Nothing, Nothing]) -> DomainRecord:
 
 
 def _require_proof(check: DnsCheck, required: Verification) -> None:
-    """Raise Unavailable if a query got no answer, BadRequest if DNS does not prove the domain."""
     if check.proven:
         return
     if check.error is not None:

@@ -62,11 +62,7 @@ async def show_png(call: LinkCall[QrQuery, Nothing]) -> Answer[Content]:
 
 
 async def _show(call: LinkCall[QrQuery, Nothing], kind: ImageKind) -> Answer[Content]:
-    """Return the QR code of a link's `short_url`, also if the link is archived.
-
-    Raises NotFound or Forbidden if the account has no such link, RateLimited or Unavailable if too
-    many codes are being made.
-    """
+    """Return the QR code of a link. Raises RateLimited or Unavailable under load."""
     services, query = call.services, call.query
     link = await find_own(call, services.links)
     with services.qr_limiter.acquire(call.account_id):

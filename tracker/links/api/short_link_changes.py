@@ -126,10 +126,7 @@ async def _change(
     links: Sequence[Link],
     fields_of: Callable[[Link], Mapping[str, Any]],
 ) -> list[Link]:
-    """Change the account's `links` with their audit entries; return them as they are now.
-
-    Raises what `fields_of` raises, and BadRequest if the domain of a link to restore is gone.
-    """
+    """Change the links with their audit entries. Raises BadRequest as `_hold_domains` does."""
 
     async def check_and_audit(session: Session, revisions: Sequence[Revision]) -> None:
         restored = [one.after for one in revisions if _action(one) == _RESTORED]
@@ -142,10 +139,7 @@ async def _change(
 async def _hold_domains(
     call: LinkCall[Any, Any], restored: Sequence[Link], session: Session
 ) -> None:
-    """Keep the domains of restored links until the transaction ends.
-
-    Raises BadRequest if one is gone, or another account has proven its name.
-    """
+    """Keep restored links' domains until the transaction ends. Raises BadRequest without one."""
     domain_ids: set[UUID] = {link.domain_id for link in restored if link.domain_id}
     held = await call.services.domains.hold(domain_ids, session) if domain_ids else set()
     for link in restored:
@@ -157,7 +151,7 @@ async def _hold_domains(
 
 
 async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[str, Change]:
-    """Return the fields in which a link differs, for the audit log, with the names of its tags."""
+    """Return the changed fields for the audit log, with the names of tags."""
     changes = differences(before, after, without=["tags"])
     if before.tags != after.tags:
         tags = await call.services.tags.find({*before.tags, *after.tags})

@@ -147,7 +147,7 @@ class ChangeShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 def _check_fields(body: NewShortLink | ChangeShortLink) -> None:
-    """Check the fields that are given and changed alike. Raises BadRequest if one breaks a rule."""
+    """Check the fields that creation and change share. Raises BadRequest if one breaks a rule."""
     if isinstance(body.destination_url, str):
         check_url(destination.FIELD, body.destination_url)
     if isinstance(body.internal_name, str):
@@ -238,7 +238,6 @@ class ListShortLinks(AccountPage, kw_only=True):
         return [parse_id("selectedTags", text) for text in texts]
 
     def utm(self) -> dict[str, list[str]]:
-        """Return the wanted UTM values by name."""
         given = {name: getattr(self, name) for name in UTM}
         return {name: values for name, values in given.items() if values}
 

@@ -57,15 +57,11 @@ async def _check_all_new(services: LinkServices, body: CreateShortLinks) -> None
 
 
 def _numbered(links: Sequence[NewShortLink]) -> dict[str, NewShortLink]:
-    """Return the links by the prefix that their fields have in messages."""
     return {f"links[{number}].": one for number, one in enumerate(links)}
 
 
 async def check_destination(services: LinkServices, url: str) -> None:
-    """Check that a destination is no redirect of this service, which would be a loop.
-
-    Custom domains that it serves count too. Raises BadRequest if it is one.
-    """
+    """Check that a destination is no redirect of ours: a loop. Raises BadRequest if it is."""
     address = destination.redirect_address(url)
     if address is None:
         return
@@ -90,7 +86,6 @@ async def _show(services: LinkServices, links: Sequence[Link]) -> list[ShortLink
 
 
 def short_url(services: LinkServices, link: Link) -> str:
-    """Return the URL of a link that its owner publishes."""
     return f"{services.public_url.origin(link.domain_name)}/c/{link.slug}"
 
 
@@ -100,17 +95,13 @@ LINKS: Resource[Link, ShortLink] = Resource(
 
 
 async def find_own(call: Call[Any, Any, Any], links: Links) -> Link:
-    """Return the account's link that the path names, which may be archived.
-
-    Raises NotFound or Forbidden if the account has no such link.
-    """
+    """Return the path's link, archived or not. Raises NotFound or Forbidden as `own` does."""
     return call.own("short link", await links.find(call.ids[0]))
 
 
 async def all_links(
     call: LinkCall[ListShortLinks, Nothing],
 ) -> AsyncGenerator[list[ShortLink], None]:
-    """Yield all of the account's links that pass the filters, in pieces."""
     query = call.query
     async for links in call.services.links.all_of(call.account_id, _filter(query), query.sort):
         yield await LINKS.show_all(call, links)
@@ -193,10 +184,7 @@ async def show(call: LinkCall[Nothing, Nothing]) -> ShortLink:
 
 
 async def _new_links(call: LinkCall[Any, Any], sent: Mapping[str, NewShortLink]) -> list[NewLink]:
-    """Return the links to store.
-
-    Raises Forbidden if a domain or tag is another account's, else NotFound if one does not exist.
-    """
+    """Return the links to store. Raises Forbidden or NotFound as `check_own` does."""
     domain_ids = {one.domain_id for one in sent.values() if one.domain_id}
     domains: dict[UUID | None, Domain | None] = {
         domain_id: await call.services.domains.find(domain_id) for domain_id in domain_ids

@@ -1,8 +1,6 @@
-"""`/internal/tls-ask`: whether a proxy may fetch a certificate for a host.
+"""`/internal/tls-ask`: whether a proxy may fetch a certificate for a host (Caddy's on-demand TLS).
 
-Caddy calls this on-demand TLS: the proxy asks before it requests a certificate. Only verified
-custom domains may have one, so that names that strangers point at the service do not make it
-request certificates without end.
+Only proven domains may have one, so that strangers' names cannot cause endless requests.
 """
 
 from tracker.errors import BadRequest, NotFound
@@ -14,15 +12,11 @@ from tracker.web.operator_routes import operator_routes, single_field_response
 
 
 class TlsAsk(Handler):
-    """The handler of `/internal/tls-ask`."""
+    """Answers 200 if the host in the query may have a certificate."""
 
     room = "links"
 
     async def get(self) -> None:
-        """Answer 200 if the host may have a certificate.
-
-        Raises BadRequest if none is named, NotFound if it is not a verified custom domain.
-        """
         host = parameter(self.request.query, "domain")
         if not host:
             raise BadRequest("domain: required: the host a certificate is wanted for")

@@ -1,8 +1,4 @@
-"""The OpenAPI 3.1 document, built from the endpoint table. Pure.
-
-`routes.description` calls it once. Endpoints that need a key are described by the types of their
-queries, bodies and answers (`schemas`), public ones by their rows.
-"""
+"""The OpenAPI 3.1 document, built from the endpoint table. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -71,7 +67,7 @@ _PUBLIC_ERRORS: Errors = {
     500: ("", ""),
     503: ("", ""),
 }
-"""The errors of public endpoints; what is empty is that of every other."""
+"""The errors of public endpoints; empty texts default to the status's."""
 
 
 def document(
@@ -82,8 +78,7 @@ def document(
 ) -> dict[str, Any]:
     """Return the document for the service at `base_url`, as JSON values.
 
-    `tags` has what each tag is about, `handled_schemas` the schemas that rows of HandledEndpoint
-    refer to.
+    `tags` describes each tag. Rows of HandledEndpoint refer to `handled_schemas`.
     """
     schemas = Schemas([one for one in endpoints if isinstance(one, Endpoint)])
     paths: dict[str, dict[str, Described]] = {}
@@ -195,7 +190,7 @@ def _singular(noun: str) -> str:
 
 
 def _access(endpoint: Endpoint) -> str:
-    """Return who has access. If the body decides, the docstring of the scope names both scopes."""
+    """Describe who has access. A function's docstring names the scopes that it returns."""
     needed = endpoint.access
     if isinstance(needed, Personal):
         return "For people who are signed in to the console."

@@ -1,7 +1,4 @@
-"""`/openapi.json`, and `/docs`, which shows it with Swagger UI from files of this service.
-
-Both are built at the first request and kept in memory.
-"""
+"""`/openapi.json`, and `/docs`, which shows it with Swagger UI from files of this service."""
 
 from functools import cache
 from hashlib import sha256
@@ -58,7 +55,6 @@ class RootRedirect(Handler):
     """The handler of `/` in development. In production the base host has no front page."""
 
     def get(self) -> None:
-        """Redirect to the console, which is on the host of BASE_URL only."""
         self.redirect(f"{self.web.public_url.url}/console")
 
     head = get

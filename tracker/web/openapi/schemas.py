@@ -134,10 +134,7 @@ def _drop_internal(schema: Described) -> None:
 
 
 def _describe_defaults(schema: Described) -> None:
-    """Move the defaults of properties into their descriptions.
-
-    Generators of clients send a `default`, also one that no client would send, or demand the field.
-    """
+    """Move the defaults of properties into their descriptions: client generators misuse them."""
     for one in schema.get("properties", {}).values():
         # An empty filter or list changes nothing, so there is nothing to say.
         if (default := one.pop("default", ())) not in ((), [], "", {}):
