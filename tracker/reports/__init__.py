@@ -1,1 +1,1 @@
-"""Reports of clicks and conversions: counted once, in rollups, and read from those."""
+"""Reports of clicks and conversions: counted once, in rollups, and read from there."""

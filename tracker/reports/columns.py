@@ -1,9 +1,8 @@
-"""Tables of counts in columns: the distinct combinations of some dimensions, and their measures.
+"""Tables of counts in columns: distinct combinations of dimensions, and their measures. Pure.
 
-A column of a dimension is a list of its distinct values, and for each row the number of its value
-in that list. Measures are whole numbers: 64 bits for counts, Python's own for money, which is in
-billionths and may be as large as senders like. Pure, and made for size: a million rows are added up
-in some milliseconds, by numpy, which leaves the interpreter to others meanwhile.
+A column has its distinct values, and the number of its value for each row. Counts have 64 bits.
+Money is in billionths, in Python's integers, because senders may report any amount. numpy adds up a
+million rows in milliseconds, and releases the interpreter meanwhile.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,19 +19,18 @@ EVENT_COUNTS: Final = ("conversions", "bot_conversions")
 MONEY: Final = ("value", "payout", "bot_value", "bot_payout")
 MEASURES: Final = (*CLICK_MEASURES, *EVENT_COUNTS, *MONEY)
 UNATTRIBUTED: Final = "unattributed"
-"""The measure of conversions without a click. No count that is stored has it, see
-`reports/joint_counts/unattributed`."""
+"""The measure of conversions without a click. Stored counts never have it
+(`reports/joint_counts/unattributed`)."""
 
 _DIRECT: Final = 4_000_000
 _DIRECT_PER_ROW: Final = 16
 _FEW_COMBINATIONS: Final = 4096
-"""Combinations are numbered by an array of all possible ones, unless that is longer than any of
-these allow: it then takes longer than to sort the rows. With 3,000 rows of 4 million combinations
-it was 100 ms instead of 0.1."""
+"""An array of all possible combinations numbers them, unless it is longer than these limits. With
+3,000 rows of 4 million combinations it took 100 ms; sorting takes 0.1."""
 
 
 class Column:
-    """The values of one dimension: distinct ones, and the number of its value for each row."""
+    """The distinct values of one dimension, and the number of its value for each row."""
 
     __slots__ = ("codes", "values")
 
@@ -41,16 +39,16 @@ class Column:
         self.codes = codes
 
     def mapped(self, name_of: Callable[[str], str]) -> "Column":
-        """Return the column with each value replaced; replaced values may be equal."""
+        """Return the column with each value replaced. New values may be equal."""
         found = column_of([name_of(one) for one in self.values])
         return Column(found.values, found.codes[self.codes])
 
     def is_one_of(self, wanted: Collection[str]) -> Codes:
-        """Return for each row 1 if its value is wanted, else 0."""
+        """Return 1 for each row with a wanted value, else 0."""
         return passing(self.values, wanted)[self.codes].astype(np.int64)
 
     def used(self) -> "Column":
-        """Return the column without the values that no row has."""
+        """Return the column without unused values."""
         used, codes = np.unique(self.codes, return_inverse=True)
         if len(used) == len(self.values):
             return self
@@ -58,7 +56,7 @@ class Column:
 
 
 class Columns:
-    """A table: a column for each dimension, an array for each measure. It is never changed."""
+    """An immutable table: a column for each dimension, an array for each measure."""
 
     __slots__ = ("dimensions", "measures", "rows")
 
@@ -70,12 +68,12 @@ class Columns:
         self.rows = rows
 
     def total(self, measure: str) -> int:
-        """Return the sum of a measure; 0 if the table has none of that name."""
+        """Return the sum of a measure; 0 if the table lacks it."""
         found = self.measures.get(measure)
         return int(found.sum()) if found is not None and self.rows else 0
 
     def by(self, names: Sequence[str]) -> "Columns":
-        """Return the sums by these dimensions alone. All of them must be columns of the table."""
+        """Return the sums by these dimensions, all of which the table must have."""
         columns = {name: self.dimensions[name] for name in names}
         number_of_row, first_rows = _combinations(list(columns.values()), self.rows)
         found = {
@@ -93,7 +91,6 @@ class Columns:
         return self.of_rows(np.flatnonzero(passing(column.values, wanted)[column.codes]))
 
     def of_rows(self, numbers: Codes) -> "Columns":
-        """Return the rows with these numbers, in their order."""
         return Columns(
             {name: Column(one.values, one.codes[numbers]) for name, one in self.dimensions.items()},
             {name: one[numbers] for name, one in self.measures.items()},
@@ -118,14 +115,13 @@ def empty(names: Iterable[str]) -> Columns:
 def of_columns(
     dimensions: Mapping[str, Sequence[str]], measures: Mapping[str, Sequence[int]]
 ) -> Columns:
-    """Return the table whose dimensions and measures have these values, row by row."""
     columns = {name: column_of(values) for name, values in dimensions.items()}
     arrays = {name: np.array(numbers, _type(name)) for name, numbers in measures.items()}
     return Columns(columns, arrays, max((len(one) for one in arrays.values()), default=0))
 
 
 def joined(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
-    """Return the rows of all tables, one after the other. A measure that one lacks is 0 there."""
+    """Return the rows of all tables in turn. Missing measures are 0."""
     tables = [table for table in tables if table.rows]
     if not tables:
         return empty(names)
@@ -156,14 +152,13 @@ def _type(measure: str) -> Any:
 
 
 def _numbered(values: Sequence[str]) -> tuple[list[str], Codes]:
-    """Return the distinct values in their order, and the number of each value among them."""
     numbers = {one: number for number, one in enumerate(dict.fromkeys(values))}
     codes = np.fromiter(map(numbers.__getitem__, values), np.int64, count=len(values))
     return list(numbers), codes
 
 
 def _renumbered(column: Column, numbers: dict[str, int]) -> Codes:
-    """Return the codes of a column in the numbers that several tables share, and add to those."""
+    """Return the codes of a column in `numbers`, which several tables share, and add new values."""
     known = np.fromiter(
         (numbers.setdefault(one, len(numbers)) for one in column.values),
         np.int64,
@@ -188,7 +183,7 @@ def _combinations(columns: Sequence[Column], rows: int) -> tuple[Codes, Codes]:
 
 
 def _few(key: Codes, size: int) -> tuple[Codes, Codes]:
-    """Number the combinations by an array of all that are possible: a tenth of sorting's time."""
+    """Number the combinations with an array of all possible ones: ten times faster than sorting."""
     row_of = np.full(size, -1, np.int64)
     row_of[key] = np.arange(len(key))
     present = np.flatnonzero(row_of >= 0)

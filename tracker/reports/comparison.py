@@ -1,7 +1,7 @@
-"""Comparison of a report with that of other days: which days, and how much changed. Pure.
+"""Comparison of a report with other days: their range, and the change. Pure.
 
-Days that are not over are compared with the same part of the other days, or any morning would look
-like a loss.
+Unfinished days are compared with the same part of the others. Otherwise any morning would look like
+a loss.
 """
 
 from calendar import monthrange
@@ -49,11 +49,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 def other_range(days: DayRange, compared: Compared) -> DayRange:
     """Return the days to compare `days` with. Raises OverflowError if they precede year 1.
 
-    - `previous_period`: as many days, which end where `days` begin.
+    - `previous_period`: as many days, directly before.
     - `previous_week`: the same weekdays of the week before.
-    - `previous_month`: the same dates of the month before, or its last day; of months that are
-      whole the whole months before.
-    - `previous_year`: the days with the same names a year before; 28 February for the 29th.
+    - `previous_month`: the same dates, or the month's last day; whole months for whole months.
+    - `previous_year`: the same dates; 28 February for the 29th.
     """
     if compared == "previous_year":
         return DayRange(_year_before(days.first), _year_before(days.last))
@@ -70,8 +69,10 @@ def other_range(days: DayRange, compared: Compared) -> DayRange:
 
 
 class OtherDays(NamedTuple):
-    """The days that a report is compared with; of `last`, which is one of them, only what was
-    before `until`, and nothing after it. All of them without `until`."""
+    """The days to compare with.
+
+    With `until`, `last` ends there, and later days are left out.
+    """
 
     days: DayRange
     last: date
@@ -85,14 +86,14 @@ class OtherDays(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Days, and the `other` days to compare them with: chosen ones if `compared` is None."""
+    """Days, and the `other` days to compare with; the user chose them if `compared` is None."""
 
     days: DayRange
     other: DayRange
     compared: Compared | None = None
 
     def at(self, calendar: Calendar, at: datetime) -> OtherDays:
-        """Return the other days, as far as `days` have passed at this moment.
+        """Return the other days, as far as `days` have passed.
 
         Raises OverflowError if the calendar does not have them.
         """
@@ -109,17 +110,17 @@ class Comparison(NamedTuple):
         return OtherDays(self.other, calendar.day_of(until), until)
 
     def _other_day(self, today: date) -> date | None:
-        """Return the day that today is compared with; None if all other days were before it."""
+        """Return today's counterpart; None if all other days precede it."""
         if self.compared in ("previous_month", "previous_year"):
             day = other_range(DayRange(today, today), self.compared).first
-            # On the 31st a month of 30 days is over.
+            # On the 31st, a month of 30 days is over.
             return None if day.day != today.day and self.days.first < today else day
         day = self.other.first + (today - self.days.first)
         return None if day > self.other.last else day
 
 
 def is_unfinished(days: DayRange, calendar: Calendar, at: datetime) -> bool:
-    """Return whether days have begun at a moment and are not over."""
+    """Return whether the days have begun and are not over."""
     return days.first <= calendar.day_of(at) <= days.last
 
 
@@ -157,10 +158,7 @@ def _points(now: Measures, before: Measures) -> float | None:
 
 
 def _fraction(now: Decimal | float, before: Decimal | float) -> float | None:
-    """Return the change in parts of `before`; its sign is that of the difference.
-
-    Sums of money may be negative: from -10 to -5 is a change of 0.5.
-    """
+    """Return the change as a fraction of `before`. From -10 to -5 it is 0.5."""
     if not before:
         return None
     old, new = Decimal(str(before)), Decimal(str(now))  # a rate as it is shown, to six decimals

@@ -1,4 +1,4 @@
-"""The dimensions that joint counts have a column of, and which of them a report needs. Pure."""
+"""The dimensions with a column in joint counts, and which of them a report needs. Pure."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
@@ -17,7 +17,7 @@ from tracker.visitor_dimensions import UNKNOWN
 
 
 class Counted(NamedTuple):
-    """A dimension as clicks and events have it: the field, and its value where that is missing."""
+    """A field of clicks and events, and its value where it is missing."""
 
     field: str
     absent: str
@@ -29,23 +29,20 @@ _STORED: Final = {
     if one.field is not None
 }
 COUNTED: Final = {name: _STORED[name] for name in dict.fromkeys((*VISITOR_DIMENSIONS, *_STORED))}
-"""The dimensions of joint counts whose values are texts. The others are the three below."""
+"""The dimensions of joint counts whose values are texts."""
 
 ALL_COUNTED: Final = (LINK, HOUR, EVENT, *COUNTED)
 """Every column of joint counts, in the order of their stored names."""
 
 
 def every_of(of: OfDocuments, of_hour: bool = False) -> list[str]:
-    """Return all dimensions of counts: clicks have no event, and those of an hour need no hour."""
+    """Return all dimensions of counts. Clicks have no event, and an hour's counts no hour."""
     left_out = {EVENT: of == "clicks", HOUR: of_hour}
     return [name for name in ALL_COUNTED if not left_out.get(name)]
 
 
 def value_of(name: str, of: OfDocuments) -> Any:
-    """Return the expression of a dimension's value in clicks or events.
-
-    Events without a click have no link, and what the click would have told is unknown.
-    """
+    """Return the expression for a value. Events without a click have unknown values."""
     field, absent = COUNTED[name]
     if of == "clicks" or absent == UNKNOWN:
         return {"$ifNull": [f"${field}", absent]}
@@ -54,7 +51,7 @@ def value_of(name: str, of: OfDocuments) -> Any:
 
 
 def needed_for(group_by: str, filters: Collection[str]) -> tuple[str, ...]:
-    """Return the counted dimensions that a report needs, in the order of ALL_COUNTED."""
+    """Return the counted dimensions of a report, in the order of ALL_COUNTED."""
     asked = {group_by, *filters}
     found = {source for name in asked for source in DIMENSIONS[name].sources or (name,)}
     if {HOUR, EVENT} <= found and LINK not in found:
@@ -65,9 +62,9 @@ def needed_for(group_by: str, filters: Collection[str]) -> tuple[str, ...]:
 
 
 def wanted_values(name: str, values: Collection[Any], host: str) -> tuple[str, Sequence[str]]:
-    """Return the counted dimension that a filter is about, and the values of it that pass.
+    """Return the counted dimension of a filter, and its values that pass.
 
-    `host` is the name of the default domain, which documents have as an empty text.
+    Documents have an empty text for `host`, the default domain.
     """
     texts, members = list(dict.fromkeys(map(str, values))), FILTERS[name].members
     if members is not None:

@@ -1,8 +1,8 @@
-"""The dimensions of reports, as one table: how each is counted, derived, named and filtered. Pure.
+"""The table of the dimensions of reports: how each is counted, derived, named and filtered. Pure.
 
 Schemas, filters, feeds, files and the console follow from its rows.
 
-- A *counted* dimension is a column of joint counts. Clicks and events have its value, or lack it.
+- A *counted* dimension is a column of joint counts.
 - Others are derived from one or two `sources`: a counted dimension, or the day.
 - A tag belongs to links, and is joined when a report is read.
 """
@@ -24,13 +24,13 @@ from tracker.reports.periods import step_of
 from tracker.visitor_dimensions import LABELS, UNKNOWN
 
 NO_VALUE: Final = "none"
-"""The value of people's clicks as reasons to be a bot's, and of no event configuration."""
+"""The bot reason of people's clicks, and the event configuration of events without one."""
 
 NO_EVENT: Final = ""
 """The event configuration of clicks. Reports by event leave it out."""
 
 NO_KEY: Final = {"link": UNKNOWN, "event": NO_VALUE}
-"""The key in a report of conversions without a link or an event configuration."""
+"""The key of conversions without a link or an event configuration."""
 
 LINK: Final = "link"
 TAG: Final = "tag"
@@ -44,13 +44,12 @@ OfDocuments: TypeAlias = Literal["clicks", "events"]
 
 
 class Filter(NamedTuple):
-    """The values that a filter by a dimension takes.
+    """The values that a filter takes.
 
-    - `about` says which, `in_reports` what only reports have beside them.
-    - `choices` are all there are; without any they are texts, or ids of records.
-    - `canonical` returns a value as it is stored. Raises ValueError, which names the dimension, if
-      it can be none.
-    - `members` returns the values of the source of which a derived dimension has a key.
+    - `about` describes them, `in_reports` adds what only reports take.
+    - `choices` lists them all. Without it they are texts, or ids of records.
+    - `canonical` returns the stored form. It raises ValueError, which names the dimension.
+    - `members` returns the values of the source for a key of a derived dimension.
     """
 
     about: str = ""
@@ -64,15 +63,12 @@ class Filter(NamedTuple):
 class Dimension(NamedTuple):
     """A property of clicks and conversions that reports group by.
 
-    - `one` and `many` are its names in the console: of a value, and of the panel. Panels of the
-      same `card` share that as tabs; without one there is no panel.
-    - `field` is that of documents, and `absent` its value if a click, or the click of an event,
-      lacks it.
-    - `sources` are the dimensions that it is derived from: a row has the `key` of a calendar and
-      their values.
-    - `record` has the collection whose documents it is of, and the field with their names. Other
-      values have their `label`, or one of `names`.
-    - `filter` says what filters take; without one there is none.
+    - `one` and `many` are its names in the console. Panels of a `card` are its tabs; without one
+      there is no panel.
+    - `field` is in documents. `absent` is its value if a click lacks it.
+    - `key` derives its key from a calendar and the values of `sources`.
+    - `record` is a collection and the field of its names. Other values have a `label`, or one of
+      `names`.
     """
 
     name: str
@@ -102,7 +98,7 @@ def _country_of(text: str) -> str:
 
 
 def _host_of(text: str) -> str:
-    # The service's own host may be an IP address; endpoints refuse all other invalid domains.
+    # The service's own host may be an IP address. Endpoints refuse other invalid domains.
     return canonical_hostname(text) or text.lower()
 
 
@@ -254,4 +250,4 @@ CARDS: Final = ("links", "places", "visitors", "sources", "events", "hours")
 """The cards of the console, in their order."""
 
 TIME: Final = frozenset(one.name for one in _ROWS if DAY in one.sources)
-"""The dimensions that are derived from the day, and some of them from the hour in it."""
+"""The dimensions that are derived from the day, or from the hour in it."""

@@ -1,8 +1,8 @@
-"""The memory of reports: a budget of bytes that all reports of a process share.
+"""The memory of reports: a budget of bytes for all reports of a process.
 
-A report takes bytes before it reads rows, as many as the rows will need at most, and gives them
-back at its end. What does not fit waits a moment for others, and is then rejected. The last bytes
-are for small reports: others do not take them.
+A report reserves the bytes that its rows need at most before it reads them. It returns them at its
+end. If they are not free, it waits a moment, and is then rejected. The last bytes are for small
+reports.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _MEGABYTE: Final = 1024 * 1024
 _RETRY_SECONDS: Final = 5
 
 _LARGE: Final = 16 * _MEGABYTE
-"""Bytes of a report from which on its memory has to go back to the system."""
+"""Bytes from which on a report's memory is returned to the system."""
 
 _APART_BYTES: Final = 256 * 1024
 """Blocks from this size on are mapped apart once a large report was made."""
@@ -33,7 +33,7 @@ _M_MMAP_THRESHOLD: Final = -3  # in malloc.h of glibc
 
 
 class Reservation:
-    """The bytes that one request has taken of an account's share."""
+    """The bytes that one request has reserved."""
 
     def __init__(self, memory: "ReportMemory", account_id: UUID) -> None:
         self._memory = memory
@@ -42,10 +42,10 @@ class Reservation:
         self.was_large = False
 
     async def take(self, count: int) -> None:
-        """Take so many more bytes.
+        """Reserve more bytes.
 
         - Raises BadRequest if an account may not have so many.
-        - Raises Unavailable if others do not give back enough in time.
+        - Raises Unavailable if they are not free in time.
         """
         is_small = self.bytes + count <= limits.SMALL_BYTES
         share = self._memory.share - (0 if is_small else self._memory.of_small)
@@ -61,23 +61,19 @@ class Reservation:
             _keep_large_blocks_apart()
 
     async def settle(self, count: int) -> None:
-        """Have so many bytes from now on. Raises as `take`."""
+        """Change the reservation to `count` bytes. Raises as `take`."""
         self.shrink_to(count)
         if count > self.bytes:
             await self.take(count - self.bytes)
 
     def shrink_to(self, count: int) -> None:
-        """Give back all but `count` bytes, if there are more."""
         if count < self.bytes:
             self._memory.give_back(self._account_id, self.bytes - count)
             self.bytes = count
 
 
 class ReportMemory:
-    """The budget: `total` bytes, of which one account has at most `share`.
-
-    The last bytes of both, `of_small`, are for small reports.
-    """
+    """The budget: `total` bytes, `share` for an account, the last `of_small` for small reports."""
 
     def __init__(
         self,
@@ -97,18 +93,18 @@ class ReportMemory:
 
     @contextmanager
     def hold(self, account_id: UUID) -> Iterator[Reservation]:
-        """Yield an empty reservation, and give back what it has at the end."""
+        """Yield an empty reservation, and free it at the end."""
         held = Reservation(self, account_id)
         try:
             yield held
         finally:
             held.shrink_to(0)
             if held.was_large:
-                # In a thread: to look for free pages takes some milliseconds.
+                # In a thread: finding free pages takes some milliseconds.
                 asyncio.get_running_loop().run_in_executor(None, _give_free_pages_back)
 
     async def wait_for(self, account_id: UUID, count: int, is_small: bool) -> None:
-        """Take bytes once there are so many. Raises Unavailable if that takes too long."""
+        """Reserve bytes once they are free. Raises Unavailable if that takes too long."""
         try:
             async with asyncio.timeout(limits.MEMORY_SECONDS):
                 while not self._fits(account_id, count + (0 if is_small else self.of_small)):
@@ -121,7 +117,7 @@ class ReportMemory:
         self._taken[account_id] += count
 
     def give_back(self, account_id: UUID, count: int) -> None:
-        """Give bytes back, and let those who wait look again."""
+        """Free bytes, and wake the waiting reports."""
         self._taken[account_id] -= count
         self._taken += Counter()  # drops accounts at zero
         self._given_back.set()
@@ -135,10 +131,7 @@ class ReportMemory:
 
 
 def bytes_of(table: Columns) -> int:
-    """Return how many bytes a table takes at most while a report is made of it.
-
-    Called in a thread, or for few rows: it looks at each value.
-    """
+    """Return the bytes of a table while a report is made. It reads each value: use a thread."""
     text = sum(sum(map(_text_bytes, one.values)) for one in table.dimensions.values())
     return limits.ROW_BYTES * table.rows + limits.TEXT_COPIES * text
 
@@ -149,10 +142,10 @@ def _text_bytes(text: str) -> int:
 
 @functools.cache
 def _keep_large_blocks_apart() -> None:
-    """Have large blocks of memory go back to the system when they are freed, where glibc can.
+    """Make glibc return large blocks to the system when they are freed.
 
-    It learns from large blocks otherwise to keep them, and visitors' small ones then lie between
-    them: 60 MB stayed beside visitors, and 30 do.
+    Otherwise it keeps them, and small blocks of visitors end up between them. 60 MB stayed
+    allocated, and now 30 do.
     """
     _glibc("mallopt", _M_MMAP_THRESHOLD, _APART_BYTES)
 

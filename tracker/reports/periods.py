@@ -1,9 +1,7 @@
-"""Ranges of days, and the periods that joint counts are kept for: months, days and hours. Pure.
+"""Ranges of days, and the periods of joint counts: months, days and hours. Pure.
 
-Rolling periods are days that depend on the day on which they are asked for.
-
-A report's range is cut into the fewest periods: whole months that are over, then days, and hours of
-a day that is not over, because their counts can be kept already.
+A report's range is cut into the fewest periods: whole finished months, then days, and hours of the
+unfinished day. So most of them are cached.
 """
 
 from calendar import monthrange
@@ -14,13 +12,13 @@ from typing import Final, Literal, NamedTuple
 from tracker.calendar import Calendar
 
 SETTLING: Final = timedelta(minutes=10)
-"""How long after its end a day may get clicks still, in all likelihood. Later ones are counted as
-well: the counts that are kept then no longer agree with the rollups, and are made again."""
+"""How long after its end a day may still get clicks, almost certainly. Later ones count too: the
+cached counts no longer match the rollups, and are computed again."""
 
 Kind = Literal["month", "day", "hour"]
 
 RollingPeriod = Literal["today", "yesterday", "week", "last_week", "month", "last_month", "year"]
-"""`week`, `month` and `year` go up to today. Weeks begin on Monday."""
+"""`week`, `month` and `year` end today. Weeks begin on Monday."""
 
 _DAY: Final = timedelta(days=1)
 
@@ -42,10 +40,9 @@ class DayRange(NamedTuple):
 
 
 class Period(NamedTuple):
-    """A month, a day, or an hour of a day.
+    """A month, a day, or an hour of a day. `end` is not included.
 
-    `key` is its name in stored counts: `2026-01`, `2026-01-31` or `2026-01-31T09`, with the number
-    of the hour. `start` and `end` are moments, `end` is not included.
+    `key` is its name in stored counts: `2026-01`, `2026-01-31` or `2026-01-31T09`.
     """
 
     kind: Kind
@@ -90,7 +87,7 @@ def hours_of(calendar: Calendar, day: date) -> list[Period]:
 def periods_of(
     calendar: Calendar, first: date, last: date, now: datetime, months: bool
 ) -> list[Period]:
-    """Return the periods from `first` to `last`: months only if they are over and wanted."""
+    """Return the periods from `first` to `last`. Months are whole and over, if wanted."""
     found: list[Period] = []
     for day in DayRange(first, last).dates():
         if found and day <= found[-1].last:
@@ -110,7 +107,7 @@ def is_over(period: Period, now: datetime) -> bool:
 
 
 def step_of(key: str, interval: str) -> str:
-    """Return the key of the step to which a row by hour or day belongs."""
+    """Return the key of the step that contains a row by hour or day."""
     if interval == "month":
         return key[:7]
     if interval == "week":

@@ -29,16 +29,14 @@ Value = UUID | str
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked request for a report. Days are the account's, both ends included.
+    """A checked request for a report. Days are the account's, both included.
 
-    - `filters` has the wanted values by dimension: ids of links, tags and event configurations,
-      hostnames (the service's own for the default domain), others as clicks have them.
+    - `filters` has the wanted values by dimension: ids, hostnames, or values as clicks have them.
     - `all_tags`: links must have every tag, not just one.
-    - `tests`: the clicks and conversions that the account has made as tests are counted alone, or
-      not at all.
-    - `sort` and `descending` order the rows; equal ones are in the order of their keys.
-    - `until`: only what was before this moment of the last day.
-    - `search`: only rows whose name or key has this text, in any case; totals are of all rows.
+    - `tests`: tests of the account are left out, or counted alone.
+    - `sort` and `descending` order the rows, then their keys.
+    - `until`: the last day ends at this moment.
+    - `search`: only rows with this text in their name or key, in any case. Totals ignore it.
     """
 
     account_id: UUID
@@ -58,10 +56,10 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a row or of all rows.
+    """The figures of a row, or of all rows. Money is in the units of its sender.
 
-    `clicks` are counted as `bots` says, `unique_clicks` are always people's. `attributed` are the
-    conversions of those `clicks`. Money is in the units in which it was reported.
+    `bots` decides about `clicks`, and `unique_clicks` are always people's. `attributed` are the
+    conversions of `clicks`.
     """
 
     clicks: int
@@ -87,10 +85,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """One page of rows, the number of rows on all pages, and the totals.
-
-    `totals` count each click and conversion that matches the filters once.
-    """
+    """One page of rows, the number of all rows, and the totals: each click counts once."""
 
     rows: Sequence[Row]
     total_rows: int

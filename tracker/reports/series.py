@@ -1,8 +1,7 @@
 """Series: the measures of a range in steps of an hour, day, week or month. Pure.
 
-The rows of a report by hour or by day are added up to steps. Steps without rows are zero. Weeks
-begin on Monday. The first and last week or month may be cut off by the range; they have the key of
-the whole one.
+Steps without rows are zero. Weeks begin on Monday. A step that the range cuts off has the key of
+the whole step.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +19,7 @@ from tracker.reports.query import Measures, Row
 Interval = Literal["hour", "day", "week", "month"]
 
 MAX_HOURLY_DAYS: Final = 31
-"""The limit of days in steps of an hour: they are as many steps as two years in days."""
+"""The longest range in hours, which has as many steps as two years in days."""
 
 _DEFAULTS: Final[tuple[tuple[int, Interval], ...]] = ((2, "hour"), (92, "day"), (366, "week"))
 """The longest range, in days, for which an interval is the default."""
@@ -40,26 +39,25 @@ _EXACT: Final = Context(prec=50)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A step of a series, named as a row of the report by its interval."""
+    """A step of a series. Its key is that of a report's row."""
 
     key: str
     measures: Measures
 
 
 def default_interval(days: DayRange) -> Interval:
-    """Return the interval that divides a range into neither few nor many steps."""
     return next((interval for most, interval in _DEFAULTS if days.days <= most), "month")
 
 
 def rows_of(interval: Interval) -> Literal["hour", "day"]:
-    """Return the dimension whose rows make up the steps of an interval."""
+    """Return the dimension whose rows make up the steps."""
     return "hour" if interval == "hour" else "day"
 
 
 def step_keys(days: DayRange, interval: Interval, calendar: Calendar) -> list[str]:
-    """Return the keys of all steps, in order. A day has 23 to 25 hours in some calendars.
+    """Return the keys of all steps, in order. Some days have 23 or 25 hours.
 
-    Raises BadRequest if hours are asked of the first day that dates have.
+    Raises BadRequest for hours of the first day that dates have.
     """
     if interval != "hour":
         return list(dict.fromkeys(step_of(day.isoformat(), interval) for day in days.dates()))
@@ -76,10 +74,7 @@ def step_keys(days: DayRange, interval: Interval, calendar: Calendar) -> list[st
 def series_of(
     rows: Iterable[Row], days: DayRange, interval: Interval, calendar: Calendar
 ) -> Sequence[Step]:
-    """Return the steps of `days`, made of the rows of a report by `rows_of` the interval.
-
-    Raises BadRequest as `step_keys` does.
-    """
+    """Return the steps of `days` from rows by `rows_of` the interval. Raises as `step_keys`."""
     sums = dict.fromkeys(step_keys(days, interval, calendar), NO_MEASURES)
     for row in rows:
         key = step_of(row.key, interval)

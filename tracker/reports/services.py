@@ -10,7 +10,7 @@ from tracker.web.call import Body, Call, Query
 
 
 class ReportServices(NamedTuple):
-    """The object that runs reports, and the database for the names in their answers."""
+    """The reports, and the database for the names in their answers."""
 
     reports: Reports
     mongodb: MongoDB

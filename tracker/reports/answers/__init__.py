@@ -1,1 +1,1 @@
-"""Answers to reports: what they read, in whose turn, with which names and order."""
+"""Answers to reports: reading of counts, permits, names, and the order of rows."""

@@ -1,7 +1,7 @@
 """The series and the totals of the days that a report is compared with.
 
-The steps are whole, so that a picture shows them as they were. Totals, and the step that is
-compared with the unfinished one, end where the compared part ends.
+Steps are whole, as a picture shows them. Totals end where the compared part ends, and so does the
+counterpart of the unfinished step.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from tracker.reports.series import Interval, Step, step_at, step_keys
 
 
 class Before(NamedTuple):
-    """The totals of the compared part of other `days`, and the `steps` of all of them.
+    """The totals of the compared part of other `days`, and their whole `steps`.
 
-    `step` is the part of the step that is compared with the unfinished one: None if there is no
-    such step, or if it is compared with another one, such as a week that begins earlier.
+    `step` is the compared part of the unfinished step's counterpart. None if there is no such step,
+    or if the counterpart is another one, as in weeks.
     """
 
     days: OtherDays
@@ -36,10 +36,6 @@ def parts_before(interval: Interval | None, days: OtherDays) -> int:
 async def read_before(
     parts: Parts, query: Query, interval: Interval | None, days: OtherDays
 ) -> Before:
-    """Return what a query finds of the days that its own are compared with.
-
-    Raises as `Parts.series`.
-    """
     if interval is None:
         return Before(days, await parts.totals("compare", days.of(query)))
     whole = await parts.series("compare", days.whole(query), interval)
@@ -53,5 +49,5 @@ async def read_before(
 
 
 def _number_at(at: datetime, days: DayRange, interval: Interval, calendar: Calendar) -> int:
-    """Return the number of the step of `days` that a moment is in."""
+    """Return the number of the step that contains a moment."""
     return step_keys(days, interval, calendar).index(step_at(at, interval, calendar))

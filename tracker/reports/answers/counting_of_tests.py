@@ -1,6 +1,6 @@
-"""Counts of the clicks and conversions that an account has made as tests, by any dimensions.
+"""Counts of the clicks and conversions that an account has made as tests.
 
-Rollups and joint counts have no tests, so their documents are read. They are few: people make them,
+Rollups and joint counts leave tests out, so the documents are read. They are few: people make them,
 or API keys within the limits of requests.
 """
 
@@ -44,11 +44,7 @@ async def count_tests(
     last: date,
     until: datetime | None = None,
 ) -> Columns:
-    """Return the counts of the tests of these days, by day and by these dimensions.
-
-    With `until` those before that moment. Raises BadRequest if there are too many, PyMongoError if
-    MongoDB does not answer.
-    """
+    """Return counts of tests, by day and these dimensions. Raises BadRequest for too many."""
     tables = []
     calendar = scope.calendar
     times = {"$gte": calendar.start_of(first), "$lt": until or calendar.end_of(last)}
@@ -88,7 +84,7 @@ def _table(
 
 
 def _value(of: OfDocuments, name: str, document: Document) -> str:
-    """Return the value of a dimension, as joint counts have it."""
+    """Return the value of a dimension, as in joint counts."""
     if name == EVENT:
         return NO_EVENT if of == "clicks" else str(document["event_config_id"] or NO_KEY[EVENT])
     if name == LINK:

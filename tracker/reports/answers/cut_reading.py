@@ -1,7 +1,7 @@
-"""The reading of a query whose last day counts only up to a moment.
+"""The reading of a query whose last day ends at a moment.
 
-The days before are read as any others. Of the last day there are the hours that had ended by then,
-which its rollups or joint counts have, and a part of one hour, which its documents have.
+Earlier days are read like any others. The last day has whole hours, from rollups or joint counts,
+and a part of an hour, from documents.
 """
 
 from collections.abc import Sequence
@@ -25,10 +25,9 @@ _DAY: Final = timedelta(days=1)
 
 
 class CutReading(Reading):
-    """The reading of one query with `until` in a snapshot."""
+    """The reading of a query with `until`, in a snapshot."""
 
     async def table(self, unattributed: Unattributed) -> Columns:
-        """Return the counts as `Reading.table` does, of the last day those before `until`."""
         query, calendar, until = self._query, self._scope.calendar, self._query.until
         assert until is not None
         _, hour = calendar.day_and_hour(until)
@@ -73,6 +72,6 @@ class CutReading(Reading):
         return found
 
     def _constants(self, hour: Period, link_id: UUID | None) -> list[tuple[str, str]]:
-        """Return the dimensions that have one value in the whole hour."""
+        """Return the dimensions with one value in the whole hour."""
         found = [(DAY, hour.first.isoformat()), (HOUR, f"{hour.hour:02}")]
         return found if link_id is None else [*found, (LINK, str(link_id))]

@@ -1,4 +1,4 @@
-"""Reports with details: the rows of a page, their series, and the same of other days."""
+"""Reports with details: the rows of a page, their series, and both for other days."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -25,14 +25,11 @@ _OF_TIME: Final[tuple[Interval, ...]] = get_args(Interval)
 _ALL_ROWS: Final = 10**6
 
 MAX_PARTS_BEFORE: Final = 2
-"""Parts that `measures_before` reads at most."""
+"""The parts that `measures_before` reads at most."""
 
 
 class DetailedReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A report, and the details that were asked for, of the same snapshot.
-
-    `rows_before` has the measures of each row on the days to compare with, by its key.
-    """
+    """A report and its details, from one snapshot. `rows_before` is by the keys of its rows."""
 
     at: datetime
     report: Report
@@ -42,10 +39,7 @@ class DetailedReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WholeBefore:
-    """The measures of all rows of other days, for those who take rows piece by piece.
-
-    `paired` has the key that each key is compared with, if that is not the same.
-    """
+    """All rows of other days. `paired` maps keys to their counterparts, if these differ."""
 
     def __init__(self, report: WholeReport, paired: Mapping[str, str] | None) -> None:
         self._report = report
@@ -53,11 +47,10 @@ class WholeBefore:
         self._numbers = {key: number for number, key in enumerate(report.keys)}
 
     def bytes(self) -> int:
-        """Return about how many bytes they take."""
+        """Return their approximate size in memory."""
         return 2 * self._report.bytes()
 
     def of(self, rows: Sequence[Row]) -> Mapping[str, Measures]:
-        """Return the measures of `rows` of the other days, by their keys."""
         keys, paired = [row.key for row in rows], self._paired
         numbers = {
             key: self._numbers.get(key if paired is None else paired.get(key, "")) for key in keys
@@ -70,11 +63,6 @@ class WholeBefore:
 async def read_detailed(
     parts: Parts, query: Query, interval: Interval | None, comparison: Comparison | None
 ) -> DetailedReport:
-    """Return the report of a query.
-
-    It has a series if there is an `interval`, and is compared with other days if there is a
-    `comparison`. Raises as `Parts.run`, `Parts.series` and `Parts.other_days`.
-    """
     days = None if comparison is None else await parts.other_days(comparison)
     before_parts = 0 if days is None else MAX_PARTS_BEFORE + parts_before(interval, days)
     parts.expect_parts(1 + (interval is not None) + before_parts)
@@ -92,10 +80,7 @@ async def read_detailed(
 async def read_whole(
     parts: Parts, query: Query, comparison: Comparison | None, held: Reservation
 ) -> tuple[WholeReport, WholeBefore | None]:
-    """Return all rows of a query, and those of other days if there is a `comparison`.
-
-    Their memory is `held`. Raises as `Parts.run` and `Parts.other_days`.
-    """
+    """Return all rows of a query, and those of the days to compare with. Their memory is `held`."""
     parts.expect_parts(1 + (comparison is not None))
     report = await parts.whole("report", query, held)
     before = None
@@ -108,10 +93,9 @@ async def read_whole(
 async def measures_before(
     parts: Parts, query: Query, rows: Sequence[Row], days: OtherDays
 ) -> Mapping[str, Measures]:
-    """Return the measures of `rows`, which a query has found, of other days: by their keys.
+    """Return the measures of a query's `rows` on other days, by their keys.
 
     The first hour, day, week or month is compared with the first of the other days, and so on.
-    Raises as `Parts.run`.
     """
     if not rows:
         return {}
@@ -130,23 +114,19 @@ async def measures_before(
 async def _whole_before(
     parts: Parts, query: Query, days: OtherDays, held: Reservation
 ) -> WholeBefore:
-    """Return the measures of all rows of a query on other days, in memory that is `held`.
-
-    Raises as `Parts.run`.
-    """
     other = _of_days(query, days)
     report = await parts.whole(_NAME, other, held)
-    # In a thread, because there may be a million.
+    # In a thread: there may be a million.
     return await in_thread(WholeBefore, report, _paired(parts, query, other))
 
 
 def _of_days(query: Query, days: OtherDays) -> Query:
-    """Return the query of all rows on other days."""
+    """Return the query for all rows on other days."""
     return days.of(replace(query, sort="key", search=None, page=1, page_size=_ALL_ROWS))
 
 
 def _paired(parts: Parts, query: Query, other: Query) -> Mapping[str, str] | None:
-    """Return the key of `other` that each key of `query` is compared with, if it has another."""
+    """Return the counterparts of the keys of time; None for other dimensions."""
     for interval in _OF_TIME:
         if interval == query.group_by:
             keys, other_keys = [
@@ -158,12 +138,9 @@ def _paired(parts: Parts, query: Query, other: Query) -> Mapping[str, str] | Non
 
 
 def _narrowed(query: Query, keys: Sequence[str]) -> Sequence[Query]:
-    """Return the queries that have the rows with these keys, and few others.
-
-    A link has one row among as many as there are links, so its row is found by a filter.
-    """
+    """Return queries for these rows and few others: a link is one row of many."""
     dimension = query.group_by
-    # Events are few. With a filter by tags, one by the tags of the rows would count other links.
+    # Events are few. A second filter by tags would count other links.
     is_filtered = dimension in FILTERS and dimension != EVENT
     if not is_filtered or (dimension == TAG and TAG in query.filters):
         return [query]
@@ -173,7 +150,7 @@ def _narrowed(query: Query, keys: Sequence[str]) -> Sequence[Query]:
         named = [UUID(str(key)) for key in named]
     queries = []
     if named:
-        # Any of the rows' own tags: without a filter by tags, `all_tags` meant nothing until here.
+        # The rows' own tags: `all_tags` had no meaning without a filter by tags.
         own = {**query.filters, dimension: named}
         queries.append(replace(query, filters=own, all_tags=query.all_tags and dimension != TAG))
     if without in keys:  # conversions without a click have neither link nor domain

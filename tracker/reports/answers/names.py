@@ -1,6 +1,6 @@
-"""The names of report rows that people read, and the search in them.
+"""The names of report rows for people, and the search in them.
 
-Links, tags and event configurations have their current names, all other values an English label.
+Links, tags and event configurations have their current names. Other values have English labels.
 """
 
 import re
@@ -14,11 +14,11 @@ from tracker.stores.mongodb.reader import Reader
 from tracker.visitor_dimensions import UNKNOWN
 
 _NAMES_AT_ONCE: Final = 1000
-"""Names of one question. Their ids take the event loop 5 ms, between which it serves others."""
+"""Names of one query: their ids block the event loop for 5 ms."""
 
 
 async def stored_names(reader: Reader, group_by: str, keys: Collection[str]) -> dict[str, str]:
-    """Return the names that records have, by key: none for values that have no records."""
+    """Return the names of records, by key; none for values without records."""
     dimension = DIMENSIONS[group_by]
     if dimension.record is None:
         return {}
@@ -35,10 +35,7 @@ async def stored_names(reader: Reader, group_by: str, keys: Collection[str]) -> 
 async def filter_names(
     reader: Reader, account_id: UUID, filters: Mapping[str, Collection[Value]]
 ) -> dict[str, dict[str, str]]:
-    """Return the names of the values that each dimension is filtered by, by those values.
-
-    A record of another account is its own key.
-    """
+    """Return the names of filters' values, by value. Records of other accounts have their ids."""
     names = {}
     for dimension, values in filters.items():
         stored: dict[str, str] = {}
@@ -54,15 +51,12 @@ async def filter_names(
 
 
 def name_of(group_by: str, key: str, stored: Mapping[str, str]) -> str:
-    """Return the name of a key. One whose record is gone is its own name."""
+    """Return the name of a key. Removed records have their key."""
     return stored.get(key) or _name(group_by, key)
 
 
 async def records_with_text(reader: Reader, account_id: UUID, group_by: str, text: str) -> set[str]:
-    """Return the keys of the account's records whose name has `text`, in any case.
-
-    None for values that have no records.
-    """
+    """Return the keys of the account's records with `text` in their name, in any case."""
     dimension = DIMENSIONS[group_by]
     if dimension.record is None:
         return set()

@@ -1,4 +1,4 @@
-"""Overviews: the totals, the series and the first rows of several dimensions, in one request."""
+"""Overviews: totals, a series and the first rows of several dimensions, in one request."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -14,11 +14,7 @@ from tracker.reports.series import Interval
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of one snapshot. `panels` are the reports asked for, in their order.
-
-    `rows_before` has the measures of the rows of each panel on the other days, by their keys; None
-    if the report is not compared.
-    """
+    """The figures of one snapshot. `rows_before` are by panel and key."""
 
     at: datetime
     series: Series
@@ -34,10 +30,6 @@ async def read_overview(
     comparison: Comparison | None,
     panels: Sequence[Query],
 ) -> Overview:
-    """Return the overview of a query's days, compared with others if there is a `comparison`.
-
-    Raises as `Parts.run`, `Parts.series` and `Parts.other_days`.
-    """
     days = None if comparison is None else await parts.other_days(comparison)
     others = 0
     if days is not None:
@@ -45,8 +37,8 @@ async def read_overview(
     parts.expect([query, *panels], others)
     series = await parts.series("series", query, interval)
     before = None if days is None else await read_before(parts, query, interval, days)
-    # What is counted for a panel that no rollup answers answers those after it in less time than
-    # rollups of each link.
+    # Panels that must be counted go first: their counts then serve the panels after them, faster
+    # than the rollups of each link do.
     order = sorted(range(len(panels)), key=lambda number: is_of_rollups(panels[number]))
     found = {}
     for number in order:

@@ -1,14 +1,11 @@
-"""The reading of a query: from rollups where they have what it needs, else from joint counts.
+"""The reading of a query, whose cost depends on days and distinct values, never on clicks.
 
-- One dimension of the account, or none, is in its rollups. A long range reads counts of its whole
-  months that are kept.
-- Links, and at most one more dimension, are in the rollups of links. These are read if the filters
-  leave few links, and for the day that is not over; else joint counts of months and days.
-- For anything else joint counts are read: of months, days, and hours of the day that is not over.
-- Tests are in none of these, and are counted from their documents
-  (`reports/answers/counting_of_tests`).
-
-So the cost depends on days, and on the different values of what is asked for, never on clicks.
+- At most one dimension of the account: from its rollups. A long range uses the cached counts of
+  whole months.
+- Links and at most one other dimension: from rollups of links, for few links or an unfinished day.
+  Else from joint counts of months and days.
+- Anything else: from joint counts of months, days, and hours of the unfinished day.
+- Tests: from their documents (`reports/answers/counting_of_tests`).
 """
 
 from collections.abc import Sequence
@@ -37,10 +34,10 @@ from tracker.reports.threads import in_thread_if_large
 from tracker.stores.mongodb.drivers import Database
 
 _LONG: Final = 62
-"""Days of a range beyond which counts of its months are kept, though rollups have them too."""
+"""Days of a range beyond which counts of its months are cached, though rollups have them."""
 
 _FEW: Final = 3000
-"""Rollups of links, by days, that are read at once: 10 µs each."""
+"""Rollups of links, times days, that are read at once: 10 µs each."""
 
 _DAY: Final = timedelta(days=1)
 
@@ -48,9 +45,8 @@ _DAY: Final = timedelta(days=1)
 class Reading:
     """The reading of one query in a snapshot.
 
-    `links` are those that its filters by link and tag let through, None without such filters.
-    `wanted` has the values of the other filters as documents have them. `needed` are the counted
-    dimensions that it reads, `names` the dimensions of its table.
+    `links` are the links that pass the filters; None if any does. `wanted` has the stored values of
+    the other filters. `needed` are its counted dimensions, `names` those of its table.
     """
 
     def __init__(
@@ -77,11 +73,7 @@ class Reading:
             self._passing[LINK] = frozenset(map(str, links))
 
     async def table(self, unattributed: Unattributed) -> Columns:
-        """Return the counts that pass the filters, by the needed dimensions, and by day if asked.
-
-        `unattributed` are the account's conversions without a click, read at the same snapshot.
-        Raises PyMongoError if MongoDB does not answer, and what `before_counting` raises.
-        """
+        """Return the counts that pass the filters, by the dimensions in `names`."""
         if self._query.tests == "only":
             return self._joined([await self._of_tests()])
         tables = await self._tables()

@@ -26,17 +26,14 @@ from tracker.stores.mongodb.reader import Reader
 from tracker.stores.mongodb.retention import first_kept
 
 _FEW_LINKS: Final = 1000
-"""Links whose tags are looked up one by one; of more, all of the account's are read."""
+"""Links whose tags are looked up by id. For more of them, all of the account's are read."""
 
 _ROW_BYTES: Final = 130
-"""Bytes of a row as a key, without its characters, and a number in each array."""
+"""Bytes of a row: its key without the characters, and a number in each array."""
 
 
 class WholeReport:
-    """The rows of a report as arrays, because as objects they would take more.
-
-    `stored_names` has the names of those keys that have records.
-    """
+    """The rows of a report as arrays, which take less memory than objects."""
 
     def __init__(self, group_by: str, rows: Rows, stored_names: Mapping[str, str]) -> None:
         self.keys = rows.keys
@@ -45,11 +42,11 @@ class WholeReport:
         self._stored_names = stored_names
 
     def bytes(self) -> int:
-        """Return about how many bytes the rows take."""
+        """Return their approximate size in memory."""
         return _ROW_BYTES * len(self.keys) + sum(map(len, self.keys))
 
     def piece(self, first: int, size: int) -> Sequence[Row]:
-        """Return `size` rows from number `first` on, fewer where they end."""
+        """Return `size` rows from number `first` on, fewer at the end."""
         page = self._rows.page(first, size)
         return [
             Row(key=key, name=name_of(self._group_by, key, self._stored_names), measures=measures)
@@ -61,7 +58,7 @@ class WholeReport:
 
 
 class Reports:
-    """The reports of a process. `host` is the name of the default domain in them."""
+    """The reports of a process. `host` is the name of the default domain."""
 
     def __init__(self, mongodb: MongoDB, host: str) -> None:
         self._database = mongodb.database
@@ -72,10 +69,9 @@ class Reports:
         self._counting = Places("read every click", limits.COUNTING)
 
     def turn(self, account_id: UUID) -> Turn:
-        """Return the turn of a request of an account, to be entered before anything is read.
+        """Return the turn of an account's request, to be entered before anything is read.
 
-        Entering it raises RateLimited if too many reports of the account wait, Unavailable if too
-        many of all accounts do.
+        Entering raises RateLimited or Unavailable if too many reports wait.
         """
         return Turn(self._database, account_id, self._reading, self._counting)
 
@@ -87,14 +83,11 @@ class Reports:
     async def run(
         self, query: Query, moment: Moment | None = None, turn: Turn | None = None
     ) -> Report:
-        """Return the report of a query, read at `moment` if there is one, else now.
+        """Return the report of a query at `moment`, as a part of the request of `turn`.
 
-        It is a part of the request whose turn is given, or a request of its own.
-
-        - Raises BadRequest if the days have too many values of what is asked for.
-        - Raises RateLimited if too many reports of the account wait.
-        - Raises TooSlow if it takes too long.
-        - Raises Unavailable if too many reports of all accounts wait, or have taken the memory.
+        Defaults are now, and a request of its own. Raises BadRequest for too many values, and
+        TooSlow at the time limit. Raises RateLimited or Unavailable if too many reports wait, or
+        memory is short.
         """
         async with AsyncExitStack() as stack:
             if turn is None:
@@ -104,16 +97,13 @@ class Reports:
                 snapshot = await stack.enter_async_context(self._reader.at_one_snapshot())
                 moment = await moment_of(snapshot, query.account_id)
             held = stack.enter_context(self.memory.hold(query.account_id))
-            # Nothing of its tables is left when the memory is given back.
+            # Its tables must be freed before their memory is returned.
             return await self._page(query, moment, turn, held)
 
     async def whole(
         self, query: Query, moment: Moment, turn: Turn, held: Reservation
     ) -> WholeReport:
-        """Return all rows of a query, whatever its page, read at `moment`.
-
-        Their memory is `held` as long as the caller needs them. Raises as `run`.
-        """
+        """Return all rows of a query, in memory that the caller frees. Raises as `run`."""
         async with turn.limited():
             found, _ = await self._found(query, moment, turn, held)
             rows = await self._ordered(query, found, len(found.keys), moment.reader)
@@ -171,7 +161,7 @@ class Reports:
         return await reading.table(turn.unattributed)
 
     def _wanted(self, query: Query) -> dict[str, Sequence[str]]:
-        """Return the values of filters as documents have them, by counted dimension."""
+        """Return the stored values of filters, by counted dimension."""
         found: dict[str, Sequence[str]] = {}
         for name in query.filters.keys() - {LINK, TAG}:
             counted, values = wanted_values(name, query.filters[name], self._host)
@@ -180,9 +170,9 @@ class Reports:
         return found
 
     async def _links(self, query: Query, snapshot: Reader) -> Sequence[UUID] | None:
-        """Return the ids of the links that the filters by link and tag let through.
+        """Return the links that pass the filters by link and tag; None without such filters.
 
-        None without such filters. Other accounts' ids are harmless: counts match the account too.
+        Other accounts' ids are harmless: counts match the account too.
         """
         ids, tags = query.filters.get(LINK), query.filters.get(TAG)
         if tags is None:
@@ -196,14 +186,13 @@ class Reports:
         return [row["_id"] for row in await snapshot.find("links", matching, ["_id"])]
 
     async def _tags(self, query: Query, table: Columns, snapshot: Reader) -> dict[str, list[str]]:
-        """Return the tags of the account's links by id, if the report is grouped by them."""
         if query.group_by != TAG or not table.rows:
             return {}
         matching: dict[str, Any] = {"account_id": query.account_id, "tags": {"$ne": []}}
         keys = [key for key in table.dimensions[LINK].values if key != NO_KEY[LINK]]
         if len(keys) <= _FEW_LINKS:
             matching["_id"] = {"$in": [UUID(key) for key in keys]}
-        # A row for each tag: those of 20,000 links, one by one, would take longer than the report.
+        # A row for each tag: one for each of 20,000 links would take longer than the report.
         stages: list[dict[str, Any]] = [
             {"$match": matching},
             {"$unwind": "$tags"},
@@ -223,7 +212,6 @@ class Reports:
 
 
 def _by_link(tags: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return the tags of each link, as texts, from the links of each tag."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for row in tags:
         tag = str(row["_id"])

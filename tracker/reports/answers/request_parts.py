@@ -1,7 +1,6 @@
-"""The reports that one request is made of: one snapshot, one after another, one time limit.
+"""The reports of one request: one snapshot and one time limit, one report after another.
 
-They run one after another because a snapshot takes one question at a time. So a request
-never occupies more than one place, however many parts it has.
+A snapshot takes one query at a time. So a request needs one permit, however many parts it has.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Sequence
@@ -35,10 +34,10 @@ class Series(NamedTuple):
 
 
 _ALWAYS: Final = ("report", "series", "dimension")
-"""The parts that no request can leave out."""
+"""The parts that every request has."""
 
 _MANY: Final = 3
-"""Combinations of dimensions from which on it takes less time to count by all of them at once."""
+"""Combinations of dimensions from which on counting by all of them at once is faster."""
 
 
 class Parts:
@@ -52,9 +51,9 @@ class Parts:
         self._turn = turn
 
     def expect(self, queries: Sequence[Query], others: int = 0) -> None:
-        """Expect these queries, and so many others of the same dimensions.
+        """Plan these queries, and `others` of the same dimensions.
 
-        If several of them have to count days, they are counted for all of them at once.
+        Days that several of them must count are counted by all dimensions at once.
         """
         crossed = [one for one in queries if not is_of_rollups(one)]
         needed = {needed_for(one.group_by, one.filters) for one in crossed}
@@ -62,16 +61,14 @@ class Parts:
         self.expect_parts(len(queries) + others)
 
     def expect_parts(self, count: int) -> None:
-        """Expect so many parts, or fewer: the progress of the request is told in them."""
+        """Plan at most so many parts, which measure the progress."""
         self._turn.progress.expect(count)
 
     async def other_days(self, comparison: Comparison) -> OtherDays:
         """Return the days to compare with, as far as those of the request have passed.
 
-        Up to the moment of the request; up to the hour where clicks may be deleted, because what
-        is left of those has no minutes.
-
-        - Raises BadRequest if the calendar does not have the days, where dates begin.
+        They end at the request's moment. Where clicks may be deleted they end with the hour before,
+        because counts have no minutes. Raises BadRequest if the calendar lacks the days.
         """
         try:
             found = comparison.at(self.calendar, self.at)
@@ -84,22 +81,16 @@ class Parts:
         return found if is_kept else found._replace(until=hour)
 
     async def run(self, name: str, query: Query) -> Report:
-        """Return the report of a part.
+        """Return the report of a part. Messages of BadRequest and Unavailable name the part.
 
-        - Raises BadRequest, which names the part, if the calendar does not have the days, where
-          dates begin, or if they have too many values.
-        - Raises RateLimited if too many reports of the account wait.
-        - Raises TooSlow, which names the part, if the request takes too long.
-        - Raises Unavailable, which names the part, if too many reports wait, or have the memory.
+        Raises BadRequest also if the calendar lacks the days; else as `Reports.run`.
         """
         return await self._named(name, self._reports.run(query, self._moment, self._turn))
 
     async def whole(self, name: str, query: Query, held: Reservation) -> WholeReport:
-        """Return all rows of a part, whose memory is `held`. Raises as `run`."""
         return await self._named(name, self._reports.whole(query, self._moment, self._turn, held))
 
     async def _named(self, name: str, read: Awaitable[Found]) -> Found:
-        """Return what a part reads. Raises as `run`."""
         try:
             found = await read
         except (BadRequest, Unavailable) as error:
@@ -117,14 +108,11 @@ class Parts:
         return BadRequest(f"{name}: the calendar of {zone} does not have all days")
 
     async def totals(self, name: str, query: Query) -> Measures:
-        """Return the totals of a query, which are those of every dimension. Raises as `run`."""
+        """Return the totals of a query, which are equal in every dimension."""
         return (await self.run(name, _whole(query, "day", 1))).totals
 
     async def series(self, name: str, query: Query, interval: Interval) -> Series:
-        """Return the series of a query's days.
-
-        Raises BadRequest if hours are asked of the first day that dates have; and as `run`.
-        """
+        """Return the series of a query's days. Raises as `run` and `step_keys`."""
         days = DayRange(query.first, query.last)
         dimension = rows_of(interval)
         count = len(step_keys(days, dimension, self.calendar))
@@ -134,7 +122,6 @@ class Parts:
 
 
 def is_of_rollups(query: Query) -> bool:
-    """Return whether rollups have the dimensions that the query needs."""
     return rollups_for(needed_for(query.group_by, query.filters)) is not None
 
 
@@ -142,16 +129,12 @@ def is_of_rollups(query: Query) -> bool:
 async def parts_at_one_snapshot(
     reader: Reader, reports: Reports, account_id: UUID
 ) -> AsyncIterator[Parts]:
-    """Yield the parts of an account's request.
-
-    - Raises RateLimited if too many requests of the account wait, Unavailable if too many of all
-      accounts do.
-    """
+    """Yield the parts of an account's request. Raises as entering `Reports.turn`."""
     async with reports.turn(account_id) as turn, reader.at_one_snapshot() as snapshot:
         yield Parts(reports, await moment_of(snapshot, account_id), turn)
 
 
 def _whole(query: Query, group_by: Interval, rows: int) -> Query:
-    """Return a query for all rows by a dimension of time."""
+    """Return the query for all rows by a dimension of time."""
     size = max(rows, 1)
     return replace(query, group_by=group_by, sort="key", search=None, page=1, page_size=size)

@@ -1,4 +1,4 @@
-"""The rows of a report, from the counts that it has read: keys, order, and one page. Pure."""
+"""The rows of a report, from its counts: keys, order, and one page. Pure."""
 
 import heapq
 from collections.abc import Callable, Mapping, Sequence
@@ -25,13 +25,13 @@ from tracker.reports.query import Bots, Measures, SortBy
 
 
 class _Sum(NamedTuple):
-    """The measures of counts that are added up, and those that are subtracted."""
+    """Measures to add, and measures to subtract."""
 
     plus: tuple[str, ...] = ()
     minus: tuple[str, ...] = ()
 
 
-# Money is reported by the advertiser: it is not hidden because its click looked like a bot's.
+# The advertiser reports money. It counts although its click looked like a bot's.
 _EXCLUDE: Final[Mapping[str, _Sum]] = {
     "clicks": _Sum(("clicks",)),
     "unique_clicks": _Sum(("unique",)),
@@ -61,17 +61,17 @@ _MEASURES: Final[Mapping[Bots, Mapping[str, _Sum]]] = {
 """The measures of reports, from measures of counts, by how bots are counted."""
 
 _LAST: Final = frozenset(NO_KEY.values())
-"""Keys of links and event configurations that come after all others with the same figure."""
+"""Keys that come after all others with the same figure."""
 
 _SORTED_AT_ONCE: Final = 5000
-"""Rows that are sorted at once, in some milliseconds. A sort lets no other thread run: that of two
-million rows, which strangers can make by as many campaign names, would take seconds."""
+"""Rows of one sort, which takes milliseconds and lets no other thread run. Strangers can make two
+million rows with as many campaign names, and sorting them would take seconds."""
 
 _BILLIONTHS: Final = 10**9
 
 
 class Rows:
-    """The rows of a report: their keys, and an array for each measure, all in the same order."""
+    """The keys of a report, and an array for each measure, in the same order."""
 
     def __init__(self, keys: Sequence[str], measures: Mapping[str, Numbers]) -> None:
         self.keys = keys
@@ -83,10 +83,7 @@ class Rows:
     def ordered(
         self, by: SortBy, descending: bool, name_of: Callable[[str], str], at_most: int
     ) -> "Rows":
-        """Return the first rows in an order; equal ones in the order of their keys.
-
-        `name_of` returns the name of a key, and is asked only if that is the order.
-        """
+        """Return the first rows in an order, then by key. Only `name` calls `name_of`."""
         keys = self.keys
         if by == "key":
             return self.at(_first(range(len(keys)), keys.__getitem__, at_most, descending))
@@ -100,10 +97,7 @@ class Rows:
         return self.at(candidates[np.argsort(signed[candidates], kind="stable")])
 
     def _smallest(self, figures: Numbers, count: int) -> Codes:
-        """Return the numbers of the `count` smallest figures, in the order of their keys.
-
-        Among equal figures those with the first keys are smaller.
-        """
+        """Return the numbers of the smallest figures, by their keys. First keys win ties."""
         if len(figures) <= count:
             return self._by_key(np.arange(len(figures)), count)
         limit = np.partition(figures, count - 1)[count - 1]
@@ -112,14 +106,13 @@ class Rows:
         return self._by_key(np.concatenate([less, few]), count)
 
     def _by_key(self, numbers: Codes, at_most: int) -> Codes:
-        """Return the first of these numbers in the order of their keys, those of _LAST last."""
+        """Return the first of these numbers in the order of their keys, with _LAST at the end."""
         last = [self.keys.index(one) for one in sorted(_LAST) if one in self.keys]
         is_last = np.isin(numbers, last)
         first = _first(numbers[~is_last].tolist(), self.keys.__getitem__, at_most)
         return np.array([*first, *(one for one in last if one in numbers)][:at_most], np.int64)
 
     def page(self, first: int, size: int) -> "Rows":
-        """Return `size` rows from number `first` on."""
         return self.at(range(first, min(first + size, len(self.keys))))
 
     def measures(self) -> list[Measures]:
@@ -137,7 +130,6 @@ class Rows:
         return rates
 
     def at(self, numbers: Sequence[int] | Codes) -> "Rows":
-        """Return the rows with these numbers, in their order."""
         chosen = np.array(numbers, np.int64)
         return Rows(
             [self.keys[number] for number in chosen.tolist()],
@@ -153,10 +145,7 @@ def rows_of(
     host: str,
     tags: Mapping[str, Sequence[str]],
 ) -> Rows:
-    """Return the rows of a report, without those in which all measures are zero.
-
-    `tags` has the tags of each link if the report is grouped by them.
-    """
+    """Return the rows, except those of zeros. `tags` has each link's tags, for a report by tag."""
     keyed = _keyed(table, group_by, calendar, host, tags).by([group_by])
     column = keyed.dimensions[group_by]
     measures = _of_bots(keyed, bots)
@@ -173,7 +162,7 @@ def rows_of(
 
 
 def totals_of(table: Columns, bots: Bots) -> Measures:
-    """Return the sums of all counts, each click and conversion once."""
+    """Return the totals: each click and conversion counts once."""
     return _measures(
         {
             name: sum(map(table.total, of.plus)) - sum(map(table.total, of.minus))
@@ -228,7 +217,7 @@ def _by_tag(table: Columns, tags: Mapping[str, Sequence[str]]) -> Columns:
 def _first(
     numbers: Sequence[int], place: Callable[[int], Any], at_most: int, descending: bool = False
 ) -> list[int]:
-    """Return the first of these numbers by their places; equal ones stay in their order."""
+    """Return the first of these numbers by their places. Equal ones stay in order."""
     if at_most <= _SORTED_AT_ONCE:
         chosen = heapq.nlargest if descending else heapq.nsmallest
         return chosen(at_most, numbers, key=place)

@@ -1,11 +1,10 @@
-"""The turn of one request at the reports of a process: its place, its time limit, how far it is.
+"""The turn of one request at the reports of a process: its permit, time limit and progress.
 
-A request first waits in the line of its account, then in the line of all. So an account has no more
-places in the line of all than it may use, and accounts take turns, whatever each of them asks for.
+A request waits first in its account's queue, then in the common one. So accounts take turns, and no
+account fills the common queue.
 
-A request reads what is counted already in a place for reading. Once it has to count clicks, it
-gives that up and goes on in a place for counting, until its end. It never holds two. How many
-places there are is in `reports/limits`, and how many bytes a request may take in `reports/memory`.
+Reading counts needs a permit to read. To count clicks, a request exchanges it for a permit to
+count, and keeps that until its end. It never holds two. `reports/limits` has their numbers.
 """
 
 import asyncio
@@ -28,34 +27,33 @@ from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.time_limit import is_time_limit, told_apart
 
 PROGRESS_HEADER: Final = "X-Report-Progress"
-"""The header with the share of a report that is counted and kept, from 0 to 1."""
+"""The header with the share of a report that is counted and cached, from 0 to 1."""
 
 _RETRY_SECONDS: Final = 1
 
 _WAIT_SECONDS: Final = int(limits.REPORT_SECONDS)
-"""The Retry-After of a rejected request: the time limit of one that holds a place."""
+"""The Retry-After of a rejected request: the time limit of a running one."""
 
 _MOST: Final = 0.9999
 """The share of a request that is almost done."""
 
 
 class Places:
-    """The places for one kind of work. Messages say that too many reports `what`."""
+    """The permits for one kind of work. Messages say that too many reports `what`."""
 
     def __init__(self, what: str, bounds: limits.PlaceLimits) -> None:
         self._what = what
         self._bounds = bounds
         self._all = asyncio.Semaphore(bounds.of_all)
-        # A semaphore lives as long as somebody of the account waits or works.
+        # A semaphore lives as long as a request of the account waits or works.
         self._of_account: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
         self._waiting = Counter[UUID]()
 
     @asynccontextmanager
     async def place(self, account_id: UUID, seconds: float) -> AsyncIterator[None]:
-        """Wait for a place of the account, at most `seconds`, and hold it within the context.
+        """Wait at most `seconds` for a permit, and hold it within the context.
 
-        - Raises RateLimited if too many requests of the account wait.
-        - Raises Unavailable if too many of all accounts wait, or no place was free in time.
+        Raises RateLimited or Unavailable if too many requests wait, or no permit is free in time.
         """
         of_account = self._of_account.get(account_id)
         if of_account is None:
@@ -91,7 +89,7 @@ class Places:
 
 
 class Progress:
-    """How far a request is: the parts that are done, and the share of the one in progress."""
+    """The progress of a request: its finished parts, and a share of the current one."""
 
     def __init__(self) -> None:
         self._parts, self._done, self._within = 1, 0, 0.0
@@ -100,7 +98,6 @@ class Progress:
         self._parts = max(parts, 1)
 
     def note_share(self, share: float) -> None:
-        """Note the share of the part in progress that is done."""
         self._within = share
 
     def finish_part(self) -> None:
@@ -109,19 +106,19 @@ class Progress:
 
     @property
     def share(self) -> float:
-        """Return the share of the request that is done: below 1 while it is not."""
+        """Return the finished share of the request, always below 1."""
         return min((self._done + self._within) / self._parts, _MOST)
 
     @property
     def text(self) -> str:
-        """Return the share as its header has it: some days of two years are seen in 24 parts."""
+        """Return the share for its header. Even one day of two years changes it."""
         return f"{self.share:.4f}"
 
 
 class Turn:
-    """The turn of a request. With `is_thorough` days are counted for many other reports too.
+    """The turn of a request. With `is_thorough` days are counted by all dimensions.
 
-    All its parts read one snapshot, so they share its `marks` and its `unattributed` conversions.
+    All its parts read one snapshot, so they share fingerprints and `unattributed` conversions.
     """
 
     def __init__(
@@ -146,10 +143,7 @@ class Turn:
         await self._place.aclose()
 
     async def begin_counting(self) -> None:
-        """Go on in a place for counting.
-
-        Raises RateLimited or Unavailable if too many reports wait for one.
-        """
+        """Exchange the permit for one to count. Raises as `Places.place`."""
         if not self._is_counting:
             self._is_counting = True
             await self._place.aclose()
@@ -158,10 +152,9 @@ class Turn:
 
     @asynccontextmanager
     async def limited(self) -> AsyncIterator[None]:
-        """Limit the reads within the context to the time that is left.
+        """Limit the reads within the context to the remaining time.
 
-        Raises TooSlow, which says how far the request is, if that is not enough, AutoReconnect if
-        MongoDB does not answer at all.
+        Raises TooSlow with the progress, or AutoReconnect if MongoDB does not answer at all.
         """
         left = self._left()
         if left <= 0:

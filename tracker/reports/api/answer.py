@@ -55,7 +55,7 @@ class ReportMeasures(msgspec.Struct, kw_only=True):
 COLUMNS: Final[Mapping[str, Any]] = {
     one.encode_name: one.name for one in msgspec.structs.fields(ReportMeasures)
 }
-"""The measures of an answer, with their names in `Measures`."""
+"""The measures of an answer, and their names in `Measures`."""
 
 _NAMES: Final = tuple(COLUMNS)
 Column = Literal[_NAMES]  # type: ignore[valid-type]
@@ -165,7 +165,7 @@ class Unfinished(msgspec.Struct, kw_only=True):
 
 
 class Shown:
-    """The form of the figures in an answer that shows these columns, all without any."""
+    """The figures of an answer, with the chosen columns; all if none are chosen."""
 
     def __init__(self, columns: Sequence[Column] | UnsetType) -> None:
         wanted: Iterable[str] = COLUMNS if isinstance(columns, UnsetType) else columns
@@ -182,11 +182,10 @@ class Shown:
         return found
 
     def totals(self, now: Measures, before: Measures | None) -> ReportTotals:
-        """Return totals, compared with those `before` if there are any."""
         return ReportTotals(**self._chosen(now), **self._compared(now, before))
 
     def rows(self, rows: Iterable[Row], before: Mapping[str, Measures] | None) -> list[ReportRow]:
-        """Return rows, compared with what they were `before`, by their keys, if that is known."""
+        """Return the rows. Their measures `before` are by key."""
         return [self._row(row, None if before is None else before[row.key]) for row in rows]
 
     def _row(self, row: Row, before: Measures | None) -> ReportRow:
@@ -205,7 +204,7 @@ class Shown:
         interval: Interval | UnsetType,
         before: Before | None,
     ) -> Unfinished | UnsetType:
-        """Return how far `days` are at a moment, if they are not over."""
+        """Return the progress of `days` at a moment, unless they are over."""
         if not is_unfinished(days, calendar, at):
             return UNSET
         found = Unfinished(until=calendar.moment_text(at))

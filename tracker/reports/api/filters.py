@@ -12,7 +12,6 @@ from tracker.web.limits import MAX_FILTER_VALUES
 from tracker.web.schema import FilterText
 
 Dimension = Literal[FILTER_NAMES]  # type: ignore[valid-type]  # the table is the one list
-"""The dimensions that reports are filtered by."""
 
 TagOperator = Annotated[
     Literal["OR", "AND"],
@@ -35,7 +34,6 @@ TestsIn = Annotated[
 
 
 def one_value(name: str) -> Any:
-    """Return the type of a value that a filter by a dimension takes."""
     wanted = FILTERS[name]
     if wanted.are_ids:
         return UUID
@@ -43,13 +41,11 @@ def one_value(name: str) -> Any:
 
 
 def values_of(name: str) -> Any:
-    """Return the type of the values that a filter by a dimension takes."""
     value = one_value(name)
     return Annotated[list[value], Meta(max_length=MAX_FILTER_VALUES)]  # type: ignore[valid-type]
 
 
 def described(values: Any, about: str) -> Any:
-    """Return the type of a field with its description, if it has one."""
     return Annotated[values, Meta(description=about)] if about else values
 
 

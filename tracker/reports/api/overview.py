@@ -49,7 +49,6 @@ class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     search: Search = ""
 
     def query(self, query: Query) -> Query:
-        """Return the query of the panel, with the days and filters of `query`."""
         order, rows = order_of(self.sort), self.limit
         return replace(query, group_by=self.group_by, search=self.search, page_size=rows, **order)
 
@@ -73,7 +72,6 @@ class CreateOverview(ReportRequest, forbid_unknown_fields=True, kw_only=True):
         return default_interval(days) if isinstance(self.interval, UnsetType) else self.interval
 
     def is_hourly(self) -> bool:
-        """Return whether the series has steps of an hour."""
         return self.chosen_interval() == "hour"
 
 
@@ -141,10 +139,6 @@ async def create(call: ReportCall[Nothing, CreateOverview]) -> OverviewAnswer:
 async def overview(
     services: ReportServices, account_id: UUID, body: CreateOverview
 ) -> OverviewFigures:
-    """Return the overview of an account.
-
-    Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
-    """
     query = body.query(account_id)
     panels = [panel.query(query) for panel in body.panels]
     async with parts_at_one_snapshot(services.mongodb.reads, services.reports, account_id) as parts:

@@ -72,9 +72,9 @@ async def check_domains(services: ReportServices, body: ReportRequest) -> None:
 async def all_rows(
     call: ReportCall[Nothing, RowsRequest],
 ) -> AsyncGenerator[list[ReportRow], None]:
-    """Yield all rows of a report, in pieces. Raises as `create`.
+    """Yield all rows of a report, in pieces.
 
-    Everything is read before the first is sent: a snapshot does not last.
+    Everything is read before the first piece is sent, because a snapshot does not last.
     """
     body, services, query = call.body, call.services, _query(call.account_id, call.body)
     reports, shown = services.reports, Shown(body.columns)

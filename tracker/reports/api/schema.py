@@ -45,7 +45,6 @@ Columns = Annotated[
 
 
 def order_of(sort: Sort) -> dict[str, Any]:
-    """Return the fields of a query for an order of rows."""
     return {"sort": _SORTED[sort.removeprefix("-")], "descending": sort.startswith("-")}
 
 
@@ -90,8 +89,7 @@ Compare = Annotated[
 
 
 class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The part of a request that says which clicks and conversions are counted, and what is shown
-    of them."""
+    """The fields of all requests for reports: which clicks and conversions count, and how."""
 
     account_id: AccountId = field(name="accountId")
     date_range: DateRange = field(name="dateRange")
@@ -114,11 +112,10 @@ class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
                 _check_hourly("compare", comparison.other)
 
     def is_hourly(self) -> bool:
-        """Return whether the answer has steps of an hour."""
         return self.interval == "hour"
 
     def comparison(self) -> Comparison | None:
-        """Return what to compare with, if anything. Raises ValueError if it precedes year 1."""
+        """Return the days to compare with. Raises ValueError if they precede year 1."""
         days = self.date_range.days()
         if isinstance(self.compare, UnsetType):
             return None
@@ -179,7 +176,7 @@ def _check_hourly(name: str, days: DayRange) -> None:
 
 
 def _merge_filter(name: str, value: Any, within: Any) -> Any:
-    """Return a value given beside or among the filters. Raises BadRequest if both differ."""
+    """Return a filter given in either of its places. Raises BadRequest if they differ."""
     if UNSET not in (value, within) and value != within:
         raise BadRequest(f"{name}: differs from filters.{name}, which is another place for it")
     return within if value is UNSET else value

@@ -1,4 +1,4 @@
-"""`/api/reports/values`: the values of a dimension, for those who choose a filter."""
+"""`/api/reports/values`: the values of a dimension, to choose a filter from."""
 
 from datetime import date
 from typing import Annotated
@@ -102,13 +102,13 @@ async def list_values(call: ReportCall[ListReportValues, Nothing]) -> ReportValu
                 first=days.first,
                 last=days.last,
                 group_by=query.dimension,
-                # People have no reason to be a bot's.
+                # People have no bot reason.
                 bots="include" if query.dimension == "bot" else "exclude",
                 search=query.search,
                 page_size=query.limit + 1,
             ),
         )
-    # No filter by link takes the row of conversions without one.
+    # Filters by link cannot take the row of conversions without one.
     rows = [row for row in report.rows if (query.dimension, row.key) != ("link", NO_KEY["link"])]
     return ReportValues(
         rows=[

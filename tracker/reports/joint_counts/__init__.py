@@ -1,1 +1,1 @@
-"""Joint counts: counts by several dimensions together, made once of each finished period."""
+"""Joint counts: counts by several dimensions together, computed once for each finished period."""

@@ -1,8 +1,7 @@
-"""Columns as documents in MongoDB: numbers packed into binary, as narrow as they allow. Pure.
+"""Columns as documents in MongoDB: numbers packed into the narrowest binary type. Pure.
 
-The distinct values of a dimension are one text, a line for each: no value holds a line break. Money
-is a text too, because it has no largest number. A table with many rows, or long values, is several
-documents.
+The distinct values of a dimension are one text, one a line: no value holds a line break. Money is a
+text too, because it has no largest number. A large table becomes several documents.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -17,19 +16,20 @@ ROWS_PER_DOCUMENT: Final = 200_000
 """Rows of one document. With all dimensions they take some 5 MB; MongoDB allows 16."""
 
 MAX_BYTES: Final = 8_000_000
-"""Bytes of one document, about: strangers choose values, and may send other ones each time."""
+"""Approximate bytes of one document. Visitors choose the values, and may send new ones each
+time."""
 
 _TYPES: Final = ("<u1", "<u2", "<u4", "<i8")
 
 
 def documents_of(table: Columns) -> Iterator[dict[str, Any]]:
-    """Yield the fields of the documents that hold the table, at least one."""
+    """Yield the fields of the table's documents, at least one."""
     for start in range(0, max(table.rows, 1), ROWS_PER_DOCUMENT):
         yield from _divided(table, start, min(start + ROWS_PER_DOCUMENT, table.rows))
 
 
 def _divided(table: Columns, start: int, end: int) -> Iterator[dict[str, Any]]:
-    """Yield the documents of a part of the rows: one, or those of its halves if it is too large."""
+    """Yield one document for the rows, or halve them until each document fits."""
     document = _document(table.of_rows(np.arange(start, end)))
     if end - start > 1 and _size(document) > MAX_BYTES:
         middle = (start + end) // 2
@@ -60,10 +60,7 @@ def table_of(
     names: Sequence[str],
     wanted: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Columns:
-    """Return the table that these documents hold, with the columns of these dimensions.
-
-    `wanted` has the only values of some of them that are read.
-    """
+    """Return the table of these documents, with these dimensions and only the `wanted` values."""
     return joined([_part(one, names, wanted) for one in documents], names)
 
 
@@ -72,7 +69,7 @@ def _part(
 ) -> Columns:
     values = {name: document["columns"][name]["values"].split("\n") for name in names}
     codes = {name: _unpacked(document["columns"][name]) for name in names}
-    # First the rows, as narrow as they are stored: of most filters few are left to be widened.
+    # Select rows while they are narrow: most filters leave few to widen.
     rows = np.arange(document["rows"])
     for name in wanted:
         rows = rows[passing(values[name], wanted[name])[codes[name][rows]]]

@@ -1,17 +1,15 @@
-"""Counts by several dimensions at once: kept ones where they are valid, else made and kept.
+"""Counts by several dimensions: cached ones where they are valid, else computed and cached.
 
-What is kept for a period is valid exactly as long as its mark equals that of the rollups in the
-snapshot (`reports/joint_counts/fingerprints`), also if it was kept after the snapshot began.
-Otherwise it is made again, from the cheapest source there is:
+The counts of a period are valid while their fingerprint equals that of the snapshot's rollups
+(`reports/joint_counts/fingerprints`). Else they are computed from the cheapest source:
 
-1. the counts of that day by all dimensions, if those are valid: 50 ns a click;
-2. rollups, if they have these dimensions;
-3. the counts of its parts: of the days of a month, or of the hours of a large day;
-4. the clicks and events themselves: 2 to 5 µs each, in a place for counting
-(`reports/answers/turn`).
+- the day's counts by all dimensions: 50 ns a click;
+- rollups with these dimensions;
+- the counts of its parts: the days of a month, or the hours of a large day;
+- its clicks and conversions: 2 to 5 µs each, with a permit to count (`reports/answers/turn`).
 
-Guarantee: a table has exactly the figures that the documents of the snapshot have. Clicks that
-retention has deleted are counted as unknown, so that sums always equal those of the rollups.
+Guarantee: a table has exactly the figures of the snapshot's documents. Clicks that retention has
+deleted count as unknown, so sums always equal the rollups'.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -33,10 +31,7 @@ from tracker.stores.mongodb.drivers import Database
 
 
 class Counts:
-    """The counts of a scope by several dimensions, in a snapshot.
-
-    Rows without the `wanted` values of some dimensions may be missing in its tables.
-    """
+    """The counts of a scope in a snapshot. Rows without the `wanted` values may be missing."""
 
     def __init__(
         self,
@@ -48,7 +43,7 @@ class Counts:
         self._wanted = wanted or {}
         self._scope = scope
         self._snapshot = snapshot
-        # What another report has kept since the snapshot began is valid too.
+        # Counts that another report has cached since the snapshot began are valid too.
         self._latest = snapshot.reader.latest()
         self._sources = CountSources(database, scope, snapshot)
         self._joint = self._sources.joint
@@ -57,13 +52,7 @@ class Counts:
     async def tables(
         self, by: Sequence[str], periods: Sequence[Period]
     ) -> list[tuple[Period, Columns]]:
-        """Return the tables of each period that has clicks or events, by these dimensions.
-
-        Clicks and events have a table each.
-
-        - Raises BadRequest if they have too many rows.
-        - Raises PyMongoError if MongoDB does not answer, and what `before_counting` raises.
-        """
+        """Return tables of clicks and of events, by period. Raises BadRequest for too many rows."""
         await self._sources.read_marks(periods)
         steps = Steps(2 * len(periods), self._snapshot.note_share)
         clicks = await self._of_documents("clicks", without(EVENT, by), periods, steps)
@@ -74,11 +63,10 @@ class Counts:
     async def missing(
         self, by: Sequence[str], periods: Sequence[Period], at_least: int = 1
     ) -> list[Period]:
-        """Return the periods whose counts by these dimensions are missing, or no longer valid.
+        """Return the periods whose counts by these dimensions are missing or no longer valid.
 
-        - Instead of a large day its hours.
-        - Clicks, or events, are left out if they are fewer than `at_least`, or too many for a table
-          by all dimensions.
+        Hours replace a large day. Counts of fewer than `at_least` documents are left out. So are
+        counts too large for a table by all dimensions.
         """
         await self._sources.read_marks(periods)
         pieces = [piece for one in periods for piece in await self._sources.parts_of(one) or [one]]
@@ -100,10 +88,9 @@ class Counts:
         periods: Sequence[Period],
         steps: Steps | None,
     ) -> list[tuple[Period, Columns]]:
-        """Return the tables of clicks or events of those periods that have some.
+        """Return the tables of the periods that have clicks, or events.
 
-        Rows without the wanted values may be missing. Without `steps` the periods are parts of one
-        that is asked for: they have all rows, and those that take little to make are not kept.
+        Without `steps` tables have all rows, and are cached only if documents were counted.
         """
         hours = [one for one in periods if one.hour is not None]
         longer = [one for one in periods if one.hour is None]
@@ -148,7 +135,7 @@ class Counts:
                     tables[period] = await self._completed(one, names, period, keeping, keeps)
                 else:
                     tables[period] = await self._so_far(one, kept.get(one), names, period)
-                # What it was made of is gone, but for what is not kept yet.
+                # Its sources are freed, except for tables that are not cached yet.
                 needed += await _size(tables[period])
                 await memory.settle(needed + keeping.rows * limits.ROW_BYTES)
                 if steps is not None:
@@ -159,7 +146,7 @@ class Counts:
         return is_over(period, self._snapshot.now)
 
     async def _take_memory(self, ids: Mapping[Period, JointId], names: Sequence[str]) -> None:
-        """Take the memory for the rows of periods, of which each has a click or an event."""
+        """Reserve memory for the cached rows: at most one for each click or event."""
         rows = sum(self._marks.of(period).count(one.of) for period, one in ids.items())
         size = rows * limits.ROW_BYTES
         if size > limits.SMALL_BYTES:
@@ -188,10 +175,7 @@ class Counts:
     async def _from_all(
         self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period], keeps: bool
     ) -> dict[Period, Columns]:
-        """Return the tables of periods that can be made from counts by all dimensions.
-
-        Many at once: one by one, the days of two years take as many questions and writes.
-        """
+        """Return tables from counts by all dimensions, in batches: two years have 731 days."""
         found: dict[Period, Columns] = {}
         for some in self._sources.few_at_once(of, periods):
             tables = await self._sources.from_all(of, names, some)
@@ -209,15 +193,12 @@ class Counts:
     async def _completed(
         self, one: JointId, names: Sequence[str], period: Period, keeping: Keeping, keeps: bool
     ) -> Columns:
-        """Return the counts of a period that is over.
-
-        They are kept if that was asked for, or if the documents had to be counted for them.
-        """
+        """Return the counts of a finished period, and cache them if documents were counted."""
         mark = self._marks.of(period).of(one.of)
         table = await self._from_others(one.of, names, period)
         if table is None:
             await self._snapshot.before_counting()
-            # Another report may have counted it while this one waited for its turn.
+            # Another report may have counted it while this one waited.
             known = (await self._joint.find([one], names, self._latest)).get(one)
             if known is not None and known.mark == mark:
                 return await in_thread(known.table)
@@ -230,14 +211,14 @@ class Counts:
         return table
 
     def _is_thorough(self, one: JointId, period: Period) -> bool:
-        """Return whether to count a period by all dimensions, as others are asked for next."""
+        """Return whether to count by all dimensions, because other reports of them follow."""
         is_small = self._marks.of(period).count(one.of) <= limits.LARGE_DAY
         return self._snapshot.is_thorough and is_small and one.link_id is None
 
     async def _counted_by_all(
         self, one: JointId, names: Sequence[str], period: Period, keeping: Keeping
     ) -> Columns:
-        """Return the counts of the documents of a period, and keep those by all dimensions."""
+        """Count the documents of a period by all dimensions, and cache that."""
         every = every_of(one.of, period.hour is not None)
         table = await self._sources.from_documents(one.of, every, period)
         kept = Kept(self._marks.of(period).of(one.of), table)
@@ -259,7 +240,7 @@ class Counts:
     async def _from_others(
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns | None:
-        """Return the counts made from others; None if only the documents have what they need."""
+        """Return the counts from rollups or cached counts; None if only documents have them."""
         summed = await self._sources.from_rollups(of, names, period)
         if summed is not None:
             return summed
@@ -281,7 +262,7 @@ async def _size(table: Columns) -> int:
 
 
 def _check_rows(names: Sequence[str], rows: int) -> None:
-    """Raise BadRequest if a report has to add up more rows than memory allows."""
+    """Raise BadRequest if a report has more rows than fit in memory."""
     if rows > limits.MAX_ROWS:
         by = " and ".join(names)
         rule = f"these days have more than {limits.MAX_ROWS:,} values of {by}; ask for fewer days"

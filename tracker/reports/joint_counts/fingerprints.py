@@ -1,7 +1,6 @@
-"""Fingerprints of periods' rollups: kept counts with the same one are still valid.
+"""Fingerprints of the rollups of a period. Cached counts with the same one are still valid.
 
-Counts are kept with the fingerprint that the rollups had in the same snapshot. Clicks and counted
-events are only ever added; a value that moves adds to `changes` or `corrections`
+Clicks and counted events are only ever added. A value that moves adds to `changes` or `corrections`
 (`reports/rollups/rollup`).
 """
 
@@ -30,7 +29,7 @@ class Fingerprint(NamedTuple):
     corrections: int = 0
 
     def of(self, documents: OfDocuments) -> list[int]:
-        """Return the part that tells whether counts of clicks, or of events, are complete."""
+        """Return the part of the fingerprint that counts of clicks, or of events, depend on."""
         if documents == "clicks":
             return [self.clicks, self.unique, self.bots, self.corrections]
         return [self.conversions, self.changes, self.corrections]
@@ -39,7 +38,7 @@ class Fingerprint(NamedTuple):
         return self.clicks + self.bots if documents == "clicks" else self.conversions
 
     def of_table(self, documents: OfDocuments, counted: Columns) -> list[int]:
-        """Return the mark that `counted` has, if it is a part of the period's counts."""
+        """Return the fingerprint of `counted`, which may be a part of the period's counts."""
         if documents == "clicks":
             return [*map(counted.total, CLICK_MEASURES), self.corrections]
         return [counted.total("conversions"), self.changes, self.corrections]
@@ -48,21 +47,18 @@ class Fingerprint(NamedTuple):
         return self.of_table(documents, counted) == self.of(documents)
 
     def continues(self, documents: OfDocuments, before: Sequence[int]) -> bool:
-        """Return whether there were only additions since counts had the mark `before`."""
+        """Return whether documents were only added since the fingerprint `before`."""
         changed = len(CLICK_MEASURES) if documents == "clicks" else 1
         return self.of(documents)[changed:] == list(before)[changed:]
 
     def missing(self, counted: Columns) -> dict[str, int]:
-        """Return the clicks that rollups have and `counted` lacks, by measure; none if empty.
-
-        Retention deletes clicks, but not what they were counted in.
-        """
+        """Return the clicks that `counted` lacks since retention deleted them, by measure."""
         by_measure = {name: getattr(self, name) - counted.total(name) for name in CLICK_MEASURES}
         return by_measure if any(by_measure.values()) else {}
 
 
 class _Day:
-    """The sums of a day, and of its hours by their numbers as text, in the order of _SUMMED."""
+    """The sums of a day and of its hours, in the order of _SUMMED. Hours are texts such as `09`."""
 
     __slots__ = ("hours", "total")
 
@@ -72,7 +68,7 @@ class _Day:
 
 
 class Fingerprints:
-    """The marks of periods in one snapshot. `matching` selects rollups of an account or a link."""
+    """The fingerprints of periods in one snapshot. `matching` selects the rollups."""
 
     def __init__(self, reader: Reader, matching: Mapping[str, Any]) -> None:
         self._reader = reader
@@ -93,7 +89,6 @@ class Fingerprints:
             await self._read_hours(with_hours - self._with_hours)
 
     def of(self, period: Period) -> Fingerprint:
-        """Return the mark of a period that was read."""
         if period.kind == "month":
             return Fingerprint(*self._months.get(period.key, ()))
         day = self._days[period.first.isoformat()]
@@ -107,7 +102,7 @@ class Fingerprints:
         )
 
     async def _read_months(self, months: Set[str]) -> None:
-        # MongoDB adds up the days: a range of two years has as many as 731.
+        # MongoDB adds up the days: two years have 731.
         month = {"$substrBytes": ["$_id.day", 0, len("2026-01")]}
         sums = {name: {"$sum": f"$total.{name}"} for name in _SUMMED}
         of_range = {"_id.day": {"$gte": min(months), "$lte": f"{max(months)}-31"}}
@@ -132,10 +127,6 @@ class Fingerprints:
 async def fingerprint_of(
     reader: Reader, matching: Mapping[str, Any], period: Period
 ) -> Fingerprint:
-    """Return the mark of one period in the snapshot of `reader`.
-
-    `matching` selects the rollups, of an account or of one link.
-    """
     marks = Fingerprints(reader, matching)
     await marks.read([period])
     return marks.of(period)

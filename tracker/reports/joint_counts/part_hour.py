@@ -1,8 +1,7 @@
-"""Counts of an hour up to a moment in it, read from its clicks and events.
+"""Counts of an hour up to a moment in it, from its clicks and events.
 
-Rollups and joint counts know hours, not minutes, so only documents can tell. They are those of one
-hour, however many the other hours have. What is read of many is kept, and read on from where the
-last report ended: it is valid as long as the mark of the hour is the same.
+Only documents have minutes; rollups and joint counts have hours. Large counts are cached, and the
+next report continues from their end while the hour's fingerprint is the same.
 """
 
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.drivers import Database
 
 FEW: Final = 2000
-"""Documents that are read each time, in about 5 ms, and without a place for counting."""
+"""Documents that are counted each time: 5 ms, without a permit to count."""
 
 
 class PartHour:
@@ -36,11 +35,7 @@ class PartHour:
         self._joint = self._sources.joint
 
     async def tables(self, by: Sequence[str], hour: Period, until: datetime) -> list[Columns]:
-        """Return the tables of clicks and of events by these dimensions, the hour not among them.
-
-        They have the conversions without a click too. Raises PyMongoError if MongoDB does not
-        answer, and what `before_counting` raises.
-        """
+        """Return the tables of clicks and of events, including conversions without a click."""
         await self._sources.read_marks([hour])
         clicks = await self._counted("clicks", without(EVENT, by), hour, until)
         if EVENT in by:
@@ -75,7 +70,7 @@ class PartHour:
     async def _known(
         self, one: JointId, mark: list[int], names: Sequence[str], until: datetime
     ) -> Found | None:
-        """Return the counts that are kept, if they are valid and end no later."""
+        """Return the cached counts, if they are valid and end by `until`."""
         known = (await self._joint.find([one], names, self._latest)).get(one)
         if known is None or known.mark != mark:
             return None
@@ -87,7 +82,7 @@ class PartHour:
     async def _keep(
         self, one: JointId, mark: list[int], every: Sequence[str], new: Columns, until: datetime
     ) -> Columns:
-        """Keep what was known with what was read since, and return both."""
+        """Add the new counts to the cached ones, and cache the sum."""
         known = await self._known(one, mark, every, until)
         if known is not None:
             table = await in_thread(known.table)
@@ -101,7 +96,7 @@ async def _without_place() -> None:
 
 
 def _every(of: OfDocuments, names: Sequence[str], expected: int) -> Sequence[str]:
-    """Return the dimensions to count by: all, or those that are needed of a very large hour."""
+    """Return all dimensions, or in a very large hour only the needed ones."""
     if expected > limits.LARGE_DAY:
         wanted = {*names, *_telling(names)}
         return [name for name in ALL_COUNTED if name in wanted]
@@ -109,7 +104,7 @@ def _every(of: OfDocuments, names: Sequence[str], expected: int) -> Sequence[str
 
 
 def _telling(names: Sequence[str]) -> Sequence[str]:
-    """Return the dimension that tells which conversions have no click, if `names` have none."""
+    """Return the dimension that identifies conversions without a click, unless `names` have one."""
     return () if {LINK, DOMAIN} & set(names) else (DOMAIN,)
 
 

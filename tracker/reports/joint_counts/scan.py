@@ -1,9 +1,9 @@
-"""Counts of stored clicks and events by any dimensions, one stretch of time at a time.
+"""Counts of stored clicks and events by any dimensions, one time span after another.
 
-MongoDB sends one text for each click, made of what it is counted by, and they are counted here:
-that takes less time than to have it group them, and much less if there are many different ones.
-A text says the number of the link in a list, because to decode an id takes longer than all the
-rest. Events are few, and their money has to be added up: MongoDB groups them.
+For each click MongoDB sends one text of all its values, and Python counts the texts. This is faster
+than grouping in MongoDB, most of all with many distinct texts. A link is sent as its number in a
+list: decoding ids would take longer than all the rest. MongoDB groups events, which are few and
+have money to add up.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,10 +24,10 @@ from tracker.visitor_dimensions import UNKNOWN
 
 _HOUR_MS: Final = 3_600_000
 LISTED_LINKS: Final = 1000
-"""Links whose clicks say their number in a list instead of their id."""
+"""Links that are sent as a number instead of an id."""
 _BETWEEN: Final = "\r"
 _WITHIN: Final = "\n"
-"""Between the groups of a key, and within one. No header of a request, and so no value, has
+"""Separators of the groups of a key, and of the values in a group. No request header contains
 them."""
 
 _KIND: Final = "kind"
@@ -44,8 +44,7 @@ _GROUPS: Final = (
     (REFERRER,),
     _UTM,
 )
-"""The values of a click as groups that have few combinations: each is looked up once, not each
-value."""
+"""Values of a click in groups with few combinations. Each combination is looked up once."""
 
 # Rounded as in rollups.
 _EVENT: Final = {
@@ -60,10 +59,9 @@ _EVENT_MEASURES: Final = {
 
 
 class Span(NamedTuple):
-    """Documents of a stretch of time: what selects them, from `start` to before `end`.
+    """Documents from `start` to before `end`.
 
-    `day_start` is where the numbers of hours begin. `links` are the links that most of them are of:
-    with these it takes less time, without them the counts are the same.
+    Hours are numbered from `day_start`. Listing the usual `links` only saves time.
     """
 
     matching: Mapping[str, Any]
@@ -73,7 +71,7 @@ class Span(NamedTuple):
     links: Sequence[UUID] = ()
 
     def divided(self, parts: int) -> Iterator["Span"]:
-        """Yield the stretches of that many equal parts."""
+        """Yield equal parts."""
         step = (self.end - self.start) / parts
         for number in range(parts):
             end = self.end if number == parts - 1 else self.start + (number + 1) * step
@@ -84,14 +82,13 @@ class Span(NamedTuple):
 
 
 async def count(reader: Reader, of: OfDocuments, span: Span, names: Sequence[str]) -> Columns:
-    """Return the counts of clicks or events of a span by these dimensions."""
     return await in_thread(await read(reader, of, span, names))
 
 
 async def read(
     reader: Reader, of: OfDocuments, span: Span, names: Sequence[str]
 ) -> Callable[[], Columns]:
-    """Read what `count` counts; return the function that makes the table of it, for a thread."""
+    """Read the documents for `count`. Return the function that makes the table, for a thread."""
     make, counted, stage = _clicks_table, NO_TEST, _clicks_stage(span, names)
     if of == "events":
         counted = {"status": {"$in": list(event_document.COUNTED)}}
@@ -101,10 +98,7 @@ async def read(
 
 
 async def links_of(reader: Reader, matching: Mapping[str, Any]) -> list[UUID]:
-    """Return some of the links of these rollups, for `Span.links`.
-
-    Each costs as much as to decode the id of one click, so that more would not pay.
-    """
+    """Return some links of these rollups. Each costs as much as decoding the id of one click."""
     rows = await reader.find("rollups", matching, ["_id.link_id"], limit=LISTED_LINKS)
     return list({row["_id"]["link_id"] for row in rows})
 
@@ -120,14 +114,13 @@ def _clicks_stage(span: Span, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _link_of_click(span: Span) -> dict[str, Any]:
-    """Return the expression for the number of a link in the list, or its id if it is not there."""
+    """Return the expression for the number of a link in the list, or for its id."""
     number = {"$indexOfArray": [{"$literal": list(span.links)}, "$link_id"]}
     known = {"$cond": [{"$gte": ["$$number", 0]}, "$$number", "$link_id"]}
     return {"$let": {"vars": {"number": number}, "in": known}}
 
 
 def _groups(names: Sequence[str]) -> list[list[str]]:
-    """Return the names of the values in a key, by groups whose values go together."""
     found = [[name for name in group if name in (_KIND, *names)] for group in _GROUPS]
     return [group for group in found if group]
 
@@ -198,7 +191,7 @@ def _event_key(span: Span, names: Sequence[str]) -> list[Any]:
 
 
 def _dimensions(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> dict[str, list[str]]:
-    """Return the values of each dimension, row by row, from what `_event_key` groups by."""
+    """Split keys of `_event_key` into the values of each dimension, row by row."""
     apart = [name for name in names if name in _NOT_TEXTS]
     together = [name for name in names if name not in _NOT_TEXTS]
     parts = list(zip(*keys, strict=True)) or [()] * (len(apart) + 1)

@@ -1,4 +1,4 @@
-"""The scope and the snapshot of reports: whose clicks and events they count, and of when."""
+"""The scope of reports, an account or a link, and the snapshot that they are read in."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -14,19 +14,19 @@ from tracker.stores.mongodb.reader import Reader
 
 
 class Memory(Protocol):
-    """The memory that a report has."""
+    """The memory budget of a report."""
 
     bytes: int
 
     async def take(self, count: int) -> None:
-        """Take so many more bytes, before rows need them."""
+        """Reserve more bytes, before rows need them."""
 
     async def settle(self, count: int) -> None:
-        """Have so many bytes from now on."""
+        """Change the reservation to `count` bytes."""
 
 
 class _Unlimited:
-    """The memory of reports that have no budget: in drains."""
+    """The memory of drains, which have no budget."""
 
     bytes = 0
 
@@ -45,14 +45,14 @@ def _unnoted(share: float) -> None:
 
 
 class Scope(NamedTuple):
-    """Whose clicks and events are counted: an account's, or those of one of its links."""
+    """An account, or one of its links."""
 
     account_id: UUID
     calendar: Calendar
     link_id: UUID | None = None
 
     def rollups(self, of: str | None = None) -> dict[str, Any]:
-        """Return what selects its rollups: of the `account`, of each `link`, or of its link."""
+        """Return the filter for its rollups, of the `account` or of each `link`."""
         return rollups_of(self.account_id, self.calendar.zone, of, self.link_id)
 
     def documents(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Scope(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """The snapshot that the reports of an account are read at, its calendar in there, and when."""
+    """A snapshot, the account's calendar in it, and its time."""
 
     reader: Reader
     calendar: Calendar
@@ -74,13 +74,12 @@ async def moment_of(reader: Reader, account_id: UUID) -> Moment:
 
 
 class Snapshot(NamedTuple):
-    """The snapshot that a report is read in: its reader, and when it began.
+    """The snapshot of a report, and its time.
 
-    `before_counting` is called each time before clicks and events themselves are read, or the
-    rollups of all links. With `is_thorough` these are counted by all dimensions at once, because
-    others of them are asked for next. `note_share` is called with the share of the report that is
-    read.
-    `marks` has those of the account and of its links that were read already.
+    `before_counting` runs before each read of clicks, of events, or of the rollups of all links. It
+    may raise RateLimited or Unavailable. With `is_thorough` documents are counted by all
+    dimensions, for the reports that follow. `note_share` receives the share of the report that is
+    read. `marks` are the fingerprints that other parts of the request have read.
     """
 
     reader: Reader
@@ -92,6 +91,5 @@ class Snapshot(NamedTuple):
     marks: dict[UUID | None, Fingerprints] | None = None
 
     def marks_of(self, scope: Scope) -> Fingerprints:
-        """Return the marks of a scope, those that another part of the request has read."""
         known = {} if self.marks is None else self.marks
         return known.setdefault(scope.link_id, Fingerprints(self.reader, scope.rollups()))

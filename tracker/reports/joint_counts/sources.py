@@ -1,7 +1,7 @@
-"""The sources of a period's counts: those by all dimensions, rollups, or all its documents.
+"""The sources of a period's counts: counts by all dimensions, rollups, or all documents.
 
-`reports/joint_counts/counts` decides which of them, and keeps what is made. Documents are its last
-resort: two to five microseconds for each.
+`reports/joint_counts/counts` chooses the source, and caches the result. Documents are the last
+resort: 2 to 5 µs each.
 """
 
 import asyncio
@@ -30,24 +30,23 @@ _MEASURES: Final[dict[OfDocuments, Sequence[str]]] = {
 }
 
 _DOCUMENTS_AT_ONCE: Final = 20_000
-"""About how many clicks, or events, one pipeline yields."""
+"""The approximate number of documents of one pipeline."""
 
 OF: Final[tuple[OfDocuments, ...]] = ("clicks", "events")
 
 _MOMENT: Final = timedelta(milliseconds=1)
 
 _PERIODS_AT_ONCE: Final = 62
-"""Periods whose counts by all dimensions are read at once, unless they have too many rows."""
+"""Periods that are read at once, unless they have too many rows."""
 
 LANDING: Final = timedelta(seconds=30)
-"""How long after it was made a click has landed, in all likelihood."""
+"""The time after which a click is almost certainly stored."""
 
 
 class CountSources:
     """The sources of a scope's counts in a snapshot.
 
-    `marks` are those of the scope; `account_marks` those of its account, whose counts by all
-    dimensions have those of each link.
+    `_account_marks` validate counts by all dimensions, which include each link.
     """
 
     def __init__(self, database: Database, scope: Scope, snapshot: Snapshot) -> None:
@@ -73,7 +72,7 @@ class CountSources:
     async def from_all(
         self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period]
     ) -> dict[Period, Columns]:
-        """Return the counts of those periods whose counts by all dimensions are valid."""
+        """Return the counts of the periods whose counts by all dimensions are valid."""
         found = await self._by_all(of, names, periods)
         valid = {
             period: one
@@ -85,7 +84,7 @@ class CountSources:
     async def _by_all(
         self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period]
     ) -> dict[Period, Found]:
-        """Return what is kept by all dimensions, valid or not. Of months nothing is."""
+        """Return the cached counts by all dimensions, valid or not. Months have none."""
         ids = {
             self.id_of(of, ALL_COUNTED, period)._replace(link_id=None): period
             for period in periods
@@ -101,7 +100,7 @@ class CountSources:
         return {period: one.table(wanted).by(names) for period, one in found.items()}
 
     def few_at_once(self, of: OfDocuments, periods: Sequence[Period]) -> Iterator[list[Period]]:
-        """Yield periods in groups whose counts by all dimensions have a bounded size."""
+        """Yield the periods in batches of a bounded size."""
         some: list[Period] = []
         rows = 0
         for one in periods:
@@ -114,7 +113,7 @@ class CountSources:
             yield some
 
     async def parts_of(self, period: Period) -> list[Period]:
-        """Return the periods whose counts make up those of a month or a large day; else none."""
+        """Return the days of a month, or the hours of a large day; else none."""
         calendar = self._scope.calendar
         if period.kind == "month":
             return [day_period(calendar, day) for day in period.dates()]
@@ -124,14 +123,14 @@ class CountSources:
         hours = hours_of(calendar, period.first)
         await self.read_marks(hours)
         marks = [self.marks.of(hour) for hour in hours]
-        # The first day of a zone may have clicks before or after its hours.
+        # The first day of a zone may have clicks outside its hours.
         is_whole = all(sum(mark.count(of) for mark in marks) == counts[of] for of in OF)
         return hours if is_whole else []
 
     async def from_rollups(
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns | None:
-        """Return the counts that rollups have; None if they do not have these dimensions."""
+        """Return the counts from rollups; None if they lack these dimensions."""
         source = rollups_for(names)
         if source is None or period.kind == "hour" or self._scope.link_id is not None:
             return None
@@ -150,14 +149,11 @@ class CountSources:
     async def from_documents(
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns:
-        """Return the counts of all clicks or events of the period.
-
-        Raises PyMongoError if MongoDB does not answer, and what `before_counting` raises.
-        """
+        """Count all clicks or events of the period."""
         table = await self.documents.count(of, names, period, self.marks.of(period).count(of))
         if of == "events" or not self.marks.of(period).missing(table):
             return table
-        # Retention has deleted clicks: what was counted before knows more of them.
+        # Retention has deleted clicks. Earlier counts know more of their values.
         kept = await self._by_all(of, names, [period])
         if kept:
             known = (await in_thread(self._summed, kept, names))[period]
@@ -185,15 +181,14 @@ class DocumentCounts:
         start: datetime | None = None,
         end: datetime | None = None,
     ) -> Columns:
-        """Return the counts of a period by these dimensions, or of a part of it.
+        """Count a period by these dimensions, or only from `start` to `end`.
 
-        About `expected` documents are in the whole period. MongoDB reads on while those that it has
-        sent are counted. Raises PyMongoError if it does not answer, and what `before_counting`
-        raises.
+        About `expected` documents are in the whole period. MongoDB reads the next batch while a
+        thread counts the last.
         """
         whole = await self._span(of, names, period)
         part = whole._replace(start=start or period.start, end=end or period.end)
-        # A zone that skips a day has one without a moment.
+        # Where a zone skipped a day, that day has no length.
         share = (part.end - part.start) / max(period.end - period.start, _MOMENT)
         found = [columns.empty(names)]
         counting: asyncio.Task[tuple[Columns, int]] | None = None
@@ -213,7 +208,7 @@ class DocumentCounts:
         return table
 
     async def _span(self, of: OfDocuments, names: Sequence[str], period: Period) -> Span:
-        """Return all of a period, with its links if they are asked for."""
+        """Return the span of a period, with its links if `names` has them."""
         calendar = self._scope.calendar
         found = Span(
             self._scope.documents(), period.start, period.end, calendar.start_of(period.first)
@@ -231,10 +226,7 @@ def _sized(make: Callable[[], Columns]) -> tuple[Columns, int]:
 
 
 def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) -> Columns:
-    """Return the counts of clicks with those that retention has deleted, whose values are unknown.
-
-    Their hour is the first of the day.
-    """
+    """Add the clicks that retention has deleted: unknown values, in the first hour."""
     if not missing:
         return table
     values = ["00" if name == HOUR else UNKNOWN for name in names]
@@ -253,10 +245,9 @@ async def count_so_far(
     names: Sequence[str],
     hour: Period,
 ) -> Columns:
-    """Return the counts of an hour, read on from those that are `known`.
+    """Return the counts of an unfinished hour, continued from the `known` ones.
 
-    If clicks from before that moment have landed since, the figures do not equal the mark, and the
-    hour is counted from its beginning.
+    Late clicks make the figures differ from the fingerprint. Then the whole hour is counted again.
     """
     mark, documents = sources.marks.of(hour), sources.documents
     expected = mark.count(one.of)

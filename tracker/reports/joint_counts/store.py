@@ -1,4 +1,4 @@
-"""Joint counts in MongoDB: counts of a period by every combination of some dimensions, once made.
+"""Joint counts in MongoDB: the counts of a period by several dimensions.
 
 A document is
 
@@ -6,12 +6,11 @@ A document is
            period: "2026-01-31", part},
      mark, through, version, parts, rows, columns: {...}, measures: {...}, expires_at}
 
-with the table of `reports/joint_counts/columns_document`. A part of an hour that is over has the
-period `2026-01-31T09 part` (`reports/joint_counts/part_hour`). All parts of a table have the same
-random `version`, because others may store it at the same time. `link_id` is null for a whole
-account. Counts of a whole period by all dimensions (`by` is `*`) do not expire: those by fewer are
-made from them, also when retention has deleted the clicks. Called by `reports/joint_counts/counts`,
-which decides what is valid.
+with the table of `reports/joint_counts/columns_document`. All parts of a table share a random
+`version`, because two processes may store it at once. `link_id` is null for the account. A part of
+a finished hour has the period `2026-01-31T09 part` (`reports/joint_counts/part_hour`). Counts of a
+whole period by all dimensions (`*`) do not expire: the others can be computed from them, even when
+retention has deleted the clicks.
 """
 
 from collections import defaultdict
@@ -34,16 +33,15 @@ from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.reader import Reader
 
 ALL: Final = "*"
-"""The name of all dimensions."""
 
 KEPT: Final = timedelta(days=35)
-"""How long counts by some dimensions are kept. They are made again from those by all."""
+"""The lifetime of counts by some dimensions. Counts by all replace them."""
 
 _MAX_PARTS: Final = 2**31 - 1
 
 
 class JointId(NamedTuple):
-    """The key of kept counts: whose clicks or events, by which dimensions, in which period."""
+    """The key of cached counts: an account or link, documents, dimensions and a period."""
 
     account_id: UUID
     zone: str
@@ -53,7 +51,6 @@ class JointId(NamedTuple):
     period: str
 
     def is_of_all_day(self) -> bool:
-        """Return whether these are the counts of a day by all dimensions."""
         return self.by == ALL and len(self.period) == len("2026-01-31")
 
     def is_of_hour(self) -> bool:
@@ -61,10 +58,7 @@ class JointId(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Counts to keep, and their mark.
-
-    `through` is the moment up to which the documents of an hour were read, if not all of them were.
-    """
+    """Counts to cache. `through`: an unfinished hour was counted up to here."""
 
     mark: list[int]
     table: Columns
@@ -72,7 +66,7 @@ class Kept(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Counts that are kept: their mark, `through` as above, and their documents."""
+    """Cached counts, with the fields of Kept, and their documents."""
 
     mark: list[int]
     through: datetime | None
@@ -83,18 +77,15 @@ class Found(NamedTuple):
         return sum(part["rows"] for part in self.parts)
 
     def table(self, wanted: Mapping[str, Collection[str]] | None = None) -> Columns:
-        """Return the table, or only those of its rows that have the `wanted` values.
-
-        Called in a thread: a large table takes some milliseconds.
-        """
+        """Return the table, or only its `wanted` rows. It takes milliseconds: use a thread."""
         known = {name: one for name, one in (wanted or {}).items() if name in self.names}
         return table_of(self.parts, self.names, known)
 
 
 def name_of(dimensions: Collection[str], of_hour: bool = False) -> str:
-    """Return the name of a set of dimensions, whatever their order.
+    """Return the name of dimensions in any order.
 
-    Clicks have no event, and the counts of an hour need no hour.
+    All of them are `*`. Clicks have no event, and an hour's counts need no hour.
     """
     missing = set(ALL_COUNTED) - {EVENT, *dimensions} - ({HOUR} if of_hour else set())
     return ",".join(name for name in ALL_COUNTED if name in dimensions) if missing else ALL
@@ -109,10 +100,7 @@ class JointCounts:
     async def find(
         self, ids: Collection[JointId], names: Sequence[str], reader: Reader
     ) -> dict[JointId, Found]:
-        """Return the counts that are stored among `ids`, with the columns of these dimensions.
-
-        Their marks tell what they are valid for.
-        """
+        """Return the stored counts among `ids`, valid or not, with these dimensions."""
         if not ids:
             return {}
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
@@ -166,10 +154,9 @@ class JointCounts:
         return {_id(row["_id"]): list(row["mark"]) for row in rows}
 
     async def size(self, ids: Collection[JointId], names: Sequence[str], reader: Reader) -> int:
-        """Return how many bytes the counts that are stored among `ids` take at most while a report
-        is made of them, with the columns of these dimensions.
+        """Return the bytes that these stored counts take at most while a report is made.
 
-        It is what `reports/memory` says of their tables.
+        It is computed like `bytes_of` in `reports/memory`.
         """
         texts = [_text_bytes(f"$columns.{name}.values") for name in names]
         fields = {"rows": 1, "parts": 1, "text": {"$sum": texts}}
@@ -183,11 +170,10 @@ class JointCounts:
         )
 
     async def keep(self, one: JointId, kept: Kept) -> None:
-        """Store counts in the place of those that were there."""
         await self.keep_all({one: kept})
 
     async def keep_all(self, new: Mapping[JointId, Kept]) -> None:
-        """Store many counts as `keep` does, those with one part in one write."""
+        """Replace many counts: all that have one part in one write."""
         # In a thread, because a large table takes some tenths of a second.
         parts = await in_thread(lambda: {one: list(_parts(one, kept)) for one, kept in new.items()})
         small = {one: stored for one, stored in parts.items() if len(stored) == 1}
@@ -197,7 +183,7 @@ class JointCounts:
             await self._write({one: parts[one]})
 
     async def _write(self, parts: Mapping[JointId, Sequence[Mapping[str, Any]]]) -> None:
-        # The first part last: it names how many there are.
+        # The first part is written last: it says how many there are.
         writes = [
             ReplaceOne({"_id": part["_id"]}, part, upsert=True)
             for stored in parts.values()
@@ -205,19 +191,18 @@ class JointCounts:
         ]
         done = await self._counts.bulk_write(writes)
         if done.matched_count:
-            # All of one write have as many parts.
+            # In one write, all counts have as many parts.
             await self._remove_parts(parts.keys(), len(next(iter(parts.values()))))
 
 
 def _text_bytes(values: str) -> dict[str, Any]:
-    """Return the expression for the bytes that a text takes in memory."""
+    """Return the expression for the bytes of a text in memory."""
     size, characters = {"$strLenBytes": values}, {"$strLenCP": values}
     wide = {"$multiply": [limits.WIDE_BYTES, characters]}
     return {"$cond": [{"$eq": [size, characters]}, size, wide]}
 
 
 def _parts(one: JointId, kept: Kept) -> Iterator[dict[str, Any]]:
-    """Yield the documents of counts, in the order of their parts."""
     version = new_id()
     parts = list(documents_of(kept.table))
     for number, part in enumerate(parts):

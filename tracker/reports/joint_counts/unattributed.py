@@ -1,8 +1,8 @@
 """Conversions without a click, which count in a report but not in its rate.
 
-They have no link, and whatever their click would have told is `unknown`. So a table by link or
-domain shows which they are. For any other table the rollups of no link have their number by day,
-and by one of hour and event. `needed_for` adds the domain where both are needed.
+They have no link, and every value of a click is `unknown`. A table by link or domain shows them.
+For other tables, the rollups without a link have them by day, and by hour or event. If both are
+needed, `needed_for` adds the domain.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -30,9 +30,9 @@ class Asked(NamedTuple):
 
 
 class Unattributed:
-    """The conversions without a click of one account, which the parts of a request share.
+    """The conversions without a click of one account, shared by the parts of a request.
 
-    They are read by day, and by hour or event only of days that have some.
+    They are read by day, and by hour or event only if there are some.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Unattributed:
         names: Sequence[str],
         passing: Mapping[str, Collection[str]],
     ) -> Columns:
-        """Return those that pass the filters, as a table of these dimensions."""
+        """Return the conversions that pass the filters, by these dimensions."""
         if any(UNKNOWN not in wanted for name, wanted in passing.items() if name not in _MAPS):
             return empty(names)
         table = await self._by_day(reader, scope, asked._replace(map=None))
@@ -70,12 +70,12 @@ class Unattributed:
 
 
 def tells_unattributed(table: Columns) -> bool:
-    """Return whether the dimensions of a table tell which conversions have no click."""
+    """Return whether the table distinguishes conversions without a click."""
     return any(name in table.dimensions for name in _TELLING)
 
 
 def with_unattributed(table: Columns) -> Columns:
-    """Return a table, whose dimensions tell them, with the measure."""
+    """Add the measure to a table by link or domain."""
     name = next(one for one in _TELLING if one in table.dimensions)
     without_click = table.dimensions[name].is_one_of({UNKNOWN})
     numbers = without_click * table.measures.get("conversions", 0)

@@ -1,6 +1,6 @@
 """Joint counts of a day whose rollups are copied to another time zone (`ingest/time_zone_change`).
 
-The clicks of such a day may be deleted, so its counts could not be made again.
+The clicks of such a day may be deleted, so it could not be counted again.
 """
 
 from uuid import UUID
@@ -16,7 +16,7 @@ from tracker.stores.mongodb.database import MongoDB
 
 
 class JointCopy:
-    """The copying of the counts of whole days, by all dimensions."""
+    """The copying of a day's counts by all dimensions."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._reader = mongodb.reads
@@ -25,9 +25,9 @@ class JointCopy:
     async def copy(
         self, account_id: UUID, period: Period, calendar: Calendar, original: Calendar
     ) -> None:
-        """Keep the counts of a day for `calendar` too, if they are valid in `original`.
+        """Copy a day's counts to `calendar`, if they are valid in `original`.
 
-        The day is the same in both. Its rollups are those of `original`, or nothing is copied.
+        The day is the same in both. Nothing is copied unless the rollups of both are equal.
         """
         async with self._reader.at_one_snapshot() as snapshot:
             before, after = [
@@ -45,5 +45,5 @@ class JointCopy:
 
 
 def _agree(one: Fingerprint, other: Fingerprint) -> bool:
-    """Return whether two marks are of the same sums, however they came about."""
+    """Return whether the sums are equal, whatever their history."""
     return one._replace(changes=0, corrections=0) == other._replace(changes=0, corrections=0)

@@ -1,1 +1,1 @@
-"""Recounts of days from their documents: the proof of rollups, and their repair."""
+"""Recounts of days from their documents: the check of rollups, and their repair."""

@@ -1,6 +1,6 @@
-"""The count of one day of an account: from its documents, and as its rollups have it.
+"""The count of one day of an account: from its documents, and from its rollups.
 
-Read in one snapshot, so that both are of one moment. Called by `reports/repair/recount`.
+Both are read in one snapshot. Called by `reports/repair/recount`.
 """
 
 import asyncio
@@ -27,16 +27,16 @@ UTC: Final = calendar_of(DEFAULT_ZONE)
 _CLICK_VALUES: Final = ("link_id", "domain_name", *visitor_dimensions.NAMES, "unique")
 
 _ROWS_PER_READ, _ROLLUPS_PER_READ = 300, 20
-"""Clicks or events (30 µs each), and rollups (up to a millisecond), that are read at once. Waiting
-requests are served between reads."""
+"""Rows of one batch: a click or event takes 30 µs, a rollup up to a millisecond. Requests are
+served between batches."""
 
 _HOUR_MS: Final = 3_600_000
 
 
 class DayCount(NamedTuple):
-    """One day of one account, recounted and as stored, in the calendar of `zone`.
+    """One day of an account, recounted and as stored, in the calendar of `zone`.
 
-    `clicks` and `events` are the numbers of documents that count.
+    `clicks` and `events` are numbers of documents.
     """
 
     account_id: UUID
@@ -51,13 +51,13 @@ class DayCount(NamedTuple):
 
     @property
     def is_beyond_exact(self) -> bool:
-        """Return whether a sum is too large to be exact, so that only 30 digits are compared."""
+        """Return whether only 30 digits are compared, because a sum is too large to be exact."""
         return any(
             abs(number) >= EXACT for sums in self.recounted.values() for number in sums.values()
         )
 
     def differences(self) -> dict[RollupId, Sums]:
-        """Return the missing sums of each wrong rollup, by path; negative if it has too much."""
+        """Return the missing sums of each wrong rollup, by path; negative for too much."""
         found = {}
         for rollup_id in self.recounted.keys() | self.stored.keys():
             recounted = self.recounted.get(rollup_id, {})
@@ -73,13 +73,12 @@ class DayCount(NamedTuple):
 
 
 class DayCounts:
-    """The counts of days, read from the stored clicks, events and rollups of one snapshot."""
+    """The counts of days in one snapshot."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
     async def recounted(self, account_id: UUID, day: str, calendar: Calendar = UTC) -> DayCount:
-        """Return a day of an account, recounted and as stored."""
         rollup = Rollup({account_id.bytes: [calendar]})
         with pymongo.timeout(RECOUNT_SECONDS):
             clicks = await self._count_clicks(rollup, account_id, day, calendar)
@@ -92,7 +91,7 @@ class DayCounts:
             day,
             clicks,
             events,
-            # In a thread, because a day of 20,000 links takes a fifth of a second.
+            # In a thread: a day of 20,000 links takes a fifth of a second.
             await asyncio.to_thread(rollup.sums),
             stored,
             domain_names | rollup.domain_names(),
@@ -100,9 +99,9 @@ class DayCounts:
         )
 
     async def copied(self, account_id: UUID, day: str, zone: str, original: str) -> DayCount:
-        """Return a day of an account in `zone` as it should be: as it is stored in `original`.
+        """Return a day in `zone`, recounted from the rollups of `original`.
 
-        That is all there is of a day whose clicks are deleted.
+        Its clicks may be deleted.
         """
         with pymongo.timeout(RECOUNT_SECONDS):
             kept, domain_names = await self._stored(account_id, day, original)
@@ -121,7 +120,7 @@ class DayCounts:
     async def _count_clicks(
         self, rollup: Rollup, account_id: UUID, day: str, calendar: Calendar
     ) -> int:
-        """Add the day's clicks, which MongoDB groups by their values; return their number."""
+        """Add the day's clicks, which MongoDB groups by their values. Return their number."""
         start = calendar.start_of(date.fromisoformat(day))
         since = {"$divide": [{"$subtract": ["$at", start]}, _HOUR_MS]}
         values = {name: f"${name}" for name in _CLICK_VALUES}
@@ -169,7 +168,7 @@ class DayCounts:
 
 
 def of_rollups(zone: str) -> dict[str, list[str]]:
-    """Return the condition on `of` for the rollups of accounts and links in a zone."""
+    """Return the condition on `of` for rollups in a zone."""
     return {"$in": [of_zone("account", zone), of_zone("link", zone)]}
 
 
@@ -180,6 +179,6 @@ def _of_day(account_id: UUID, day: str, calendar: Calendar) -> dict[str, Any]:
 
 
 def version_id(account_id: UUID, day: str, zone: str) -> dict[str, Any]:
-    """Return the id of the document that numbers the corrections of a day."""
+    """Return the id of the document that counts the corrections of a day."""
     of_day = {"account_id": account_id, "day": day}
     return of_day if zone == DEFAULT_ZONE else {**of_day, "zone": zone}

@@ -1,6 +1,6 @@
-"""The check of kept joint counts against the documents that they count, for operators.
+"""The check of cached joint counts against their documents.
 
-Called by `verify` and `rebuild_rollups` for each day, in a snapshot.
+The operator's `verify` and `rebuild_rollups` call it for each day, in a snapshot.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from tracker.stores.mongodb.reader import Reader
 
 
 class JointCheck:
-    """The check of the counts that are kept for one account."""
+    """The check of one account's cached counts."""
 
     def __init__(self, database: Database, account_id: UUID, calendar: Calendar) -> None:
         self._account_id = account_id
@@ -28,10 +28,7 @@ class JointCheck:
         self._joint = JointCounts(database)
 
     async def wrong(self, day: str, reader: Reader) -> list[JointId]:
-        """Return the counts of a day that reports would read although they are wrong.
-
-        Those of a month are checked with its last day.
-        """
+        """Return the wrong counts that reports would read. A month is checked with its last day."""
         periods = {one.key: one for one in _periods(self._calendar, date.fromisoformat(day))}
         wanted = {
             "_id.account_id": self._account_id,
@@ -42,7 +39,6 @@ class JointCheck:
         return [one for one in ids if not await self._is_right(one, periods[one.period], reader)]
 
     async def remove_wrong(self, day: str, reader: Reader) -> int:
-        """Remove the counts that `wrong` finds, and return how many they are. Raises as it does."""
         found = await self.wrong(day, reader)
         await self._joint.remove(found)
         return len(found)
@@ -80,7 +76,7 @@ def _names(one: JointId) -> Sequence[str]:
 
 
 def _rows(tables: Sequence[Columns], names: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
-    """Return the measures that are not all zero, by their values."""
+    """Return the measures by their values, except rows of zeros."""
     table = joined(tables, names).by(names)
     columns = [table.dimensions[name] for name in names]
     found = {}

@@ -1,9 +1,8 @@
-"""The recount of a day: rollups compared with the stored clicks and events, and corrected.
+"""The recount of a day: rollups are compared with the stored documents, and corrected.
 
-Called by the operator's `verify` and `rebuild_rollups`, and when an account changes its time zone,
-beside drains that go on counting. Clicks, events and rollups are read in one snapshot. A wrong
-document is corrected by adding the difference in one step, which commutes with other additions: a
-report sees either the old figure or the right one.
+Called by the operator's `verify` and `rebuild_rollups`, and when an account changes its time zone.
+Drains go on counting. A correction adds the difference of one snapshot in one step, which commutes
+with other additions. So a report sees either the old figure or the right one.
 """
 
 import asyncio
@@ -34,21 +33,21 @@ from tracker.stores.mongodb.documents import run_updates
 from tracker.stores.mongodb.transaction import Session, in_transaction
 
 CORRECTION_SLOT: Final = 1000
-"""The slot of corrections, above those of drains, so that a correction never waits for one."""
+"""The slot of corrections. It is above those of drains, so they never wait for each other."""
 
 InCorrection = Callable[[Session], Awaitable[None]]
-"""A function that is called in each transaction of a correction, and raises to abandon it."""
+"""Runs in each transaction of a correction, and raises to abandon it."""
 
 
 class Recount:
-    """The comparison of rollups with documents, and their correction."""
+    """The comparison of rollups with documents, and the correction of rollups."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
         self._reader = mongodb.reads
 
     async def accounts(self) -> list[UUID]:
-        """Return the ids of all accounts, also of those that only rollups name."""
+        """Return the ids of all accounts, and of removed ones that rollups still name."""
         existing = {row["_id"] async for row in self._database["accounts"].find({}, ["_id"])}
         with pymongo.timeout(RECOUNT_SECONDS):
             counted = await self._database["rollups"].distinct("_id.account_id")
@@ -57,14 +56,14 @@ class Recount:
     async def days(
         self, account_id: UUID, first: str, last: str, calendar: Calendar = UTC
     ) -> list[str]:
-        """Return the days from `first` to `last` with clicks, events or rollups of the account."""
+        """Return the days from `first` to `last` that have clicks, events or rollups."""
         with pymongo.timeout(RECOUNT_SECONDS):
             found = await self._days_with("clicks", {"account_id": account_id}, calendar)
-            # With every state, because the index of events has the state before the time.
+            # With every status, because the index of events has the status before the time.
             of_account = {"account_id": account_id, "status": {"$in": list(Status)}}
             found |= await self._days_with("events", of_account, calendar)
             for name in ("account", "link"):
-                # One at a time: MongoDB jumps from day to day in the index then.
+                # One at a time, so that MongoDB jumps from day to day in the index.
                 counted = {"_id.account_id": account_id, "_id.of": of_zone(name, calendar.zone)}
                 found |= set(await self._database["rollups"].distinct("_id.day", counted))
         return sorted(day for day in found if first <= day <= last)
@@ -76,11 +75,10 @@ class Recount:
         calendar: Calendar = UTC,
         in_correction: InCorrection | None = None,
     ) -> int:
-        """Correct the rollups of a day; return the number of sums that were wrong.
+        """Correct the rollups of a day. Return the number of wrong sums.
 
-        Simultaneous corrections never add a difference twice: each increments the day's version.
-
-        Raises PyMongoError if MongoDB does not answer in time, and what `in_correction` raises.
+        Simultaneous corrections never add a difference twice, because each increments the day's
+        version. Raises as `in_correction`.
         """
         return await self._correct_to(
             lambda days: days.recounted(account_id, day, calendar), in_correction
@@ -117,7 +115,7 @@ class Recount:
         missing: Mapping[RollupId, Sums],
         in_correction: InCorrection | None,
     ) -> bool:
-        """Add the differences, in transactions; return False if another correction came first."""
+        """Add the differences. Return False if another correction was first."""
         async with await self._database.client.start_session() as session:
             for number, piece in enumerate(_pieces(missing)):
                 updates = [
@@ -169,7 +167,7 @@ class Recount:
     async def _days_with(
         self, collection: str, matching: Mapping[str, Any], calendar: Calendar
     ) -> set[str]:
-        """Return the days that have such documents, with one look-up for each day."""
+        """Return the days with such documents. One look-up finds each day."""
         days: set[str] = set()
         after: dict[str, Any] = {}
         while True:
@@ -189,25 +187,25 @@ def _account_of(counted: DayCount) -> RollupId:
 
 
 def _mark(counted: DayCount) -> dict[str, Any]:
-    """Return the update that marks the account's rollup: counts are made from those of links too.
+    """Return the update that marks the account's rollup as corrected.
 
-    They are valid by the mark of the account alone (`reports/joint_counts/counts`).
+    Its fingerprint alone validates counts, even those made from rollups of links.
     """
     account = _account_of(counted)._asdict()
     return statement(account, CORRECTION_SLOT, _correction(), None)
 
 
 def _correction() -> dict[str, int]:
-    """Return what marks a rollup as corrected: a random number, so that no mark comes twice.
+    """Return the update that marks a rollup as corrected: a random number.
 
-    A report may keep counts of a zone whose rollups are deleted already. They must not pass for
-    counts of the same zone when the account has returned to it.
+    A report may cache counts of a zone just after its rollups were deleted. If the account returns
+    to that zone, their fingerprint must not match.
     """
     return {f"total.{CORRECTIONS}": 1 + secrets.randbits(32)}
 
 
 def _pieces(missing: Mapping[RollupId, Sums]) -> Iterator[list[RollupId]]:
-    """Yield the documents that one transaction corrects."""
+    """Yield the rollups that one transaction corrects."""
     piece: list[RollupId] = []
     size = 0
     for rollup_id, sums in missing.items():
@@ -221,10 +219,7 @@ def _pieces(missing: Mapping[RollupId, Sums]) -> Iterator[list[RollupId]]:
 
 
 def first_whole_day(calendar: Calendar, kept: str) -> str:
-    """Return the first day of a calendar that begins no earlier than the UTC day `kept`.
-
-    Empty for an empty day, which is before all others.
-    """
+    """Return the first day to begin no earlier than the UTC day `kept`. Empty stays empty."""
     if not kept:
         return ""
     at = start_of(kept)

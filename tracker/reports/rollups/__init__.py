@@ -1,1 +1,1 @@
-"""Rollups: what is counted in the transaction that stores a batch."""
+"""Rollups: sums that are counted in the transaction that stores a batch."""

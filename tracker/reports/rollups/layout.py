@@ -11,21 +11,17 @@ where a CELL has the measures that are not zero:
 
 - `clicks` of people, `unique` (the first click of a visitor on the link and day), `bots` (clicks of
   bots and prefetches);
-- `conversions`, `value` and `payout`, and of these `bot_conversions`, `bot_value` and `bot_payout`
-  for clicks of bots;
-- in `total` and `hour` also `changes`, how often an event was subtracted, and in `total`
-  `corrections`, to which a recount adds a random number. They only grow: joint counts tell by them
-  (`reports/joint_counts/fingerprints`) that a figure moved from one value to another, which leaves
-  the sums as they were.
+- `conversions`, `value` and `payout`, and their share from bots, as `bot_conversions` and so on;
+- `changes` in `total` and `hour`: the number of subtracted events;
+- `corrections` in `total`, to which a recount adds a random number. Both only grow: they show that
+  a value has moved although the sums are equal (`reports/joint_counts/fingerprints`).
 
-`link_id` is null for the account, and for conversions without a click, whose other values are
-`unknown`. A drain adds only to the documents of its slot, so that drains do not wait for each
-other; a report adds the slots up.
+`link_id` is null for the account, and for conversions without a click. A drain writes only
+documents of its slot, so drains never wait for each other. Reports add up the slots.
 
-Days and hours are those of a calendar. In UTC an account has the documents above. In any other zone
-`of` ends with the name of the zone, such as `account Europe/Berlin`, and an hour is the number of
-hours since its day began, up to "24" and more. While an account changes its zone it
-has the documents of both.
+Days and hours are those of a calendar. Outside UTC, `of` ends with the zone, as in
+`account Europe/Berlin`. Hours are numbered from the start of the day, up to "24" and more. An
+account that changes its zone has the documents of both.
 """
 
 from collections.abc import Collection, Mapping
@@ -44,12 +40,12 @@ from tracker.reports.rollups.money import decimal_of_billionths, whole_number
 from tracker.stores.mongodb.documents import owner_id
 
 MONEY: Final = ("value", "payout")
-"""The ends of the paths of amounts, which are in billionths here."""
+"""The last part of the paths of money, which is in billionths here."""
 
 CHANGES: Final = "changes"
 CORRECTIONS: Final = "corrections"
 _COUNTERS: Final = (CHANGES, CORRECTIONS)
-"""The measures of cells that are no sums of clicks or events."""
+"""Measures that are not sums of clicks or events."""
 
 _SUMMED: Final = frozenset(("total", "hour", "event", "domain", *visitor_dimensions.NAMES))
 """The fields of a document that hold cells."""
@@ -70,14 +66,14 @@ Values = tuple[int, tuple[str, ...]]
 """The hour, and the value of each visitor dimension."""
 
 Paths = tuple[tuple[str, ...], tuple[str, ...]]
-"""The paths that a number is added to: in the document of a link, and in that of its account."""
+"""The paths to add to, in the link's document and in the account's."""
 
 Sums = dict[str, int]
-"""Numbers by path in the document, such as `device.mobile.clicks`; money in billionths."""
+"""Numbers by path, such as `device.mobile.clicks`; money in billionths."""
 
 
 def of_zone(of: str, zone: str) -> str:
-    """Return the field `of` of rollups in a zone, such as `account` or `link Europe/Berlin`."""
+    """Return the field `of` in a zone, such as `account` or `link Europe/Berlin`."""
     return of if zone == DEFAULT_ZONE else f"{of} {zone}"
 
 
@@ -89,8 +85,7 @@ def statement(
 ) -> dict[str, Any]:
     """Return a statement of the `update` command that adds to a document, or inserts it.
 
-    `rollup_id` has the fields of a RollupId, `added` is from `increments`; `domain_name` is that of
-    a link.
+    Only a link has a `domain_name`.
     """
     update: dict[str, Any] = {"$inc": added}
     if domain_name is not None:
@@ -99,13 +94,12 @@ def statement(
 
 
 def increments(sums: Sums) -> Mapping[str, int | Decimal128]:
-    """Return the sums as MongoDB adds them, with money as Decimal128."""
     money = [path for path in sums if path.endswith(MONEY)]
     return {**sums, **{path: decimal_of_billionths(sums[path]) for path in money}}
 
 
 def stored_sums(document: Mapping[str, Any]) -> Sums:
-    """Return the sums in a stored document, without zeros or counters of changes.
+    """Return the sums of a stored document, without zeros and counters of changes.
 
     Fields of other releases are ignored.
     """
@@ -125,10 +119,7 @@ def stored_sums(document: Mapping[str, Any]) -> Sums:
 def rollups_of(
     account_id: UUID, zone: str, of: str | None = None, link_id: UUID | None = None
 ) -> dict[str, Any]:
-    """Return what selects rollups of a calendar: `of` the account, or of each of its links.
-
-    With a link only its own. Without `of` the account's, or the link's.
-    """
+    """Return the filter for the rollups of the `account`, of each `link`, or of one link."""
     of = of or ("account" if link_id is None else "link")
     found: dict[str, Any] = {
         "_id.account_id": account_id,
@@ -173,17 +164,14 @@ _FIELDS: Final = {"account": frozenset[str](), "link": frozenset((LINK, DOMAIN))
 
 
 class RollupSource(NamedTuple):
-    """Rollups that have everything that a report needs.
-
-    `of` is `account` or `link`; `map` is the map whose cells are added up, None for the totals.
-    """
+    """The rollups to read for a report. `map` is the map to add up, None for the totals."""
 
     of: str
     map: str | None
 
 
 def rollups_for(needed: Collection[str]) -> RollupSource | None:
-    """Return the smallest rollups that have these counted dimensions; None if none has them."""
+    """Return the smallest rollups with these counted dimensions; None if none has them."""
     for of, maps in _MAPS.items():
         crossed = set(needed) - _FIELDS[of]
         if len(crossed) <= 1 and crossed <= maps:
@@ -192,13 +180,12 @@ def rollups_for(needed: Collection[str]) -> RollupSource | None:
 
 
 def encoded(value: str) -> str:
-    """Return `value` as a field name: without dots and dollars, and never empty.
+    """Return `value` as a field name: never empty, and without dots and dollars.
 
-    A visitor chooses some of the values, so the name must be safe in MongoDB whatever they hold.
+    Visitors choose some values, so every name must be safe in MongoDB.
     """
     return quote(value, safe=" ").replace(".", "%2E") or _EMPTY
 
 
 def decoded(name: str) -> str:
-    """Return the value that a field name stands for."""
     return "" if name == _EMPTY else unquote(name)

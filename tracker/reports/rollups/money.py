@@ -1,7 +1,7 @@
-"""Amounts of money as rollups add them up: in billionths, so that sums are exact up to 10^25. Pure.
+"""Amounts of money in rollups: in billionths, so that sums are exact up to 10^25. Pure.
 
-Called by `reports/rollups/rollup`, whose documents hold Decimal128. It has 34 digits: beyond 10^25
-MongoDB rounds with each addition, and the last digits depend on the order.
+Documents hold Decimal128, with 34 digits. Beyond 10^25 MongoDB rounds each addition, so the last
+digits depend on the order.
 """
 
 from decimal import Context, Decimal
@@ -17,14 +17,13 @@ _WIDE: Final = Context(prec=60)
 _STORED: Final = Context(prec=34)
 
 EXACT: Final = 10**34
-"""Every sum below this number of billionths is exact."""
+"""Sums below this number of billionths are exact."""
 
 _PARTS_COMPARED: Final = 10**30
-"""Beyond EXACT two sums are equal if they differ by less than one part in this number."""
+"""Sums beyond EXACT are equal if they differ by less than one part in this number."""
 
 
 def billionths(money: Decimal128) -> int:
-    """Return `money` rounded to the nearest billionth."""
     return _billionths_of(money.bid)
 
 
@@ -35,19 +34,15 @@ def whole_number(stored: int | Decimal128) -> int:
 
 @lru_cache(maxsize=CACHED_AMOUNTS)
 def _billionths_of(bid: bytes) -> int:
-    """Return the billionths of a Decimal128 by its bytes.
-
-    Cached because the same amounts recur, and each takes 20 µs.
-    """
     exact = Decimal128.from_bid(bid).to_decimal()
     return int(exact.quantize(_BILLIONTH, context=_WIDE).scaleb(9, _WIDE))
 
 
 @lru_cache(maxsize=CACHED_AMOUNTS)
 def decimal_of_billionths(number: int) -> Decimal128:
-    """Return `number` billionths as MongoDB stores and adds them: a Decimal128 of 34 digits.
+    """Return `number` billionths as Decimal128.
 
-    Cached because an event adds one amount to each of its cells, and each takes 10 µs.
+    Cached because an event adds one amount to many cells, and each takes 10 µs.
     """
     return Decimal128(Decimal(number).scaleb(-9, _WIDE).normalize(_STORED))
 
@@ -58,6 +53,6 @@ def sum_in_billionths(exact: Decimal) -> int:
 
 
 def differ(one: int, other: int) -> bool:
-    """Return whether two sums in billionths differ by more than the rounding of MongoDB."""
+    """Return whether two sums differ by more than the rounding of MongoDB."""
     largest = max(abs(one), abs(other))
     return one != other if largest < EXACT else abs(one - other) * _PARTS_COMPARED > largest

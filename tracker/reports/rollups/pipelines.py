@@ -1,4 +1,4 @@
-"""Rollups added up by MongoDB: the pipelines, and the tables that their rows make.
+"""Rollups added up by MongoDB: the pipelines, and the tables of their rows.
 
 Text from a client is only ever a value in a pipeline, never an operator or a field name.
 """
@@ -20,17 +20,16 @@ from tracker.visitor_dimensions import UNKNOWN
 Stages = list[dict[str, Any]]
 
 _ROLLUPS_AT_ONCE: Final = 100
-"""Rollups of a batch that come with their cells: 50 cells take 65 µs to decode."""
+"""Rollups of a batch that includes their cells: 50 cells take 65 µs to decode."""
 
 
 class RollupQuery(NamedTuple):
-    """A query of rollups, which adds them up.
+    """A sum of rollups, grouped by `names`, and by day with `by_day`.
 
-    - `matching` selects the rollups, `first` and `last` the days.
-    - `names` are the dimensions to group by, one of which may be the map of `source`; `by_day` adds
-      the day.
-    - `links` are the only links to read, None among them for conversions without one; `cells` are
-      the only values of the map. None for all.
+    - `matching` selects the rollups. Both `first` and `last` are included.
+    - `names` may include the map of `source`.
+    - `links` and `cells` restrict what is read. None among the links stands for conversions without
+      one.
     - `measures` are names of MEASURES.
     """
 
@@ -52,9 +51,9 @@ async def rollup_table(reader: Reader, query: RollupQuery) -> Columns:
 
 
 def _stages_of(query: RollupQuery) -> Stages:
-    """Return the stages that yield a document {_id: {d, l, m, c}, measures} for each group.
+    """Return the stages. They yield {_id: {d, l, m, c}, measures} for each group.
 
-    If each group is a cell of a rollup, they yield a document {link, cells} for each rollup.
+    If each cell is a group, they yield {link, cells} for each rollup.
     """
     matching: dict[str, Any] = {
         **query.matching,
@@ -85,7 +84,6 @@ def _stages_of(query: RollupQuery) -> Stages:
 
 
 def _table_of(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Columns:
-    """Return the rows that the stages yield as a table, with the day as a dimension if wanted."""
     if _is_of_each_link(query):
         rows = list(_groups(rows, query.measures))
     names = [*([DAY] if query.by_day else []), *query.names]
@@ -97,9 +95,9 @@ def _table_of(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Columns:
 
 
 def _is_of_each_link(query: RollupQuery) -> bool:
-    """Return whether each cell is a group: those of the links of one day.
+    """Return whether each cell is a group, as in the rollups of links on one day.
 
-    MongoDB need not add them up, and sends the id of a link once, not with each of its cells.
+    Then MongoDB adds up nothing, and sends a link's id once instead of with each cell.
     """
     names = {LINK, query.source.map}
     return query.first == query.last and not query.by_day and set(query.names) == names
@@ -152,9 +150,6 @@ def _of_map(name: str, wanted: Sequence[str] | None) -> Any:
 
 
 def _cell(name: str, value: str) -> dict[str, Any]:
-    """Return the expression for one cell, by its name.
-
-    It is three times as fast as to split the map and filter its cells.
-    """
+    """Return the expression for one cell: three times as fast as filtering the map."""
     field = {"$literal": encoded(value)}
     return {"k": field, "v": {"$getField": {"field": field, "input": f"${name}"}}}

@@ -1,11 +1,10 @@
-"""The collector of what clicks and events add to rollups (`reports/rollups/layout`). Pure.
+"""The sums that clicks and events add to rollups (`reports/rollups/layout`). Pure.
 
-The drain writes the updates in the transaction that stores what they count, and the recount
-computes the same sums from the stored documents.
+Drains write them in the transaction that stores the documents. The recount computes them from the
+stored documents.
 
-Only this module decides what a click or an event adds. An event counts as soon as its account is
-known. When its click arrives, the event is subtracted, and added again with the values of the click
-(`add_event` with sign -1, then 1).
+An event counts as soon as its account is known. When its click arrives, the event is subtracted
+(`add_event` with sign -1), and added again with the click's values.
 """
 
 from collections import defaultdict
@@ -47,20 +46,17 @@ _BOT_CONVERSIONS: Final = ("conversions", "bot_conversions")
 _visitor_values: Final = itemgetter(*visitor_dimensions.NAMES)
 
 Calendars = Mapping[bytes, Sequence[Calendar]]
-"""The calendars that each account counts in, by its id; those that are missing count in UTC."""
+"""The calendars of each account, by its id; UTC for missing ones."""
 
 _Day = int | tuple[int, str]
-"""A day as its ordinal in UTC, with the name of the zone in others."""
+"""A day as its ordinal in UTC, and in other zones with the zone's name."""
 
 _GroupKey = tuple[bytes, _Day, Values, str, tuple[str, ...], str]
 """Account, day, values, event configuration, measures, domain: all but the link."""
 
 
 class _Document:
-    """The sums to add to one document.
-
-    `id` is its `_id` without the slot; `domain_name` is that of a link, None for an account.
-    """
+    """The sums to add to one document. `domain_name` is None for an account."""
 
     __slots__ = ("changes", "domain_name", "has_events", "id", "sums")
 
@@ -81,9 +77,9 @@ class _Document:
 
 
 class _Group:
-    """A group of clicks or events that differ only in their links.
+    """Clicks or events that differ only in their links.
 
-    Its `total` is added to the account's document once for all of them.
+    Their `total` is added to the account's document once.
     """
 
     __slots__ = ("account", "account_paths", "link_paths", "total")
@@ -95,21 +91,17 @@ class _Group:
 
 
 class Rollup:
-    """A collector of clicks and events; `sums` and `updates` return what they add up to.
-
-    It is called for every click, and written for speed: a click takes about 4 µs, and as long for
-    each further calendar.
-    """
+    """A collector of clicks and events. A click takes about 4 µs for each calendar."""
 
     def __init__(self, calendars: Calendars | None = None) -> None:
         self._calendars = calendars or {}
-        # Account and day are the key of an account's document, the link too of a link's.
+        # Keys are account and day; links add their id.
         self._accounts: dict[tuple[bytes, _Day], _Document] = {}
         self._links: dict[tuple[bytes, _Day, bytes | None], _Document] = {}
         self._groups: dict[_GroupKey, _Group] = {}
 
     def add_click(self, click: Mapping[str, Any], count: int = 1) -> None:
-        """Add a click's document, which may stand for `count` clicks, unless it is a test."""
+        """Add a click `count` times, unless it is a test."""
         if "test" in click:
             return
         measures: tuple[str, ...] = _BOTS
@@ -130,7 +122,7 @@ class Rollup:
             self._add(click["account_id"], day, link_id, domain_name, values, "", measures, count)
 
     def add_event(self, event: Mapping[str, Any], sign: int = 1) -> None:
-        """Add an event's document, or subtract it with sign -1, if it counts in its state."""
+        """Add an event, or subtract it with sign -1, if its status counts."""
         if event["account_id"] is None or event["status"] not in COUNTED:
             return
         for day, hour in self._hours(event):
@@ -154,7 +146,7 @@ class Rollup:
                 self._add(event["account_id"], *place, values, name, measures, money)
 
     def _hours(self, source: Mapping[str, Any]) -> Sequence[tuple[_Day, int]]:
-        """Return the day and the hour of a click or an event in each calendar of its account."""
+        """Return the day and the hour in each calendar of the account."""
         calendars = self._calendars.get(_as_bytes(source["account_id"]) or b"")
         at = source["at"]
         if calendars is None:
@@ -169,7 +161,7 @@ class Rollup:
         return found
 
     def sums(self) -> dict[RollupId, Sums]:
-        """Return the sums by document, without zeros. Ids are as they are read from MongoDB."""
+        """Return the sums by document, without zeros."""
         return {RollupId(**as_read(one.id)): sums for one, sums in self._added() if sums}
 
     def updates(self, slot: int) -> Iterator[dict[str, Any]]:
@@ -181,7 +173,6 @@ class Rollup:
             yield statement(document.id, slot, added, document.domain_name)
 
     def domain_names(self) -> dict[RollupId, str]:
-        """Return the domain name of each link's document; it never changes."""
         return {
             RollupId(**as_read(one.id)): one.domain_name
             for one in self._links.values()
@@ -219,7 +210,6 @@ class Rollup:
             of_link.has_events = group.account.has_events = True
 
     def _documents_of(self, source: Mapping[str, Any], day: _Day) -> tuple[_Document, _Document]:
-        """Return the documents of the link and of the account that count a click or an event."""
         account_id = _as_bytes(source["account_id"])
         assert account_id is not None
         link_id, domain_name = source.get("link_id"), source.get("domain_name", UNKNOWN)
@@ -259,5 +249,5 @@ def _as_bytes(one: UUID | bytes | None) -> bytes | None:
 
 @lru_cache(maxsize=CACHED_DAYS)
 def _day(number: int) -> str:
-    """Return the day of a proleptic ordinal, as `2026-01-31`."""
+    """Return the ISO date of a proleptic ordinal."""
     return date.fromordinal(number).isoformat()
