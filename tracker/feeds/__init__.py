@@ -1,1 +1,1 @@
-"""Feeds of clicks and conversions: pages by time, and everything that was stored after a moment."""
+"""Lists of clicks and conversions: by time, or in the order of storing."""

@@ -1,22 +1,18 @@
-"""Arrivals: the ids of clicks and conversions in the order in which they were stored.
+"""Arrivals: the ids of clicks and conversions in the order of storing.
 
-A click may be stored hours after it was made, by any of several drains, so no time of a click says
-what was stored after a moment. Therefore each transaction also stores the ids of what it adds, for
-each account:
+A click may be stored hours after its time, by any drain. So each transaction also stores the ids of
+its documents, by account:
 
     {_id: {account_id, feed: "clicks" | "conversions", slot, position}, at, entries, repeated}
 
-- `position` is the number of the transaction in its slot, and the index of the first entry among
-  those of the account. Every transaction increments the number in the fence of its slot
-  (`ingest/calendars`). So two transactions of one slot never commit in another order than that of
-  their numbers, even if two drains share it.
-- `entries` are at most ENTRIES_PER_DOCUMENT clicks or conversions, packed. A conversion is in one
-  for each state that it enters, with that state.
-- `repeated` is how many of them, the last ones, are conversions that the account had before, in
-  another state. It is missing where there are none.
+- `position` combines the number of the transaction in its slot with an index among the account's
+  entries. Each transaction increments the slot's number (`ingest/calendars`). So transactions of a
+  slot commit in the order of their numbers, even with two drains.
+- `entries` are packed. A conversion has one entry, with its state, for each state that it enters.
+- `repeated` counts the last entries whose conversions the account already had in another state.
 
-Guarantee: whoever has read a slot up to a number, in a snapshot in which the slot has that number,
-has read everything that was ever stored in it until then.
+Guarantee: a snapshot in which a slot has a number contains every arrival up to it. No later one is
+stored below it.
 """
 
 from collections import Counter, defaultdict
@@ -36,7 +32,7 @@ from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import Session
 
 FENCES: Final = "drain_fences"
-"""The collection with the document of each slot, whose `batches` number its transactions."""
+"""The collection with a document for each slot, whose `batches` number its transactions."""
 
 KEPT_DAYS: Final = 8
 """Days after which MongoDB deletes arrivals (`stores/mongodb/indexes`)."""
@@ -58,8 +54,8 @@ _STATES: Final = (
     Status.REFUSED,
     Status.TEST,
 )
-"""The states in entries, by number; a claimed event is not listed before it becomes another one.
-Numbers are stored: new states come last."""
+"""The states in entries, by number. Numbers are stored, so new states come last. Claimed events are
+listed only in their next state."""
 
 _STATE_OF: Final = dict(enumerate(_STATES))
 _NUMBERS: Final = {state: number for number, state in _STATE_OF.items()}
@@ -75,7 +71,7 @@ class FeedName(StrEnum):
 
 
 class ConversionEntry(NamedTuple):
-    """A conversion, and the state that it has entered; None for one of a newer release."""
+    """A conversion and its new state; None for a state of a newer release."""
 
     event_id: int
     status: Status | None
@@ -90,9 +86,9 @@ class Arrivals:
         events: Iterable[EventDocument] = (),
         repeated: Iterable[EventDocument] = (),
     ) -> None:
-        """Collect `clicks`, and events that enter the state that they have.
+        """Collect `clicks`, and events that enter their current state.
 
-        The account had those that are `repeated` before.
+        The account already had the `repeated` ones.
         """
         self._clicks: defaultdict[bytes, list[bytes]] = defaultdict(list)
         self._events: defaultdict[bytes, list[bytes]] = defaultdict(list)
@@ -112,7 +108,7 @@ class Arrivals:
         return bool(self._clicks or self._events)
 
     async def store(self, database: Database, slot: int, number: int, session: Session) -> None:
-        """Store the entries in the transaction of `session`, which has this number in its slot."""
+        """Store the entries in the transaction with this number in its slot."""
         documents = self._documents(slot, first_position(number), now())
         while piece := list(islice(documents, _DOCUMENTS_PER_COMMAND)):
             await run_inserts(database, "arrivals", piece, session)
@@ -135,7 +131,7 @@ class Arrivals:
 
 
 def first_position(number: int) -> int:
-    """Return the position of the first entry of a slot's transaction with this number."""
+    """Return the first position of a transaction, by its number in the slot."""
     return number * _MAX_ENTRIES
 
 
@@ -155,7 +151,7 @@ def conversion_entries(entries: bytes) -> Sequence[ConversionEntry]:
 
 
 def new_conversions(document: Mapping[str, Any]) -> Sequence[ConversionEntry]:
-    """Return the conversions in a document that their account did not have before."""
+    """Return the conversions in a document that are new to their account."""
     found = conversion_entries(document["entries"])
     new = found[: len(found) - document.get("repeated", 0)]
     return [entry for entry in new if entry.status is not None]

@@ -1,4 +1,4 @@
-"""The feed of clicks. Its rows have no address, and nothing of the user agent but what it is."""
+"""The feed of clicks. Its rows have no address, and only parts of the user agent."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -13,8 +13,7 @@ from tracker.feeds.time_order import Range
 from tracker.stores.mongodb.documents import record
 
 MAX_MERGED_LINKS: Final = 100
-"""Links whose clicks MongoDB merges by time. The clicks of more are found among those of the
-account."""
+"""Links whose clicks MongoDB merges by time. For more links, the account's clicks are examined."""
 
 _LOWEST_ID: Final = UUID(int=0)
 
@@ -38,7 +37,7 @@ def _entries(packed: bytes) -> Sequence[tuple[UUID, None]]:
 
 
 def _scan(account_id: UUID, wanted: FeedFilter, links: Links, conditions: Conditions) -> Range:
-    """Return the clicks of the account, or of its links if they are few, or its tests."""
+    """Return the range of the account's clicks, of a few links, or of the account's tests."""
     if wanted.tests == "only":
         bounds = [{"account_id": account_id, **ONLY_TESTS}, *wanted.times]
         return Range("tests", bounds, [*conditions, *with_links(links)], _LOWEST_ID)

@@ -1,4 +1,4 @@
-"""The feed of conversions, one of them, and how many a click has."""
+"""The feed of conversions, one of them, and their number for a click."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -19,14 +19,14 @@ from tracker.stores.mongodb.documents import record
 from tracker.stores.mongodb.reader import Reader
 
 SHOWN: Final = tuple(one for one in Status if one is not Status.CLAIMED)
-"""The states of conversions in the feed. A claimed event becomes another one when it counts."""
+"""The states of conversions in the feed. A claimed event changes its state when it counts."""
 
 MAX_COUNTED: Final = 1000
-"""Conversions of one click that are counted; a number that high says that there may be more."""
+"""The limit of counting the conversions of one click. That number means that or more."""
 
 _MAX_TOGETHER: Final = 50_000
-"""Conversions that one query counts for all clicks. If a stranger has reported more, further
-queries count those of each click up to MAX_COUNTED, which is slower for the others."""
+"""Conversions that one query counts for all clicks. If there are more, each click is counted alone,
+up to MAX_COUNTED, which is slower."""
 
 
 class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,10 +62,7 @@ def _money(value: Decimal128 | None) -> Decimal | None:
 
 
 def _scan(account_id: UUID, wanted: FeedFilter, links: Links, conditions: Conditions) -> Range:
-    """Return the conversions of the account in the wanted states, which the index decides too.
-
-    If a click or a transaction is named, its index finds the few that there are.
-    """
+    """Return the range of conversions. A named click or transaction uses its own index."""
     states = list(wanted.statuses or SHOWN)
     own = {"account_id": account_id, "status": {"$in": states}}
     others = [*conditions, *with_links(links)]
@@ -96,7 +93,7 @@ class ConversionFeed(Feed[LoggedEvent]):
         super().__init__(CONVERSIONS, reader, host, **limits)
 
     async def find(self, event_id: int) -> LoggedEvent | None:
-        """Return the event with this id; None if there is none or it has no account yet."""
+        """Return the event, if it exists and has an account."""
         document = await self._reader.find_one("events", {"_id": event_id}, _FIELDS)
         if document is None or document["account_id"] is None or document["status"] not in SHOWN:
             return None
@@ -106,7 +103,7 @@ class ConversionFeed(Feed[LoggedEvent]):
 async def count_conversions(
     reader: Reader, account_id: UUID, click_ids: Collection[UUID]
 ) -> dict[UUID, int]:
-    """Return the number of the account's conversions that count, for each click that has some."""
+    """Return the number of conversions that count, for each click that has some."""
     counting: dict[str, Any] = {"account_id": account_id, "status": {"$in": list(COUNTED)}}
     stages: list[dict[str, Any]] = [
         {"$match": {"click_id": {"$in": list(click_ids)}, **counting}},

@@ -1,4 +1,4 @@
-"""A feed of an account's clicks or conversions: one page, or all that follow a place."""
+"""A feed of an account's clicks or conversions: one page, or all pages from a place on."""
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -14,7 +14,7 @@ from tracker.stores.mongodb.reader import Reader
 
 Row = TypeVar("Row")
 Links = Sequence[UUID] | None
-"""The ids of the links that a filter lets through; None if it does not filter by them."""
+"""The links that pass a filter; None without a filter by links."""
 
 PAGE_ROWS: Final = 500
 """Rows of a page where all pages are read."""
@@ -23,12 +23,11 @@ _EVERYTHING: Final = FeedFilter()
 
 
 class Kind(NamedTuple, Generic[Row]):
-    """The documents of a feed, their rows, and how they are found.
+    """The documents of a feed, their rows, and the conditions to find them.
 
-    - `fields` are the fields of documents that `row` makes a row of.
     - `entries` reads ids and states in the entries of arrivals.
-    - `conditions` returns those of a filter, without time, state and link, given the default host.
-    - `scan` returns the range of an account to read by time: what these conditions leave of it.
+    - `conditions` are those of a filter except time, state and link, given the default host.
+    - `scan` returns the range to read by time, given all conditions.
     """
 
     name: FeedName
@@ -41,9 +40,9 @@ class Kind(NamedTuple, Generic[Row]):
 
 
 class Feed(Generic[Row]):
-    """The feeds of one kind, of all accounts. `host` is the name of the default domain.
+    """The feeds of one kind. `host` is the name of the default domain.
 
-    A page by time examines at most `max_examined` rows, one by storing `max_examined_stored`.
+    The limits are rows that one page examines, by time and by storing.
     """
 
     def __init__(
@@ -65,9 +64,9 @@ class Feed(Generic[Row]):
     ) -> FeedPage[Row]:
         """Return the next `size` rows of an account that pass a filter.
 
-        They are the newest, or what is older than a position, newest first, or what was stored
-        after a bookmark, oldest first. Raises BadRequest if the bookmark cannot be used, and
-        PyMongoError if MongoDB does not answer.
+        From a position on, they are older ones, newest first. From a bookmark on, they were stored
+        later, oldest first. Without both, they are the newest. Raises BadRequest if the bookmark
+        cannot be used.
         """
         if isinstance(start, Position):
             return await self._older(account_id, wanted, start, size, self._reader)
@@ -85,7 +84,7 @@ class Feed(Generic[Row]):
         start: Place | None = None,
         size: int = PAGE_ROWS,
     ) -> AsyncGenerator[FeedPage[Row], None]:
-        """Yield all pages that begin at a place and follow each other. Raises as `page` does."""
+        """Yield all pages from a place on. Raises as `page`."""
         while True:
             page = await self.page(account_id, wanted, start, size)
             yield page
@@ -94,7 +93,7 @@ class Feed(Generic[Row]):
             start = page.next
 
     async def find_all(self, account_id: UUID, ids: Collection[UUID | int]) -> list[Row]:
-        """Return the rows of the account that exist among `ids`, in any order."""
+        """Return the account's existing rows among `ids`, in any order."""
         if not ids:
             return []
         own = {"_id": {"$in": list(ids)}, "account_id": account_id}
@@ -139,16 +138,15 @@ class Feed(Generic[Row]):
 
 
 def with_links(links: Links) -> Conditions:
-    """Return the condition that the link is one of these, if there are any to compare with."""
     return [] if links is None else [{"link_id": {"$in": list(links)}}]
 
 
 async def _wanted_links(
     reader: Reader, account_id: UUID, wanted: FeedFilter
 ) -> Sequence[UUID] | None:
-    """Return the ids of the account's links that the filter names; None if it names none.
+    """Return the account's links that pass the filter; None without a filter by links.
 
-    Links of other accounts are left out here, so that a page does not even examine their clicks.
+    Links of other accounts are dropped, so that no page examines their clicks.
     """
     ids, tags = wanted.values.get("link"), wanted.values.get("tag")
     if ids is None and tags is None:

@@ -1,4 +1,4 @@
-"""The filters of feeds, which are those of reports, as conditions of MongoDB. Pure.
+"""The filters of feeds as conditions of MongoDB. They equal those of reports. Pure.
 
 Text from a client is only ever a value in a condition, never an operator or a field name.
 """
@@ -21,21 +21,18 @@ Conditions = list[dict[str, Any]]
 Tests = Literal["include", "exclude", "only"]
 
 _OF_NO_CLICK: Final = {"link_id": None}
-"""The condition for a conversion that has no values of a click; its field is missing."""
+"""The condition for a conversion without a click, which lacks this field."""
 
 
 class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of a feed. Without values and times it lets everything pass.
+    """A filter of a feed. By default everything passes.
 
     - `first` and `last` are times, both included.
     - `values` has the wanted values by dimension, as in reports; `event` is for conversions only.
     - `all_tags`: links must have every tag, not just one.
-    - `bots` says as in reports which clicks pass. Conversions are never left out because their
-      click looks like a bot's: `exclude` lets them pass.
-    - `tests` says which clicks pass. For conversions `statuses` says it: a test is a state.
-    - `statuses` are the states of conversions that pass; all if it is empty.
-    - `click_id`: only conversions that name this click.
-    - `transaction_id`: only conversions with it; `transaction_scopes` are the account's scopes.
+    - `bots` is as in reports, but `exclude` leaves out no conversions. `tests` is for clicks only.
+    - `statuses` select conversions; all pass if it is empty.
+    - `transaction_id` is searched in `transaction_scopes`, which are the account's.
     """
 
     first: datetime | None = None
@@ -83,10 +80,7 @@ _TESTS: Final[Mapping[Tests, Conditions]] = {
 
 
 def conditions_for_clicks(wanted: FeedFilter, host: str) -> Conditions:
-    """Return the conditions for the values of clicks, without time and link.
-
-    `host` is the name of the default domain.
-    """
+    """Return the conditions for the values of clicks, without time and link."""
     fields = [{one.field: {"$in": values}} for one, values in _stored_values(wanted, host)]
     return [*_BOTS[wanted.bots], *_TESTS[wanted.tests], *fields]
 
@@ -94,8 +88,7 @@ def conditions_for_clicks(wanted: FeedFilter, host: str) -> Conditions:
 def conditions_for_conversions(wanted: FeedFilter, host: str) -> Conditions:
     """Return the conditions for the values of conversions, without time, state and link.
 
-    `host` is the name of the default domain. A conversion without the values of a click is
-    `unknown` in all of them.
+    A conversion without a click is `unknown` in all values of clicks.
     """
     found = list(_BOTS["only"]) if wanted.bots == "only" else []
     for one, values in _stored_values(wanted, host):
@@ -110,7 +103,7 @@ def conditions_for_conversions(wanted: FeedFilter, host: str) -> Conditions:
 
 
 def _stored_values(wanted: FeedFilter, host: str) -> Iterator[tuple[Counted, Sequence[str | None]]]:
-    """Yield the values of each filter as documents have them: None for a missing field."""
+    """Yield the stored values of each filter: None for a missing field."""
     for name, given in wanted.values.items():
         counted, values = wanted_values(name, given, host)
         if counted in COUNTED:

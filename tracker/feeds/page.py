@@ -1,4 +1,4 @@
-"""Pages of feeds, and the two kinds of places where one begins."""
+"""Pages of feeds, and the two kinds of places to begin one."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -9,9 +9,9 @@ Row = TypeVar("Row")
 
 
 class Position(NamedTuple):
-    """A place in the order of time: after the row of this time and id, and before all older ones.
+    """A place in the order of time: after the row with this time and id.
 
-    The id is that of a click or of a conversion. The lowest stands for a whole millisecond.
+    The lowest id stands for a whole millisecond.
     """
 
     at: datetime
@@ -19,9 +19,9 @@ class Position(NamedTuple):
 
 
 class Bookmark(NamedTuple):
-    """A place in the order of storing: after everything that was stored until then.
+    """A place in the order of storing: the next position in each slot (`feeds/arrivals`).
 
-    It has the next position in each slot (`feeds/arrivals`). What follows it was stored after `at`.
+    Later positions were stored after `at`.
     """
 
     at: datetime
@@ -32,13 +32,11 @@ Place = Position | Bookmark
 
 
 class FeedPage(NamedTuple, Generic[Row]):
-    """A page of a feed.
+    """A page of a feed. `next` is None at the end.
 
-    - `next` is where the next page begins; None if there is none yet.
-    - `bookmark` is where that begins which is stored after the page was read. Only the first page
-      by time has it, and every page by storing.
-    - A page with fewer rows than were asked for may have a next one: then `searched_to` is how far
-      it has looked, by time or by storing.
+    - `bookmark` continues with rows that are stored later. The first page by time has one, and
+      every page by storing.
+    - `searched_to`: the page was cut off here, and the next one continues.
     """
 
     rows: Sequence[Row]

@@ -1,11 +1,11 @@
-"""Pages of a feed in the order of storing: everything that was stored after a bookmark.
+"""Pages of a feed in the order of storing, from a bookmark on.
 
-The arrivals of each slot are read in the order in which they were stored, and those of several
-slots merged by the time of storing. A bookmark says how far each slot was read.
+The arrivals of each slot are read in order, and merged by their time. A bookmark has the next
+position in each slot.
 
-Guarantee: of the pages that begin with a bookmark and follow each other, each click is on exactly
-one, however late it was stored and by whom, and so is each state that a conversion was in when it
-was read. A conversion that has left a state before it was read is listed with the later one only.
+Guarantee: consecutive pages list each click exactly once, however late it was stored. They list
+each state of a conversion that it had when it was read. Earlier states that it has left are
+skipped.
 """
 
 import heapq
@@ -31,11 +31,11 @@ from tracker.feeds.page import Bookmark
 from tracker.stores.mongodb.reader import Reader
 
 MAX_EXAMINED: Final = 10_000
-"""Clicks or conversions that one page looks at."""
+"""Clicks or conversions that one page examines."""
 
 MAX_AGE_DAYS: Final = KEPT_DAYS - 1
-"""Days for which a bookmark can be used. A day less than arrivals are kept, so that all that follow
-it are there."""
+"""Days for which a bookmark can be used: one less than arrivals are kept, so that none is
+missing."""
 
 _ENTRIES_PER_QUERY: Final = 1000
 
@@ -45,7 +45,7 @@ Entries = Callable[[bytes], Sequence[tuple[UUID | int, Status | None]]]
 
 
 class Entry(NamedTuple):
-    """A click or a conversion that was stored, where, and when. A conversion has its state."""
+    """A stored click, or a conversion in a state, with its place and the time of storing."""
 
     slot: int
     position: int
@@ -55,10 +55,7 @@ class Entry(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A feed of an account: its name, its documents, and the conditions for them.
-
-    `entries` reads ids and states in the entries of arrivals.
-    """
+    """A feed of an account, with the conditions for its documents."""
 
     feed: FeedName
     collection: str
@@ -70,8 +67,7 @@ class Source(NamedTuple):
 class StoredPage(NamedTuple):
     """The rows of a page, and the bookmark after them.
 
-    `searched_to` is None if nothing more is stored; else it is when the last row that was looked at
-    was stored.
+    `searched_to` is the time of storing of the last examined row; None if nothing more is stored.
     """
 
     rows: Sequence[dict[str, Any]]
@@ -80,7 +76,7 @@ class StoredPage(NamedTuple):
 
 
 async def bookmark_of_now(snapshot: Reader) -> Bookmark:
-    """Return the place after everything that `snapshot` has."""
+    """Return the place after everything in `snapshot`."""
     at = now()  # before the first read, with which the snapshot begins
     used = {"_id": {"$gte": 0}, "batches": {"$gt": 0}}
     rows = await snapshot.find(FENCES, used, ["batches"])
@@ -99,7 +95,7 @@ class StoringOrder:
     ) -> StoredPage:
         """Return the next `size` rows after a bookmark, with these fields.
 
-        Raises BadRequest if the bookmark is too old, or of what the store has lost.
+        Raises BadRequest if the bookmark is too old, or lost by a restored backup.
         """
         end = await bookmark_of_now(self._snapshot)
         _check(start, end)
@@ -125,10 +121,7 @@ class StoringOrder:
     async def _entries(
         self, start: Bookmark, end: Bookmark, size: int
     ) -> AsyncGenerator[Entry, None]:
-        """Yield the entries between two places, merged by the time of storing.
-
-        `size` is that of the page that needs them.
-        """
+        """Yield the entries between two places, merged by the time of storing."""
         firsts = {slot: start.positions.get(slot, 0) for slot in end.positions}
         unread = [slot for slot, first in firsts.items() if first < end.positions[slot]]
         documents = {slot: self._documents(slot, firsts[slot], size) for slot in unread}
@@ -143,7 +136,7 @@ class StoringOrder:
                 await unread_ones.aclose()
 
     def _documents(self, slot: int, first: int, size: int) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the documents of a slot, from that with the position `first`.
+        """Yield the documents of a slot, beginning with the one that has the position `first`.
 
         A page may need one of 1,024 entries, or many of one entry: MongoDB returns a tenth of
         `size` at once.
@@ -156,9 +149,9 @@ class StoringOrder:
     async def _passing(
         self, entries: Sequence[Entry], fields: Sequence[str]
     ) -> dict[tuple[UUID | int, Status | None], dict[str, Any]]:
-        """Return the rows that pass the conditions, by id and the state that they are in.
+        """Return the rows that pass the conditions, by id and current state.
 
-        With conditions, which few may pass, they are not whole yet.
+        With conditions few rows pass, so the other fields are read later.
         """
         needed = ["status"] if self._source.conditions else fields
         found = await self._find([entry.id for entry in entries], needed)
@@ -167,7 +160,7 @@ class StoringOrder:
     async def _whole(
         self, found: Sequence[dict[str, Any]], fields: Sequence[str]
     ) -> Sequence[dict[str, Any]]:
-        """Return the rows that `_passing` has found, with all their fields."""
+        """Return the found rows with all fields."""
         if not (found and self._source.conditions):
             return found
         ids = [row["_id"] for row in found]
@@ -194,9 +187,9 @@ def _check(start: Bookmark, end: Bookmark) -> None:
 async def _merged(
     documents: Mapping[int, Any],
 ) -> AsyncIterator[tuple[int, datetime, dict[str, Any]]]:
-    """Yield each slot, time and document, oldest first; those of one slot stay in their order.
+    """Yield each slot, time and document, oldest first, and each slot in its order.
 
-    The times do not go back, even if the clocks of drains differ.
+    Times never go back, even if the clocks of drains differ.
     """
     heads: list[tuple[datetime, int, dict[str, Any]]] = []
     for slot, cursor in documents.items():

@@ -1,11 +1,10 @@
 """Pages of a feed by time, newest first.
 
-A page ends at a position, and the next one begins there. A position names a row by its time and id,
-which never change. So no row is on two pages, and none that existed is left out, while new ones
-arrive, also late ones.
+A position is the time and id of a row, which never change. So while rows are added, no row is on
+two pages, and no old row is missing.
 
-Guarantee: the cost of a page does not grow with the number of rows of the account. An index gives
-the order of times; rows that other conditions leave out are counted, and MAX_EXAMINED end the page.
+Guarantee: the cost of a page does not depend on the account's size. An index orders the rows, and a
+page examines at most MAX_EXAMINED for other conditions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,20 +17,19 @@ from tracker.feeds.page import Position
 from tracker.stores.mongodb.reader import Reader
 
 MAX_EXAMINED: Final = 50_000
-"""Rows that one page looks at. If none of them passes, MongoDB takes 0.05 s to find the last of
-them and 0.07 s to read them all (measured in an account with 600,000 conversions)."""
+"""Rows that one page examines. If none passes, MongoDB takes 0.05 s to find the last and 0.07 s to
+read all (of 600,000 conversions)."""
 
 
 _FEW_FOR_EACH_ROW: Final = 20
-"""Rows that are examined first for each row of a page. To count off MAX_EXAMINED takes 0.03 s, even
+"""Rows that are examined first for each row of a page. Counting off MAX_EXAMINED takes 0.03 s, even
 if the first rows pass."""
 
 
 class Range(NamedTuple):
-    """The part of a collection that a page is of.
+    """The part of a collection to read.
 
-    `bounds` are the conditions that the index named so decides, `others` those that each row
-    is examined for. `lowest_id` is no row's, and below all.
+    The index decides `bounds`, and each row is examined for `others`. `lowest_id` is below all ids.
     """
 
     index_name: str
@@ -41,7 +39,7 @@ class Range(NamedTuple):
 
 
 class Documents(NamedTuple):
-    """The documents of a feed: how they are read, where, and which of their fields."""
+    """The documents of a feed: their reader, collection and fields."""
 
     reader: Reader
     collection: str
@@ -52,7 +50,7 @@ class Documents(NamedTuple):
 
 
 class TimePage(NamedTuple):
-    """The rows of a page, where the next one begins, and how far an unfinished one has looked."""
+    """The rows of a page, the next place, and the end of an unfinished search."""
 
     rows: list[dict[str, Any]]
     next: Position | None
@@ -79,9 +77,9 @@ async def page_by_time(
 async def _newest_examined(
     documents: Documents, within: Range, size: int, max_examined: int
 ) -> tuple[list[dict[str, Any]], datetime | None]:
-    """Return the newest rows as `_newest` does, and the time where the examined ones end, if any.
+    """Return the newest rows, and the time at which the search was cut off, if it was.
 
-    If a page is full after few rows, no more are counted off.
+    A page that is full after few rows counts off no more.
     """
     if not within.others:
         return await _newest(documents, within, size), None
@@ -95,7 +93,7 @@ async def _newest_examined(
 
 
 async def _end(documents: Documents, within: Range, max_examined: int) -> datetime | None:
-    """Return the time of the last row that may be examined; None if there are fewer.
+    """Return the time of the last row to examine; None if there are fewer.
 
     The page examines all rows of that millisecond.
     """
@@ -111,10 +109,10 @@ async def _end(documents: Documents, within: Range, max_examined: int) -> dateti
 
 
 async def _newest(documents: Documents, within: Range, size: int) -> list[dict[str, Any]]:
-    """Return the newest rows, sorted: one more than `size`, or all if there are not so many.
+    """Return the newest rows, sorted: one more than `size`, or all if there are fewer.
 
-    The index need not have the order within a millisecond. If the page ends within one, all of its
-    rows are sorted by a second query.
+    The index may not order a millisecond. A page that ends within one sorts its rows with a second
+    query.
     """
 
     async def first(order: str, conditions: Conditions) -> list[dict[str, Any]]:

@@ -1,1 +1,1 @@
-"""Endpoints that list clicks and conversions, and what was refused."""
+"""Endpoints that list clicks, conversions and refused postbacks."""

@@ -1,4 +1,4 @@
-"""Clicks as answers show them: without address, and without the user agent itself."""
+"""Clicks in answers: without address, and without the user agent itself."""
 
 from typing import Annotated
 from uuid import UUID

@@ -49,7 +49,7 @@ class ListClicks(FeedQuery, kw_only=True):
 async def show_clicks(
     services: FeedServices, account_id: UUID, clicks: Sequence[StoredClick]
 ) -> list[ClickRecord]:
-    """Return the records of clicks, with one query for their links and one for conversions."""
+    """Return the records of clicks, with one query for links and one for conversions."""
     if not clicks:
         return []
     links, conversions = await asyncio.gather(
@@ -72,7 +72,7 @@ async def show_clicks(
 
 
 def click_record(kind: type[Record], click: StoredClick, **others: object) -> Record:
-    """Return a record of a click: `others`, and the remaining fields of `kind` from the click."""
+    """Return a record of a click: `others`, and the remaining fields from the click."""
     texts = {"referrer": decoded(click.referrer) or None, "query": decoded(click.query)}
     return record_of(kind, click, **texts, **others)
 
@@ -80,7 +80,7 @@ def click_record(kind: type[Record], click: StoredClick, **others: object) -> Re
 async def all_clicks(
     call: FeedCall[ListClicks, Nothing],
 ) -> AsyncGenerator[list[ClickRecord], None]:
-    """Yield all of the account's clicks that pass the filters. Raises as `list_clicks`."""
+    """Yield the account's clicks that pass the filters."""
     async with aclosing(all_of_feed(call, call.services.click_feed)) as found:
         async for clicks in found:
             yield await show_clicks(call.services, call.account_id, clicks)
@@ -89,7 +89,7 @@ async def all_clicks(
 @endpoint(
     "GET",
     "/api/clicks",
-    # Not reports:read, which shows sums: like conversions, clicks are of single visitors.
+    # Not reports:read, which shows sums: clicks, like conversions, are of single visitors.
     "conversions:read",
     export=Export(
         "clicks",

@@ -1,4 +1,4 @@
-"""`/api/conversions/delays`: how long people take from a click to its conversion."""
+"""`/api/conversions/delays`: the time from a click to its conversion."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -21,10 +21,10 @@ from tracker.web.schema import AccountId
 endpoint = Endpoints("feeds")
 
 _BOUNDS: Final = (60, 600, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600)
-"""The longest delays of each group but the last, in seconds."""
+"""The longest delay of each group but the last, in seconds."""
 
 MAX_CONVERSIONS: Final = 10_000
-"""Conversions that are looked at, the last ones. They take 20 ms."""
+"""The last conversions that are read, in 20 ms."""
 
 DAYS: Final = 30
 
@@ -71,7 +71,7 @@ async def count(call: FeedCall[CountDelays, Nothing]) -> Delays:
 
 
 async def conversion_delays(reader: Reader, account_id: UUID) -> list[float]:
-    """Return the seconds from click to conversion, of conversions whose click is known."""
+    """Return the seconds from click to conversion of the last conversions."""
     since = {"$gte": now() - timedelta(days=DAYS)}
     milliseconds = {"$subtract": ["$at", "$click_at"]}
     stages: list[dict[str, Any]] = [

@@ -37,7 +37,7 @@ endpoint = Endpoints("feeds")
 
 
 async def _show(services: FeedServices, events: Sequence[LoggedEvent]) -> list[ConversionRecord]:
-    """Return the records of `events`, with one query for their links and one for their configs."""
+    """Return the records of `events`, with one query for links and one for configurations."""
     links, configs = await asyncio.gather(
         services.links.find_all({one.link_id for one in events if one.link_id}),
         services.event_configs.find_all(
@@ -70,7 +70,7 @@ CONVERSIONS: Resource[LoggedEvent, ConversionRecord] = Resource(
 async def show_conversions(
     services: FeedServices, account_id: UUID, events: Sequence[LoggedEvent], with_deliveries: bool
 ) -> list[ListedConversion]:
-    """Return the rows of an account's conversions, with one query for each kind of their parts."""
+    """Return the rows of an account's conversions, with one query for each kind of parts."""
     counted = events if with_deliveries else []
     records, clicks, deliveries = await asyncio.gather(
         _show(services, events),
@@ -90,10 +90,6 @@ async def show_conversions(
 async def all_conversions(
     call: FeedCall[ListConversions, Nothing],
 ) -> AsyncGenerator[list[ListedConversion], None]:
-    """Yield all of the account's conversions that pass the filters.
-
-    Raises as `list_conversions`.
-    """
     sees_deliveries = call.principal.covers(["webhooks:read"])
     async with aclosing(all_of_feed(call, call.services.conversion_feed)) as found:
         async for events in found:
@@ -148,7 +144,7 @@ async def show(call: FeedCall[Nothing, Nothing]) -> ConversionDetail:
 async def _clicks(
     services: FeedServices, account_id: UUID, ids: Iterable[UUID | None]
 ) -> dict[UUID | None, ConversionClick]:
-    """Return those of these clicks that are stored and the account's, by id."""
+    """Return the account's stored clicks among these, by id."""
     given = {one for one in ids if one is not None}
     found = await services.click_feed.find_all(account_id, given)
     return {click.id: click_record(ConversionClick, click) for click in found}
@@ -178,7 +174,7 @@ async def _webhooks(services: FeedServices, account_id: UUID) -> Sequence[Webhoo
 async def _deliveries(
     call: FeedCall[Any, Any], event: LoggedEvent
 ) -> list[ConversionDelivery] | None:
-    """Return the deliveries of a conversion to the account's webhooks, newest webhook first.
+    """Return the deliveries to the account's webhooks, newest webhook first.
 
     None if the caller may not see webhooks.
     """

@@ -1,8 +1,7 @@
-"""Cursors: places in the feeds of an account as text, with a check of what they are for.
+"""Cursors: places in an account's feeds as text, with a checksum.
 
-A cursor holds nothing that its account may not know, and decides nothing but where a page of the
-account begins. So its check is no secret: it finds out cursors that are cut, made up, or of another
-account or feed.
+A cursor has no secrets, and decides only where a page begins. So its key is no secret either. The
+checksum detects cursors that are cut, made up, or of another account or feed.
 """
 
 import base64
@@ -20,7 +19,7 @@ from tracker.ids import MAX_EVENT_ID
 
 CHECK_BYTES: Final = 8
 MAX_CURSOR_CHARACTERS: Final = 1000
-"""More than a bookmark of every slot has."""
+"""Longer than a bookmark of every slot."""
 
 _TIME: Final = struct.Struct(">Q")
 _EVENT_ID: Final = struct.Struct(">Q")
@@ -42,10 +41,7 @@ class FeedCursors:
         return base64.urlsafe_b64encode(checked).rstrip(b"=").decode()
 
     def position_of(self, cursor: str) -> Position:
-        """Return the position that `cursor_of` has made a cursor of.
-
-        Raises BadRequest if it has not.
-        """
+        """Return the position of a cursor. Raises BadRequest if `cursor_of` has not made it."""
         try:
             at, packed_id = self._unpacked(Position, cursor)
             return Position(at, self._id(packed_id))
@@ -53,10 +49,7 @@ class FeedCursors:
             raise BadRequest(f"cursor: must be the next_cursor of a page {self._of}") from None
 
     def bookmark_of(self, cursor: str) -> Bookmark:
-        """Return the bookmark that `cursor_of` has made a cursor of.
-
-        Raises BadRequest if it has not.
-        """
+        """Return the bookmark of a cursor. Raises BadRequest if `cursor_of` has not made it."""
         try:
             at, packed = self._unpacked(Bookmark, cursor)
             return Bookmark(at, dict(_SLOT.iter_unpack(packed)))

@@ -1,4 +1,4 @@
-"""A request for a feed: its filter, in the calendar of its account, and all rows that pass it."""
+"""A request for a feed: its filter in the account's calendar, and all rows that pass."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -16,10 +16,7 @@ from tracker.web.export_stream import pieces
 
 
 async def feed_filter(call: FeedCall[Any, Nothing]) -> FeedFilter:
-    """Return the filter of a request; the account's zone is looked up if it names days.
-
-    Raises BadRequest if a filter breaks a rule.
-    """
+    """Return the filter of a request. The account's zone is looked up only if it names days."""
     query: FeedQuery = call.query
     calendar = calendar_of(DEFAULT_ZONE)
     if query.names_days:
@@ -34,10 +31,7 @@ async def feed_filter(call: FeedCall[Any, Nothing]) -> FeedFilter:
 async def all_of_feed(
     call: FeedCall[Any, Nothing], feed: Feed[Row]
 ) -> AsyncGenerator[Sequence[Row], None]:
-    """Yield all rows of the account that pass the filters, newest first, in pieces.
-
-    Raises BadRequest if a filter breaks a rule.
-    """
+    """Yield all rows of the account that pass the filters, newest first, in pieces."""
     wanted = await feed_filter(call)
     async with aclosing(feed.pages(call.account_id, wanted)) as pages:
         async for page in pages:

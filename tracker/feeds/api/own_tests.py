@@ -1,6 +1,6 @@
-"""Test clicks and test conversions: made by somebody of the account, shown as tests, never counted.
+"""Test clicks and test conversions: an account makes them, and they never count.
 
-Only these endpoints mark them. A visitor can make no test, and so hide no click.
+Only these endpoints mark tests, so no visitor can hide a click as one.
 """
 
 from typing import Annotated, Any, Literal

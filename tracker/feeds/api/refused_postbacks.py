@@ -1,4 +1,4 @@
-"""`/api/refused-postbacks`: requests to report a conversion that were refused."""
+"""`/api/refused-postbacks`: refused requests to report a conversion."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The part of requests and answers that the feeds of clicks and conversions share."""
+"""The common part of requests and answers of both feeds."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
@@ -111,7 +111,6 @@ class FeedQuery(_Filters, kw_only=True):
 
     @property
     def names_days(self) -> bool:
-        """Return whether the filter depends on a calendar."""
         return self.first is not None or self.last is not None
 
     @property
@@ -119,10 +118,7 @@ class FeedQuery(_Filters, kw_only=True):
         return FeedCursors(self.FEED, self.account_id)
 
     def place(self) -> Place | None:
-        """Return where the page begins; None for the newest.
-
-        Raises BadRequest if the cursor is none of this feed.
-        """
+        """Return the place to begin; None for the newest. Raises BadRequest for a wrong cursor."""
         if self.since is not None:
             return self.cursors.bookmark_of(self.since)
         return None if self.cursor is None else self.cursors.position_of(self.cursor)
@@ -145,7 +141,6 @@ class FeedQuery(_Filters, kw_only=True):
         )
 
     def values(self) -> dict[str, Sequence[Value]]:
-        """Return the values of each dimension that is filtered by."""
         given: dict[str, Sequence[Value]] = {name: getattr(self, name, ()) for name in FILTERS}
         return {name: list(dict.fromkeys(values)) for name, values in given.items() if values}
 
@@ -168,7 +163,7 @@ class FeedQuery(_Filters, kw_only=True):
 
 
 def _within(day: date) -> date:
-    """Return the day; if clicks cannot be of it, the nearest of the days that have a beginning."""
+    """Clamp the day to those that a calendar can start."""
     return min(max(day, _FIRST_DAY), _LAST_DAY)
 
 
@@ -198,7 +193,6 @@ class FeedAnswer(msgspec.Struct, Generic[Row], kw_only=True):
 
 
 def cursor_fields(query: FeedQuery, page: FeedPage[Any]) -> dict[str, str | None]:
-    """Return the fields of FeedAnswer for a page."""
     cursor_of, older = query.cursors.cursor_of, isinstance(page.next, Position)
     return {
         "next_cursor": cursor_of(page.next) if page.next is not None and older else None,
