@@ -1,1 +1,1 @@
-"""Clicks and conversions as they land, for people who watch."""
+"""Clicks and conversions for people who watch, as soon as they are stored."""

@@ -1,4 +1,4 @@
-"""`/api/live`: clicks and conversions as they land."""
+"""`/api/live`: a stream of the clicks and conversions that are stored."""
 
 from typing import Final
 

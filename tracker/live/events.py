@@ -1,4 +1,4 @@
-"""The events that people get: what landed with the names of links, and the state of an account."""
+"""The events of a stream: new clicks and conversions with names, and the state of an account."""
 
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
@@ -19,7 +19,7 @@ from tracker.stores.mongodb.reader import Reader
 
 
 class LiveLink(msgspec.Struct, frozen=True, kw_only=True):
-    """The link of a click."""
+    """The link of a click or a conversion."""
 
     id: UUID
     internal_name: str
@@ -58,7 +58,7 @@ class LiveConversion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveClicks(msgspec.Struct, frozen=True, kw_only=True):
-    """Clicks that landed: how many, how many of them bots', and the last of them, also tests."""
+    """New clicks: their number, how many are from bots, and the last of them, including tests."""
 
     count: int
     bots: int
@@ -66,7 +66,7 @@ class LiveClicks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveConversions(msgspec.Struct, frozen=True, kw_only=True):
-    """Conversions that landed: how many, and the last of them, also tests."""
+    """New conversions: their number, and the last of them, including tests."""
 
     count: int
     rows: Sequence[LiveConversion]
@@ -75,8 +75,7 @@ class LiveConversions(msgspec.Struct, frozen=True, kw_only=True):
 class LiveState(msgspec.Struct, frozen=True, kw_only=True):
     """The clicks of people and of bots, and the conversions, of the last minutes.
 
-    `behind_seconds` is the age of the oldest click or event that is not stored yet; 0 if all are on
-    their way.
+    `behind_seconds` is the age of the oldest unstored click or event; 0 if none is late.
     """
 
     clicks: int
@@ -98,7 +97,7 @@ def state_event(counts: Recent, behind_seconds: int) -> LiveEvent:
 
 
 class Names(NamedTuple):
-    """The links and event configurations that rows name, by id."""
+    """The links and event configurations of rows, by id."""
 
     links: Mapping[UUID, LiveLink]
     event_configs: Mapping[UUID, LiveEventConfig]
@@ -125,7 +124,7 @@ async def _find(
 
 
 def events_of(landed: Landed, names: Names, own_host: str) -> list[LiveEvent]:
-    """Return the events of what landed; `own_host` is the domain of links without one."""
+    """Return the events of new rows; `own_host` is the domain of links without one."""
     events = []
     if landed.click_rows:
         clicks = [_click(row, names, own_host) for row in landed.click_rows]

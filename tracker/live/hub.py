@@ -1,9 +1,8 @@
-"""The open streams of a process, and what lands, which is told to them.
+"""The open streams of a process, and the loop that sends them events.
 
-One loop runs while there are streams. Once a second it reads what has landed in all accounts that
-are watched, together (`live/landed`), and it has states counted that are to be told. So what an
-account costs does not grow with its streams. Nothing is told while nobody can say whose access
-still holds (`access/open_answers`).
+Once a second the loop reads the new arrivals of all watched accounts together (`live/landed`). So
+the cost of an account does not depend on its streams. Nothing is sent while access cannot be
+checked (`access/open_answers`).
 """
 
 import asyncio
@@ -33,18 +32,18 @@ log = structlog.get_logger(__name__)
 MAX_OF_ACCOUNT: Final = 20
 MAX_STREAMS: Final = 1000
 RETRY_SECONDS: Final = 30
-"""After how long to try again if there are too many streams."""
+"""The Retry-After of a stream too many."""
 
 _TICK_SECONDS: Final = 0.25
 _LOOK_SECONDS: Final = 1.0
 _COUNT_SHARE: Final = 0.05
-"""The share of the time that may go into counting an account's last minutes."""
+"""The largest share of time to spend on counting an account's last minutes."""
 
 _COUNT_AGAIN_SECONDS: Final = 5.0
-"""After how long to count again what could not be counted."""
+"""The pause after a failed count."""
 
 _AT_ONCE: Final = 8
-"""Accounts that are counted at once. One whose count takes long holds up nobody else's stream."""
+"""Accounts that are counted at once, so that a slow count delays no other stream."""
 
 _UNREACHABLE = (PyMongoError, RedisError, OSError, TimeoutError)
 
@@ -78,8 +77,8 @@ class LiveHub:
     def open(self, account_id: UUID) -> Iterator[LiveStream]:
         """Open a stream of an account, until the context ends.
 
-        Raises RateLimited if too many of the account are open, Unavailable if too many of all
-        accounts are or the service stops.
+        Raises RateLimited if too many of the account are open. Raises Unavailable if too many of
+        all accounts are, or if the service stops.
         """
         if self._stopping:
             retry = {"Retry-After": "1"}
@@ -113,7 +112,7 @@ class LiveHub:
             yield from tuple(account.streams)
 
     async def tick(self) -> None:
-        """Tell streams what there is while some are open, until cancelled."""
+        """Send events while streams are open, until cancelled."""
         async with asyncio.TaskGroup() as counting:
             while True:
                 await self._opened.wait()
@@ -127,7 +126,7 @@ class LiveHub:
                 await asyncio.sleep(_TICK_SECONDS)
 
     async def _look(self) -> None:
-        """Look what has landed, once a second, and at once for an account that is watched anew."""
+        """Read new arrivals, once a second, and at once for a newly watched account."""
         at = time.monotonic()
         if at < self._look_at and all(one.is_followed for one in self._accounts.values()):
             return
@@ -143,7 +142,7 @@ class LiveHub:
             followed[account_id].tell_state_next()
             for event in events_of(of_account, names, self._own_host):
                 followed[account_id].tell(event)
-        # What lands after `end` is told to all. So whoever then reads a feed misses nothing.
+        # All later arrivals are sent. So a client that then reads a feed misses nothing.
         for account in accounts:
             account.is_followed = True
 

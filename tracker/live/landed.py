@@ -1,8 +1,7 @@
-"""A look at all that has landed in watched accounts, in the arrivals that feeds are read from.
+"""New clicks and conversions of watched accounts, from the arrivals of feeds.
 
-Guarantee: of looks that follow each other, each click and each conversion of an account that all of
-them name is in exactly one. A conversion is in that of the state with which its account has it for
-the first time, however often it changes.
+Guarantee: consecutive looks that name an account have each of its clicks and conversions exactly
+once. A conversion is in the look in which its account first has it, and not again when it changes.
 """
 
 from collections import Counter, defaultdict
@@ -29,11 +28,11 @@ from tracker.feeds.storing_order import bookmark_of_now
 from tracker.stores.mongodb.reader import Reader
 
 MAX_ROWS: Final = 20
-"""Clicks, and conversions, that are shown of an account: the last ones."""
+"""The last clicks, and conversions, to show for an account."""
 
 _MAX_GAP: Final = timedelta(minutes=1)
-"""The time between two looks beyond which what landed meanwhile is told to nobody, because it may
-be more than can be read."""
+"""The longest time between two looks. After a longer one nothing is sent, because it may be too
+much to read."""
 
 _RANGES_PER_QUERY: Final = 500
 _IDS_PER_QUERY: Final = 10_000
@@ -43,9 +42,9 @@ Conversions = Mapping[UUID, Sequence[ConversionEntry]]
 
 
 class Landed(NamedTuple):
-    """The clicks and conversions that have landed in an account: their number, and the last ones.
+    """The new clicks and conversions of an account: their numbers, and the last ones.
 
-    `clicks` has those of bots too, which `bots` counts. Tests are shown, and not counted.
+    `clicks` includes `bots`. Tests are shown, and not counted.
     """
 
     clicks: int
@@ -56,16 +55,16 @@ class Landed(NamedTuple):
 
 
 class Look(NamedTuple):
-    """All that has landed, by account, and the place up to which that was read."""
+    """All that is new, by account, and the place where reading ended."""
 
     landed: Mapping[UUID, Landed]
     end: Bookmark
 
 
 async def look(reader: Reader, start: Bookmark | None, accounts: Collection[UUID]) -> Look:
-    """Return what was stored of these accounts after `start`; without it, nothing.
+    """Return what these accounts have stored since `start`; without it, nothing.
 
-    If nothing of anybody was stored, that costs one query.
+    If nobody has stored anything, it takes one query.
     """
     async with reader.at_one_snapshot() as snapshot:
         end = await bookmark_of_now(snapshot)
@@ -93,7 +92,7 @@ async def look(reader: Reader, start: Bookmark | None, accounts: Collection[UUID
 async def _arrived(
     snapshot: Reader, start: Bookmark, end: Bookmark, accounts: Collection[UUID]
 ) -> tuple[ClickIds, Conversions]:
-    """Return the clicks and the new conversions of each account, the last one last."""
+    """Return the clicks and the new conversions of each account, in their order."""
     ranges, documents = _ranges(start, end, accounts), []
     while piece := list(islice(ranges, _RANGES_PER_QUERY)):
         documents += await snapshot.find("arrivals", {"$or": piece}, hint="_id_")
@@ -121,7 +120,7 @@ def _ranges(
 
 
 async def _counted(snapshot: Reader, clicks: ClickIds) -> tuple[Counter[UUID], Counter[UUID]]:
-    """Return the numbers of clicks that are no tests, and of those among them that are bots'."""
+    """Return the numbers of clicks, and of those from bots, without tests."""
     counted, bots = Counter[UUID](), Counter[UUID]()
     ids = chain.from_iterable(clicks.values())
     while piece := list(islice(ids, _IDS_PER_QUERY)):
@@ -132,7 +131,7 @@ async def _counted(snapshot: Reader, clicks: ClickIds) -> tuple[Counter[UUID], C
 
 
 def counting(ids: Sequence[UUID]) -> list[dict[str, Any]]:
-    """Return the pipeline that counts these clicks, and those of bots, by account."""
+    """Return the pipeline that counts clicks, and those of bots, by account."""
     is_bot = {"$cond": [{"$ne": ["$bot", None]}, 1, 0]}
     numbers = {"clicks": {"$sum": 1}, "bots": {"$sum": is_bot}}
     return [
@@ -144,7 +143,7 @@ def counting(ids: Sequence[UUID]) -> list[dict[str, Any]]:
 async def _last_rows(
     snapshot: Reader, kind: Kind[Row], ids: Mapping[UUID, Sequence[UUID | int]], **also: Any
 ) -> dict[UUID, list[Row]]:
-    """Return the last rows of each account, of those that meet the conditions."""
+    """Return the last rows of each account that meet the conditions."""
     last = {account_id: found[-MAX_ROWS:] for account_id, found in ids.items()}
     wanted = list(chain.from_iterable(last.values()))
     if not wanted:

@@ -1,4 +1,4 @@
-"""Counts of an account's last minutes, and how far the journal is behind."""
+"""Counts of an account's last minutes, and the delay of the journal."""
 
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -18,7 +18,7 @@ COUNT_SECONDS: Final = 5.0
 """The time limit of a count."""
 
 _IN_TIME_SECONDS: Final = 3
-"""The age up to which an entry of the journal is on its way, and not late."""
+"""Entries of the journal are late beyond this age."""
 
 
 class Recent(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +54,6 @@ def conversions_filter(account_id: UUID, since: datetime) -> dict[str, Any]:
 
 
 async def behind_seconds(backlog: Backlog) -> int:
-    """Return the age of the oldest entry that is not stored; 0 if it is on its way."""
+    """Return the age of the oldest unstored entry; 0 if it is not late."""
     age = (await backlog.measure()).oldest_ms // 1000
     return age if age > _IN_TIME_SECONDS else 0

@@ -1,4 +1,4 @@
-"""The live view of what was just stored."""
+"""The live view of new clicks and conversions."""
 
 from typing import NamedTuple
 

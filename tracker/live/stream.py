@@ -1,7 +1,4 @@
-"""The stream of one client: events in a queue of bounded length, and an end.
-
-A process has the streams of one account together.
-"""
+"""The stream of one client, a bounded queue of events, and the streams of an account."""
 
 import asyncio
 import math
@@ -21,12 +18,12 @@ MAX_WAITING: Final = 100
 """Events that a client may be behind: ten seconds of a busy account."""
 
 _STATE_SECONDS: Final = 15.0
-"""How often a state is told that has not changed: clicks leave the last minutes, and a connection
-that is gone is noticed."""
+"""How often an unchanged state is sent. Its counts go down, and nothing else would detect a lost
+connection."""
 
 
 class LiveEvent:
-    """A named event, and its data. All streams of an account share it, and so its text."""
+    """A named event, and its data. All streams of an account share its text."""
 
     def __init__(self, name: str, data: msgspec.Struct) -> None:
         self.name = name
@@ -34,7 +31,7 @@ class LiveEvent:
 
     @cached_property
     def text(self) -> bytes:
-        """Return what is sent, encoded once. JSON has no line ends, so the data is one line."""
+        """Return the encoded event. JSON has no line ends, so the data is one line."""
         return b"event: %b\ndata: %b\n\n" % (self.name.encode(), _ENCODER.encode(self.data))
 
 
@@ -45,10 +42,7 @@ class End(msgspec.Struct, frozen=True):
 
 
 class LiveStream:
-    """The stream of one client; iterating yields its events until it ends.
-
-    `ended` is set at the end. The last event says why.
-    """
+    """The stream of one client. Iterating yields its events; the last one says why it ends."""
 
     def __init__(self) -> None:
         self.ended = asyncio.Event()
@@ -56,7 +50,7 @@ class LiveStream:
         self._more = asyncio.Event()
 
     def put(self, event: LiveEvent) -> None:
-        """Add an event. A client that is too far behind is ended instead."""
+        """Add an event. End the stream instead if its client is too far behind."""
         if self.ended.is_set():
             return
         if len(self._waiting) >= MAX_WAITING:
@@ -66,7 +60,7 @@ class LiveStream:
         self._more.set()
 
     def end(self, reason: EndReason) -> None:
-        """End the stream, after it has said why. What waits is dropped."""
+        """Drop the waiting events, and end the stream with its reason."""
         if self.ended.is_set():
             return
         self._waiting.clear()
@@ -87,8 +81,8 @@ class LiveStream:
 class AccountStreams:
     """The streams of an account.
 
-    `is_followed` says that what lands from now on is told. `state` is what a new one is told first.
-    It is counted at `count_at` at the earliest, and not twice at a time (`is_counted`).
+    `is_followed`: new arrivals are sent. `state` is sent first to a new stream, and is counted no
+    earlier than `count_at`.
     """
 
     def __init__(self, account_id: UUID) -> None:
@@ -104,7 +98,7 @@ class AccountStreams:
         return at >= self.count_at and at - self.told_at >= _STATE_SECONDS
 
     def tell_state_next(self) -> None:
-        """Have the state told as soon as it may be counted."""
+        """Send the state again as soon as it may be counted."""
         self.told_at = -math.inf
 
     def tell(self, event: LiveEvent) -> None:
