@@ -1,1 +1,1 @@
-"""Reports that are kept: views for the account itself, shares for whoever has their link."""
+"""Saved reports: views for the account itself, and shares for anyone with their link."""

@@ -1,7 +1,7 @@
-"""How often each share was opened: counted in memory, and added to the stored shares in groups.
+"""The number of times that each share was opened, collected in memory and stored in batches.
 
-The handler of shares counts an opening once it has the report to answer with. So wrong passwords,
-links that ended, and reports that were refused do not count; a reload does.
+An opening counts once its report can be answered. So wrong passwords, ended links and refused
+reports do not count. A reload does.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ from tracker.clock import now
 from tracker.stores.mongodb.database import MongoDB
 
 FLUSH_SECONDS: Final = 10.0
-"""The time that openings may be uncounted, and that a killed process may lose. A process writes a
-share at most once in it, however often that is opened."""
+"""The time between writes. A killed process loses the openings of this time. Each share is written
+at most once in it."""
 
 
 class _Opened(msgspec.Struct):
@@ -38,19 +38,18 @@ class ShareOpens:
         self._opened[share_id].number += 1
 
     def note(self, share_id: UUID) -> None:
-        """Note the time at which an open share was read again."""
+        """Update the time of the last opening, when an open share is read again."""
         self._opened[share_id].last_at = now()
 
     async def keep_storing(self) -> None:
-        """Store what was counted, every FLUSH_SECONDS."""
         while True:
             await asyncio.sleep(FLUSH_SECONDS)
             await self.store()
 
     async def store(self) -> None:
-        """Add what was counted to the stored shares.
+        """Add the counts to the stored shares.
 
-        After an error it is not counted again, because it may be stored.
+        After an error they are not added again, because they may be stored.
         """
         if not self._opened:
             return

@@ -1,7 +1,7 @@
-"""Shares: public links to a report that nobody but their maker can change.
+"""Shares: public links to a fixed report.
 
-A link has 256 random bits, of which only the SHA-256 is stored: it cannot be guessed, and nobody
-who reads the database can use it. A share ends when it is revoked or expires. A revoked one stays
+A link has 256 random bits, and only their SHA-256 is stored. So it cannot be guessed, and reading
+the database does not reveal it. A share ends when it is revoked or expires. A revoked one stays
 listed for 30 days (`stores/mongodb/indexes`).
 """
 
@@ -30,7 +30,7 @@ _NOT_REVOKED: Final[Mapping[str, None]] = {"revoked_at": None}
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """A report that is shared, without the token. `report` is JSON; `password` is a hash.
+    """A shared report, without the token. `report` is JSON; `password` is a hash.
 
     `created_by` is None for shares of earlier releases. `opens` and `last_opened_at` are up to
     `opens.FLUSH_SECONDS` late.
@@ -69,7 +69,7 @@ class Shares:
         created_by: Actor,
         session: Session,
     ) -> tuple[Share, str]:
-        """Store a share; return it and its token, which is stored nowhere.
+        """Store a share. Return it and its token, which is stored nowhere.
 
         Raises BadRequest if the account has MAX_OF_ACCOUNT.
         """
@@ -102,7 +102,7 @@ class Shares:
         return share
 
     async def find(self, share_id: UUID) -> Share | None:
-        """Return a share that is not revoked, expired or not, or None if there is none."""
+        """Return a share, even an expired one; None if it is revoked or unknown."""
         row = await self._shares.find_one({"_id": share_id, **_NOT_REVOKED})
         return None if row is None else record(Share, row)
 
@@ -111,7 +111,7 @@ class Shares:
     ) -> tuple[list[Share], int]:
         """Return one page of the account's shares, newest first, and the number of all.
 
-        `revoked`: also those that were revoked in the last 30 days.
+        `revoked` adds those that were revoked in the last 30 days.
         """
         matching = {"account_id": account_id, **({} if revoked else _NOT_REVOKED)}
         return await self._pages.find(matching, page, page_size)

@@ -1,4 +1,4 @@
-"""Views: reports that an account keeps by name, as the query of the overview's address."""
+"""Views: named reports of an account, stored as the query of the overview's address."""
 
 from datetime import datetime
 from typing import Final

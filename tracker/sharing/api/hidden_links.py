@@ -1,7 +1,7 @@
-"""Links without their ids and names in shared reports: by number.
+"""Numbers of links in shared reports that hide ids and names.
 
-A number is the place of a link by the share's own measure, so it is the same link for a row, for a
-filter, and when the rows are read for another measure.
+A number is the place of a link by the share's own measure. So a link has the same number in rows,
+in filters, and in an order by another measure.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,7 +20,7 @@ from tracker.visitor_dimensions import UNKNOWN
 
 
 class _Places(NamedTuple):
-    """The places of some links, and the number of all links that have one."""
+    """The places of some links, and the number of all links with a place."""
 
     of: Mapping[str, int]
     total: int
@@ -33,9 +33,9 @@ async def hide_links(
     wanted: CreateOverview,
     own: CreateOverview,
 ) -> list[str]:
-    """Number the links of a panel; return the names of those that are filtered by.
+    """Number the links of a panel. Return the names of the links in filters.
 
-    `wanted` is the overview that was read, `own` the one by the share's own measure. Raises as
+    `wanted` is the overview to show, `own` the one by the share's own measure. Raises as
     `Parts.run`.
     """
     filtered = [str(link) for link in own.filters.values().get("link", [])]

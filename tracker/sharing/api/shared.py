@@ -1,4 +1,4 @@
-"""`/api/shared`: whoever has the link of a share reads its report, and nothing else."""
+"""`/api/shared`: anyone with the link of a share reads its report, and nothing else."""
 
 from typing import Annotated, Final
 

@@ -1,4 +1,4 @@
-"""The report of a share: fixed days or rolling ones, and what nobody who opens it can change."""
+"""The report of a share: fixed or rolling days, and everything that viewers cannot change."""
 
 from datetime import date, timedelta
 from typing import Annotated, Any, Literal
@@ -19,7 +19,7 @@ from tracker.reports.query import GroupBy
 from tracker.web.limits import MAX_PANELS, MAX_REPORT_DAYS
 
 _WORST_DAY = date(2029, 3, 1)
-"""A day on which the last days are fewer than those of the year before, which had a leap day."""
+"""A day whose last year is a day shorter than the year before, which had a leap day."""
 
 _OF_CONVERSIONS = ("conversions", "value", "payout")
 
@@ -80,7 +80,7 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
         self.overview(new_id(), _WORST_DAY)
 
     def _check_shown(self) -> None:
-        """Raise ValueError if a panel is shown twice, or is none of `panels`."""
+        """Raise ValueError if a panel is shown twice, or is not in `panels`."""
         if isinstance(self.shown, UnsetType):
             return
         given = {panel.group_by for panel in self.panels}
@@ -105,10 +105,10 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
     def overview(
         self, account_id: UUID, today: date, measure: Column | UnsetType = UNSET
     ) -> CreateOverview:
-        """Return the overview of an account whose day it is, with the rows for a measure.
+        """Return the overview of an account on its day `today`, with the rows for a measure.
 
-        Without one they are for the report's own. Raises ValueError or BadRequest if a field
-        breaks a rule.
+        Without one they are for the report's own. Raises ValueError or BadRequest if a field breaks
+        a rule.
         """
         shown = self.measure if isinstance(measure, UnsetType) else measure
         given: dict[str, Any] = {
@@ -133,7 +133,7 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
 
 
 def _sorted(panel: OverviewPanel, measure: Column | UnsetType) -> OverviewPanel:
-    """Return a panel with the first rows by a measure, unless they are by key or name."""
+    """Return the panel with the first rows by a measure, unless it is by key or name."""
     if isinstance(measure, UnsetType) or panel.sort.removeprefix("-") not in COLUMNS:
         return panel
     order = "-" if panel.sort.startswith("-") else ""
@@ -141,7 +141,7 @@ def _sorted(panel: OverviewPanel, measure: Column | UnsetType) -> OverviewPanel:
 
 
 def _measure_of(dimension: GroupBy, measure: Column) -> Column:
-    """Return the measure that a panel shows, as the console does. Events have no clicks."""
+    """Return the measure that the console shows in a panel. Events have no clicks."""
     if dimension == "bot":
         return "botClicks"
     return "conversions" if dimension == "event" and measure not in _OF_CONVERSIONS else measure

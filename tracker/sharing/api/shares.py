@@ -117,7 +117,7 @@ async def list_own(call: SharingCall[ListShares, Nothing]) -> Page[ShareRecord]:
 
 
 async def check_report(services: SharingServices, body: CreateShare) -> None:
-    """Check the report of a share. Raises BadRequest if one of its domains is not a hostname."""
+    """Check the domains of a share's report. Raises BadRequest if one is not a hostname."""
     await check_domains(services.reports, body.report.overview(body.account_id, now().date()))
 
 
@@ -195,7 +195,7 @@ def _shown(share: Share) -> dict[str, Any]:
 
 
 def _in_short(report: SharedReport) -> dict[str, Any]:
-    """Return what a report shows, short enough for an entry: the days have a line of their own."""
+    """Return a summary of a report, without its days, for one line of the audit."""
     fields = msgspec.to_builtins(report)
     filters = {name: values for name, values in fields.get("filters", {}).items() if values}
     panels = [panel["groupBy"] for panel in fields.get("panels", [])]
