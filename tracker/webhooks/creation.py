@@ -1,9 +1,8 @@
 """Creation of deliveries: one for each settled conversion and each webhook of its account.
 
-Called by the drain within the transaction that settles the events.
+The drain calls this in the transaction that settles the events.
 
-Guarantee: one delivery for an event and a webhook, however often this runs, because its id follows
-from both.
+Guarantee: one delivery per event and webhook, however often this runs. Its id follows from both.
 """
 
 import asyncio
@@ -27,10 +26,9 @@ Row = dict[str, Any]
 async def create_deliveries(
     database: Database, events: Sequence[Document], session: Session
 ) -> int:
-    """Insert the deliveries of `events`, whose accounts are known, and return how many are new.
+    """Insert the deliveries of `events`, whose accounts are known; return how many are new.
 
-    A webhook gets a delivery of an event if it is active, older than the event, and subscribes to
-    conversions.
+    They go to active webhooks older than the event that subscribe to conversions.
     """
     if not events:
         return 0
@@ -43,7 +41,7 @@ async def create_deliveries(
         if webhook["created_at"] <= event["at"]
     )
     number = 0
-    # Piece by piece, so that waiting requests get their turn.
+    # In pieces, so that waiting requests get their turn.
     while piece := list(islice(rows, MAX_ROWS_PER_COMMAND)):
         number += await _insert_new(database["deliveries"], piece, session)
         await asyncio.sleep(0)
@@ -64,9 +62,9 @@ async def _active(
 
 
 async def _insert_new(deliveries: Collection, rows: list[Row], session: Session) -> int:
-    """Insert the rows that are not stored yet, in a third of the time of upserts; return how many.
+    """Insert the rows that are not stored yet; return how many. Upserts take three times as long.
 
-    A row that another transaction inserts meanwhile is a conflict, so this one is retried.
+    A row that another transaction inserts meanwhile is a conflict, and this one is retried.
     """
     wanted = {"_id": {"$in": [row["_id"] for row in rows]}}
     stored = {row["_id"] async for row in deliveries.find(wanted, ["_id"], session=session)}

@@ -1,9 +1,6 @@
-"""Deliveries in MongoDB: claimed with a lease, recorded, and listed as a log.
+"""Deliveries in MongoDB. The sender claims and records them; the API lists and retries them.
 
-The sender claims deliveries and records attempts. The API lists deliveries and retries failed ones.
-
-- A claim sets `due_at` to the end of its lease. So one index finds all that may be claimed: due
-  deliveries, and those that a dead process held.
+- A claim sets `due_at` to the end of its lease. So one index finds due and abandoned deliveries.
 - Only the holder of a delivery records an attempt at it.
 """
 
@@ -23,19 +20,18 @@ from tracker.webhooks.delivery import Attempt, Delivery, Kind, Status
 from tracker.webhooks.operational_messages import create_messages, delivery_failed
 
 LEASE: Final = timedelta(seconds=30)
-"""How long a claim holds: twice the time limit of an attempt."""
+"""The duration of a claim: twice the time limit of an attempt."""
 
 LOG_DAYS: Final = 30
-"""How long a finished delivery is kept."""
+"""A finished delivery is kept for so long."""
 
 MAX_KEPT_ATTEMPTS: Final = 20
-"""Attempts that are kept of a delivery, the newest: more than it has without retries by hand."""
+"""The newest are kept. Without retries by hand a delivery has fewer."""
 
 SHOWN_CHARACTERS: Final = 4096
-"""Characters of each payload that a page shows, because a page may have many payloads."""
+"""A page may have many payloads, so it shows only the beginning of each."""
 
 RETRIED: Final = (Status.FAILED, Status.CANCELLED)
-"""The states in which deliveries are retried, unless others are named."""
 
 _MAX_COUNTED: Final = 100_000
 
@@ -53,7 +49,7 @@ _SHOWN_FIELDS: Final = {
 
 
 class Result(NamedTuple):
-    """The result of an attempt. `due_at` is when the next one is due; None if there is none."""
+    """The result of an attempt. `due_at` is the time of the next one, if any."""
 
     delivery: Delivery
     attempt: Attempt
@@ -62,10 +58,7 @@ class Result(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """The backlog of deliveries that may be claimed.
-
-    `due` is their number, counted up to 100,000. `oldest` is when the oldest became due, if any.
-    """
+    """Claimable deliveries, counted up to 100,000, and when the oldest became due."""
 
     due: int
     oldest: datetime | None
@@ -84,7 +77,7 @@ class Deliveries:
     async def due(self, at: datetime) -> dict[UUID, datetime]:
         """Return when each webhook's oldest claimable delivery became due, oldest first.
 
-        The cost grows with the number of webhooks, however many deliveries wait.
+        The cost grows with the webhooks, not with the deliveries.
         """
         in_order = {"status": 1, "webhook_id": 1, "due_at": 1}
         rows = self._deliveries.aggregate(
@@ -99,10 +92,7 @@ class Deliveries:
         return {row["_id"]: row["due_at"] async for row in rows}
 
     async def claim(self, wanted: Mapping[UUID, int], at: datetime) -> list[Delivery]:
-        """Claim up to the wanted number of deliveries of each webhook, oldest first.
-
-        The claim holds until `at` + LEASE.
-        """
+        """Claim each webhook's oldest deliveries until `at` + LEASE, up to the wanted numbers."""
         rows = await self._oldest(wanted, at) if wanted else []
         if not rows:
             return []
@@ -123,10 +113,7 @@ class Deliveries:
         return await self._deliveries.aggregate([*first, *together]).to_list(None)
 
     async def keep(self, kept: Sequence[tuple[Delivery, Mapping[str, str | None]]]) -> None:
-        """Store what deliveries we hold send, so that every later attempt sends the same.
-
-        Each comes with its fields to set: `payload`, `macros`, `url`.
-        """
+        """Store `payload`, `macros` and `url` of deliveries we hold, for later attempts."""
         statements = [
             {"q": {"_id": one.id, "holder": one.holder}, "u": {"$set": dict(fields)}}
             for one, fields in kept
@@ -136,10 +123,9 @@ class Deliveries:
             await run_updates(self._database, "deliveries", piece)
 
     async def record(self, results: Sequence[Result]) -> None:
-        """Record the results of attempts; deliveries that others hold by now are left alone.
+        """Record results, except of deliveries that others hold by now. The call may be repeated.
 
-        If a conversion has failed for good, the webhooks of its account that subscribe to failures
-        are notified in the same transaction. The call may be repeated.
+        If a conversion failed for good, subscribed webhooks are notified in the same transaction.
         """
         failed = [one for one in results if _should_notify(one)]
         others = [one for one in results if not _should_notify(one)]
@@ -156,14 +142,13 @@ class Deliveries:
         await create_messages(self._database, messages, session)
 
     async def _held(self, results: Sequence[Result], session: Session) -> list[Result]:
-        """Return those of `results` whose deliveries are still ours."""
         ids = {"_id": {"$in": [one.delivery.id for one in results]}}
         rows = self._deliveries.find(ids, ["holder"], session=session)
         holders = {row["_id"]: row.get("holder") async for row in rows}
         return [one for one in results if holders.get(one.delivery.id) == one.delivery.holder]
 
     async def release(self, deliveries: Collection[Delivery], at: datetime) -> None:
-        """Give up the claims we hold on `deliveries`, which are due again at `at`."""
+        """Give up our claims; the deliveries are due again at `at`."""
         held = {
             "_id": {"$in": [one.id for one in deliveries]},
             "holder": {"$in": list({one.holder for one in deliveries})},
@@ -171,10 +156,7 @@ class Deliveries:
         await self._deliveries.update_many(held, {"$set": {"due_at": at}, "$unset": {"holder": ""}})
 
     async def cancel(self, webhook_ids: Collection[UUID], at: datetime) -> None:
-        """Cancel the due deliveries of these webhooks, which are deleted or inactive.
-
-        A delivery that is being sent is left to its holder, who records the result.
-        """
+        """Cancel the due deliveries of deleted or inactive webhooks, unless they are being sent."""
         due = {
             "status": Status.DUE,
             "webhook_id": {"$in": list(webhook_ids)},
@@ -187,15 +169,12 @@ class Deliveries:
         return None if row is None else record(Delivery, row)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Delivery]:
-        """Return the deliveries that exist among `ids`, by id.
-
-        Each has at most SHOWN_CHARACTERS of its payload.
-        """
+        """Return the existing deliveries by id, with at most SHOWN_CHARACTERS of each payload."""
         rows = await self._reader.find("deliveries", {"_id": {"$in": list(ids)}}, _SHOWN_FIELDS)
         return {row["_id"]: record(Delivery, row) for row in rows}
 
     async def postback_keys(self, event_ids: Collection[int]) -> dict[int, str | None]:
-        """Return the postback keys of the events that are stored; None for one without."""
+        """Return the postback keys of stored events, by event id; None for one without."""
         of_events = {"_id": {"$in": list(event_ids)}}
         events = await self._reader.find("events", of_events, ["event_config_id"])
         config_ids = {row["_id"]: row["event_config_id"] for row in events}
@@ -205,17 +184,13 @@ class Deliveries:
         return {event_id: pbks.get(config_id) for event_id, config_id in config_ids.items()}
 
     async def statuses(self, ids: Collection[UUID]) -> dict[UUID, Status]:
-        """Return the states of the deliveries that exist among `ids`, by id."""
         rows = await self._reader.find("deliveries", {"_id": {"$in": list(ids)}}, ["status"])
         return {row["_id"]: Status(row["status"]) for row in rows}
 
     async def page(
         self, webhook_id: UUID, statuses: Collection[Status], page: int, page_size: int
     ) -> tuple[list[Delivery], int]:
-        """Return a page of a webhook's deliveries in these states, newest first, and their number.
-
-        Each has at most SHOWN_CHARACTERS of its payload.
-        """
+        """Return a page, newest first, and the total. Payloads have at most SHOWN_CHARACTERS."""
         matching = {"webhook_id": webhook_id, "status": {"$in": list(statuses)}}
         total = await self._reader.count("deliveries", matching)
         newest = {"sort": {"created_at": -1, "_id": -1}}
@@ -224,13 +199,13 @@ class Deliveries:
         return [record(Delivery, row) for row in rows], total
 
     async def retry(self, delivery_id: UUID, at: datetime) -> None:
-        """Make a delivery due, whatever its state; one that is being sent is left alone."""
+        """Make a delivery due, whatever its state, unless it is being sent."""
         free = {"_id": delivery_id, "holder": {"$exists": False}}
         await self._deliveries.update_one(free, _due(at))
         self.made_due.set()
 
     async def retry_since(self, webhook_id: UUID, since: datetime, at: datetime) -> int:
-        """Make the failed and cancelled deliveries created since then due; return how many."""
+        """Make failed and cancelled deliveries created since then due; return how many."""
         matching = {
             "webhook_id": webhook_id,
             "status": {"$in": list(RETRIED)},
@@ -239,10 +214,7 @@ class Deliveries:
         return await self.retry_matching(matching, at)
 
     async def retry_matching(self, matching: Mapping[str, Any], at: datetime) -> int:
-        """Make the deliveries that match a MongoDB query due; return how many.
-
-        Deliveries that are being sent are left alone.
-        """
+        """Make matching deliveries due, unless they are being sent; return how many."""
         free = {"$and": [matching, {"holder": {"$exists": False}}]}
         updated = await self._deliveries.update_many(free, _due(at))
         self.made_due.set()
@@ -256,7 +228,6 @@ class Deliveries:
 
 
 def _should_notify(result: Result) -> bool:
-    """Return whether the webhooks that subscribe to failures are notified of this result."""
     return result.status is Status.FAILED and result.delivery.kind is Kind.CONVERSION
 
 

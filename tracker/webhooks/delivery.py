@@ -12,7 +12,6 @@ class Kind(StrEnum):
     """The kind of event that a delivery is about, and that a webhook may subscribe to."""
 
     CONVERSION = "conversion"
-    """A conversion event."""
     WEBHOOK_DISABLED = "webhook.disabled"
     """The service has disabled another webhook of the account."""
     DELIVERY_FAILED = "delivery.failed"
@@ -25,19 +24,14 @@ class Status(StrEnum):
     DUE = "due"
     """It is to be sent, now or later."""
     DELIVERED = "delivered"
-    """The receiver has accepted it."""
     FAILED = "failed"
-    """The receiver has not accepted it, and it is not retried by itself."""
+    """The receiver has not accepted it. It is retried only by hand."""
     CANCELLED = "cancelled"
     """Its webhook was deleted or deactivated before it was delivered."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt that is over.
-
-    `code` is the status of the answer, None without one; `error` then says why. `answer` is the
-    beginning of its body.
-    """
+    """A finished attempt. Without an answer `code` is None, and `error` says why."""
 
     at: datetime
     milliseconds: int
@@ -49,14 +43,11 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """A delivery as it is stored.
 
-    - `due_at` is when it may be claimed: when the next attempt is due or, while a `holder` makes
-      one, when the lease of that holder ends. Only due deliveries have it.
-    - `payload` is JSON text, built for the first attempt and kept for all. Messages have it from
-      the start; conversions have an `event_id` instead.
-    - `macros` is JSON text: the value of each macro that the webhook has outside of its payload, as
-      text. They are kept as the payload is. `url` is the target that was filled with them last;
-      None if it has no macros.
-    - A finished delivery is deleted after `expires_at`.
+    - `due_at`: when it may be claimed. While a `holder` sends it, this is the end of the lease.
+    - `payload`: JSON text, built for the first attempt and kept. Messages have it from the start.
+    - `macros`: JSON text, the values of macros outside of the payload. They are kept with it.
+    - `url`: the last target filled with them; None if it has no macros.
+    - `expires_at`: a finished delivery is deleted then.
     """
 
     id: UUID
@@ -76,12 +67,11 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def delivery_id(webhook_id: UUID, event_id: int) -> UUID:
-    """Return the id of the one delivery of an event to a webhook."""
+    """Return the id of an event's delivery: always the same, so that it is stored once."""
     return uuid5(webhook_id, str(event_id))
 
 
 def message_id(webhook_id: UUID, kind: Kind, subject: str) -> UUID:
-    """Return the id of the one delivery of a message to a webhook."""
     return uuid5(webhook_id, f"{kind} {subject}")
 
 
@@ -103,10 +93,9 @@ def new_row(
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a request.
 
-    - `code` is the status of the answer, 200 to 599. It is None without an answer; `error` then
-      says why, as `<class>: <detail>`.
-    - `answer` is the first MAX_BODY_BYTES of the body, as text.
-    - `retry_after` is the value of that header, as it was sent.
+    - `code`: from 200 to 599; None without an answer. `error` then says why: `<class>: <detail>`.
+    - `answer`: the first MAX_BODY_BYTES of the body, as text.
+    - `retry_after`: the header as it was sent.
     """
 
     code: int | None
@@ -117,16 +106,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def delivered(self) -> bool:
-        """Return whether the receiver accepted the request."""
         return self.code is not None and 200 <= self.code <= 299
 
     @property
     def failure(self) -> str | None:
-        """Return the class of the failure; None if the request was delivered.
-
-        It is 3xx, 4xx or 5xx, or the text before the colon of `error`: timeout, dns, private, own,
-        tls, connection, or a class of the sender.
-        """
+        """Return 3xx, 4xx, 5xx, or the class of the error; None if the request was delivered."""
         if self.delivered:
             return None
         if self.code is not None:

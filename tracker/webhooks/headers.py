@@ -1,7 +1,6 @@
 """Own headers of a webhook: checked when they are written, filled for each request. Pure.
 
-Their values are often credentials. They are stored encrypted and never shown again; a change keeps
-those that it names without a value.
+Their values are often credentials. They are stored encrypted and never shown again.
 
 Guarantee: a request has exactly these headers, one line each, whatever the values of macros hold.
 """
@@ -21,7 +20,7 @@ from tracker.webhooks.macros import Unfillable, check_macros, fill_parts, split_
 FIELD: Final = "headers"
 
 MASK: Final = "…"
-"""It stands for a part of a value that is not shown."""
+"""Replaces the hidden parts of a value."""
 
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # a token of RFC 9110
 _VALUE: Final = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
@@ -34,7 +33,6 @@ _RESERVED: Final = frozenset(
         *("upgrade", "user-agent"),
     }
 )
-"""Headers that HTTP or the service itself sets."""
 _RESERVED_PREFIXES: Final = ("webhook-", "proxy-")
 
 _TOO_LONG: Final = (
@@ -45,16 +43,13 @@ _MIN_HIDDEN_CHARACTERS: Final = 8
 """Shorter words are no secrets; an answer may have them by chance."""
 
 _MIN_HIDDEN_AT_END: Final = 4
-"""Characters of a word that the end of an answer cuts off: fewer may be there by chance."""
+"""A word may be cut off at the end of an answer. Fewer characters may be there by chance."""
 
 _DECODER: Final = msgspec.json.Decoder(dict[str, str])
 
 
 def check_headers(headers: Mapping[str, str | None]) -> None:
-    """Check headers as they were sent; a value of None is one that is kept.
-
-    Raises BadRequest naming the header and the rule.
-    """
+    """Check headers; None keeps a stored value. Raises BadRequest with the header and the rule."""
     if len(headers) > MAX_HEADERS:
         raise BadRequest(f"{FIELD}: at most {MAX_HEADERS}")
     seen: set[str] = set()
@@ -78,7 +73,7 @@ def _check_value(field: str, value: str) -> None:
 
 
 def merged(stored: Mapping[str, str], sent: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the headers to store: those sent, with the stored value where none was sent.
+    """Add stored values where None was sent.
 
     Raises BadRequest if there is none, or if all together are too long.
     """
@@ -95,26 +90,19 @@ def merged(stored: Mapping[str, str], sent: Mapping[str, str | None]) -> dict[st
 
 
 def headers_text(headers: Mapping[str, str]) -> str:
-    """Return headers as JSON text."""
     return msgspec.json.encode(headers).decode()
 
 
 def parsed_headers(text: str | None) -> dict[str, str]:
-    """Return the headers in a text of `headers_text`; none for None."""
     return {} if text is None else _DECODER.decode(text)
 
 
 def macros_in(headers: Mapping[str, str]) -> frozenset[str]:
-    """Return the macros in the values."""
     return frozenset(name for one in headers.values() for name in split_at_macros(one)[1::2])
 
 
 def fill_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers with the text of each macro; a missing one is empty.
-
-    Whatever is no printable ASCII in such a text, and `%`, is percent-encoded as UTF-8. Raises
-    Unfillable if all together are too long.
-    """
+    """Fill in percent-encoded macros; a missing one is empty. Raises Unfillable if too long."""
     filled = {name: "".join(_filled(value, texts)) for name, value in headers.items()}
     if _characters(filled) > MAX_HEADERS_CHARACTERS:
         raise Unfillable(_TOO_LONG)
@@ -122,7 +110,7 @@ def fill_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict[s
 
 
 def masked_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
-    """Return filled headers as they are shown: MASK for all that is no value of a macro."""
+    """Return filled headers as they are shown: all but the values of macros is masked."""
     shown = {}
     for name, value in headers.items():
         parts = _filled(value, texts)
@@ -132,10 +120,7 @@ def masked_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict
 
 
 def without_values(text: str, headers: Mapping[str, str]) -> str:
-    """Return what a receiver answered, with MASK for each word of our headers that it repeats.
-
-    Of a long answer only the beginning is read, so its end may be that of no word.
-    """
+    """Mask each word of our headers that an answer repeats, even one cut off at its end."""
     words = {
         word
         for value in headers.values()

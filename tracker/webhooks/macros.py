@@ -1,7 +1,6 @@
-"""The macros of webhooks: names in braces that are replaced in payload, URL and headers. Pure.
+"""The macros of webhooks: names in braces, replaced in payload, URL and headers. Pure.
 
-- Texts are checked when they are written, so that a typo is an error then and not a hole in every
-  delivery.
+- Texts are checked when they are written. A typo is an error then, not a hole in each delivery.
 - Braces around white space or quotes are no macros, because a text may itself be GraphQL or JSON.
   Only the names after `metadata.` and `query.` may have spaces.
 - `{<macro>|lower}` and `{<macro>|upper}` change the case of a value's letters.
@@ -38,13 +37,12 @@ MACROS: Final[Mapping[str, str]] = {
     "referrer": "referrer of the click",
     "metadata": "metadata of the conversion",
 }
-"""The meaning of each macro, by name."""
 
 _NAMED: Final[Mapping[str, str]] = {
     "metadata.<key>": "one field of the conversion's metadata",
     "query.<name>": "one parameter of the click's query",
 }
-"""The meaning of each macro that its text names itself, by a pattern."""
+"""Macros that contain the name of a field or parameter, by pattern."""
 
 _PREFIXES: Final = tuple(pattern.partition("<")[0] for pattern in _NAMED)
 
@@ -54,14 +52,13 @@ ALL_MACROS: Final = {
     **_NAMED,
     **{f"<macro>|{case}": f"any of them with its letters in {case} case" for case in CASES},
 }
-"""The meaning of all macros, by name or pattern."""
 
-# The group is the name of the macro; `is_known` says whether there is one.
+# The group is a name; `is_known` tells whether there is such a macro.
 MACRO: Final = re.compile(r"\{((?:metadata|query)\.[^{}]*|[^\W\d][^{}\s\"]*)\}")
 
 
 class Unfillable(Exception):
-    """The reason why nothing can be sent with the values of an event."""
+    """The reason why an event's values cannot be sent."""
 
 
 def is_known(macro: str) -> bool:
@@ -78,16 +75,13 @@ def name_and_case(macro: str) -> tuple[str, Callable[[str], str] | None]:
 
 
 def check_macros(field: str, texts: Iterable[str]) -> None:
-    """Check the macros in `texts`. Raises BadRequest naming `field` if one is unknown."""
+    """Raises BadRequest naming `field` if a macro is unknown."""
     used = [name for text in texts for name in MACRO.findall(text)]
     check_known(field, used, is_known, ALL_MACROS)
 
 
 def split_at_macros(text: str) -> list[str]:
-    """Return plain texts and names of macros in turns; first and last is a plain text.
-
-    Unknown macros are plain text: they may be stored from a time when they were known.
-    """
+    """Return plain texts and macro names in turns. Macros no longer known are plain text."""
     parts = [""]
     for number, piece in enumerate(MACRO.split(text)):
         if number % 2 == 0:
@@ -106,10 +100,9 @@ def fill_parts(
     longest: int,
     rule: str,
 ) -> list[str]:
-    """Return what `split_at_macros` returned, with the encoded text of each macro in its place.
+    """Replace the macro names in `parts` by encoded texts; a missing one is empty.
 
-    A missing text is empty. Raises Unfillable with `rule` as soon as these texts have more than
-    `longest` characters together; encoding makes no text shorter.
+    Raises Unfillable with `rule` beyond `longest` characters; encoding makes no text shorter.
     """
     filled, left = [*parts], longest
     for number in range(1, len(parts), 2):

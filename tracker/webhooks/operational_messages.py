@@ -1,13 +1,11 @@
-"""Operational messages: an account's other webhooks are notified of a webhook that does not work.
+"""Operational messages notify an account's other webhooks of one that does not work.
 
 Called where a webhook is disabled (`store`) or a delivery fails for good (`deliveries`).
 
-- A message is a delivery like any other, of a kind of its own; its payload is built here, at once.
-- It goes to the account's active webhooks that subscribe to its kind, but never to the one that it
-  is about.
-- A message that fails causes no further message, so there is no loop between failing receivers.
+- A message goes to the active webhooks that subscribe to its kind, except the one it is about.
+- A failed message causes no further message, so failing receivers form no loop.
 
-Guarantee: a message is stored in the same transaction as what it is about, or neither is.
+Guarantee: a message is stored in the transaction of its cause, or neither is.
 """
 
 from collections import defaultdict
@@ -29,11 +27,7 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """A message about the webhook `about`.
-
-    `subject` is unique among the messages of this kind; `data` is the payload without its type and
-    time.
-    """
+    """A message about the webhook `about`. `subject` is unique among messages of this kind."""
 
     kind: Kind
     account_id: UUID
@@ -43,7 +37,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     data: dict[str, Any]
 
     def payload(self) -> str:
-        """Return the payload as JSON text, in the form that Standard Webhooks recommends."""
+        """Return JSON text in the form that Standard Webhooks recommends."""
         envelope = {"type": self.kind, "timestamp": iso(self.at), "data": self.data}
         return _ENCODER.encode(envelope).decode()
 
@@ -68,7 +62,6 @@ def webhook_disabled(
 
 
 def delivery_failed(delivery: Delivery, last: Attempt) -> Message:
-    """Return the message that `delivery` is not retried after its `last` attempt."""
     return Message(
         kind=Kind.DELIVERY_FAILED,
         account_id=delivery.account_id,
@@ -89,10 +82,7 @@ def delivery_failed(delivery: Delivery, last: Attempt) -> Message:
 
 
 async def create_messages(database: Database, messages: Sequence[Message], session: Session) -> int:
-    """Insert a delivery of each message for each webhook that subscribes to it; return how many.
-
-    `session` is in the transaction that the messages are about.
-    """
+    """Insert deliveries to all subscribers, in the transaction of the cause; return how many."""
     subscribers = await _subscribers(database, messages, session)
     rows = [
         _row(webhook_id, message)

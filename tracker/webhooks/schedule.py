@@ -2,7 +2,6 @@
 
 Called after each attempt. All times are milliseconds since the epoch.
 
-- A failed delivery is retried by the table DELAYS_SECONDS, with some jitter.
 - A Retry-After of the receiver can make the next attempt later, never earlier.
 - A webhook is disabled if its receiver answers 410, or if all attempts of five days failed.
 """
@@ -30,19 +29,18 @@ DELAYS_SECONDS: Final = (
     20 * _HOUR,
     24 * _HOUR,
 )
-"""The delay of each attempt after the previous one, or after the event: 75.6 hours in total."""
+"""Each counts from the previous attempt, the first from the event: 75.6 hours in total."""
 
 JITTER_SHARE: Final = 0.1
-"""The largest share of a delay that jitter adds, so that simultaneous failures spread out."""
+"""Jitter adds at most this share to a delay. It spreads simultaneous failures."""
 
 MAX_RETRY_AFTER_SECONDS: Final = 24 * _HOUR
-"""The longest delay that a receiver can ask for."""
 
 MAX_FAILING_MS: Final = 5 * 24 * _HOUR * 1000
-"""The time after which a webhook is disabled if all its attempts failed."""
+"""A webhook that only fails for so long is disabled."""
 
 GONE: Final = 410
-"""The status by which a receiver asks for no more deliveries."""
+"""By this status a receiver asks for no more deliveries."""
 
 NO_PAYLOAD: Final = "payload"
 """The failure class of an attempt without a payload."""
@@ -54,17 +52,11 @@ class Disabled(StrEnum):
     """The reason why the service has disabled a webhook."""
 
     GONE = "gone"
-    """Its receiver answered 410."""
     FAILING = "failing"
-    """Every attempt of five days failed."""
 
 
 def next_attempt_at(attempts: int, now_ms: int, outcome: Outcome, jitter: float) -> int | None:
-    """Return when the next attempt is due, after `attempts` attempts; None if there is none.
-
-    There is none if the last one delivered, the receiver is gone, there is no payload, or all
-    attempts are made. `jitter` is a random number from 0 to 1.
-    """
+    """Return when the next attempt is due, None after the last. `jitter` is from 0 to 1."""
     is_final = outcome.delivered or outcome.code == GONE or outcome.failure == NO_PAYLOAD
     if is_final or attempts >= len(DELAYS_SECONDS):
         return None
@@ -73,10 +65,7 @@ def next_attempt_at(attempts: int, now_ms: int, outcome: Outcome, jitter: float)
 
 
 def retry_after_seconds(field: str | None, now_ms: int) -> float:
-    """Return the delay that a Retry-After header asks for, in seconds or as an HTTP date.
-
-    It is from 0 to MAX_RETRY_AFTER_SECONDS; 0 if the header is missing, past, or neither form.
-    """
+    """Return the delay of a Retry-After header: 0 if it is missing, past or malformed."""
     text = (field or "").strip()
     seconds = (
         float(text) if _DELAY_PATTERN.fullmatch(text) else _http_date_seconds(text) - now_ms / 1000
@@ -85,10 +74,7 @@ def retry_after_seconds(field: str | None, now_ms: int) -> float:
 
 
 def why_disabled(failing_since: int | None, now_ms: int, outcome: Outcome) -> Disabled | None:
-    """Return why a webhook is disabled after an attempt; None if it stays active.
-
-    `failing_since` is the time of the first failure since the last success, None without one.
-    """
+    """Return why a webhook is disabled. `failing_since` is the first failure since a success."""
     if outcome.code == GONE:
         return Disabled.GONE
     if outcome.delivered or failing_since is None or now_ms - failing_since < MAX_FAILING_MS:
@@ -97,7 +83,7 @@ def why_disabled(failing_since: int | None, now_ms: int, outcome: Outcome) -> Di
 
 
 def _http_date_seconds(text: str) -> float:
-    """Return the seconds since the epoch of an HTTP date in any form; 0 if it is none."""
+    """Return the seconds since the epoch; 0 if `text` is no HTTP date."""
     try:
         moment = parsedate_to_datetime(text)
         # The form of C's asctime names no zone: it is always UTC.

@@ -14,7 +14,7 @@ from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery, Status
 
 QUERY_SECONDS: Final = 600.0
-"""The time limit of MongoDB: no index helps a filter that names no webhook."""
+"""MongoDB's time limit: no index helps a filter without a webhook."""
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,6 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def query(self) -> dict[str, Any]:
-        """Return the filter as a MongoDB query."""
         given: dict[str, Any] = {"status": {"$in": list(self.statuses)}}
         if self.ids:
             given["_id"] = {"$in": list(self.ids)}
@@ -42,10 +41,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retried(NamedTuple):
-    """The numbers of deliveries that are due again, and of those that are not.
-
-    They are not due if their webhook is inactive or deleted, or while they are being sent.
-    """
+    """Numbers of deliveries: due again, of inactive or deleted webhooks, and being sent."""
 
     retried: int
     inactive: int
@@ -69,7 +65,6 @@ class DeliverySearch:
             return [record(Delivery, row) async for row in rows], total
 
     async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
-        """Return those `ids` that no delivery has."""
         rows = self._rows.find({"_id": {"$in": list(ids)}}, ["_id"])
         existing = {row["_id"] async for row in rows}
         return [one for one in ids if one not in existing]

@@ -1,4 +1,4 @@
-"""Webhooks and their deliveries."""
+"""The objects of webhooks and their deliveries, built once per process."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -50,7 +50,6 @@ def build(
     allows_http: bool,
     allows_private: bool,
 ) -> WebhookServices:
-    """Return the webhooks of a service that sends to plain HTTP or private addresses if allowed."""
     secrets = SecretBox(secret_keys, Purpose.WEBHOOK)
     return WebhookServices(
         webhooks=Webhooks(stores.mongodb, secrets),
@@ -72,4 +71,3 @@ def build(
 
 
 WebhookCall = Call[WebhookServices, Query, Body]
-"""A call of an endpoint of this room."""

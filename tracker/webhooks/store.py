@@ -32,24 +32,22 @@ from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.target import FIELD as TARGET_URL
 
 ROTATION: Final = timedelta(days=1)
-"""How long the previous secret signs too, so that a receiver has time to adopt the new one."""
+"""The previous secret signs too for so long, so that a receiver can adopt the new one."""
 
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 Approve = Callable[[Session], Awaitable[object]]
-"""A function that is called before a webhook is stored, in the transaction, and may raise."""
+"""Called in the transaction before a webhook is stored; it may raise."""
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """A webhook as it is stored.
 
-    - `secret` signs deliveries, and so does `previous_secret` until `previous_secret_until`. Both
-      are in the form that is stored; `Webhooks.with_readable_secrets` decrypts them.
-    - `headers` is JSON text, stored as the secrets are; their names are in `header_names` too.
-    - `payload_template` is JSON text, `events` the kinds of events that it subscribes to.
+    - Secrets and headers are sealed; `Webhooks.with_readable_secrets` decrypts them.
+    - `headers` and `payload_template` are JSON text.
     - `failing_since` is the time of the first failure since the last success.
-    - `disabled_reason` is why the service itself disabled it, at `disabled_at`.
+    - `disabled_reason` and `disabled_at` are set if the service itself disabled it.
     """
 
     id: UUID
@@ -109,11 +107,7 @@ class Webhooks:
         headers: Mapping[str, str] = MappingProxyType({}),
         approve: Approve | None = None,
     ) -> Webhook:
-        """Store a new webhook, and return it with its secret decrypted.
-
-        Raises BadRequest if the account has MAX_WEBHOOKS_PER_ACCOUNT of them or the headers are too
-        long, and what `approve` raises.
-        """
+        """Return a new webhook, with its secret decrypted. Raises BadRequest beyond a limit."""
         webhook_id, secret = new_id(), _new_secret()
         webhook = Webhook(
             id=webhook_id,
@@ -132,8 +126,6 @@ class Webhooks:
         return replace(webhook, secret=secret)
 
     async def _insert(self, webhook: Webhook, approve: Approve | None) -> None:
-        """Store a new webhook if its account has room for it. Raises as `create`."""
-
         async def work(session: Session) -> None:
             if approve is not None:
                 await approve(session)
@@ -169,11 +161,7 @@ class Webhooks:
         return bool(done.modified_count)
 
     async def disable(self, webhook: Webhook, reason: Disabled, at: datetime) -> bool:
-        """Make a webhook inactive, and return whether it was active.
-
-        The account's webhooks that subscribe to this kind of message are notified in the same
-        transaction.
-        """
+        """Disable a webhook and notify subscribers in one transaction. Return False if inactive."""
         message = webhook_disabled(webhook.id, webhook.account_id, webhook.name, reason, at)
 
         async def work(session: Session) -> bool:
@@ -192,10 +180,9 @@ class Webhooks:
     async def change(
         self, webhook_id: UUID, fields: Mapping[str, Any], session: Session | None = None
     ) -> Webhook | None:
-        """Set checked `fields` and return the webhook; None if it is gone.
+        """Set checked `fields`, with template and headers as sent; return None if it is deleted.
 
-        Template and headers are passed as they were sent. Raises BadRequest if a header has no
-        value to keep, UnreadableSecret if it cannot be decrypted.
+        Raises BadRequest if a header has no value to keep, UnreadableSecret if it is unreadable.
         """
         update = _update(fields)
         if {"headers", "target_url"} & fields.keys():
@@ -211,10 +198,8 @@ class Webhooks:
     async def _changed_headers(
         self, webhook_id: UUID, fields: Mapping[str, Any], session: Session | None
     ) -> dict[str, Any]:
-        """Return the fields to set for the headers that a change leaves a webhook with.
-
-        Values are kept for the receiver that they were written for, and for no other: else whoever
-        may change webhooks could send the secrets of others to a server of their own.
+        """Return the fields to set for the headers. Only the same origin keeps stored values.
+        Else whoever may change webhooks could send the secrets of others to their own server.
         """
         row = await self._webhooks.find_one(
             {"_id": webhook_id}, ["target_url", "header_names", "headers"], session=session
@@ -239,10 +224,7 @@ class Webhooks:
         return {"header_names": tuple(headers), "headers": sealed}
 
     async def rotate_secret(self, webhook_id: UUID) -> Webhook | None:
-        """Store a new secret and return the webhook with it, decrypted; None if it is gone.
-
-        The previous secret signs too for ROTATION; secrets of earlier rotations are dropped.
-        """
+        """Return the webhook with a new, readable secret. The old one signs too for ROTATION."""
         secret = _new_secret()
         rotated = {
             "secret": {"$literal": self._box.seal(webhook_id, secret)},
@@ -255,17 +237,14 @@ class Webhooks:
         return None if row is None else replace(record(Webhook, row), secret=secret)
 
     def with_readable_secrets(self, webhook: Webhook, at: datetime) -> Webhook:
-        """Return `webhook` with its headers and the secrets that sign at that moment, decrypted.
-
-        Raises UnreadableSecret if one is encrypted with none of the keys that are set.
-        """
+        """Decrypt headers and the secrets that sign at `at`. Raises UnreadableSecret."""
         current, *previous = [self._box.open(webhook.id, one) for one in webhook.secrets(at)]
         headers = webhook.headers and self._box.open(webhook.id, webhook.headers)
         previous_secret = next(iter(previous), None)
         return replace(webhook, secret=current, previous_secret=previous_secret, headers=headers)
 
     async def delete(self, webhook_id: UUID) -> bool:
-        """Delete a webhook, and return whether it was there. The sender cancels what is due."""
+        """Delete a webhook, and return whether it was there. The sender cancels due deliveries."""
         return bool((await self._webhooks.delete_one({"_id": webhook_id})).deleted_count)
 
 
@@ -291,5 +270,4 @@ def _origin(target_url: str) -> tuple[str, tuple[str, int]]:
 
 
 def template_text(template: Mapping[str, Any]) -> str:
-    """Return a template as the JSON text that is stored."""
     return _ENCODER.encode(template).decode()

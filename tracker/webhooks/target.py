@@ -1,12 +1,8 @@
-"""Targets of webhooks: the rules for a URL before deliveries are sent to it.
-
-The API checks them when a webhook is written. The name may resolve differently later, so `resolver`
-checks again when a delivery connects. Pure, except that `check_addresses` is given a function that
-queries DNS.
+"""Targets of webhooks: the rules that the API checks when a URL is written. Pure but for DNS.
 
 - The target is a plain URL, and https unless the operator allows http.
-- Its host resolves, and only to public addresses, unless the operator allows private ones. If DNS
-  fails at that moment, the target is accepted: a delivery connects to no other address either.
+- Its host resolves, and only to public addresses, unless the operator allows private ones.
+- If DNS fails, the target is accepted: `resolver` checks again when a delivery connects.
 
 Guarantee: at that moment an accepted target leads to nothing that visitors cannot reach.
 """
@@ -28,14 +24,11 @@ PRIVATE: Final = (
 OWN_HOST: Final = f"{FIELD}: must not be a host of this service"
 
 Resolve = Callable[[str], Awaitable[list[str]]]
-"""Resolves a host to its addresses; none if it has none. Raises DnsFailed if DNS failed."""
+"""Resolves a host to its addresses, or none. Raises DnsFailed."""
 
 
 def check_target(url: str, allow_private: bool) -> tuple[str, int]:
-    """Check a URL without DNS, and return its canonical (host, port).
-
-    Raises BadRequest, naming the rule, if `url` is no plain URL or its host is a private address.
-    """
+    """Check a URL without DNS; return its canonical (host, port). Raises BadRequest."""
     host, port = check_url(FIELD, url).address
     if not allow_private and (is_localhost(host) or not all(map(is_public, literal(host)))):
         raise BadRequest(PRIVATE)
@@ -43,10 +36,7 @@ def check_target(url: str, allow_private: bool) -> tuple[str, int]:
 
 
 async def check_addresses(host: str, resolve: Resolve) -> None:
-    """Check the addresses that `host` resolves to now; none if DNS fails now.
-
-    Raises BadRequest if one of them is private, or if there is none.
-    """
+    """Raises BadRequest if an address is private or there is none. A failure of DNS is ignored."""
     try:
         addresses = literal(host) or [ip_address(text) for text in await resolve(host)]
     except DnsFailed:
@@ -58,6 +48,6 @@ async def check_addresses(host: str, resolve: Resolve) -> None:
 
 
 def check_https(url: str, allow_http: bool) -> None:
-    """Check that `url` is https, unless plain http is allowed. Raises BadRequest if it is not."""
+    """Raises BadRequest for plain http, unless it is allowed."""
     if not allow_http and check_url(FIELD, url).scheme.lower() != "https":
         raise BadRequest(f"{FIELD}: must be https (the operator can allow http)")

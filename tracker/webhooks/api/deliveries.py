@@ -118,7 +118,6 @@ class Retried(msgspec.Struct, kw_only=True):
 
 
 def delivery_record(kind: type[_Record], delivery: Delivery, **others: object) -> _Record:
-    """Return a record of `kind`: `others`, and the remaining fields from `delivery`."""
     is_waiting = delivery.status == Status.DUE and delivery.holder is None
     return record_of(
         kind,
@@ -133,10 +132,9 @@ def delivery_record(kind: type[_Record], delivery: Delivery, **others: object) -
 async def hide_keys(
     deliveries: Deliveries, principal: Principal, records: Sequence[DeliveryRecord]
 ) -> None:
-    """Shorten postback keys in records, unless the principal may write event configurations.
+    """Shorten postback keys, unless the principal may write event configurations.
 
-    Where the key is not known any more, because its event has expired, nothing of the payload and
-    the answers is shown.
+    The key of an expired event is unknown, so its payload, URL and answers are hidden.
     """
     conversions = [one for one in records if one.event_id is not None]
     if may_read_keys(principal) or not conversions:
@@ -216,7 +214,6 @@ async def retry_all(call: WebhookCall[Nothing, RetryDeliveries]) -> Retried:
 
 
 async def _audit_retry(call: WebhookCall[Any, Any], webhook: Webhook, number: int) -> None:
-    """Record that so many deliveries of a webhook are sent again: one entry for all of them."""
     retried = {"deliveries": Change(before=None, after=number)}
     await call.audit("webhook.deliveries_retried", WEBHOOKS.target(webhook), retried)
 
@@ -254,7 +251,6 @@ async def test(call: WebhookCall[Nothing, Nothing]) -> TestResult:
 
 
 def _with_secrets(call: WebhookCall[Any, Any], webhook: Webhook, at: datetime) -> Webhook:
-    """Return the webhook with readable secrets. Raises Unavailable if they cannot be read."""
     try:
         return call.services.webhooks.with_readable_secrets(webhook, at)
     except UnreadableSecret:
@@ -262,7 +258,6 @@ def _with_secrets(call: WebhookCall[Any, Any], webhook: Webhook, at: datetime) -
 
 
 def _in_utc(since: datetime) -> datetime:
-    """Return `since` in UTC. Raises BadRequest if its year is then not from 1 to 9999."""
     try:
         return since.astimezone(UTC)
     except OverflowError:
@@ -270,7 +265,7 @@ def _in_utc(since: datetime) -> datetime:
 
 
 async def _active_webhook(call: WebhookCall[Any, Any]) -> Webhook:
-    """Return the webhook. Raises BadRequest if it is inactive, as deliveries would be cancelled."""
+    """Refuse an inactive webhook, because its deliveries would be cancelled."""
     webhook = await WEBHOOKS.own(call)
     if not webhook.active:
         raise BadRequest("webhook: is inactive; make it active first")

@@ -20,7 +20,7 @@ from tracker.webhooks.services import WebhookCall
 endpoint = Endpoints("webhooks")
 
 MAX_DELIVERIES: Final = 5_000
-"""Deliveries that are looked at, the last ones. They take 30 ms."""
+"""The last deliveries that are counted. They take 30 ms."""
 
 
 class DeliveryDay(msgspec.Struct, kw_only=True):
@@ -72,14 +72,13 @@ async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
 async def statistics(
     reader: Reader, webhook_id: UUID, calendar: Calendar
 ) -> tuple[dict[date, Counter[str]], list[int]]:
-    """Return the last deliveries of each day by their status, and the milliseconds that they took.
+    """Return each day's deliveries by status, and the sorted milliseconds of their last attempts.
 
-    Days without deliveries between others are among them. The milliseconds are those of the last
-    attempts, sorted.
+    The days have no gaps.
     """
     took = {"$arrayElemAt": ["$attempts.milliseconds", -1]}
     stages: list[dict[str, Any]] = [
-        # The index has the status before the time: MongoDB merges those of each.
+        # The index has status before time; MongoDB merges the statuses in order of time.
         {"$match": {"webhook_id": webhook_id, "status": {"$in": list(Status)}}},
         {"$sort": {"created_at": -1, "_id": -1}},
         {"$limit": MAX_DELIVERIES},

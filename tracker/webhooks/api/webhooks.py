@@ -42,7 +42,7 @@ _NOT_AUDITED: Final = (
     "disabled_reason",
     "disabled_at",
 )
-"""Secrets, what the service notes by itself, and names that have an entry of their own."""
+"""Secrets, fields that the service sets, and headers, which `_header_changes` reports."""
 
 UNREADABLE: Final = "webhook: its secrets cannot be read; the operator has to set SECRET_KEY"
 
@@ -50,10 +50,7 @@ _WebhookRecord = TypeVar("_WebhookRecord", bound=WebhookRecord)
 
 
 async def _check_target(services: WebhookServices, body: CreateWebhook | ChangeWebhook) -> None:
-    """Check the rules of a target that need no look-up. Access is checked afterwards.
-
-    Raises BadRequest if the target breaks one.
-    """
+    """Check the rules that need no look-up; access is checked afterwards."""
     if body.target_url is not UNSET:
         if isinstance(body, CreateWebhook):
             check_target_macros(body.target_url)
@@ -65,11 +62,7 @@ async def _check_target(services: WebhookServices, body: CreateWebhook | ChangeW
 
 
 async def _check_host(call: WebhookCall[Any, Any], url: str) -> None:
-    """Check the host of a target by look-ups, after access is checked.
-
-    Raises BadRequest if it is not allowed; RateLimited or Unavailable if too many look-ups are in
-    progress.
-    """
+    """Check the host by look-ups, after access is checked."""
     services = call.services
     host, port = check_url(target.FIELD, url).address
     if await services.served_hosts.has(host, port):
@@ -176,7 +169,7 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
 def _header_changes(
     before: Webhook, after: Webhook, sent: Mapping[str, str | None]
 ) -> dict[str, Change]:
-    """Return the names of headers before and after a change, which says whose value was set."""
+    """Return header names before and after a change; those with a new value are marked."""
     names = ", ".join(before.header_names)
     set_now = {name for name, value in sent.items() if value is not None}
     named = ", ".join(f"{one} (set)" if one in set_now else one for one in after.header_names)

@@ -1,10 +1,9 @@
-"""The content of a delivery: payload, URL and own headers, for the values of an event. Pure.
+"""The content of a delivery: payload, URL and own headers. Pure.
 
-The sender prepares it before each attempt. Secrets of the webhook are decrypted.
+The sender prepares it before each attempt, with the webhook's secrets decrypted.
 
 - Payload and values are those of the first attempt, whatever happens to the event afterwards.
-- URL and headers are those of the webhook as it is now, so an owner who corrects them receives
-  retries.
+- URL and headers are the webhook's current ones, so an owner who corrects them receives retries.
 - Messages have no event: the macros of their webhook are empty.
 """
 
@@ -26,10 +25,7 @@ _DECODER = msgspec.json.Decoder(dict[str, str])
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of an attempt, and what its delivery keeps of it.
-
-    `texts` are the values of macros, which it keeps as `macros`. `shown_url` is its `url`.
-    """
+    """The content of an attempt. Its delivery keeps `texts` as `macros`, `shown_url` as `url`."""
 
     payload: str
     url: str
@@ -45,17 +41,14 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def needs_event(webhook: Webhook, delivery: Delivery) -> bool:
-    """Return whether a delivery of a conversion needs values that it has not kept."""
+    """Return whether a conversion's delivery needs values that it has not kept."""
     if delivery.event_id is None:
         return False
     return delivery.payload is None or bool(macros_of(webhook) - _kept(delivery).keys())
 
 
 def outgoing(webhook: Webhook, delivery: Delivery, sources: PayloadSources) -> Outgoing:
-    """Return what a delivery sends. `sources` have its event if it `needs_event`.
-
-    Raises NoPayload if there is nothing to send.
-    """
+    """Build the content of an attempt. Raises NoPayload if there is nothing to send."""
     payload, texts = delivery.payload, _kept(delivery)
     if delivery.event_id is not None and needs_event(webhook, delivery):
         values = sources.values(delivery.event_id)
@@ -67,7 +60,7 @@ def outgoing(webhook: Webhook, delivery: Delivery, sources: PayloadSources) -> O
 
 
 def filled(webhook: Webhook, payload: str, texts: Mapping[str, str]) -> Outgoing:
-    """Return what is sent with these texts of macros. Raises NoPayload if it cannot be sent."""
+    """Fill URL and headers with these texts. Raises NoPayload if they cannot be sent."""
     target = target_template(webhook.target_url)
     try:
         url = target.fill(texts)
@@ -84,12 +77,11 @@ def filled(webhook: Webhook, payload: str, texts: Mapping[str, str]) -> Outgoing
 
 
 def texts_of(values: Values, macros: Collection[str]) -> dict[str, str]:
-    """Return the values of these macros as they are within a text."""
     return {name: as_text(values.get(name)) for name in sorted(macros)}
 
 
 def macros_of(webhook: Webhook) -> frozenset[str]:
-    """Return the macros of a webhook outside of its payload."""
+    """Return the macros outside of the payload."""
     headers = macros_in(parsed_headers(webhook.headers))
     return target_template(webhook.target_url).macros | headers
 
@@ -99,7 +91,7 @@ def _kept(delivery: Delivery) -> dict[str, str]:
 
 
 def rendered(template: str, values: Values) -> str:
-    """Return a payload as JSON text. Raises NoPayload if it is too long."""
+    """Render a payload as JSON text. Raises NoPayload if it is too long."""
     try:
         return render(template, values).decode()
     except TooLong:

@@ -1,7 +1,6 @@
 """Payloads: rendered from a template and the values of its macros. Pure.
 
-Called when a delivery is first attempted. Macros are replaced in the parsed template, in one pass;
-a value is neither parsed nor searched for macros.
+Called when a delivery is first attempted. A value is neither parsed nor searched for macros.
 
 Guarantee: the payload has the structure of its template, whatever the values hold.
 """
@@ -26,12 +25,10 @@ class TooLong(Exception):
 
 
 def render(template: str, values: Values) -> bytes:
-    """Render a payload as JSON in UTF-8, from the text of a checked template (`template_text`).
+    """Render a checked template (`template_text`) as JSON in UTF-8.
 
-    A text that is just one macro becomes the macro's value with its type; null if there is none. In
-    a longer text a macro becomes text: a text as it is, nothing for null, other values as JSON.
-
-    Raises TooLong as soon as the values exceed MAX_PAYLOAD_BYTES, or if the whole payload does.
+    A text of just one macro becomes its value with its type, or null. In a longer text null is
+    empty, and other values are JSON. Raises TooLong as soon as MAX_PAYLOAD_BYTES are exceeded.
     """
     payload = _ENCODER.encode(_Renderer(values).render(_prepared(template)))
     if len(payload) > MAX_PAYLOAD_BYTES:
@@ -40,10 +37,7 @@ def render(template: str, values: Values) -> bytes:
 
 
 def as_query(payload: bytes) -> str:
-    """Return the fields of a payload as a query without "?", in order, for a GET request.
-
-    Texts are as they are, null is empty, other values are JSON.
-    """
+    """Return a payload's fields in order as a query without "?"; null is empty."""
     fields = _parsed(payload)
     return urlencode([(name, as_text(value)) for name, value in fields.items()])
 
@@ -55,7 +49,7 @@ class _LoneMacro(NamedTuple):
 
 
 class _Renderer:
-    """A renderer of one payload: each macro is encoded once, and its length counted each time."""
+    """A renderer of one payload. It encodes a macro once, and counts its length each time."""
 
     def __init__(self, values: Values) -> None:
         self._values = values
@@ -63,7 +57,6 @@ class _Renderer:
         self._bytes_left = MAX_PAYLOAD_BYTES
 
     def render(self, value: Any) -> Any:
-        """Return a part of the template, with the values of its macros."""
         if isinstance(value, _LoneMacro):
             self._text(value.macro)
             return self._values.get(value.macro)
@@ -91,7 +84,6 @@ class _Renderer:
 
 
 def as_text(value: Any) -> str:
-    """Return the value of a macro as it is in a longer text."""
     if value is None:
         return ""
     return value if isinstance(value, str) else _ENCODER.encode(value).decode()

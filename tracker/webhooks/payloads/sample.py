@@ -1,7 +1,6 @@
-"""The sample event, which tests a webhook and shows what a template becomes.
+"""The sample event, which tests a webhook and previews a template.
 
-An API request sends it and waits for the outcome, so few are sent at once: the webhook's owner sees
-what the receiver answers. A preview only renders it.
+An API request waits for the outcome of a test, so few run at once.
 """
 
 from typing import Any, Final
@@ -24,7 +23,7 @@ from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
 
 SAMPLE_EVENT_ID: Final = 0
-"""The id of the sample event: stored events have ids from 1."""
+"""Stored events have ids from 1."""
 
 
 def sample_limiter() -> AccountLimiter:
@@ -32,9 +31,8 @@ def sample_limiter() -> AccountLimiter:
 
 
 def sample_outgoing(webhook: Webhook, base_host: str) -> Outgoing:
-    """Return what the webhook sends for the sample event.
+    """Return a sample conversion, or a message if the webhook subscribes to no conversions.
 
-    A webhook that does not subscribe to conversions gets the message that a webhook is disabled.
     Raises NoPayload if it cannot be sent.
     """
     if Kind.CONVERSION in webhook.events:
@@ -46,7 +44,7 @@ def sample_outgoing(webhook: Webhook, base_host: str) -> Outgoing:
 
 
 def sample_texts(values: Values) -> dict[str, str]:
-    """Return the value of each macro in a longer text, by the name or pattern of the macro."""
+    """Return each macro's text, by its name or pattern."""
     named = {
         "metadata.<key>": next(iter(values.metadata.values())),
         "query.<name>": next(iter(values.query.values())),
@@ -57,7 +55,7 @@ def sample_texts(values: Values) -> dict[str, str]:
 
 
 def sample_values(account_id: UUID, base_host: str) -> Values:
-    """Return the values of the sample event of an account. `base_host` is the default domain's."""
+    """Return the values of a sample event. `base_host` is the host of the default domain."""
     owned: dict[str, Any] = {"account_id": account_id}
     link_id, at = new_id(), now()
     visitor = {dimension.name: dimension.sample for dimension in DIMENSIONS}

@@ -1,7 +1,4 @@
-"""Sources of payloads: the stored documents of events, read from MongoDB for many at once.
-
-The sender loads them before the first attempts of the deliveries it has claimed.
-"""
+"""The stored documents of events, which the sender loads for the deliveries it has claimed."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
@@ -20,10 +17,7 @@ class NoPayload(Exception):
 
 
 class PayloadSources(NamedTuple):
-    """The documents that payloads are made of, by id.
-
-    `base_host` is the host of links that have no domain of their own.
-    """
+    """The documents of payloads. `base_host` is the host of links without their own domain."""
 
     events: Rows
     clicks: Rows
@@ -46,10 +40,7 @@ class PayloadSources(NamedTuple):
 
 
 class PayloadLoader:
-    """A loader of the documents that payloads are made of.
-
-    `base_host` is the host of links that have no domain of their own.
-    """
+    """A loader of the documents of many payloads at once."""
 
     def __init__(self, mongodb: MongoDB, base_host: str) -> None:
         self._database = mongodb.database

@@ -1,12 +1,10 @@
-"""The target of a webhook as a template: its path and its query may hold macros. Pure.
-
-It is split when it is written as a template, before any value is known.
+"""The target of a webhook as a template: its path and query may hold macros. Pure.
 
 Guarantees, whatever the values hold:
 
 - Scheme, host and port are those that were checked when the webhook was written.
-- A value adds no segment, no parameter and no fragment: each character that could is
-  percent-encoded. A path in which values make a segment `.` or `..` is never sent.
+- A value adds no segment, parameter or fragment: each character that could is percent-encoded.
+- A path in which values make a segment `.` or `..` is never sent.
 - The URL is ASCII. With macros it is bounded in length. No value is ever cut.
 """
 
@@ -37,10 +35,7 @@ _SEGMENT_END: Final = re.compile(r"[/\\]")
 
 
 def check_target_macros(url: str) -> None:
-    """Check the macros in a target.
-
-    Raises BadRequest if one is unknown, or not as a whole in the path or in the query.
-    """
+    """Raises BadRequest if a macro is unknown, or not wholly within the path or the query."""
     parts = check_url(FIELD, url)
     check_macros(FIELD, [url])
     if MACRO.findall(url) != MACRO.findall(parts.path) + MACRO.findall(parts.query):
@@ -48,10 +43,9 @@ def check_target_macros(url: str) -> None:
 
 
 class TargetTemplate:
-    """A target, split at its macros. `macros` has their names. Immutable."""
+    """A target, split at its macros; `macros` are their names. Immutable."""
 
     def __init__(self, target_url: str) -> None:
-        """Split a target. Raises BadRequest if it is no URL."""
         parts = check_url(FIELD, target_url)
         self._origin = _origin(parts)
         self._path = _split(parts.path)
@@ -60,9 +54,9 @@ class TargetTemplate:
         self.macros = frozenset(self._path[1::2] + self._query[1::2])
 
     def fill(self, texts: Mapping[str, str]) -> str:
-        """Return the URL with the text of each macro; a missing one is empty.
+        """Return the URL; a missing text is empty.
 
-        Raises Unfillable if the URL is too long, or a value makes a segment `.` or `..`.
+        Raises Unfillable if it is too long, or a value makes a segment `.` or `..`.
         """
         path = _filled(self._path, texts)
         if _dot_segments(path) > self._own_dots:
@@ -76,12 +70,12 @@ class TargetTemplate:
 
 @lru_cache(maxsize=CACHED_TARGETS)
 def target_template(target_url: str) -> TargetTemplate:
-    """Return the template of a target. Raises BadRequest if it is no URL."""
+    """Return a cached template. Raises BadRequest if the target is no URL."""
     return TargetTemplate(target_url)
 
 
 def _origin(parts: UrlParts) -> str:
-    """Return the origin in ASCII; the canonical host is the one that certificates name."""
+    """Return the origin in ASCII. Certificates name the canonical host."""
     host, port = parts.address
     scheme = parts.scheme.lower()
     shown_host = f"[{host}]" if ":" in host else host
@@ -90,7 +84,7 @@ def _origin(parts: UrlParts) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Return the plain texts, escaped, and the names of macros in turns."""
+    """Return escaped plain texts and macro names in turns."""
     parts = split_at_macros(text)
     parts[::2] = [quote(one, safe=_SAFE_IN_URL) for one in parts[::2]]
     return parts
@@ -101,5 +95,5 @@ def _filled(parts: list[str], texts: Mapping[str, str]) -> str:
 
 
 def _dot_segments(path: str) -> int:
-    """Return how many segments are `.` or `..` for a server that decodes the path first."""
+    """Count the segments `.` and `..` as a server that decodes the path first."""
     return sum(one in (".", "..") for one in _SEGMENT_END.split(unquote(path)))

@@ -1,8 +1,6 @@
-"""Payload templates: JSON whose texts may hold macros in braces. Pure.
+"""Payload templates: JSON whose texts may hold macros in braces. Names never are macros. Pure.
 
-- Names of fields are never macros.
-- A template is kept as JSON text: its names never become fields of a document, its numbers stay
-  exact.
+A template is kept as JSON text, so no name becomes a field of a document and numbers stay exact.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +13,7 @@ from tracker.webhooks.limits import MAX_TEMPLATE_BYTES, MAX_TEMPLATE_DEPTH
 from tracker.webhooks.macros import MACROS, check_macros
 
 DEFAULT: Final[Mapping[str, str]] = {name: f"{{{name}}}" for name in MACROS}
-"""The template of a webhook that is created without one."""
+"""For a webhook created without a template."""
 
 FIELD: Final = "payload_template"
 
@@ -23,10 +21,7 @@ _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
 def check_template(template: Mapping[str, Any]) -> None:
-    """Check a template as it was sent.
-
-    Raises BadRequest if it is too long, too deep, or has an unknown macro.
-    """
+    """Raises BadRequest if a template is too long or too deep, or has an unknown macro."""
     texts = list(_texts(template, 1))
     if len(_ENCODER.encode(template)) > MAX_TEMPLATE_BYTES:
         raise BadRequest(f"{FIELD}: at most {MAX_TEMPLATE_BYTES} bytes")
@@ -34,7 +29,6 @@ def check_template(template: Mapping[str, Any]) -> None:
 
 
 def _texts(value: Any, level: int) -> Iterator[str]:
-    """Yield every text that may hold macros. Raises BadRequest if there are too many levels."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list):

@@ -1,9 +1,6 @@
 """Values of the macros of a payload, from the stored documents of one event. Pure.
 
-Called when a delivery is first attempted.
-
-- Every macro of `macros.MACROS` has a value; None if it is unknown.
-- Money is exact.
+Every macro of `macros.MACROS` has a value; None if it is unknown. Money is exact.
 
 Guarantee: a payload never has data of another account, whatever click the event names.
 """
@@ -34,9 +31,7 @@ Document = Mapping[str, Any]
 class Values(msgspec.Struct, frozen=True, kw_only=True):
     """The values of macros, of types that JSON has; numbers with a fraction are Decimal.
 
-    - `fields` has the values of `macros.MACROS`.
-    - `metadata` has those of `{metadata.<key>}`, by key of the top level.
-    - `query` has those of `{query.<name>}`, by name; the first of a repeated one.
+    `metadata` has the keys of the top level. `query` has the first of a repeated parameter.
     """
 
     fields: Mapping[str, Any]
@@ -44,10 +39,7 @@ class Values(msgspec.Struct, frozen=True, kw_only=True):
     query: Mapping[str, str]
 
     def get(self, macro: str) -> Any:
-        """Return the value of the macro `{macro}`; None if it has none.
-
-        A case applies to a text and to the texts of a list; other values have none.
-        """
+        """Return a macro's value or None. A case applies to a text and to the texts of a list."""
         name, change_case = name_and_case(macro)
         value = self._named(name)
         return value if change_case is None else _in_case(value, change_case)
@@ -67,11 +59,7 @@ def values_of(
     tags: Sequence[str],
     base_host: str,
 ) -> Values:
-    """Return the values for `event`, from MongoDB documents as they are stored.
-
-    `click`, `link` and `event_config` are the documents that the event names; None without one.
-    `tags` are the names of the link's tags. `base_host` is the host of the default domain.
-    """
+    """Return the values for `event`, from documents as stored; `tags` are names."""
     click, link, event_config = (_own(one, event) for one in (click, link, event_config))
     metadata = _metadata(event)
     fields = {
@@ -96,7 +84,7 @@ def _in_case(value: Any, change_case: Callable[[str], str]) -> Any:
 
 
 def _own(document: Document | None, event: Document) -> Document | None:
-    """Return `document`; None if it belongs to another account than the event."""
+    """Hide a document of another account."""
     if document is None or document["account_id"] != event["account_id"]:
         return None
     return document
@@ -117,7 +105,7 @@ def _event_fields(event: Document) -> dict[str, Any]:
 
 
 def _click_fields(click: Document | None, event: Document, base_host: str) -> dict[str, Any]:
-    """Return the fields of the click; the event has most of them if the click has expired."""
+    """Return the click's fields; the event has most of them if the click has expired."""
     source = click or event
     at = source["at"] if click else event.get("click_at")
     domain_name = source.get("domain_name")

@@ -2,7 +2,7 @@
 
 The sender calls `send`, and `conclude` once the slot of the request is released.
 
-Guarantee: neither raises, unless it is cancelled, so an attempt never ends the sender.
+Guarantee: neither raises unless it is cancelled, so an attempt never ends the sender.
 """
 
 import asyncio
@@ -36,15 +36,11 @@ Sent = Outgoing | NoPayload
 """The content of an attempt, or why it sends nothing."""
 
 _RETRY_PAUSES_SECONDS: Final = (0.1, 0.5, 2.0, 5.0)
-"""Pauses between tries to record a result. After them the lease runs out, and the attempt is
-repeated."""
+"""After these tries to record a result the lease runs out, and the attempt is repeated."""
 
 
 class Attempts:
-    """The attempts of one sender: each is sent, and results are recorded in groups.
-
-    `clock` returns milliseconds since the epoch.
-    """
+    """The attempts of one sender. Results are recorded in groups. `clock` returns milliseconds."""
 
     def __init__(
         self, client: Client, webhooks: Webhooks, deliveries: Deliveries, clock: Callable[[], int]
@@ -57,7 +53,6 @@ class Attempts:
         self._failing: set[UUID] = set()
 
     async def send(self, webhook: Webhook, delivery: Delivery, sent: Sent) -> Outcome:
-        """Send what a delivery sends, if anything, and return the outcome."""
         if isinstance(sent, NoPayload):
             return _no_answer(f"{NO_PAYLOAD}: {sent}")
         at = moment(self._clock())
@@ -78,7 +73,6 @@ class Attempts:
             return _no_answer("internal: the service could not send it")
 
     async def conclude(self, webhook: Webhook, delivery: Delivery, outcome: Outcome) -> None:
-        """Record the attempt, and the state of its webhook."""
         metrics.WEBHOOK_ATTEMPTS.labels(outcome.failure or "delivered").inc()
         try:
             result = result_of(delivery, outcome, self._clock(), random.random())  # noqa: S311
@@ -91,9 +85,8 @@ class Attempts:
     async def _record_state(self, webhook: Webhook, outcome: Outcome) -> None:
         """Record whether the webhook fails or delivers, and disable it if `schedule` says so.
 
-        Nothing is written while the webhook delivers. `webhook` is as it was before the attempt;
-        `_failing` has failures since then. The first failure, the recovery and the disabling are
-        logged once, by one process.
+        `webhook` is as it was before the attempt; `_failing` has failures since then. One process
+        logs each change. Nothing is written while the webhook delivers.
         """
         now, since = self._clock(), webhook.failing_since
         if outcome.delivered:
@@ -119,7 +112,7 @@ class Attempts:
 
 
 async def _retry(work: Callable[[], Awaitable[None]]) -> None:
-    """Repeat `work` until MongoDB accepts it, at most as often as there are pauses."""
+    """Repeat `work` until MongoDB accepts it; give up after the last pause."""
     for pause in _RETRY_PAUSES_SECONDS:
         try:
             await work()
@@ -130,10 +123,7 @@ async def _retry(work: Callable[[], Awaitable[None]]) -> None:
 
 
 def _log_fields(webhook: Webhook) -> dict[str, str]:
-    """Return the fields that name a webhook in the log.
-
-    Only the host of its target is logged: the rest may hold its owner's secrets.
-    """
+    """Name a webhook in the log. Only the host is logged: the rest may hold secrets."""
     host, _ = check_url(FIELD, webhook.target_url).address
     return {"webhook_id": str(webhook.id), "account_id": str(webhook.account_id), "host": host}
 
@@ -156,7 +146,7 @@ def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) 
 
 
 def without_own_headers(outcome: Outcome, webhook: Webhook) -> Outcome:
-    """Return an outcome whose answer does not repeat the values of the webhook's headers."""
+    """Mask the values of the webhook's headers in the answer."""
     answer = without_values(outcome.answer, parsed_headers(webhook.headers))
     return msgspec.structs.replace(outcome, answer=answer)
 

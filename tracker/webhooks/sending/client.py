@@ -1,10 +1,7 @@
-"""The HTTP client of webhooks: sends one request to a receiver and returns its outcome.
-
-Called for each attempt at a delivery, and for test events.
+"""The HTTP client of webhooks: sends a delivery or a test once and returns the outcome.
 
 - It connects only to addresses that were checked for this connection (`resolver`).
 - It follows no redirect and no proxy, and verifies certificates.
-- It sends nothing twice.
 
 Guarantee: an Outcome within ATTEMPT_SECONDS, whatever the receiver does, for a bounded amount of
 memory and processor time (`connection`).
@@ -43,7 +40,7 @@ from tracker.webhooks.sending.resolver import (
 )
 
 _BUFFER_BYTES: Final = 4 * MAX_HEAD_BYTES
-"""The buffer of a connection. One read fills at most half of it, so it is never full."""
+"""One read fills at most half of a connection's buffer, so it is never full."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,10 +58,7 @@ class _HttpClient(SimpleAsyncHTTPClient):
 
 
 class Client:
-    """An HTTP client that sends nothing to `served_hosts`. Its first request needs an event loop.
-
-    It queries the name server at `dns_address`; None: those of the system.
-    """
+    """An HTTP client that avoids `served_hosts`. Without `dns_address` it asks the system's DNS."""
 
     def __init__(
         self,
@@ -92,10 +86,7 @@ class Client:
         )
 
     async def send(self, request: Request) -> Outcome:
-        """Send `request` once and return its outcome, whatever the receiver does.
-
-        If the caller cancels it, the request may still arrive; it ends within ATTEMPT_SECONDS.
-        """
+        """Send `request` once. If the caller cancels it, it may still arrive."""
         answer, began = _Answer(), time.monotonic()
         error = None
         try:
@@ -110,21 +101,19 @@ class Client:
         return answer.outcome(milliseconds, error)
 
     def close(self) -> None:
-        """Close the client. Requests in flight go on until they end."""
+        """Close the client; requests in flight go on."""
         if "_http" in vars(self):
             self._http.close()
 
 
 class _Answer:
-    """An answer as it arrives, piece by piece."""
-
     def __init__(self) -> None:
         self._code = 0
         self._retry_after: str | None = None
         self._body = b""
 
     def take_line(self, line: str) -> None:
-        """Take the first line of a head, or a field of it. Interim answers have heads too."""
+        """Take a line of a head. Interim answers have heads too."""
         name, _, value = line.partition(":")
         if line.startswith("HTTP/"):
             self._code = int(line.split()[1])
@@ -133,7 +122,6 @@ class _Answer:
             self._retry_after = value.strip()
 
     def take_body(self, chunk: bytes) -> None:
-        """Take a piece of the body, and keep what belongs to its first MAX_BODY_BYTES."""
         self._body += chunk[: MAX_BODY_BYTES - len(self._body)]
 
     def outcome(self, milliseconds: int, error: str | None) -> Outcome:
@@ -165,13 +153,13 @@ def _fetchable(request: Request, answer: _Answer) -> HTTPRequest:
 
 
 def _retrieve_exception(fetching: "asyncio.Future[HTTPResponse]") -> None:
-    """Retrieve the exception of a request, so that asyncio does not log it."""
+    """Retrieve the exception, so that asyncio does not log it."""
     if not fetching.cancelled():
         fetching.exception()
 
 
 def _described(failure: Exception) -> str:
-    """Describe a failure as `<class>: <detail>`."""
+    """Return `<class>: <detail>`."""
     if isinstance(failure, HTTPTimeoutError):
         return f"timeout: {str(failure).removeprefix('Timeout ')}"
     if isinstance(failure, NoAddress):

@@ -1,14 +1,13 @@
-"""Concurrency limits for webhook requests: in total, per host, per account and per webhook. Pure.
+"""Concurrency limits for webhook requests: in total, per host, account and webhook. Pure.
 
-The sender calls this before it claims deliveries. A slot is the right to one request in flight.
+The sender asks before it claims deliveries. A slot is the right to one request in flight.
 
 - A webhook starts with one slot, gains one after each success and drops to one after a failure.
 - Degraded webhooks (failing or slow) share at most half of all slots, untested ones a quarter.
 - One account holds at most a quarter of all slots, and half of either share.
 
-Guarantee: receivers of one account that hang never delay those of another. After a start all
-receivers are untested. If those of several accounts hang, other untested ones wait until these
-count as slow; if more hang than may be slow at once, they wait for as long as an attempt takes.
+Guarantee: hanging receivers of one account never delay another's. After a start, those of several
+accounts delay other untested ones until they count as slow, or for an attempt if too many hang.
 """
 
 from collections import Counter
@@ -56,7 +55,7 @@ class ConcurrencyLimiter:
     def __init__(self, max_in_flight: int = MAX_IN_FLIGHT) -> None:
         self._max = max_in_flight
         self._in_flight: Counter[Hashable] = Counter()
-        """The requests in flight, by the keys of `_limits`."""
+        """Requests in flight, by the keys of `_limits`."""
         self._webhooks: dict[UUID, _Webhook] = {}
 
     @property
@@ -64,7 +63,7 @@ class ConcurrencyLimiter:
         return self._max - self._in_flight["all"]
 
     def has_capacity(self, webhook_id: UUID) -> bool:
-        """Return whether a request for this webhook could start now, as far as is known."""
+        """Return whether a request could start now, as far as is known."""
         webhook = self._webhooks.get(webhook_id)
         if webhook is not None:
             return self._free_for(webhook) > 0
@@ -77,7 +76,7 @@ class ConcurrencyLimiter:
         return self._in_flight["account", account_id], webhook.in_flight if webhook else 0
 
     def acquire(self, webhook_id: UUID, account_id: UUID, host: str, wanted: int) -> int:
-        """Take up to `wanted` slots for a webhook and return how many it got."""
+        """Take up to `wanted` slots; return how many."""
         webhook = self._webhook(webhook_id, account_id, host)
         number = max(0, min(wanted, self._free_for(webhook)))
         self._count(webhook, number)
@@ -87,7 +86,7 @@ class ConcurrencyLimiter:
         self._count(self._webhooks[webhook_id], -number)
 
     def record_outcome(self, webhook_id: UUID, delivered: bool, milliseconds: int) -> None:
-        """Update a webhook's limit and health after an attempt, before its slot is released."""
+        """Update limit and health after an attempt, before its slot is released."""
         webhook = self._webhooks[webhook_id]
         quick = delivered and milliseconds <= SLOW_MS
         ceiling = MAX_PER_WEBHOOK if quick else MAX_PER_SLOW_WEBHOOK
@@ -95,11 +94,7 @@ class ConcurrencyLimiter:
         self._set_health(webhook, Health.HEALTHY if quick else Health.DEGRADED)
 
     def record_slow(self, webhook_id: UUID) -> None:
-        """Count an untested webhook as degraded, once its attempt has run for SLOW_MS.
-
-        That makes room for other untested ones. It stays untested while the share of degraded
-        webhooks has no room for it.
-        """
+        """Count an untested webhook as degraded, if there is room: others can then be tested."""
         webhook, degraded = self._webhooks[webhook_id], Health.DEGRADED
         room = self._share(degraded) - self._in_flight[degraded]
         if webhook.health is Health.UNTESTED and webhook.in_flight <= room:

@@ -1,11 +1,9 @@
-"""Connections to receivers, by Tornado's HTTP client, with limits on what is read of an answer.
+"""Connections of `client` to receivers: Tornado's own, with limits on the answer.
 
-Used by `client`. Each limit closes the connection; an answer whose head was complete by then
-counts.
+Each limit closes the connection; an answer whose head was complete by then counts.
 
-Guarantee: an attempt costs little processor time however the receiver answers, be it byte by byte,
-in chunks of one byte, or without end. An answer that cannot be read ends it at once, and nothing of
-it is an error of the service.
+Guarantee: an attempt costs little processor time, even if the answer comes byte by byte or without
+end. An unreadable answer ends it at once, and is no error of the service.
 """
 
 import asyncio
@@ -26,11 +24,10 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Connection(_HTTPConnection):
-    """A connection that ends in the middle of an answer that is too long or in too many pieces.
+    """A connection that ends when an answer is too long or in too many pieces.
 
-    Tornado's own limit would reject an answer for the length that it announces; here its beginning
-    is kept. The head of a request is sent together with its body: one packet wakes a receiver once,
-    and takes a tenth less time than two.
+    Tornado's own limit would reject a long answer; here its beginning is kept. Head and body of a
+    request are one packet. It wakes a receiver once, and takes a tenth less time than two.
     """
 
     _body_bytes = 0
@@ -69,8 +66,7 @@ class Connection(_HTTPConnection):
         await super().headers_received(first_line, headers)
 
     def on_connection_close(self) -> None:
-        """End the attempt. Tornado's method raises the error of the stream instead, which is logged
-        as an error, and the attempt waits for its timeout."""
+        """End the attempt. Tornado's method logs an error instead, and waits for the timeout."""
         error = self.stream.error or HTTPStreamClosedError("Connection closed")
         self._handle_exception(type(error), error, None)
 
@@ -90,10 +86,7 @@ def _limit_reads(stream: IOStream) -> None:
 
 
 def _limit_chunks(stream: IOStream) -> None:
-    """Make `stream` raise HTTPInputError when the size of a chunk after MAX_CHUNKS is read.
-
-    The chunks before it are passed on first.
-    """
+    """Raise HTTPInputError at the chunk after MAX_CHUNKS; those before are passed on first."""
     read_until = WeakMethod(stream.read_until)
     chunks = 0
 

@@ -1,9 +1,9 @@
 """The resolver of deliveries: it returns only addresses that a delivery may connect to.
 
-Used by `client` for every connection, for literal addresses as well as for names.
+`client` uses it for every connection, for literal addresses as well as for names.
 
 - All addresses of a host must be public, unless the operator allows private networks.
-- No host of the service itself is connected to: such a delivery would cause further ones.
+- No host of the service itself is allowed: such a delivery would cause further ones.
 
 Guarantee: the client connects to the address that was checked. A check when the target is written
 would not be enough: the owner of its name may change the answer of DNS at any time.
@@ -36,16 +36,15 @@ class PrivateAddress(OSError):
 
 
 class OwnHost(OSError):
-    """The error of a host of the service itself: its deliveries would cause further ones."""
+    """The error of a host of the service itself."""
 
 
 async def never_own(host: str, port: int) -> bool:
-    """Return False: no host is the service's own."""
     return False
 
 
 class CheckedResolver(Resolver):
-    """Tornado's resolver for targets. It queries `dns_address`; None: the system's name servers."""
+    """Tornado's resolver for targets. Without `dns_address` it asks the system's name servers."""
 
     def initialize(
         self,
@@ -53,7 +52,6 @@ class CheckedResolver(Resolver):
         dns_address: tuple[str, int] | None,
         is_own: IsOwn = never_own,
     ) -> None:
-        """Set up the resolver, which Tornado does here instead of in a constructor."""
         self._allow_private = allow_private
         self._is_own = is_own
         self._hosts = HostResolver(dns_address, local_names=allow_private and dns_address is None)
@@ -61,12 +59,7 @@ class CheckedResolver(Resolver):
     async def resolve(
         self, host: str, port: int, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[Endpoint]:
-        """Return where to connect for `host`.
-
-        - Raises NoAddress if it has no address, or DNS failed.
-        - Raises PrivateAddress if one of its addresses is not public.
-        - Raises OwnHost if the service itself answers there.
-        """
+        """Return addresses to connect to. Raises NoAddress, PrivateAddress or OwnHost."""
         await self._check_not_own(host, port)
         addresses = await self._addresses(host)
         if not addresses:

@@ -1,14 +1,13 @@
-"""The sender of deliveries: claims what is due, prepares them and starts the attempts.
+"""The sender of deliveries: claims what is due, prepares it and starts the attempts.
 
 Every drain runs one; the senders of several processes share the work.
 
-- `concurrency` says how many attempts may start; only so many deliveries are claimed.
+- Only as many deliveries are claimed as `concurrency` lets start.
 - A payload is built for the first attempt and stored before it is sent.
-- Due deliveries of an inactive webhook are cancelled. Those of a webhook whose signing secrets
-  cannot be read stay due.
+- Due deliveries of an inactive webhook are cancelled. With unreadable secrets they stay due.
 
 Guarantee: a webhook is notified at least once, always with the same id and payload. If a process
-dies between a request and its record, the request is sent again when the lease has run out.
+dies before it records an attempt, the request is sent again when the lease has run out.
 """
 
 import asyncio
@@ -42,22 +41,19 @@ from tracker.webhooks.target import FIELD
 log = structlog.get_logger(__name__)
 
 IDLE_SECONDS: Final = 0.5
-"""The pause between two searches for due deliveries while there are none. Retries, and deliveries
-that other processes created, are found only by a search."""
+"""The pause while nothing is due. Only a search finds retries and other processes' deliveries."""
 
 WAKE_SECONDS: Final = 0.05
-"""The shortest pause between two searches that new deliveries of this process cause: a busy drain
-creates some with each batch."""
+"""The shortest pause after new deliveries of this process: a busy drain creates some per batch."""
 
 BUSY_SECONDS: Final = 0.02
-"""The shortest pause between two claims: slots that are released meanwhile are filled together."""
+"""The shortest pause between claims: slots that are released meanwhile are filled together."""
 
 STOP_SECONDS: Final = 3.0
-"""How long a stop waits for attempts in flight, and then as long again until finished ones are
-recorded. Attempts that are not over by then are sent again."""
+"""A stop waits so long for answers, and again for their records. The rest is sent again."""
 
 _RETRY_PAUSE: Final = timedelta(seconds=2)
-"""How long a delivery waits if its payload could not be built or stored."""
+"""The wait of a delivery whose payload could not be built or stored."""
 
 
 class Sender:
@@ -80,15 +76,12 @@ class Sender:
         self._withheld = Withheld(clock)
         self._in_flight: dict[asyncio.Task[None], Delivery] = {}
         self._recording: set[asyncio.Task[None]] = set()
-        """The tasks in flight whose answer is being recorded."""
+        """Tasks whose answer is being recorded."""
         self._changed = asyncio.Event()
         """Set when an attempt may start: slots are free again, or deliveries are due."""
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Send until `stop` is set.
-
-        Attempts in flight then end within twice STOP_SECONDS, or are released to other senders.
-        """
+        """Send until `stop`, then end within twice STOP_SECONDS; unsent deliveries are released."""
         stopping = asyncio.get_running_loop().create_task(stop.wait())
         stopping.add_done_callback(lambda _: self._changed.set())
         waking = asyncio.get_running_loop().create_task(self._wake_when_due())
@@ -106,7 +99,7 @@ class Sender:
         await self._finish()
 
     async def burst(self) -> int:
-        """Send all due deliveries, wait until they are recorded; return the number of attempts."""
+        """Send all due deliveries and wait for their records; return the number of attempts."""
         total = 0
         while started := await self._start():
             total += started
@@ -114,7 +107,6 @@ class Sender:
         return total
 
     async def _wake_when_due(self) -> None:
-        """Wake the loop when this process makes deliveries due."""
         while await self._deliveries.made_due.wait():
             self._deliveries.made_due.clear()
             self._changed.set()
@@ -130,7 +122,7 @@ class Sender:
         return 0
 
     async def _start(self) -> int:
-        """Start as many attempts as there are slots for, and return how many."""
+        """Start as many attempts as there are slots for; return how many."""
         at = moment(self._clock())
         due = await self._webhooks_with_due(at)
         unused = self._acquire_slots(due)
@@ -151,10 +143,7 @@ class Sender:
         return len(claimed)
 
     async def _webhooks_with_due(self, at: datetime) -> dict[UUID, Target | Webhook]:
-        """Return the active webhooks with due deliveries that may have a slot, oldest first.
-
-        Due deliveries of inactive webhooks are cancelled.
-        """
+        """Return the webhooks that may start, oldest first; cancel deliveries of inactive ones."""
         due = [
             one
             for one in await self._deliveries.due(at)
@@ -173,14 +162,14 @@ class Sender:
         return {webhook_id: one for webhook_id, one in found.items() if one.active}
 
     async def _whole(self, chosen: Mapping[UUID, Target | Webhook]) -> Mapping[UUID, Webhook]:
-        """Return the chosen webhooks as a whole, read now if only a target is known of some."""
+        """Read the webhooks if only the target of one is known."""
         whole = {key: one for key, one in chosen.items() if isinstance(one, Webhook)}
         if len(whole) == len(chosen):
             return whole
         return await self._webhooks.find_all(chosen)
 
     def _readable(self, webhooks: Mapping[UUID, Webhook], at: datetime) -> dict[UUID, Webhook]:
-        """Return the webhooks whose secrets can be read, and withhold the others."""
+        """Decrypt secrets, and withhold the webhooks whose secrets cannot be read."""
         readable = {}
         for webhook_id, webhook in webhooks.items():
             with contextlib.suppress(UnreadableSecret):
@@ -189,10 +178,7 @@ class Sender:
         return readable
 
     def _acquire_slots(self, targets: Mapping[UUID, Target | Webhook]) -> Counter[UUID]:
-        """Acquire slots, first for accounts with the fewest requests in flight.
-
-        Within an account webhooks with the fewest come first; among equals the given order counts.
-        """
+        """Acquire slots. Accounts, then webhooks, with the fewest requests in flight come first."""
         share = max(1, self._limiter.free // max(1, min(len(targets), MAX_WEBHOOKS_PER_CLAIM)))
         acquired: Counter[UUID] = Counter()
         for webhook_id, target in sorted(
@@ -219,7 +205,7 @@ class Sender:
     async def _prepare(
         self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
     ) -> list[Sent]:
-        """Return what to send in the order of `claimed`; what is new is stored."""
+        """Return what to send in the order of `claimed`, and store what is new."""
         needed = [one for one in claimed if needs_event(webhooks[one.webhook_id], one)]
         sources = await self._payloads.load({one.event_id for one in needed if one.event_id})
         prepared: list[Sent] = []
@@ -277,7 +263,7 @@ class Sender:
 
 
 def _outgoing_or_reason(webhook: Webhook, delivery: Delivery, sources: PayloadSources) -> Sent:
-    """Return what one delivery sends, or why it sends nothing, so that the others go on."""
+    """Return the reason if one delivery cannot be built, so that the others go on."""
     try:
         return outgoing(webhook, delivery, sources)
     except NoPayload as reason:

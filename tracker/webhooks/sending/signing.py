@@ -1,7 +1,4 @@
-"""Signatures of requests by Standard Webhooks, with the library of that name. Pure.
-
-Every attempt is signed: its id stays the same, its timestamp is its own.
-"""
+"""Signatures of requests by Standard Webhooks. Each attempt has its own timestamp. Pure."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,10 +13,9 @@ from tracker.webhooks.sending.client import Request
 def signed_headers(
     delivery_id: str, timestamp_s: int, body: bytes, secrets: Sequence[str]
 ) -> dict[str, str]:
-    """Return `webhook-id`, `webhook-timestamp` and `webhook-signature`, signed with each secret.
+    """Return the headers `webhook-*`, with one signature per secret.
 
-    `delivery_id` is hexadecimal, `timestamp_s` in seconds since the epoch, `body` UTF-8. `secrets`
-    have the form `whsec_<base64>`, the current one first.
+    `delivery_id` is hexadecimal, `body` UTF-8. Secrets are `whsec_<base64>`, the current one first.
     """
     message_id = f"msg_{delivery_id}"
     at, text = datetime.fromtimestamp(timestamp_s, UTC), body.decode()
@@ -41,10 +37,9 @@ def signed_request(
     secrets: Sequence[str],
     own_headers: Mapping[str, str] = MappingProxyType({}),
 ) -> Request:
-    """Return the request that delivers `payload` to `url`, with the headers of `signed_headers`.
+    """Return the request that delivers `payload` to `url`, which is ASCII.
 
-    `url` is ASCII, `own_headers` has none that is set here. A GET request has no body: the payload
-    is added to the query of the URL, and the whole query is signed as it is sent, without "?".
+    A GET has no body: the payload joins the query, which is signed as it is sent, without "?".
     """
     if method != "GET":
         headers = signed_headers(delivery_id, timestamp_s, payload, secrets)

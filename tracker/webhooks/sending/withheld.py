@@ -1,7 +1,6 @@
 """Withheld webhooks: nothing is sent to them for a while, as their signing secrets are unreadable.
 
-The sender skips them when it claims, so their deliveries stay due and delay no others. This is
-logged at once, and then once a minute for as long as it lasts.
+The sender skips them when it claims, so their deliveries stay due and delay no others.
 """
 
 from collections.abc import Callable, Collection
@@ -15,7 +14,7 @@ from tracker import metrics
 log = structlog.get_logger(__name__)
 
 PAUSE_MS: Final = 60_000
-"""The pause before they are tried again: an operator may have rewritten the secrets meanwhile."""
+"""An operator may have rewritten the secrets by then."""
 
 
 class Withheld:
