@@ -1,7 +1,6 @@
 """Other names of parameters: aliases, and names that look like a parameter of ours. Pure.
 
-- Networks cannot rename what they send. An alias is a name of theirs that stands for a parameter;
-  several may stand for one. The event configuration that the postback key names has them.
+- Networks cannot rename what they send. An alias is one of their names that stands for a parameter.
 - Unknown parameters are ignored, because networks send their own. A misspelt one loses the click of
   a conversion, so the answer names it.
 """
@@ -33,8 +32,7 @@ _SIMILAR: Final = {
     "metadata": ("metadata",),
     "pbk": ("pbk", "postbackkey"),
 }
-"""Names that senders use for each parameter, in lower case and without separators. `gclid` and
-`utm_` parameters are of advertisers, and so are `sub1` and the like of networks."""
+"""Names that senders use. `gclid` and `utm_` belong to advertisers, `sub1` to networks."""
 
 _PARAMETERS: Final = {name: parameter for parameter, names in _SIMILAR.items() for name in names}
 _SEPARATORS: Final = str.maketrans("", "", "_-. ")
@@ -52,7 +50,7 @@ Aliases = Mapping[str, AliasedParameter]
 
 
 class BadAlias(BadRequest):
-    """The error of an alias of `parameter` that breaks a rule. Its message names the alias."""
+    """The error of an alias that breaks a rule. Its message names the alias."""
 
     def __init__(self, message: str, parameter: AliasedParameter) -> None:
         super().__init__(message)
@@ -60,10 +58,7 @@ class BadAlias(BadRequest):
 
 
 def check_aliases(aliases: Collection[str]) -> None:
-    """Check the names of aliases. Raises BadRequest, which names the rule that one breaks.
-
-    No alias is the name of a parameter, which would change what it means.
-    """
+    """Raises BadRequest, naming the rule, if an alias breaks one or is a parameter's name."""
     if len(aliases) > MAX_ALIASES:
         raise BadRequest(f"parameter_aliases: at most {MAX_ALIASES} names")
     for name in aliases:
@@ -74,10 +69,9 @@ def check_aliases(aliases: Collection[str]) -> None:
 
 
 def with_aliases(conversion: Conversion, aliases: Aliases) -> Conversion:
-    """Return the conversion with what was sent under `aliases`.
+    """Apply the aliases to a conversion.
 
-    Raises BadAlias if the parameter of one breaks a rule, or was sent with another value too: under
-    its own name or another alias.
+    Raises BadAlias if a value breaks a rule, or differs from the same parameter under another name.
     """
     if not aliases or not conversion.others:
         return conversion
@@ -108,7 +102,7 @@ def _read(name: str, parameter: AliasedParameter, value: Any) -> Any:
 
 
 def warnings_of(conversion: Conversion) -> tuple[str, ...]:
-    """Return a warning for each ignored parameter that looks like one which was not sent."""
+    """Return a warning for each ignored parameter that looks like a missing one."""
     found = (_warning(conversion, name) for name in conversion.others or ())
     return tuple(warning for warning in found if warning)[:MAX_WARNINGS]
 

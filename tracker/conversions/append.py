@@ -22,8 +22,7 @@ from tracker.stores.breaker import answer_within
 from tracker.stores.redis.memory_budget import Budget, OptionalWrite
 
 MAX_CLAIMS: Final = 8
-"""Simultaneous claims in MongoDB, fewer than motor has threads: the others wait for their turn
-here, where that is no failure of MongoDB. Once it fails, all that wait are refused."""
+"""Fewer than motor has threads. The others wait here, where that is no failure of MongoDB."""
 
 
 class AppendOnce:
@@ -42,8 +41,8 @@ class AppendOnce:
     ) -> int | None:
         """Return the stored event that had a transaction id first.
 
-        With `also_claimed` also one that is not stored yet: a conversion that will not be appended
-        is answered as before if it is sent again, whatever rules came since.
+        With `also_claimed` it may not be stored yet. A conversion that new rules refuse is then
+        answered as before.
         """
         first = await self._look_ups.earlier.submit((scopes, transaction_id))
         if first is None and also_claimed:
@@ -52,10 +51,9 @@ class AppendOnce:
         return first
 
     async def append(self, event: Event, scopes: Sequence[UUID]) -> int:
-        """Append `event` and return its id, or that of the event which had the transaction id.
+        """Append `event`; return its id, or the id of the first event with its transaction id.
 
-        Raises Unavailable if the event cannot be made durable, or if no store can say which event
-        had the transaction id first.
+        Raises Unavailable if it cannot be made durable, or no store knows the first event.
         """
         if event.transaction_id is None:
             await self._journal.append(event)
@@ -71,20 +69,16 @@ class AppendOnce:
         return holder
 
     async def _claim_without_redis(self, event: Event, scopes: Sequence[UUID]) -> int:
-        """Claim in MongoDB what is beyond the budget of Redis.
-
-        If MongoDB cannot say which event was first, the drain decides.
-        """
+        """Claim in MongoDB beyond the budget of Redis. If MongoDB fails, the drain decides."""
         try:
             return await self._claim_in_mongodb(event, scopes)
         except Unavailable:
             return event.id
 
     async def _claim_in_mongodb(self, event: Event, scopes: Sequence[UUID]) -> int:
-        """Return the event that has the transaction id first, by the unique index of MongoDB.
+        """Return the first event with the transaction id, by the unique index of MongoDB.
 
-        Redis is unavailable or has no room; the journal has the event. Raises Unavailable if
-        MongoDB does not answer.
+        The journal has the event. Raises Unavailable if MongoDB does not answer.
         """
         async with self._claiming:
             if self._mongodb.is_open:

@@ -17,7 +17,6 @@ from tracker.conversions.event import Event
 from tracker.conversions.rules import Rule
 
 CACHED_AMOUNTS: Final = 10_000
-"""Amounts of money that stay converted in memory."""
 
 _FIXED_FIELDS: Final = ("at", "event_config_id", "click_id", "value", "metadata")
 
@@ -25,34 +24,31 @@ Transaction = tuple[bytes | None, str]
 """A transaction id in its scope; unique."""
 
 ClickAndConfig = tuple[bytes, bytes | None]
-"""A click and an event configuration: an account may limit the conversions of each pair."""
+"""An account may limit the conversions of each pair."""
 
 
 class EventIdTaken(Exception):
-    """The error of two events with one id, which a database restored from a backup can cause."""
+    """The error of two events with one id, which a restored backup can cause."""
 
 
 class Status(StrEnum):
     """The state of a stored event."""
 
     CLAIMED = "claimed"
-    """It was stored early, while Redis was unavailable, so that its transaction id is taken. It
-    counts when its journal entry arrives."""
+    """Stored early, while Redis was unavailable. It counts when its journal entry arrives."""
     PENDING = "pending"
     """It names a click that has not arrived."""
     ATTRIBUTED = "attributed"
     """It carries the dimensions of its click."""
     NO_CLICK = "no_click"
-    """It names no click."""
     FOREIGN_CLICK = "foreign_click"
     """Its click belongs to another account than its event configuration."""
     DUPLICATE = "duplicate"
     """Its click has revealed its account, where another event has its transaction id."""
     REFUSED = "refused"
-    """It breaks the rule of its account that `refused` names, which was found after its answer."""
+    """It breaks the rule in `refused`, which was found after its answer."""
     TEST = "test"
-    """Its account sent it as a test, or its click is a test. If it names a click, it carries the
-    dimensions of that."""
+    """Its account sent it as a test, or its click is a test. It carries the click's dimensions."""
 
 
 COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.ATTRIBUTED)
@@ -62,11 +58,10 @@ COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.
 class _Optional(VisitorFields, SourceFields, total=False):
     """Fields that only some events have.
 
-    - From `link_id` to `click_at`, and dimensions of visitor and source: values of the click that
-      the event was attributed to.
-    - `refused` is the rule that a refused event breaks.
-    - `tell_at` is the state of its notification: see `conversions/notification_state`.
-    - `expires_at` is when MongoDB deletes an event without an account.
+    - From `link_id` to `click_at`, and the dimensions: values of the attributed click.
+    - `refused`: the rule that a refused event breaks.
+    - `tell_at`: the state of its notification (`conversions/notification_state`).
+    - `expires_at`: MongoDB then deletes an event without an account.
     """
 
     transaction_id: str
@@ -108,18 +103,17 @@ def changed(event: EventDocument, fields: EventFields) -> EventDocument:
 
 
 def fields_but_id(event: EventDocument) -> EventFields:
-    """Return the fields that make a stored event the same as `event`, which has its id."""
+    """Return all fields but the id, which make a stored event the same as `event`."""
     fields: Mapping[str, Any] = event
     return cast(EventFields, {name: fields[name] for name in fields if name != "_id"})
 
 
 DIMENSIONS: Final = ("link_id", "domain_name", *visitor_dimensions.NAMES, "bot")
-"""The fields that an event takes over from its click, besides those of its source."""
+"""An event takes over these fields from its click, besides its source."""
 
 _TAKEN: Final = (*DIMENSIONS, *sources.FIELDS)
 
 CLICK_FIELDS: Final = ("account_id", "at", "test", *_TAKEN)
-"""The fields of a click that are read here."""
 
 
 def attribute(event: EventDocument, click: ClickDocument) -> EventFields:
@@ -139,27 +133,25 @@ def attribute(event: EventDocument, click: ClickDocument) -> EventFields:
 
 
 def check_same(stored: EventDocument, arrived: EventDocument) -> None:
-    """Check that the stored event is the one that arrived again. Raises EventIdTaken if not."""
+    """Raises EventIdTaken if the arrived event is not the stored one."""
     if any(stored[name] != arrived[name] for name in _FIXED_FIELDS):
         raise EventIdTaken(f"event id {arrived['_id']} belongs to another event")
 
 
 def click_and_config(event: EventDocument) -> ClickAndConfig | None:
-    """Return the click and the event configuration that an event names; None without a click."""
     if event["click_id"] is None:
         return None
     return event["click_id"], event["event_config_id"]
 
 
 def transaction_of(event: EventDocument) -> Transaction | None:
-    """Return the transaction id of a stored event in its scope; None if it has none."""
     if "transaction_id" not in event:
         return None
     return event["transaction_scope"], event["transaction_id"]
 
 
 def document(event: Event) -> EventDocument:
-    """Return the event as it is stored while its click is not known."""
+    """Return the event as it is stored while its click is unknown."""
     made: EventDocument = {
         "_id": event.id,
         "at": moment(event.at),

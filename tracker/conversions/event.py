@@ -6,15 +6,12 @@ from tracker.journal.entry import JournalRecord
 class Event(JournalRecord, frozen=True, tag="e"):
     """A conversion event, with its fields in the order of the journal.
 
-    - `id` is the event id, `at` is in milliseconds since the epoch; other ids are the 16 bytes of a
-      UUID.
+    - `at` is in milliseconds since the epoch. All ids but `id` are the 16 bytes of a UUID.
     - `account_id` is None if only the click can show it.
     - `value` and `payout` are decimal text, `metadata` is JSON text.
-    - `transaction_scope` is what the transaction id is unique in: the event configuration, or the
-      account, or (while the account is not known) the click.
-    - `checked` says that the rules of its account were checked before it was answered
-      (`conversions/rules`).
-    - `test` marks a conversion that the account sent to try its set-up.
+    - `transaction_scope`: the event configuration, else the account, else the click.
+    - `checked`: the account's rules were checked before the answer (`conversions/rules`).
+    - `test`: the account sent it to try its set-up.
     """
 
     id: int
@@ -32,7 +29,7 @@ class Event(JournalRecord, frozen=True, tag="e"):
 
     @property
     def spread_by(self) -> bytes:
-        """Return the transaction id, whose claims are appended with the event; else its click."""
+        """Return the transaction id, whose claims are appended with the event; else the click."""
         if self.transaction_id is not None:
             return self.transaction_id.encode("utf-8", "surrogatepass")
         return self.click_id or self.id.to_bytes(8)

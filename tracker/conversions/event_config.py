@@ -1,7 +1,6 @@
 """Event configurations: the meaning of a postback key, and the payout of a conversion.
 
-The API writes them; conversions find them by their postback key, through a cache
-(`stores/cache/cache`).
+The API writes them; conversions find them by their postback key, through a cache.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -42,17 +41,13 @@ class PayoutType(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "PayoutType | None":
-        """Find the type by its name without regard to case: `revshare` is RevShare."""
+        """Find the type without regard to case: `revshare` is RevShare."""
         name = value.casefold() if isinstance(value, str) else None
         return next((kind for kind in cls if kind.casefold() == name), None)
 
 
 class EventConfig(Versioned, frozen=True, kw_only=True):
-    """An event configuration.
-
-    `archived` means deleted by its owner, and kept for the history of its conversions.
-    `parameter_aliases` are names that its senders use for parameters (`conversions/aliases`).
-    """
+    """An event configuration. An `archived` one is kept for the history of its conversions."""
 
     id: UUID
     account_id: UUID
@@ -72,10 +67,7 @@ class EventConfig(Versioned, frozen=True, kw_only=True):
 
 
 def checked_payout(value: object) -> Decimal:
-    """Return a number as a payout without exponent.
-
-    Raises BadRequest, naming the rule, if it is no number or out of bounds.
-    """
+    """Return a payout without exponent. Raises BadRequest if it is no number or out of bounds."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise BadRequest("payout: must be a number")
     payout = Decimal(value)
@@ -93,7 +85,7 @@ EventConfigCache = Cache[EventConfig]
 def event_config_cache(
     stores: StoreServices, max_values: int, misses: Allowance
 ) -> EventConfigCache:
-    """Make the cache of configurations by postback key; its names are those of `keys`."""
+    """Make the cache by postback key; its names are those of `keys`."""
     fields = [name for name in EventConfig.__struct_fields__ if name != "id"]
     source = FieldSource(
         stores.mongodb.reads, "event_configs", "pbk", fields, lambda row: _served(_config(row))
@@ -119,7 +111,7 @@ class EventConfigs:
         payout: Decimal,
         parameter_aliases: Aliases | None = None,
     ) -> EventConfig:
-        """Store a new configuration with a new postback key, and return it."""
+        """Store a new configuration with a new postback key."""
         config = EventConfig(
             version=now_ms(),
             id=new_id(),
@@ -139,33 +131,30 @@ class EventConfigs:
     async def page(
         self, account_id: UUID, page: int, page_size: int
     ) -> tuple[list[EventConfig], int]:
-        """Return a page of those that are not archived, newest first, and how many there are."""
+        """Return a page without archived ones, newest first, and the total number."""
         matching = {"account_id": account_id, **_NOT_ARCHIVED}
         return await self._pages.find(matching, page, page_size)
 
     async def list(self, account_id: UUID) -> list[EventConfig]:
-        """Return the account's configurations that are not archived, newest first."""
+        """Return configurations that are not archived, newest first."""
         rows = self._configs.find({"account_id": account_id, **_NOT_ARCHIVED}).sort("_id", -1)
         return [_config(row) async for row in rows]
 
     async def ids(self, account_id: UUID) -> Sequence[UUID]:
-        """Return the ids of the account's configurations, archived ones included."""
+        """Return all ids, of archived ones too."""
         rows = self._configs.find({"account_id": account_id}, {"_id": 1})
         return [row["_id"] async for row in rows]
 
     async def find(self, config_id: UUID) -> EventConfig | None:
-        """Return the configuration with this id, archived ones included; None if there is none."""
+        """Return the configuration, even if it is archived."""
         return await self._pages.by_id(config_id)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, EventConfig]:
-        """Return the configurations that exist among `ids`, archived ones included, by id."""
         return await self._pages.by_ids(ids)
 
     async def change(self, config_id: UUID, fields: Mapping[str, Any]) -> EventConfig:
-        """Set checked `fields`, except the postback key, and return the configuration.
-
-        - Raises NotFound if there is no such configuration, or it is archived.
-        - Raises Unavailable if Redis is unavailable: its copy would outlive the change.
+        """Set checked `fields`. Raises NotFound if there is no configuration, or it is archived.
+        Raises Unavailable if Redis is unavailable: its copy would outlive the change.
         """
         config = await self.find(config_id)
         if config is None:
@@ -179,10 +168,8 @@ class EventConfigs:
         return changed
 
     async def by_postback_key(self, pbk: str, client: str = "") -> EventConfig | None:
-        """Return the configuration with this postback key; None if it is unknown or inactive.
-
-        `client` is the address of the sender. Raises RateLimited if it asks for too many unknown
-        keys, Unavailable if no store answers.
+        """Return the active configuration, if any. `client` is the sender's address.
+        Raises RateLimited for too many unknown keys, Unavailable if no store answers.
         """
         return await self._cache.get(keys.event_config(pbk), client)
 
@@ -192,16 +179,12 @@ class EventConfigs:
 
 
 def _served(config: EventConfig) -> EventConfig | None:
-    """Return `config`; None if its postback key must not be found."""
+    """Hide a configuration whose postback key must not be found."""
     return config if config.active and not config.archived else None
 
 
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `fields` as they are stored.
-
-    Money is of the type that MongoDB stores exactly. Aliases are pairs, because the names of
-    senders never become names of fields.
-    """
+    """Store money exactly, and aliases as pairs: names of senders never become names of fields."""
     stored = dict(fields)
     if "payout" in fields:
         stored["payout"] = Decimal128(fields["payout"])

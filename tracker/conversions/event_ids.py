@@ -1,10 +1,9 @@
 """Event ids: positive integers below 2^53, never given twice.
 
-- MongoDB grants blocks of ids from a counter that only grows, by majority writes, so that the loss
-  of Redis does no harm.
+- MongoDB grants blocks of ids from a counter that only grows, by majority writes.
 - Each process gives ids from a block in memory and fetches the next before half of it is used.
-- A spare block lies in a file, for a process that starts while MongoDB is unavailable. It is not in
-  Redis, whose past may come back (a replica, a backup) and with it a block that was taken.
+- A spare block lies in a file, for a process that starts while MongoDB is unavailable. Redis could
+  not keep it: a replica or a backup would bring back a block that was taken.
 - A lost counter starts GAP_IDS above the highest stored event, beyond all granted ids.
 
 Guarantee: no id is given twice, whichever store is lost.
@@ -27,7 +26,6 @@ from tracker.stores.mongodb.database import MongoDB
 log = structlog.get_logger(__name__)
 
 BLOCK_IDS = 100_000
-"""Ids of one block."""
 
 GAP_IDS = 1_000_000_000
 """Ids that are skipped after the loss of the counter."""
@@ -46,10 +44,7 @@ class SpareBlock:
         return self._path.exists()
 
     def keep(self, block: range) -> None:
-        """Write `block` to the file, unless it has one already: then `block` is never used.
-
-        Raises OSError if the file cannot be written.
-        """
+        """Write `block`. If the file has one already, `block` is never used. Raises OSError."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = self._draft()
         with draft.open("x", encoding="ascii") as file:
@@ -64,10 +59,7 @@ class SpareBlock:
             draft.unlink()
 
     def take(self) -> range | None:
-        """Return the block, removed from the disk before it is used; None if there is none.
-
-        Raises OSError or ValueError if the file cannot be read.
-        """
+        """Remove the block from the disk, then return it. Raises OSError or ValueError."""
         taken = self._draft()
         try:
             self._path.rename(taken)
@@ -97,7 +89,7 @@ class EventIds:
         self._fetching: asyncio.Task[bool] | None = None
 
     async def start(self) -> None:
-        """Fetch the first block. If there is none, `next` raises."""
+        """Fetch the first block. Without one, `next` raises."""
         await self._fetched()
 
     @property
@@ -137,7 +129,6 @@ class EventIds:
         return self._fetching
 
     async def _fetch(self) -> bool:
-        """Fetch a block, and return whether there was one."""
         try:
             self._blocks.append(await self._granted())
             await self._keep_spare()

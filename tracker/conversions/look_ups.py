@@ -1,8 +1,8 @@
 """Look-ups that the answer to a conversion waits for: its click's account, its transaction id.
 
 - Look-ups are grouped (`stores/batch`): one query serves all that arrived during the last one.
-- If MongoDB does not answer within LOOK_UP_SECONDS, results are None and no query is sent for a
-  moment. The event is pending then, and the drain decides.
+- If MongoDB takes longer than LOOK_UP_SECONDS, results are None and queries pause for a moment. The
+  event is pending then, and the drain decides.
 """
 
 from collections import defaultdict
@@ -20,9 +20,7 @@ from tracker.stores.mongodb.reader import Reader
 LOOK_UP_SECONDS = 1.0
 
 Sought = tuple[Sequence[UUID], str]
-"""The scopes in which an earlier event may have a transaction id, and the id.
-
-An id that BSON cannot encode would fail its whole group: `conversions/parameters` rejects those."""
+"""Scopes and a transaction id. One that BSON cannot encode would fail its whole group."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -31,8 +29,7 @@ Result = TypeVar("Result")
 class LookUps:
     """Look-ups in MongoDB, in groups.
 
-    `owners` finds the account of a click by the 16 bytes of its id; None if it is not stored.
-    `earlier` finds the first event with a transaction id in any of its scopes; None without one.
+    `owners` finds the account of a click. `earlier` finds the first event with a transaction id.
     """
 
     def __init__(self, reads: Reader) -> None:

@@ -1,13 +1,11 @@
 """The state of an event's notification, in its stored document and in queries. Pure.
 
 Webhooks are notified of an event when it is settled, or of a pending one when its click is late.
-Only this module knows how the field `tell_at` encodes the state:
+The field `tell_at` encodes the state:
 
     missing   UNSCHEDULED   the event is settled, or its account is not known
     a date    SCHEDULED     webhooks are notified then, unless the click arrives before
     null      NOTIFIED      webhooks were notified without the click, and are not notified again
-
-The index `events.by_telling` holds the events that have the field.
 """
 
 from datetime import datetime
@@ -28,7 +26,6 @@ class NotificationState(Enum):
 
 
 def state_of(event: EventDocument) -> NotificationState:
-    """Return the state of an event's notification."""
     if _FIELD not in event:
         return NotificationState.UNSCHEDULED
     is_notified = event["tell_at"] is None
@@ -36,17 +33,15 @@ def state_of(event: EventDocument) -> NotificationState:
 
 
 def scheduled(at: datetime) -> EventFields:
-    """Return the fields of a pending event that webhooks are notified of at that time."""
     return {"tell_at": at}
 
 
 def notified() -> EventFields:
-    """Return the fields of a pending event that webhooks were notified of."""
     return {"tell_at": None}
 
 
 def due(at: datetime) -> dict[str, Any]:
-    """Return the filter of the events that webhooks are to be notified of by that time."""
+    """Return the filter of the events that are due by that time."""
     return {_FIELD: {"$lte": at}}
 
 
@@ -55,7 +50,7 @@ EARLIEST_FIRST: Final = ((_FIELD, 1),)
 
 
 def unchanged(event: EventDocument) -> dict[str, Any]:
-    """Return the filter that matches the stored event while it is in the state of `event`.
+    """Return a filter for the stored event, while it is in the state of `event`.
 
     UNSCHEDULED and NOTIFIED match alike, but no event goes from one to the other.
     """
@@ -63,6 +58,6 @@ def unchanged(event: EventDocument) -> dict[str, Any]:
 
 
 def outdated(event: EventDocument, fields: EventFields) -> dict[str, str]:
-    """Return what to unset when `fields` are set on `event`: its state, unless they set another."""
+    """Return the field to unset: the old state, unless `fields` set another."""
     is_over = _FIELD in event and _FIELD not in fields
     return {_FIELD: ""} if is_over else {}

@@ -1,19 +1,10 @@
 """Parameters of a conversion, from a query, a form or a JSON body, or a query and a body. Pure.
 
-- Unknown parameters are kept apart: networks send their own, and an event configuration may have
-  aliases among them (`conversions/aliases`).
-- An empty parameter counts as not sent, because networks leave macros empty that they cannot fill.
+- Unknown parameters are kept apart: an event configuration may have aliases among them.
+- An empty parameter counts as not sent, because networks leave macros empty.
 - Each broken rule raises BadRequest, naming the field.
-
-No order has the transaction id of a macro that was sent unfilled, or of a placeholder: it is the
-same for every conversion, so all but the first would count as repeats of it.
-
-- A macro is a name within `{}`, `{{}}`, `${}`, `#{}`, `%{}`, `[]`, `<>`, `%%`, `##` or `__`. The
-  brackets may be empty.
-- Only the whole value counts, percent-decoded once more if it was encoded twice: macros, and
-  nothing beside them but spaces and punctuation.
-- A name begins with a letter and has no three digits in a row, because numbers of orders do. It is
-  no GUID, which some systems write in braces.
+- An unfilled macro or a placeholder is no transaction id. It is the same for every conversion, so
+  all but the first would count as repeats.
 """
 
 import re
@@ -40,12 +31,13 @@ _CLICK_ID_CHARACTERS: Final = 36
 _MAX_FIELDS: Final = 200
 
 NAMES: Final = frozenset(("pbk", "click_id", "value", "metadata", "transaction_id", "txid"))
-"""The names of all parameters."""
 
 # There is one way only to match any text, so that a long one is rejected in linear time.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _TO_JSON = msgspec.json.Encoder(decimal_format="number")
 
+# A name has no three digits in a row, because numbers of orders do. It is no GUID, which some
+# systems write in braces.
 _MACRO_NAME: Final = r"(?![0-9a-f]{8}-)[$_]?[a-z](?:(?!\d{3})[a-z0-9_.:| -])*"
 _MACRO: Final = re.compile(
     rf"""
@@ -59,14 +51,14 @@ _MACRO: Final = re.compile(
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _PLACEHOLDERS: Final = frozenset(("order_id", "transaction_id", "undefined", "null", "none", "nan"))
-"""Names that examples have for the id, such as the console's; and what programs write for none."""
+"""Ids of examples, such as the console's, and words of programs for none."""
 
 _TRANSACTION_IDS: Final = ("transaction_id", "txid")
 _TEXTS: Final = frozenset(("pbk", "click_id", *_TRANSACTION_IDS))
 """Parameters that are text in JSON too."""
 
 Fields = dict[str, Any]
-"""The parameters of a request by name, none of them empty, and not checked."""
+"""The parameters of a request by name, not empty and not checked."""
 
 
 class Text(str):
@@ -76,17 +68,14 @@ class Text(str):
 
 
 class Twice(NamedTuple):
-    """The values of a parameter with another name than ours in the query and in the body."""
+    """The values of a parameter that is not ours, in the query and in the body."""
 
     query: Any
     body: Any
 
 
 class Conversion(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversion as its sender reports it, checked. `metadata` is JSON text.
-
-    `others` are the parameters with other names than ours, by name, neither empty nor checked.
-    """
+    """A checked conversion. `metadata` is JSON text; `others` are unchecked and not ours."""
 
     pbk: str | None
     click_id: UUID | None
@@ -97,18 +86,14 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def from_text(raw: bytes) -> Conversion:
-    """Return the conversion in a query or a form. Raises BadRequest if a parameter breaks a rule.
-
-    Bytes that are not UTF-8 become surrogates, which the rules of each field reject. In a parameter
-    that is ignored they do no harm.
-    """
+    """Check a query or a form. Raises BadRequest if a parameter breaks a rule."""
     return conversion_of(fields_in_text(raw))
 
 
 def fields_in_text(raw: bytes) -> Fields:
-    """Return what a query string or a form has, unchecked.
+    """Return unchecked fields. Raises BadRequest if there are too many.
 
-    Raises BadRequest if it has too many parameters.
+    Bytes that are not UTF-8 become surrogates, which the rules of each field reject.
     """
     try:
         pairs = _pairs(raw.decode(errors="surrogateescape"))
@@ -118,7 +103,7 @@ def fields_in_text(raw: bytes) -> Fields:
 
 
 def fields_of(pairs: Iterable[tuple[str, str]]) -> Fields:
-    """Return what pairs of text have, none of them empty. The first of a repeated name counts."""
+    """Return unchecked fields without empty ones. The first of a repeated name counts."""
     fields: dict[str, Any] = {}
     for name, value in pairs:
         if name not in fields:
@@ -127,7 +112,7 @@ def fields_of(pairs: Iterable[tuple[str, str]]) -> Fields:
 
 
 def fields_in_json(body: bytes) -> Fields:
-    """Return what a JSON body has, unchecked. Raises BadRequest if it is no JSON object."""
+    """Return unchecked fields. Raises BadRequest if `body` is no JSON object."""
     fields = parse_json("body", body)
     if not isinstance(fields, dict):
         raise BadRequest("body: must be a JSON object")
@@ -135,10 +120,10 @@ def fields_in_json(body: bytes) -> Fields:
 
 
 def merged(query: Fields, body: Fields) -> Fields:
-    """Return what a request has in its query and its body, which counts where both have it.
+    """Return the fields of query and body. The body's count where both have one.
 
-    Whatever has another name than ours is Twice then: it may be an alias of the click.
-    Raises BadRequest if they name two postback keys or two clicks.
+    Other names than ours become Twice, because they may be aliases of the click. Raises BadRequest
+    if query and body name two postback keys or two clicks.
     """
     for name in ("pbk", "click_id"):
         if name in query and name in body and not _is_same(name, query[name], body[name]):
@@ -156,23 +141,22 @@ def _is_same(name: str, one: Any, other: Any) -> bool:
 
 
 def conversion_of(fields: Fields) -> Conversion:
-    """Return the conversion that `fields` describe. Raises BadRequest if one breaks a rule."""
+    """Check `fields`. Raises BadRequest if one breaks a rule."""
     if fields.keys() <= NAMES:
         return _conversion(fields)
     return _conversion(fields, {name: value for name, value in fields.items() if name not in NAMES})
 
 
 def _pairs(text: str) -> Sequence[tuple[str, str]]:
-    """Return names and values that are not empty. Raises ValueError if there are too many."""
+    """Return pairs that are not empty. Raises ValueError if there are too many."""
     if "%" in text or "+" in text or text.count("&") >= _MAX_FIELDS:
         return parse_qsl(text, errors="surrogateescape", max_num_fields=_MAX_FIELDS)
-    # Nearly no text needs decoding. For those this does the same, four times as fast.
+    # Most texts need no decoding. For them this does the same, four times as fast.
     pairs = [pair.partition("=") for pair in text.split("&")]
     return [(name, value) for name, _, value in pairs if value]
 
 
 def _conversion(fields: Mapping[str, Any], others: Mapping[str, Any] | None = None) -> Conversion:
-    """Check `fields`, none of which is empty. Raises BadRequest if one breaks a rule."""
     pbk, click_id, value = fields.get("pbk"), fields.get("click_id"), fields.get("value")
     if pbk is None and click_id is None:
         raise BadRequest("pbk or click_id: at least one is required")
@@ -214,7 +198,7 @@ def _one_transaction_id(name: str, value: Any) -> str:
 
 
 def unfilled(text: str) -> str | None:
-    """Return what `text` is instead of an id, for an error; None if it may be one."""
+    """Describe a text that is no id, for an error; None if it may be one."""
     if _has_only_macros(text) or ("%" in text and _has_only_macros(unquote(text))):
         return "an unfilled macro"
     return "a placeholder" if text.strip().lower() in _PLACEHOLDERS else None
@@ -226,7 +210,7 @@ def _has_only_macros(text: str) -> bool:
 
 
 def checked_value(name: str, value: Any) -> Decimal:
-    """Return the value of a conversion, sent as `name`. Raises BadRequest if it breaks a rule."""
+    """Return the value, sent as `name`. Raises BadRequest if it breaks a rule."""
     if isinstance(value, Text) and _NUMBER.fullmatch(value):
         value = Decimal(value)
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
@@ -246,7 +230,7 @@ READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "value": checked_value,
     "transaction_id": _one_transaction_id,
 }
-"""Readers of parameters sent under other names. A BadRequest names the name that was sent."""
+"""Readers of aliased parameters. A BadRequest names the alias."""
 
 
 def _metadata(value: Any) -> str | None:

@@ -1,9 +1,6 @@
 """Recording of conversions: checked, durable in the journal, then answered.
 
-Called by the API for each conversion.
-
-- The order of checks is that of the contract with senders.
-- A transaction id that came before is answered with the event that had it first.
+Called by the API for each conversion. The order of checks is the contract with senders.
 
 Guarantee: a refused conversion is not recorded, and an answered one is durable.
 """
@@ -30,17 +27,16 @@ from tracker.metrics import PENDING_REFUSED
 from tracker.stores.breaker import answer_within
 
 _METADATA_BYTES_PER_CONVERSION: Final = 1024
-"""Bytes of metadata that count as one more conversion without an account, to limit sizes too."""
+"""So much metadata counts as one more conversion without an account."""
 
 _RETRY_SECONDS: Final = 10
-"""When a sender may try again: most clicks are stored within a second."""
+"""A sender may try again after it: most clicks are stored within a second."""
 
 
 class Recorded(NamedTuple):
-    """The result of recording: the event, whether it names a click, and whether that was found.
+    """The result of recording. If it `is_duplicate`, an earlier event has the transaction id.
 
-    `is_duplicate` says that an earlier conversion had the transaction id, and `event_id` is its
-    event. While no store can tell, it is False, and the drain decides.
+    `event_id` is then that event. While no store can tell, it is False, and the drain decides.
     """
 
     event_id: int
@@ -72,7 +68,7 @@ class Recorder:
         self._begun: set[asyncio.Task[Recorded]] = set()
 
     def begin(self, conversion: Conversion, client: str = "") -> asyncio.Task[Recorded]:
-        """Record as `record` does, in a task that `close` waits for."""
+        """Record in a task that `close` waits for."""
         task = asyncio.get_running_loop().create_task(
             self.record(conversion, client), context=Context()
         )
@@ -84,9 +80,8 @@ class Recorder:
         """Record a conversion that the sender at the address `client` reports.
 
         Raises BadRequest, NotFound or RateLimited if it is refused; nothing is recorded then.
-
-        Raises Unavailable if it cannot be made durable, or if no store can say whether its
-        transaction id came before: it may be recorded later then, and sending it again is safe.
+        Raises Unavailable if no store can make it durable or knows of a repeat. It may be recorded
+        later, and sending it again is safe.
         """
         config, owner_id = None, None
         if conversion.pbk is not None:
@@ -123,11 +118,9 @@ class Recorder:
     async def record_test(
         self, config: EventConfig, click_id: UUID | None, value: Decimal | None
     ) -> int:
-        """Record a test conversion and return its event id, once it is durable.
+        """Record a test conversion, which never counts; return its event id once it is durable.
 
-        An account sends it to try its set-up: it is stored and never counted. The click is one that
-        is stored, of the account of `config`. Rules and caps of the account are about what counts:
-        they do not hold here.
+        The click is stored, and of the account of `config`. Rules and caps do not hold for tests.
 
         Raises BadRequest if the payout type requires a value, Unavailable if no store can keep it.
         """
@@ -140,15 +133,14 @@ class Recorder:
         return await self._once.append(replace(event, test=True), ())
 
     async def close(self) -> None:
-        """Wait until everything that was begun is recorded."""
+        """Wait until all that has begun is recorded."""
         while self._begun:
             await asyncio.wait(self._begun)
 
     def _allow_without_account(self, conversion: Conversion, client: str) -> None:
         """Spend the sender's allowance for conversions without a known account.
 
-        Raises RateLimited if it is used up. While MongoDB does not answer, the accounts of clicks
-        are not known, and all conversions pass.
+        Raises RateLimited if it is used up. While MongoDB does not answer, all conversions pass.
         """
         if not client or self._mongodb.is_open:
             return
@@ -162,10 +154,7 @@ class Recorder:
             )
 
     async def _rules_of(self, account_id: UUID | None) -> ConversionRules | None:
-        """Return the rules of an account.
-
-        None if the account is not known or no store answers: the drain checks it then.
-        """
+        """Return the rules; None if they or the account are unknown: the drain checks then."""
         if account_id is None:
             return None
         if known := self._rules.peek(account_id):

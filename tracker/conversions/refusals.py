@@ -1,13 +1,11 @@
-"""Refused postbacks, kept for the accounts that look for a missing conversion.
+"""Refused postbacks, kept for accounts that look for a missing conversion.
 
-The handlers of `/api/event` note what they refuse; once a second a loop keeps it in MongoDB, so
-that no answer waits for it.
+The handlers of `/api/event` note refusals. A loop stores them once a second, so no answer waits.
 
 - An account has the newest MAX_KEPT of KEPT_DAYS, and the number of all by their reason.
-- A request belongs to the account of its postback key, in any state, else to that of its click. One
-  that names neither is nobody's: only the metric counts it.
-- Beyond MAX_WAITING in a second, and while MongoDB does not answer, requests are dropped and
-  counted. A refusal is not a conversion: a process that is killed loses those of its last second.
+- A request belongs to the account of its postback key, in any state, or else of its click.
+- Beyond MAX_WAITING in a second, and while MongoDB does not answer, they are dropped and counted.
+- A killed process loses those of its last second: a refusal is not a conversion.
 """
 
 import asyncio
@@ -35,11 +33,11 @@ from tracker.stores.mongodb.paging import Pages
 
 KEPT_DAYS: Final = 7
 MAX_KEPT: Final = 1000
-"""Refused postbacks of an account that are kept, the newest."""
+"""An account keeps its newest."""
 MAX_WAITING: Final = 200
 _FLUSH_SECONDS: Final = 1.0
 _MAX_OF_FLUSH: Final = 100
-"""Postbacks of one account that are kept at once; all are counted."""
+"""One account stores so many at once; all are counted."""
 
 
 class Reason(StrEnum):
@@ -63,10 +61,7 @@ for _reason in Reason:
 
 
 def reason_of(error: TrackerError) -> Reason:
-    """Return what an error of `/api/event` refuses: the field that its message names.
-
-    Where that is an alias, the parameter that it stands for.
-    """
+    """Return the field that the message of an error names, or the parameter of an alias."""
     if isinstance(error, BadAlias):
         return Reason(error.parameter)
     field = error.message.partition(":")[0]
@@ -103,7 +98,7 @@ class RefusedPostback(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refusals:
-    """The refused postbacks of all accounts, and those that this process has not kept yet."""
+    """The refused postbacks of all accounts, and this process's waiting ones."""
 
     def __init__(self, mongodb: MongoDB, look_ups: LookUps) -> None:
         self._kept = mongodb["refused_postbacks"]
@@ -114,7 +109,7 @@ class Refusals:
         self._waiting: list[Refused] = []
 
     def note(self, method: str, query: bytes, body: bytes, error: TrackerError) -> None:
-        """Note a request that got `error`, if that refuses a conversion."""
+        """Note a request, if its `error` refuses a conversion."""
         if error.status not in _REFUSING:
             return
         reason = reason_of(error)
@@ -127,13 +122,12 @@ class Refusals:
         )
 
     async def keep_storing(self) -> None:
-        """Keep what was noted, every second."""
         while True:
             await asyncio.sleep(_FLUSH_SECONDS)
             await self.store()
 
     async def store(self) -> None:
-        """Keep what was noted. Raises PyMongoError if MongoDB fails; it is dropped then."""
+        """Store the waiting refusals. They are dropped if MongoDB fails. Raises PyMongoError."""
         if not self._waiting:
             return
         noted, self._waiting = self._waiting, []
@@ -147,12 +141,12 @@ class Refusals:
     async def page(
         self, account_id: UUID, reason: Reason | None, page: int, page_size: int
     ) -> tuple[list[RefusedPostback], int]:
-        """Return a page of those of an account, newest first, and how many are kept."""
+        """Return a page, newest first, and the number of kept ones."""
         wanted = {} if reason is None else {"reason": reason}
         return await self._pages.find({"account_id": account_id, **wanted}, page, page_size)
 
     async def counts(self, account_id: UUID) -> dict[Reason, int]:
-        """Return the number of all that were refused in KEPT_DAYS days of UTC, by reason."""
+        """Return the number of all refusals in KEPT_DAYS days of UTC, by reason."""
         first = (now() - timedelta(days=KEPT_DAYS - 1)).date()
         ids = [_day_id(account_id, first + timedelta(days=day)) for day in range(KEPT_DAYS)]
         total = Counter[Reason]()
@@ -165,7 +159,7 @@ class Refusals:
     ) -> Mapping[UUID, Sequence[RefusedPostback]]:
         read = []
         for one in noted:
-            # Long ones take up to 1.3 ms: others are served between two.
+            # A long request takes up to 1.3 ms: others are served between two.
             await asyncio.sleep(0)
             read.append((one, sent(one.query, one.body)))
         configs = await self._configs({one.pbk for _, one in read if one.pbk})
@@ -223,7 +217,6 @@ def _kept(
 
 
 def _counted(account_id: UUID, refused: Sequence[RefusedPostback]) -> Iterable[UpdateOne]:
-    """Yield the changes that count `refused` by day and reason."""
     by_day: defaultdict[date, Counter[str]] = defaultdict(Counter)
     for one in refused:
         by_day[one.at.date()][one.reason] += 1

@@ -14,10 +14,9 @@ from tracker.stores.redis import keys
 
 
 def resolved(config: EventConfig | None, conversion: Conversion) -> tuple[EventConfig, Conversion]:
-    """Return the configuration that the postback key names, and the conversion with its aliases.
+    """Check the configuration of a postback key, and apply its aliases to the conversion.
 
-    Raises NotFound if there is none, BadRequest if what stands under an alias breaks a rule, or if
-    the payout type requires a value.
+    Raises NotFound without a configuration, BadRequest for a bad alias or a missing value.
     """
     if config is None:
         raise NotFound("pbk: no active event configuration has this postback key")
@@ -28,9 +27,7 @@ def resolved(config: EventConfig | None, conversion: Conversion) -> tuple[EventC
 
 
 def account_of(config: EventConfig | None, owner_id: UUID | None) -> UUID | None:
-    """Return the account of the conversion; None if it is not known yet.
-
-    `owner_id` is the account of its click, if that is known.
+    """Return the account, None if it is not known yet. `owner_id` is the click's account.
 
     Raises BadRequest if the click and the configuration belong to different accounts.
     """
@@ -44,10 +41,10 @@ def account_of(config: EventConfig | None, owner_id: UUID | None) -> UUID | None
 def scopes_of(
     conversion: Conversion, config: EventConfig | None, account_id: UUID | None
 ) -> tuple[UUID, ...]:
-    """Return the scopes that the transaction id is unique in, beginning with the stored one.
+    """Return the scopes in which the transaction id is unique, the stored one first.
 
     Without an event configuration that is the account. The click stands in while the account is
-    not known, and stays a scope later: an event may have been accepted under it.
+    unknown, and stays a scope later: an event may have been accepted under it.
     """
     if config is not None:
         return (config.id,)
@@ -84,10 +81,7 @@ def _bytes(value: UUID | None) -> bytes | None:
 def claims_of(
     transaction_id: str | None, scopes: Sequence[UUID], partitions: int
 ) -> tuple[str, ...]:
-    """Return the Redis keys that the first event with this transaction id claims.
-
-    `partitions` is the number of the journal's partitions.
-    """
+    """Return the Redis keys that the first event with this transaction id claims."""
     if transaction_id is None:
         return ()
     partition = partition_of_transaction(transaction_id, partitions)

@@ -1,11 +1,8 @@
 """Rules of an account against conversions that visitors forge from the click id that they see.
 
 - Every rule is off unless the account switches it on.
-- A conversion whose account is known is checked before it is answered. The drain checks all others
-  when they are stored or settled, and it alone decides the cap of conversions per click
-  (`ingest/plan`).
-- The rules are a part of the account's document, and are read through a cache
-  (`stores/cache/cache`).
+- A conversion of a known account is checked before its answer. The drain checks all others.
+- The drain alone decides the cap of conversions per click (`ingest/plan`).
 
 Guarantee: every process sees a change within a second.
 """
@@ -49,8 +46,7 @@ for _rule in Rule:
 class ConversionRules(msgspec.Struct, frozen=True, kw_only=True):
     """The rules of an account.
 
-    `max_per_click` limits the conversions of one click and event configuration. Those without a
-    postback key have one limit of their own.
+    `max_per_click` limits each click and event configuration. No postback key counts as one more.
     """
 
     require_pbk: bool = False
@@ -59,7 +55,7 @@ class ConversionRules(msgspec.Struct, frozen=True, kw_only=True):
     max_per_click: int | None = None
 
     def broken_by(self, has_pbk: bool, value: Decimal | None) -> Rule | None:
-        """Return the first rule that a conversion breaks by itself, without regard to others."""
+        """Return the first rule that a conversion breaks by itself."""
         if self.require_pbk and not has_pbk:
             return Rule.REQUIRE_PBK
         if value is None:
@@ -110,11 +106,11 @@ class AccountRules:
         self._cache = cache
 
     def peek(self, account_id: UUID) -> CacheEntry[CachedRules] | None:
-        """Return what memory knows of an account's rules; None: ask `get`."""
+        """Return the rules in memory; None: ask `get`."""
         return self._cache.peek(keys.account(account_id))
 
     async def get(self, account_id: UUID) -> ConversionRules:
-        """Return the rules of an account. Raises Unavailable if no store answers."""
+        """Return the cached rules. Raises Unavailable if no store answers."""
         return rules_in(await self._cache.get(keys.account(account_id)))
 
     async def find(self, account_id: UUID) -> ConversionRules:
@@ -125,10 +121,9 @@ class AccountRules:
         return _rules(row)
 
     async def change(self, account_id: UUID, fields: Mapping[str, Any]) -> ConversionRules:
-        """Set checked `fields` of the rules, and leave the others.
+        """Set checked `fields` of the rules. Raises NotFound if there is no such account.
 
-        - Raises NotFound if there is no such account.
-        - Raises Unavailable if Redis is unavailable: its copy would outlive the change.
+        Raises Unavailable if Redis is unavailable: its copy would outlive the change.
         """
         name = keys.account(account_id)
         await self._cache.begin_update(name)
@@ -140,15 +135,12 @@ class AccountRules:
 
 
 def rules_in(cached: CachedRules | None) -> ConversionRules:
-    """Return the rules of a cache entry; NO_RULES if the account is not stored."""
+    """Return NO_RULES if the account is not stored."""
     return NO_RULES if cached is None else cached.rules
 
 
 def checked_max_value(value: object) -> Decimal | None:
-    """Return `value` as the rule `max_value`, which None switches off.
-
-    Raises BadRequest if it is neither a number within bounds nor None.
-    """
+    """Check a rule that None switches off. Raises BadRequest if it is no number within bounds."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
@@ -162,10 +154,7 @@ def checked_max_value(value: object) -> Decimal | None:
 
 
 def checked_max_per_click(number: object) -> int | None:
-    """Return `number` as the rule `max_per_click`, which None switches off.
-
-    Raises BadRequest if it is neither a whole number within bounds nor None.
-    """
+    """Check a rule that None switches off. Raises BadRequest if it is no whole number in bounds."""
     if number is None:
         return None
     is_number = isinstance(number, int) and not isinstance(number, bool)

@@ -1,7 +1,4 @@
-"""The content of a refused postback: as people see it, and whose it is. Pure.
-
-The request broke a rule, so nothing in it is known to be well formed.
-"""
+"""The content of a refused postback, without secrets. Nothing in it need be well formed. Pure."""
 
 import re
 from typing import Final, NamedTuple
@@ -13,7 +10,7 @@ from tracker.errors import BadRequest
 from tracker.ids import parse_id
 
 MAX_TEXT: Final = 2048
-"""Bytes of a query, and of a body, that are looked at and kept."""
+"""The beginning of a query or body that is read and kept, in bytes."""
 
 _CUT: Final = "…"
 _PBK_CHARACTERS: Final = 4
@@ -38,7 +35,7 @@ _SECRETS: Final = re.compile(
 
 
 def _values_of(name: str) -> re.Pattern[str]:
-    """Return the pattern of a parameter in a query, a form or JSON; its group is the value.
+    """Match a parameter in a query, a form or JSON; the group is the value.
 
     Case does not count: a name in another one is ignored, and may be why the request was refused.
     """
@@ -53,7 +50,7 @@ _CLICK_ID: Final = _values_of("click_id")
 
 
 class Sent(NamedTuple):
-    """The texts of a refused request, without secrets, and what says whose it is."""
+    """A refused request without secrets, and the ids that show its account."""
 
     query: str
     body: str
@@ -62,7 +59,7 @@ class Sent(NamedTuple):
 
 
 def sent(query: bytes, body: bytes) -> Sent:
-    """Return what a refused request sent. The body's parameters win over the query's."""
+    """Read a refused request. The body's parameters win over the query's."""
     texts = [one[:MAX_TEXT].decode(errors="replace") for one in (body, query)]
     shown = [_without_secrets(one) for one in texts]
     pbk = next((found for one in texts if (found := _value(_PBK, one))), None)

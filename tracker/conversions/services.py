@@ -40,11 +40,7 @@ def build(
     misses: Allowance,
     pending: Allowance,
 ) -> ConversionServices:
-    """Return the way of conversions.
-
-    `misses` bounds look-ups of configurations in MongoDB, and `pending` conversions whose click is
-    unknown.
-    """
+    """`misses` limits look-ups of unknown keys, `pending` conversions whose click is unknown."""
     configs = event_config_cache(stores, _CACHE_ENTRIES, misses)
     rules = rules_cache(stores, _CACHE_ENTRIES)
     event_configs = EventConfigs(stores.mongodb, configs)
@@ -72,4 +68,3 @@ def build(
 
 
 ConversionCall = Call[ConversionServices, Query, Body]
-"""A call of an endpoint of this room."""

@@ -31,10 +31,10 @@ from tracker.stores.mongodb.transaction import Session
 
 MAX_PENDING_READ: Final = 500
 MAX_OVERDUE_READ: Final = 200
-"""Events that one query returns unless its caller asks for another number."""
+"""The limit of one query, unless its caller asks for another."""
 
 MAX_AWAITED_READ: Final = 1000
-"""Pending events whose clicks are read at once."""
+"""Pending events that are read at once."""
 
 
 class Events:
@@ -77,10 +77,7 @@ class Events:
         excluding: Collection[int] = (),
         session: Session | None = None,
     ) -> dict[ClickAndConfig, int]:
-        """Return how many stored events of these clicks and configurations count.
-
-        Events whose ids are in `excluding` are left out.
-        """
+        """Return how many stored events count for these clicks and configurations."""
         if not wanted:
             return {}
         clicks = stored_ids({click_id for click_id, _ in wanted})
@@ -116,10 +113,10 @@ class Events:
         return first  # type: ignore[no-any-return]
 
     async def awaited(self, click_ids: Collection[bytes]) -> Collection[bytes]:
-        """Return those of the clicks that pending events wait for, or all if that is not known.
+        """Return the clicks that pending events wait for, or all if that is not known.
 
-        The ids of a batch are of one time, and few pending events name a click of just that time.
-        So they are read all at once: to look for 16,000 ids takes 6 ms, half of it MongoDB's.
+        Ids of a batch are of one time, and few pending events name a click of that time. So they
+        are read as one range: to look for 16,000 ids takes 6 ms, half of it MongoDB's.
         """
         if not click_ids:
             return []
@@ -133,7 +130,7 @@ class Events:
     async def pending(
         self, click_ids: Collection[bytes], after: int = 0, limit: int = MAX_PENDING_READ
     ) -> list[EventDocument]:
-        """Return the next `limit` events after that id that wait for one of these clicks, by id."""
+        """Return the next events after that id that wait for one of these clicks, by id."""
         if not click_ids:
             return []
         waiting = {
@@ -144,9 +141,6 @@ class Events:
         return [row async for row in self._events.find(waiting).sort("_id", 1).limit(limit)]
 
     async def overdue(self, at: datetime, limit: int = MAX_OVERDUE_READ) -> list[EventDocument]:
-        """Return events to notify webhooks of by that moment although their clicks are missing.
-
-        The longest overdue come first, at most `limit`.
-        """
+        """Return events to notify webhooks of without their clicks, longest overdue first."""
         waiting = self._events.find({**due(at), "status": Status.PENDING})
         return [row async for row in waiting.sort(EARLIEST_FIRST).limit(limit)]

@@ -44,17 +44,18 @@ _OF_ANY_ORIGIN = (
     ("Vary", "Origin"),
 )
 WITHOUT_ORIGIN = (("Access-Control-Allow-Origin", "*"), *_OF_ANY_ORIGIN)
-"""The headers of every answer to a request that names no origin."""
+"""Every answer to a request without an origin has them."""
 
 DUPLICATE_HEADER = ("X-Event-Duplicate", "true")
-"""The header of the answer to a repeated transaction id: a pixel has no other place for it."""
+"""Tells of a repeated transaction id: a pixel has no other place for it."""
 
 _RETRY_SECONDS = 5
-"""The time after which a conversion that got 503 is sent again: stores come back in seconds."""
+"""A conversion that got 503 is sent again after it: stores come back in seconds."""
 
 DELIVERY_HEADER = "webhook-id"
-"""Requests with this header are deliveries of a webhook. A delivery to this service would become a
-conversion, delivered in turn: measured, one conversion became 48,500 deliveries in 19 s."""
+"""Only deliveries of webhooks have it. As conversions they would be delivered in turn: one
+conversion became 48,500 deliveries in 19 s.
+"""
 _DELIVERY = f"{DELIVERY_HEADER}: a delivery of a webhook is not taken as a conversion"
 # A template, because encoding JSON would cost more than the rest of the answer.
 _RECORDED = b'{"success":true,"eventId":%d,"clickStatus":"%b","clickNamed":%b%b}'
@@ -69,13 +70,13 @@ class EventHandler(Handler):
     body_bytes = MAX_EVENT_BYTES
 
     def set_default_headers(self) -> None:
-        """Set the headers of every answer, so that pages of any origin may read it."""
+        """Let pages of any origin read every answer."""
         super().set_default_headers()
         for name, value in headers_for(self.header("Origin")):
             self.set_header(name, value)
 
     def prepare(self) -> None:
-        """Check the request. Raises BadRequest for a webhook's delivery, else as Handler does."""
+        """Check the request. Raises BadRequest for a webhook's delivery."""
         super().prepare()
         if self.header(DELIVERY_HEADER):
             raise BadRequest(_DELIVERY)
@@ -98,13 +99,13 @@ class EventHandler(Handler):
         self.finish()
 
     def check_size(self) -> None:
-        """Check query and body. Raises PayloadTooLarge if either is longer than MAX_EVENT_BYTES."""
+        """Raises PayloadTooLarge if query or body is longer than MAX_EVENT_BYTES."""
         if len(self.request.query) > MAX_EVENT_BYTES:
             raise PayloadTooLarge(f"query: at most {MAX_EVENT_BYTES} bytes")
         super().check_size()
 
     def finish_error(self, error: TrackerError) -> None:
-        """Finish with the error, as an image or JSON, and note it for the account."""
+        """Finish with an image or JSON, and note the error for the account."""
         query = self.request.query.encode("latin-1")
         self.services.refusals.note(self.request.method or "", query, self._body_or_none(), error)
         for name, value in retry_headers(error):
@@ -119,10 +120,7 @@ class EventHandler(Handler):
         self.finish_with(recorded_content(recorded, self._wants_image()))
 
     def _parse(self, body: bytes) -> Fields:
-        """Parse the body: a form, or JSON, also as text/plain, which needs no preflight.
-
-        Raises BadRequest if it cannot be read.
-        """
+        """Parse a form or JSON. JSON may be text/plain, which needs no preflight."""
         content_type = self.header("Content-Type").strip()
         kind = content_type.partition(";")[0].strip().lower()
         if kind == event_schema.FORM:
@@ -148,10 +146,10 @@ class EventHandler(Handler):
 
 
 def headers_for(origin: str) -> Sequence[tuple[str, str]]:
-    """Return the headers of every answer to a request with this Origin, "" if it has none.
+    """Return the CORS headers for an Origin, which is "" if it was not sent.
 
-    Beacons are sent with credentials, for which browsers accept no wildcard. The origin may be any,
-    because no cookie counts here.
+    Beacons have credentials, for which browsers accept no wildcard. Any origin will do, because no
+    cookie counts here.
     """
     if not _ORIGIN.fullmatch(origin):
         return WITHOUT_ORIGIN
@@ -185,7 +183,7 @@ def recorded_content(recorded: Recorded, image: bool) -> Content:
 
 
 def retry_headers(error: TrackerError) -> Sequence[tuple[str, str]]:
-    """Return the header that says when a 503 may be sent again, unless the error has one."""
+    """Return when to send again after a 503, unless the error itself tells."""
     if error.status != 503 or "Retry-After" in error.headers:
         return ()
     return (("Retry-After", str(_RETRY_SECONDS)),)

@@ -1,8 +1,4 @@
-"""The OpenAPI parts of `/api/event`: its parameters, bodies and answers.
-
-The parameters are parsed by hand (`conversions/parameters`), so they are described by hand too,
-with the limits of that module.
-"""
+"""The OpenAPI parts of `/api/event`, written by hand, because its parameters are parsed by hand."""
 
 from tracker.conversions.aliases import MAX_WARNINGS
 from tracker.conversions.parameters import (
@@ -69,8 +65,7 @@ _FIELDS: dict[str, Described] = {
     },
     "txid": _TRANSACTION_ID | {"description": "another name for transaction_id"},
 }
-# The description says in words that one of two fields is required: client generators do not support
-# a body with `anyOf` (openapi-python-client leaves it out).
+# In words, because client generators do not support a body with `anyOf`.
 _CONVERSION: Described = {
     "type": "object",
     "description": "At least one of pbk and click_id is required. Unknown fields are ignored, "
@@ -127,7 +122,6 @@ EVENT_SCHEMAS = {
     "ConversionForm": _CONVERSION_FORM,
     "Recorded": _RECORDED,
 }
-"""The schemas of this endpoint, by the names in its operations' references."""
 
 
 def _parameter(name: str) -> Described:
@@ -143,7 +137,7 @@ def _parameter(name: str) -> Described:
 
 
 def answers(*forms: str) -> dict[int, Described]:
-    """Describe the answers to a conversion, by status. `forms` are media types besides JSON."""
+    """Describe the answers by status. `forms` are media types besides JSON."""
 
     def failed(status: int, meaning: str = "", example: str = "") -> Described:
         return public_error(status, meaning, example, forms, _HEADERS)

@@ -1,7 +1,6 @@
-"""Postback keys as answers show them: whole only to those who may write event configurations.
+"""Postback keys in answers: whole only for principals that may write event configurations.
 
-With a postback key anybody records conversions. It is also in the payloads of deliveries, where a
-template has `{pbk}`, and may be in what a receiver answered.
+With a postback key anybody records conversions. Payloads and the answers to them may contain it.
 """
 
 from typing import Final
@@ -14,20 +13,16 @@ SHOWN_CHARACTERS: Final = 4
 
 
 def may_read_keys(principal: Principal) -> bool:
-    """Return whether answers to the principal have whole postback keys."""
     return principal.covers(["event_configs:write"])
 
 
 def shortened(pbk: str) -> str:
-    """Return the first characters of a postback key, and an ellipsis, which no key has."""
+    """Return the first characters, and an ellipsis, which no key has."""
     return f"{pbk[:SHOWN_CHARACTERS]}…"
 
 
 def without_key(text: str, pbk: str) -> str:
-    """Return a text with `pbk` shortened, in any case that a macro can give it.
-
-    It is shortened too where the end of the text cuts it off.
-    """
+    """Shorten `pbk` in a text, in any case of a macro, even if the end cuts it off."""
     for form in (pbk, *(change_case(pbk) for change_case in CASES.values())):
         text = _without_form(text, form)
     return text
