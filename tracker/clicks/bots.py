@@ -1,8 +1,7 @@
-"""Detection of bots from the request's headers alone, with a closed list of reasons.
+"""Detection of bots from the request's headers alone, with a closed list of reasons. Pure.
 
-Called for every click when its document is made, and by `user_agent` for the device. Pure: the same
-headers always give the same reason. The list of known bots is that of package crawler-user-agents,
-compiled once into a matcher whose time grows with the length of the agent, never with its content.
+Called for each click's document and device. The known bots are of package crawler-user-agents,
+compiled once. The time to match grows with the length of the agent, never with its content.
 """
 
 from collections.abc import Iterator
@@ -22,10 +21,9 @@ REASONS: Final = {
 }
 
 MAX_USER_AGENT_CHARACTERS: Final = 1024
-"""The part of a user agent that is read."""
+"""Only the beginning of a user agent is read."""
 
 CACHED_USER_AGENTS: Final = 10_000
-"""User agents whose description stays in memory."""
 
 _PREFETCH: Final = ("prefetch", "prerender", "preview")
 
@@ -43,9 +41,8 @@ NOT_BOTS: Final = {
     "Sogou": "Sogou Mobile Browser too; Sogou's crawler is known by its word spider",
 }
 
-# Bots that crawler-user-agents does not list. The last two patterns match words and URLs in the
-# agents of unlisted bots. A bare "bot" would match phones named Cubot, a bare URL old toolbars of
-# Internet Explorer.
+# Bots that crawler-user-agents does not list. The last two patterns match words and URLs. A bare
+# "bot" would match phones named Cubot, a bare URL old toolbars of Internet Explorer.
 _OWN_PATTERNS: Final = (
     (r"\b(?:Cypress|jsdom|HtmlUnit|SlimerJS)/", "headless"),
     (
@@ -64,17 +61,14 @@ _PRECEDENCE: Final = ("preview", "crawler", "headless", "library")
 
 
 def bot_reason(user_agent: str, purpose: str) -> str | None:
-    """Return one of REASONS, or None for a person.
-
-    `purpose` is the text of Sec-Purpose, Purpose, X-Purpose and X-Moz, joined by spaces.
-    """
+    """Return one of REASONS, or None for a person. `purpose` joins the prefetch headers."""
     if purpose and any(word in purpose.lower() for word in _PREFETCH):
         return "prefetch"
     return _agent_reason(user_agent[:MAX_USER_AGENT_CHARACTERS])
 
 
 def readable(user_agent: str) -> str:
-    """Return `user_agent` without lone surrogates, which the compiled matchers refuse."""
+    """Replace lone surrogates, which the compiled matchers refuse."""
     return user_agent.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -96,7 +90,7 @@ def _listed_patterns() -> list[tuple[str, str]]:
 
 
 def _matchers() -> Iterator[tuple[str, str, None, None, None, None]]:
-    """Yield the patterns for the extractor of browser families, with reasons as families."""
+    """Yield patterns for the extractor of browser families, with reasons as families."""
     for pattern, reason in (*_listed_patterns(), *_OWN_PATTERNS):
         yield pattern, reason, None, None, None, None
 

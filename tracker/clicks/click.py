@@ -1,4 +1,4 @@
-"""The click as it is in the journal: what the visitor sent, before enrichment."""
+"""The click in the journal: the visitor's request before enrichment."""
 
 from tracker.journal.entry import JournalRecord
 
@@ -6,11 +6,10 @@ from tracker.journal.entry import JournalRecord
 class Click(JournalRecord, frozen=True, tag="c"):
     """A click, with its fields in the order of the journal.
 
-    Ids are the 16 bytes of a UUID. `at` is in milliseconds since the epoch. `domain_name` is empty
-    on the default domain. `purpose` holds the prefetch headers, `edge_country` the trusted edge's
-    header, `query` the raw query string. Each is empty if it was not sent. `link_utm` has the
-    `utm_` parameters of the link's destination at that moment (`links/destination`).
-    `test`: the account made it to try its link. Nothing that a visitor sends can set it.
+    - Ids are the 16 bytes of a UUID. `at` is in milliseconds since the epoch.
+    - `domain_name` is empty on the default domain, and a header that was not sent is empty too.
+    - `link_utm` has the `utm_` parameters of the link's destination (`links/destination`).
+    - `test`: the account tried its link. Nothing that a visitor sends can set it.
     """
 
     id: bytes

@@ -1,12 +1,10 @@
 """The country of a click: from the trusted edge, else the operator's file, else the registries.
 
-Called for every click when its document is made, and for a redirect whose destination asks for it.
-Every value is an upper-case ISO 3166-1 alpha-2 code or `unknown`. The registries' data is inside
-package iptocc. No look-up uses the network.
+Every click has one: an upper-case ISO 3166-1 alpha-2 code or `unknown`. No look-up uses the
+network: the registries' data is inside package iptocc.
 
-The operator's file is in the MaxMind layout (GEOIP_DATABASE). Replace it by renaming another to its
-name; the change is noticed within CHECK_SECONDS. The file is mapped into memory, so writing into it
-crashes the process.
+The operator's file (GEOIP_DATABASE) is in the MaxMind layout. Replace it by renaming another to its
+name. It is mapped into memory, so writing into it crashes the process.
 """
 
 import time
@@ -38,22 +36,21 @@ COUNTRIES: Final = frozenset(_CODES.split())
 log = structlog.get_logger(__name__)
 
 CHECK_SECONDS = 3.0
-"""Time between two checks whether the file was replaced."""
+"""The time between two checks whether the file was replaced."""
 
 Version = tuple[int, int, int, int]
 
 
 class Countries:
-    """The look-up of a click's country. `geoip_database` is a file's path, or empty for none."""
+    """The look-up of a click's country. Without `geoip_database` there is no file."""
 
     def __init__(self, geoip_database: str = "") -> None:
         self._file = CountryFile(geoip_database) if geoip_database else None
 
     def look_up(self, address: str, edge: str) -> str:
-        """Return the country of a visitor at IP address `address`. Never raises.
+        """Return the country of an IP address. Never raises.
 
-        `edge` is the value of the trusted edge's country header, empty if there is none. It wins if
-        it names a country.
+        `edge` is the trusted edge's country header. It wins if it names a country.
         """
         code = edge.strip().upper()
         if code in COUNTRIES and edge.isascii():
@@ -78,10 +75,7 @@ def _unmapped(address: str) -> str:
 
 
 class CountryFile:
-    """The operator's file, opened at the first look-up.
-
-    A file that cannot be read is logged, and the last readable one stays in use.
-    """
+    """The operator's file. While it is unreadable, the last readable one stays in use."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -126,10 +120,7 @@ class CountryFile:
 
 
 def _code(record: Any) -> str | None:
-    """Return the country code of a record.
-
-    MaxMind and most others have `country.iso_code`, some have `country_code` alone.
-    """
+    """Return `country.iso_code`, as MaxMind and most others have it, or `country_code`."""
     if not isinstance(record, dict):
         return None
     country = record.get("country")

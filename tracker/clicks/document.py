@@ -1,4 +1,4 @@
-"""The document of a click in MongoDB, as the drain stores it, and how its texts are read."""
+"""The document of a click in MongoDB, as the drain stores it, and the decoding of its texts."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final, Generic, NotRequired, TypedDict, TypeVar
@@ -33,11 +33,12 @@ class VisitorFields(TypedDict, total=False):
 
 
 class ClickDocument(VisitorFields, SourceFields):
-    """A stored click: what the visitor sent, and the values derived from it.
+    """A stored click. Ids are the 16 bytes of a UUID.
 
-    Ids are the 16 bytes of a UUID. `unique` says whether it is its visitor's first on the link and
-    day. `bot` is why it counts as a bot's, None for a person. `address` is stored only if the
-    operator wants it. Only tests have `test`, which is True; they count nowhere.
+    - `unique`: it is its visitor's first on the link and day.
+    - `bot`: the reason why it counts as a bot's, None for a person.
+    - `address`: stored only if the operator wants it.
+    - `test`: True for tests, which count nowhere; others lack it.
     """
 
     _id: bytes
@@ -87,13 +88,13 @@ ABSENT: Final[dict[str, Any]] = {
     "query": "",
     "test": False,
 }
-"""The values of the fields that a stored click may lack."""
+"""A stored click may lack these fields."""
 
 NO_TEST: Final[dict[str, Any]] = {"test": None}
-"""The condition for clicks that are no tests, in whatever counts the stored clicks."""
+"""The condition of every count of stored clicks: tests are left out."""
 
 ONLY_TESTS: Final[dict[str, Any]] = {"test": True}
-"""The condition for tests, which the index `clicks.tests` has."""
+"""The condition of the index `clicks.tests`."""
 
 
 def decoded(raw: str) -> str:

@@ -17,28 +17,22 @@ from tracker.visitor_dimensions import CACHED_VISITS, Agent, values_of
 
 
 class Enrichment:
-    """The derivation of a click's values.
-
-    Used by the drain for every click, and by a redirect whose destination asks for a value.
-    """
+    """The derivation of a click's values, for the drain and for destinations that ask for one."""
 
     def __init__(self, countries: Countries, store_ip: bool) -> None:
         self._countries = countries
         self._store_ip = store_ip
 
     def values(self, address: str, edge_country: str, user_agent: str) -> Mapping[str, str]:
-        """Return the values of a visitor's dimensions by name; do not change the mapping."""
+        """Return the visitor's dimensions by name; do not change the mapping."""
         country = self._countries.look_up(address, edge_country)
         return values_of(country, describe(user_agent))
 
     def document(self, click: Click) -> ClickDocument:
-        """Return the click's document.
+        """Return the click's document. Raises ValueError if an id is not 16 bytes.
 
-        It has the visitor's address only if the operator wants it stored. `unique` is False: one
-        click alone does not show whether it is the first of its visitor. Its ids have the driver's
-        type, because to convert them later takes a copy of the document: 0.4 µs.
-
-        Raises ValueError if an id in the journal is not 16 bytes.
+        `unique` is False: one click alone does not show it. Ids have the driver's type, because to
+        convert them later takes a copy of the document: 0.4 µs.
         """
         country = self._countries.look_up(click.address, click.edge_country)
         document = _template(country, describe(click.user_agent)).copy()
@@ -74,8 +68,7 @@ _FIELDS: Final = tuple(
 def _template(country: str, agent: Agent) -> ClickDocument:
     """Return a document with the dimensions of a visit, to be copied and filled in.
 
-    All fields are there, in their order: to copy them and set the others takes 0.6 µs less than to
-    put the dimensions between them, which makes Python build and resize three dictionaries.
+    All fields are there, in their order: to insert the dimensions later takes 0.6 µs more.
     """
     fields: dict[str, Any] = dict.fromkeys(_FIELDS)
     fields |= {"unique": False, **values_of(country, agent)}

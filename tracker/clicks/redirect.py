@@ -1,6 +1,6 @@
 """The answer to an opened short link. Knows no web framework; read it top to bottom.
 
-The guarantee is made here: a 302 with a click id is returned only after the journal has the click.
+Guarantee: a 302 with a click id is returned only after the journal has the click.
 """
 
 from functools import lru_cache
@@ -30,10 +30,9 @@ from tracker.syntax.url import parameter
 
 MAX_REFERRER_CHARACTERS: Final = 2048
 MAX_QUERY_CHARACTERS: Final = 8192
-"""Characters that are kept of a click's texts."""
+"""Longer texts of a click are cut."""
 
 CACHED_DESTINATIONS: Final = 100_000
-"""Destinations that stay parsed in memory, by URL."""
 
 _METHODS = "GET, HEAD, OPTIONS"
 
@@ -51,8 +50,7 @@ class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
     def from_headers(
         cls, host: str, user_agent: str, referrer: str, purpose: str, edge_country: str
     ) -> Self:
-        """Build the client headers of a visit. Values are Latin-1 text; a missing header is an
-        empty string. `purpose` joins the prefetch headers by spaces."""
+        """Cut the headers, which are Latin-1; a missing one is empty."""
         return cls(
             canonical_hostname(host.partition(":")[0]),
             user_agent[:MAX_USER_AGENT_CHARACTERS],
@@ -63,10 +61,7 @@ class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
 
 
 class Visit(msgspec.Struct, frozen=True, gc=False):
-    """A request for a short link. Texts are Latin-1, one character for each byte.
-
-    `slug` is None if it is in the query, as `s`.
-    """
+    """A request for a short link, in Latin-1. `slug` is None if it is in the query, as `s`."""
 
     method: str
     slug: str | None
@@ -76,14 +71,14 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
 
 
 class Answer(NamedTuple):
-    """The status and the headers of a response without a body."""
+    """A response without a body."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
 
 
 class TestClick(NamedTuple):
-    """A click that was recorded as a test, and where it leads."""
+    """A click that was recorded as a test, and its destination."""
 
     click_id: UUID
     location: str
@@ -111,9 +106,9 @@ class Redirect:
         self._own_host = own_host
 
     async def record_test(self, visit: Visit, link: Link) -> TestClick | None:
-        """Record a click of the link as a test, and return it once it is durable.
+        """Record a test click, and return it once it is durable; None if visitors get 404.
 
-        None if visitors of the link get 404. Raises Unavailable if no store can keep the click.
+        Raises Unavailable if no store can keep the click.
         """
         opened = self._opened(visit, target(link))
         if opened is None:
@@ -125,11 +120,9 @@ class Redirect:
     async def answer(self, visit: Visit) -> Answer:
         """Return the redirect to the link's destination, once its click is durable.
 
-        - Raises BadRequest if the visit names no slug.
-        - Raises NotFound if there is no such link or domain.
-        - Raises MethodNotAllowed if the method is not GET, HEAD or OPTIONS.
-        - Raises RateLimited if the visitor's network has asked for too many unknown links.
-        - Raises Unavailable if no store can find the link or keep the click.
+        Raises BadRequest without a slug, NotFound without such a link or domain, MethodNotAllowed
+        for other methods, RateLimited for too many unknown links. Raises Unavailable if no store
+        can find the link or keep the click.
         """
         if visit.method == "OPTIONS":
             return _OPTIONS
@@ -146,9 +139,8 @@ class Redirect:
     def location_from_memory(self, visit: Visit, waiter: Waiter[int | None]) -> str | None:
         """Return the Location for a GET or HEAD of a link in memory, None if `answer` is needed.
 
-        After a GET, send it only when `waiter` is notified: the click is durable then.
-
-        Raises BadRequest if the visit names no slug. Raises Unavailable if too many clicks wait.
+        After a GET, send it only when `waiter` is notified: the click is durable then. Raises
+        BadRequest if the visit names no slug, Unavailable if too many clicks wait.
         """
         opened = self._opened(visit, self._find_in_memory(visit))
         if opened is None:
@@ -159,10 +151,7 @@ class Redirect:
         return location
 
     def _opened(self, visit: Visit, target: CachedLink | None) -> tuple[str, Click] | None:
-        """Return the Location and the click of a visit; None if its link does not answer now.
-
-        Both ways of the redirect and test clicks ask here.
-        """
+        """Return the Location and the click of a visit; None if its link does not answer now."""
         if target is None:
             return None
         destination = _destination(target.destination_url)
@@ -173,7 +162,7 @@ class Redirect:
         return destination.location(visit.query, shown_id, macros), click
 
     def _find_in_memory(self, visit: Visit) -> CachedLink | None:
-        """Return what `_find` would, None if it has to ask a store or raises NotFound."""
+        """Do as `_find`; return None if that has to ask a store or raises NotFound."""
         slug = _slug(visit)
         host, named = self._host(visit)
         domain = None
@@ -200,17 +189,13 @@ class Redirect:
         return await self._links.get(keys.link(namespace, slug), visit.address)
 
     def _namespace(self, host: str, named: bool, domain: ServedName | None) -> str | None:
-        """Return the namespace of the slug; empty: the default domain; None: there is none.
-
-        `host` and `named` are those of `_host`; `domain` is served by that name.
-        """
+        """Return the namespace of the slug; "" for the default domain, None without one."""
         return self._domains.namespace(domain, named) if host or named else ""
 
     def _host(self, visit: Visit) -> tuple[str, bool]:
-        """Return the hostname to look up, and whether it must be a custom domain.
+        """Return the hostname, "" for the default domain, and whether it must be a custom domain.
 
-        It must be one if the query names it, as `d`. Else it is the Host header of a visit to
-        /c/. Empty: the default domain.
+        It must be one if the query names it, as `d`. Else it is the Host header of a visit to /c/.
         """
         named = parameter(visit.query, "d")
         if not named:
@@ -237,7 +222,6 @@ class Redirect:
 
 
 def redirection(location: str) -> Answer:
-    """Return the redirect to `location`, which is neither cached nor indexed."""
     return Answer(302, (("Location", location), *_REDIRECT))
 
 

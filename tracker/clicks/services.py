@@ -28,7 +28,6 @@ def build(
     geoip_database: str,
     store_ip: bool,
 ) -> ClickServices:
-    """Return the way of clicks, whose country is read from a file if there is one."""
     enrichment = Enrichment(Countries(geoip_database), store_ip)
     return ClickServices(
         redirect=Redirect(

@@ -1,8 +1,7 @@
-"""Device, browser and operating system, from the visitor's user agent.
+"""Device, browser and operating system of a user agent, from closed lists. Pure.
 
-Called for every click when its document is made, and for a redirect whose destination asks for one
-of the three. Pure. Every value comes from a closed list, so that reports stay bounded whatever
-visitors send. A family outside the list is `Other`; a value that the agent leaves out is `unknown`.
+Called for each click's document, and for a destination that asks for one. Reports stay bounded
+whatever visitors send. A family outside the list is `Other`, a missing value `unknown`.
 
 A game console on a television is a tv, a portable one a mobile. A browser inside an app has the
 name of the app if the agent says it, else it is a WebView. An iPad that requests desktop pages
@@ -131,7 +130,7 @@ _DEVICE_RULES: Final = tuple(
 
 
 def describe(user_agent: str) -> Agent:
-    """Return the Agent of a User-Agent header; MAX_USER_AGENT_CHARACTERS characters are read."""
+    """Describe the first MAX_USER_AGENT_CHARACTERS of a User-Agent header."""
     return _describe(user_agent[:MAX_USER_AGENT_CHARACTERS])
 
 
@@ -171,7 +170,7 @@ def _by_family(names: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
 
 
 def _parser() -> Resolver:
-    """Return a parser of browser and system, without device models, the slowest to compile."""
+    """Build a parser without device models, which are the slowest to compile."""
     browsers, systems, _ = load_lazy_builtins()
     return Resolver((browsers, systems, []))
 

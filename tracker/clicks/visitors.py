@@ -1,13 +1,11 @@
 """Unique clicks: the first of a visitor on a link and day, without storing who visits.
 
-- The day is that of the account's time zone. Each zone has keys of its own for it.
+The drain calls it with the clicks of a batch.
 
-- A visitor is a keyed hash of link, address and user agent.
+- A visitor is a keyed hash of link, address and user agent. Days are of the account's time zone.
 - The key is a random salt of the day. It lives 48 hours in Redis, shared by all processes, and
   cannot be recovered afterwards.
 - Redis keeps the first click of each visitor, so that a replay of that click is first again.
-
-Called by the drain with the clicks of a batch.
 """
 
 import asyncio
@@ -28,17 +26,16 @@ from tracker.stores.redis.cluster import is_cluster
 from tracker.stores.redis.memory_budget import Budget, OptionalWrite
 
 TTL_SECONDS: Final = 48 * 3600
-"""Time to live of a salt and of the visitors of its day."""
+"""The lifetime of a salt and of its day's visitors."""
 
 _SALT_BYTES: Final = 32
 _SALT_CACHE_SECONDS: Final = 3600.0
-"""Time after which a process reads its salts from Redis again."""
+"""A process then reads its salts from Redis again."""
 
 _CLICKS_PER_SCRIPT: Final = 200
-"""Clicks that one script checks. Redis answers nobody while it runs: half a millisecond, or one if
-all visitors are new. With 500 a service at its limit answered 5 % fewer clicks. With 100 a process
-that also drains waited for so many answers that it stored only three quarters of its clicks in
-time."""
+"""One script blocks Redis for half a millisecond, or one if all visitors are new. With 500, a full
+service answered 5 % fewer clicks. With 100, a process that also drains waited for so many answers
+that it stored only three quarters of its clicks in time."""
 
 _DAY_MS: Final = 24 * 3600 * 1000
 _ID_BYTES: Final = 8
@@ -55,8 +52,7 @@ _DIGEST_BYTES: Final = _BUCKET_BYTES + 8
 # alone frees memory. A script that begins with a deletion (of a key that nobody uses) may continue.
 _BEGIN: Final = "redis.call('DEL', KEYS[1])"
 
-# KEYS: one that nobody uses, the salt of a day. ARGV: the salt to set if there is none, and its
-# time to live in seconds.
+# KEYS: one that nobody uses, the salt of a day. ARGV: a new salt, its time to live in seconds.
 _SHARE_SALT: Final = f"""
 {_BEGIN}
 redis.call('SET', KEYS[2], ARGV[1], 'NX', 'EX', ARGV[2])
@@ -77,9 +73,8 @@ _ANSWER: Final = """
 """
 
 # KEYS: one that nobody uses. ARGV: as above; then for each day the prefix of its buckets' names,
-# and its clicks: two bytes of the bucket, eight of the visitor and eight of the click for each.
-# Returns one character a click. One string, because a thousand replies are slow to build and to
-# read, and names of buckets are made here, because to send them takes longer.
+# and its `Visits`. Returns one character a click, because a thousand replies are slow to build and
+# to read. Names of buckets are made here, because to send them takes longer.
 _REMEMBER: Final = f"""
 {_BEGIN}
 local answer = {{}}
@@ -95,9 +90,8 @@ end
 return table.concat(answer)
 """
 
-# The same for one part of a cluster's visitors, whose keys have to be named.
-# KEYS: one that nobody uses, the bucket of each click. ARGV: as above, and the clicks: eight bytes
-# of the visitor and eight of the click for each.
+# The same for one part of a cluster's visitors. KEYS: one that nobody uses, the bucket of each
+# click. ARGV: as above, and the clicks: eight bytes of the visitor and eight of the click for each.
 _REMEMBER_PART: Final = f"""
 {_BEGIN}
 local answer, clicks = {{}}, ARGV[3]
@@ -111,16 +105,16 @@ return table.concat(answer)
 
 
 Calendars = Mapping[bytes, Calendar]
-"""The calendars of accounts by their ids; accounts that are missing count in UTC."""
+"""Calendars by account id; accounts that are missing count in UTC."""
 
 UTC_ONLY: Final[Calendars] = {}
 
 Visits = Mapping[str, Sequence[bytes]]
-"""The visits of each day: two bytes of the bucket, eight of the visitor and eight of the click."""
+"""Two bytes of the bucket, eight of the visitor and eight of the click, by day."""
 
 
 class _Visit(NamedTuple):
-    """A visit of a part: its place among all, the key of its bucket, and what is kept there."""
+    """A visit of a part: its place among all, the key of its bucket, and the bytes kept there."""
 
     place: int
     bucket: str
@@ -142,10 +136,7 @@ class Visitors:
     async def first_clicks(
         self, clicks: Sequence[Click], calendars: Calendars = UTC_ONLY
     ) -> set[bytes]:
-        """Return the ids of the clicks that are the first of their visitor.
-
-        While Redis has no room for visitors, new visitors have no first click.
-        """
+        """Return the ids of first clicks. New visitors have none while Redis is full."""
         found: set[bytes] = set()
         for start in range(0, len(clicks), _CLICKS_PER_SCRIPT):
             found |= await self._first(clicks[start : start + _CLICKS_PER_SCRIPT], calendars)
@@ -176,7 +167,7 @@ class Visitors:
         return bytes(answer)
 
     async def _ask_parts(self, visits: Visits, has_room: bool) -> bytes:
-        """Do as `_ask` with each part of the visitors, wherever in the cluster it is."""
+        """Ask for each part of the visitors where it is in the cluster."""
         parts = _by_part(visits)
         answers: list[Any] = await asyncio.gather(
             *(
@@ -226,7 +217,7 @@ def _by_day(clicks: Sequence[Click], calendars: Calendars) -> dict[str, list[Cli
 
 
 def _by_part(visits: Visits) -> list[list[_Visit]]:
-    """Return the visits of each part of a cluster's visitors, which have one hash slot."""
+    """Group visits by part of a cluster's visitors. A part has one hash slot."""
     parts: defaultdict[str, list[_Visit]] = defaultdict(list)
     place = 0
     for day, of_day in visits.items():

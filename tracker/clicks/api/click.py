@@ -35,7 +35,7 @@ class ClickQuery(Handler):
     room = "clicks"
 
     def slug(self) -> str | None:
-        """Return None: `clicks/redirect` takes the slug from the query."""
+        """Leave the slug to `clicks/redirect`, which takes it from the query."""
         return None
 
     async def get(self) -> None:
@@ -77,19 +77,19 @@ class ClickSlug(ClickQuery):
 
 
 def purpose_of(values: Iterable[str]) -> str:
-    """Return the purpose that the values of the prefetch headers state."""
+    """Join the values of the prefetch headers."""
     return " ".join(filter(None, values))
 
 
 def error_content(error: TrackerError, accept: str) -> Content:
-    """Return the body of an error: a page if `accept` prefers one, else JSON."""
+    """Return a page if `accept` prefers one, else JSON."""
     if not prefers(accept, "text/html", "application/json"):
         return json_error(error)
     return Content("text/html; charset=utf-8", _page(error.status).encode())
 
 
 def _page(status: int) -> str:
-    """Return an error page, which repeats nothing of the request."""
+    """Render an error page, which repeats nothing of the request."""
     if status == 429 or status >= 500:
         return _PAGE.format(title="Link not opened", text="Please try again in a moment.")
     if status == 404:
@@ -104,7 +104,7 @@ def redirect_routes(
     slug: Described,
     answers: Mapping[int, Described],
 ) -> tuple[HandledEndpoint, ...]:
-    """Return the rows for a path that opens short links. `name` is part of the operation ids."""
+    """List the endpoints of a path that opens short links. `name` is part of the operation ids."""
     get = HandledEndpoint(
         "GET",
         path,

@@ -1,8 +1,4 @@
-"""The OpenAPI parts of `/c/<slug>` and `/api/click`: their parameters and answers.
-
-These requests are parsed by hand, byte for byte (`clicks/redirect`), so they are described by hand
-too.
-"""
+"""The OpenAPI parts of `/c/<slug>` and `/api/click`. Their requests are parsed by hand."""
 
 from tracker.ids import SLUG
 from tracker.links.hostnames import MAX_HOSTNAME_CHARACTERS
@@ -28,7 +24,6 @@ _LOCATION = header(
 
 
 def _error(status: int, meaning: str = "", example: str = "") -> Described:
-    """Describe an error of a short link: an HTML page if `Accept` prefers one."""
     return public_error(status, meaning, example, (HTML,), _NO_STORE)
 
 

@@ -54,8 +54,7 @@ _RETRY_SECONDS = 5
 
 DELIVERY_HEADER = "webhook-id"
 """Only deliveries of webhooks have it. As conversions they would be delivered in turn: one
-conversion became 48,500 deliveries in 19 s.
-"""
+conversion became 48,500 deliveries in 19 s."""
 _DELIVERY = f"{DELIVERY_HEADER}: a delivery of a webhook is not taken as a conversion"
 # A template, because encoding JSON would cost more than the rest of the answer.
 _RECORDED = b'{"success":true,"eventId":%d,"clickStatus":"%b","clickNamed":%b%b}'
