@@ -24,11 +24,11 @@ from tracker.web.handler import UnknownPath, log_request
 from tracker.web.incoming_body import BodyCollector, BodyMemory, IncomingBody
 
 MAX_BODIES_BYTES: Final = 32 * 1024 * 1024
-"""Memory for all bodies that a process is receiving: 32 of the longest, or 1,000 of those received
-before their request is checked, which takes the connections of two addresses."""
+"""Room for 32 of the longest bodies, or for 1,000 of those received before their request is
+checked. So many take the connections of two addresses."""
 
 OPERATORS_MAX_BODIES_BYTES: Final = 1024 * 1024
-"""Memory for all bodies on a port for operators, where no endpoint takes a body."""
+"""No endpoint for operators takes a body."""
 
 
 class TrackerApplication(Application):
@@ -55,7 +55,7 @@ class TrackerApplication(Application):
         path_args: list[bytes] | None = None,
         path_kwargs: dict[str, bytes] | None = None,
     ) -> HTTPMessageDelegate:
-        """Return the delegate of a request. It collects the body before the handler runs."""
+        """Collect the body before the handler runs."""
         incoming = IncomingBody(request.headers, self._memory)
         arguments = {**(target_kwargs or {}), "incoming": incoming}
         inner = super().get_handler_delegate(
@@ -65,10 +65,7 @@ class TrackerApplication(Application):
 
 
 def make_app(services: Services, bodies_bytes: int = MAX_BODIES_BYTES) -> Application:
-    """Return the public application, without the paths of INTERNAL_PORT if that is set.
-
-    All bodies being received take at most `bodies_bytes`.
-    """
+    """Make the public application, without the paths of INTERNAL_PORT if that is set."""
     endpoints = VISITORS_ENDPOINTS if services.settings.internal_port else ENDPOINTS
     shared = {"process": services}
     own_routes = [*console_routes(shared), *routes(endpoints, shared)]
@@ -76,12 +73,10 @@ def make_app(services: Services, bodies_bytes: int = MAX_BODIES_BYTES) -> Applic
 
 
 def make_internal_app(services: Services) -> Application:
-    """Return the application of INTERNAL_PORT."""
     return _operators_app(services, INTERNAL_ENDPOINTS)
 
 
 def make_monitoring_app(services: Services) -> Application:
-    """Return the application of a drain's METRICS_PORT."""
     return _operators_app(services, MONITORING_ENDPOINTS)
 
 

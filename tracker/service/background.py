@@ -20,17 +20,17 @@ from tracker.stores.redis.clients import follow, has_sentinels
 from tracker.stores.redis.cluster import is_cluster
 
 MAX_FAILURES: Final = 5
-"""Errors in a row after which a loop that a drain cannot do without is given up, and the process
-ends. Another process may do better, and continuing without the loop would hide the failure."""
+"""After so many errors in a row a loop that a drain needs is given up, and the process ends.
+Another process may do better, and continuing without the loop would hide the failure."""
 
 Parts = TypeVar("Parts")
 
 
 class Loop(NamedTuple, Generic[Parts]):
-    """A row: a loop of a process that has `Parts`, if `when` is true of them.
+    """A loop of a process that has `Parts`, if `when` is true of them.
 
     `run` gets the event that ends the loop. After `max_failures` errors in a row the process ends
-    with code 1; None means never. Names are values of a metric's label.
+    with code 1. Names are values of a metric's label.
     """
 
     name: str
@@ -119,7 +119,7 @@ LOOPS: Final[tuple[Loop[Any], ...]] = (*PROCESS, *OF_DRAINS, *SERVING)
 
 
 def drain_loops(services: Services) -> list[str]:
-    """Return the loops of drains whose Redis is that of `services`."""
+    """Name the loops of drains that use the Redis of `services`."""
     return [row.name for row in PROCESS if row.when(services)] + [row.name for row in OF_DRAINS]
 
 
@@ -146,7 +146,7 @@ async def leased(number: DrainNumber, loops: Loops) -> AsyncIterator[DrainNumber
 
 
 def preparing(services: Services) -> contextlib.AbstractAsyncContextManager[None]:
-    """Prepare MongoDB in the background, if it is not prepared yet."""
+    """Prepare MongoDB in the background, unless it is prepared."""
     return running(PREPARING, services, services.loops, services.prepared)
 
 
@@ -172,10 +172,7 @@ async def draining(services: Services) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def serving(services: Services) -> AsyncIterator[None]:
-    """Run what serving needs; on exit, make every append durable.
-
-    This works while a store is unavailable.
-    """
+    """Run the loops of serving, even without a store; on exit, make every append durable."""
     await services.conversions.event_ids.start()
     try:
         async with running(SERVING, services, services.loops):

@@ -74,9 +74,9 @@ class Banner:
 
 
 async def _first_account(services: Services) -> tuple[Account, str | None, str]:
-    """Return the first account, its new key if it had none, and a postback key.
+    """Return the account, its new key if it had none, and a postback key.
 
-    Makes what is missing, so that a start completes what an interrupted one began.
+    Whatever is missing is made, so that a start completes an interrupted one.
     """
     accounts = await services.accounts.accounts.list()
     account = accounts[0] if accounts else await services.accounts.accounts.create("Demo")
@@ -91,7 +91,7 @@ async def _first_account(services: Services) -> tuple[Account, str | None, str]:
 
 
 async def _console(services: Services, account_id: UUID) -> str:
-    """Return the line of the console, with a new invitation while the account has no owner.
+    """Return the console's line, with a new invitation while the account has no owner.
 
     Only the newest invitation is valid: an earlier start has printed its own somewhere.
     """
@@ -116,7 +116,6 @@ def _operators_url(services: Services) -> str:
 
 
 def _values(url: str, account: Account, key: str | None, pbk: str) -> dict[str, str]:
-    """Return the values of the variables in COMMANDS."""
     return {
         "BASE": url,
         "ACCOUNT_ID": str(account.id),

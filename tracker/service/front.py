@@ -37,30 +37,30 @@ IN_FLIGHT_SECONDS: Final = 8.0
 """How long a stop waits for requests in flight."""
 
 EXPORTS_SECONDS: Final = 4.0
-"""How long a stop waits for exports. Those of a slow reader would take the time of all."""
+"""A stop waits less for exports. Those of a slow reader would take the time of all."""
 
 LIMITS: Final = Limits(target_bytes=56 * 1024, head_bytes=64 * 1024)
-"""A target may be longer than an event's query, so that it is the handler that rejects the query. A
-page of any origin can read the handler's error, but not the server's."""
+"""Longer than an event's query, so that the handler rejects the query. Pages of any origin can read
+the handler's error, but not the server's."""
 
 OPERATORS_LIMITS: Final = Limits(connections=100, body_bytes=64 * 1024)
 OPERATORS_IN_FLIGHT_SECONDS: Final = 1.0
-"""How long a stop waits for operators' requests, after those of visitors."""
+"""A stop waits for operators' requests after those of visitors."""
 
 QUIET_SECONDS: Final = 0.3
-"""How long a kept connection must be silent before a stop closes it. Requests that arrive earlier
-are answered, with `Connection: close`."""
+"""A kept connection must be silent this long before a stop closes it. Earlier requests are
+answered, with `Connection: close`."""
 
 RESERVED_FILES: Final = 256
-"""Open files that connections may not use, because the stores and the spool need some too."""
+"""Connections may not use these open files, because the stores and the spool need some too."""
 
 
 class UnusableCertificate(Exception):
-    """A certificate and key that cannot be used. The message is for the operator."""
+    """The error of an unusable certificate or key. The message is for the operator."""
 
 
 def check_certificate(settings: Settings) -> None:
-    """Check that the certificate can be used. Raises UnusableCertificate if it cannot."""
+    """Raises UnusableCertificate if certificate and key cannot be used."""
     if settings.tls_cert:
         _context(settings)
 
@@ -71,9 +71,8 @@ async def serve_requests(
 ) -> AsyncIterator[None]:
     """Answer requests on bound sockets. With TLS, a SIGHUP reloads the certificate.
 
-    On exit, stop accepting, finish the requests in flight, and make every append durable.
-
-    Raises UnusableCertificate if TLS is set and its files cannot be used.
+    On exit, stop accepting, finish the requests in flight, and make every append durable. Raises
+    UnusableCertificate if TLS is set and its files cannot be used.
     """
     tls = _reloading_context(services.settings) if services.settings.tls_cert else None
     async with serving(services):
@@ -118,7 +117,7 @@ def make_server(services: Services) -> Server:
 
 
 def make_admission(settings: Settings, client_address: ClientAddress) -> Admission:
-    """Return the limits on connections. One address may have at most half of all."""
+    """Limit connections. One address may have at most half of all."""
     limit = _max_connections()
     for_each = min(settings.connections_per_address, max(1, limit // 2))
     excepts_loopback = settings.env == "development"
@@ -176,7 +175,7 @@ def _reloading_context(settings: Settings) -> ssl.SSLContext:
 
 
 def _explain(settings: Settings, error: OSError) -> str:
-    """Return the error as one line that names the variable and its rule."""
+    """Name the variable and its rule in one line."""
     for name, path in (("TLS_CERT", settings.tls_cert), ("TLS_KEY", settings.tls_key)):
         try:
             Path(path).read_bytes()

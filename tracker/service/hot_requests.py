@@ -1,9 +1,8 @@
 """The hot requests, answered from raw bytes before any Tornado object is made.
 
-GET and HEAD of `/c/<slug>` and `/api/click`, and GET of `/api/event`. The rules are those of the
-handlers in `clicks/api/click` and `conversions/api/event`, made by the same functions; the answers
-are the same, byte for byte. Requests that are not plain (`http/fast_path`), paths that no link can
-have, events whose parameters are refused, and deliveries of a webhook are left to the handlers.
+GET and HEAD of `/c/<slug>` and `/api/click`, and GET of `/api/event`. The handlers' functions make
+the same answers, byte for byte. Requests that are not plain (`http/fast_path`), bad events and
+deliveries of webhooks are left to the handlers.
 """
 
 import asyncio
@@ -54,10 +53,7 @@ class _Header(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Request(msgspec.Struct, gc=False):
-    """A request that was taken, until it is answered: the waiter for its record (`stores/batch`).
-
-    `location` is that of the redirect, if it is one.
-    """
+    """A request until it is answered: the waiter for its record (`stores/batch`)."""
 
     fast_path: "HotRequests"
     connection: FastPathConnection
@@ -68,7 +64,7 @@ class _Request(msgspec.Struct, gc=False):
     location: str = ""
 
     def __repr__(self) -> str:
-        """Return a text for logs, with nothing that the visitor sent."""
+        """Show nothing in logs that the visitor sent."""
         return f"<request {self.id}>"
 
     def done(self) -> bool:
@@ -125,7 +121,6 @@ class HotRequests:
         self._end(request, 302, _REDIRECTED % (request.id, request.location), b"")
 
     def refuse_click(self, request: _Request, error: BaseException) -> None:
-        """Answer a click with an error."""
         refused = _refused(request, error)
         content = click.error_content(refused, request.head.header.accept)
         self._refuse(
@@ -227,7 +222,7 @@ class HotRequests:
 
 
 def _header(names_country: bool, host: str, values: Sequence[str]) -> _Header:
-    """Build the header of the values of _HEADERS, and of the header that names the country."""
+    """Build the header from the values of _HEADERS, and of the one that names the country."""
     user_agent, referrer, accept, forwarded_for, request_id, origin, delivery, *others = values
     edge_country = others.pop() if names_country else ""
     return _Header(
@@ -268,7 +263,7 @@ def _head(status: int, headers: Headers) -> str:
 
 
 _REDIRECTED: Final = _head(302, (("X-Request-Id", "%s"), *redirection("%s").headers))
-"""To be filled in with the request id and the location."""
+"""Filled in with request id and location."""
 
 
 def _recorded(headers: Headers, is_duplicate: bool = False) -> str:

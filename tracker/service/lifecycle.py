@@ -25,34 +25,28 @@ from tracker.stores.startup.redis_advice import redis_advice
 log = structlog.get_logger(__name__)
 
 PREPARE_TIMEOUT_SECONDS = 5.0
-"""How long a start waits for MongoDB's indexes. Those of a large collection take minutes."""
+"""The wait of a start for MongoDB's indexes. Those of a large collection take minutes."""
 
 _GC_THRESHOLD_OBJECTS = 10_000
-"""New objects before a garbage collection, in a process that only drains. A batch makes as many at
-once, and hardly any are in a cycle. With the default, collections were a seventh of its work."""
+"""Only drains set it: a batch makes as many objects at once, with hardly any cycles. By default
+garbage collection was a seventh of its work."""
 
 Announce = Callable[[Services], Awaitable[None]]
-"""A function that is called once the service answers requests."""
+"""Called once the service answers requests."""
 
 
 def bind(settings: Settings) -> list[socket.socket]:
-    """Return the listening sockets of the public port.
-
-    Raises OSError if the port is taken, UnicodeError if the address cannot be a hostname.
-    """
+    """Listen on the public port. Raises OSError if it is taken, UnicodeError for a bad address."""
     return bind_sockets(settings.port, settings.listen_address)
 
 
 def bind_operators(settings: Settings, port: int) -> list[socket.socket]:
-    """Return the listening sockets of a port for operators, none if it is 0.
-
-    Raises OSError if the port is taken, UnicodeError if the address cannot be a hostname.
-    """
+    """Listen on a port for operators, or on none if it is 0. Raises as `bind`."""
     return bind_sockets(port, settings.listen_address) if port else []
 
 
 def with_base_url(settings: Settings, sockets: list[socket.socket]) -> Settings:
-    """Return `settings` with the port that was bound and the base URL that follows from it."""
+    """Set the bound port, and the base URL that follows from it."""
     bound = msgspec.structs.replace(settings, port=sockets[0].getsockname()[1])
     return msgspec.structs.replace(bound, base_url=bound.public_url)
 
@@ -66,7 +60,6 @@ async def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; also drain if `draining`.
 
-    `announce` is called once requests are answered. `internal` are the sockets of INTERNAL_PORT.
     Raises UnusableStore if MongoDB or Redis can never work with these settings, LoopFailed if the
     drain was given up, UnusableCertificate if TLS is set and its files cannot be used.
     """
@@ -83,8 +76,8 @@ async def serve(
 async def drain(settings: Settings, monitoring: Sequence[socket.socket] = ()) -> None:
     """Drain until SIGTERM or SIGINT, without serving visitors.
 
-    `monitoring` are the sockets of METRICS_PORT. Raises UnusableStore if MongoDB or Redis can never
-    work with these settings, LoopFailed if the drain was given up.
+    Raises UnusableStore if MongoDB or Redis can never work with these settings, LoopFailed if the
+    drain was given up.
     """
     async with (
         _running_services(settings, serves=False) as (services, stop),
@@ -115,7 +108,7 @@ async def _serve_until_balancers_know(services: Services, stop: asyncio.Event) -
 
 
 def _freeze_gc() -> None:
-    """Exempt the objects of the start, which stay, from later garbage collections."""
+    """Exempt the lasting objects of the start from later garbage collections."""
     gc.collect()
     gc.freeze()
 
@@ -155,10 +148,7 @@ def _stop_signals() -> _StopSignals:
 
 
 async def _prepare(services: Services) -> None:
-    """Prepare both stores. An unavailable store or a slow index does not prevent the start.
-
-    Raises UnusableStore if a store can never work with these settings.
-    """
+    """Prepare both stores, or start without them. Raises UnusableStore if one can never work."""
     try:
         await services.check_mongodb()
         async with asyncio.timeout(PREPARE_TIMEOUT_SECONDS):

@@ -32,12 +32,11 @@ from tracker.stores.startup.diagnosis import UnusableStore
 log = structlog.get_logger(__name__)
 
 SWITCH_INTERVAL_SECONDS: Final = 0.0005
-"""How long a thread waits for the interpreter while another is busy. MongoDB's client works in
-threads, and each of its steps waits this long for a busy event loop. With the default of 5 ms a
-look-up waited three times 5 ms."""
+"""A thread waits this long for a busy interpreter. MongoDB's client works in threads, and each of
+its steps waits. With the default of 5 ms a look-up waited three times 5 ms."""
 
 _LOOK_SECONDS: Final = 0.5
-"""How often a process without a supervisor looks whether its built-in stores run."""
+"""A process without a supervisor checks its built-in stores this often."""
 
 
 def check(settings: Settings) -> int:
@@ -50,8 +49,10 @@ def check(settings: Settings) -> int:
 
 
 def run(role: str, settings: Settings, set_worker: SetWorker) -> int:
-    """Run `role` (all, web or drain) and return the exit code: 0 after a clean stop, 1 if it could
-    not start or the drain failed, 2 for a wrong setting."""
+    """Run `role` (all, web or drain) and return the exit code.
+
+    The code is 0 after a clean stop, 1 for a failed start or drain, 2 for a wrong setting.
+    """
     if role == "drain":
         return _drain(settings)
     try:
@@ -78,7 +79,6 @@ def _cannot_listen(settings: Settings, port: int, error: Exception, remedy: str)
 
 
 def _fail(message: str, code: int) -> int:
-    """Print `message` for the operator; return `code`."""
     notify_operator(f"run.py: {message}")
     return code
 
@@ -130,10 +130,7 @@ def _log_start(role: str) -> None:
 
 
 def _close(sockets: list[socket]) -> None:
-    """Close this process's sockets.
-
-    Once every process has closed them, connections are refused instead of queued.
-    """
+    """Close this process's sockets. Once all processes have, connections are refused."""
     for one in sockets:
         one.close()
 

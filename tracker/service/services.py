@@ -1,7 +1,4 @@
-"""The rooms of a process.
-
-Construction has no effect beyond memory: clients connect when they are first used.
-"""
+"""The rooms of a process. Making them opens no connection: clients connect at their first use."""
 
 import asyncio
 import contextlib
@@ -42,17 +39,16 @@ PREPARE_INTERVAL_SECONDS: Final = 0.5
 
 
 class Services:
-    """The rooms of a process, each with what it lends to those above it.
+    """The rooms of a process. `settings` need `base_url` and both store addresses.
 
-    `settings` need `base_url` and both store addresses. Requests read a room at each use, so one
-    may be replaced.
+    Requests read a room at each use, so one may be replaced.
     """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.public_url = PublicUrl(settings.base_url)
         self.serves = True
-        """True in a process that answers visitors and postbacks, False in one that only drains."""
+        """False in a process that only drains."""
         self.is_stopping = False
         """True in a process that was told to stop, and still serves until balancers know."""
         # Set once MongoDB has every index. Nothing is written to it before.
@@ -156,7 +152,6 @@ class Services:
     # Made anew at each use, from rooms that may have been replaced.
     @property
     def ingest(self) -> IngestServices:
-        """Return the parts of drains."""
         return IngestServices(
             stores=self.stores,
             journal=self.journal,
@@ -172,24 +167,17 @@ class Services:
         return Allowance(per_minute, self.settings.rate_limit_ipv6_prefix)
 
     async def check_redis(self) -> None:
-        """Check that Redis can be used.
-
-        Raises UnusableStore if it never can with this URL, StoreUnavailable if it may later.
-        """
+        """Raises UnusableStore if this URL can never work, StoreUnavailable if it may later."""
         await checks.check_redis(self.stores.redis)
 
     async def check_mongodb(self) -> None:
-        """Check that MongoDB can be used.
-
-        Raises UnusableStore if it never can with this URL, StoreUnavailable if it may later.
-        """
+        """Raises as `check_redis`."""
         await checks.check_mongodb(self.stores.mongodb.client)
 
     async def prepare(self) -> None:
         """Make the indexes of MongoDB. Nothing is written before: unique indexes decide races.
 
-        Raises UnusableStore if MongoDB never works with these settings, StoreUnavailable if it may
-        later.
+        Raises UnusableStore if MongoDB never works with these settings, StoreUnavailable if it may.
         """
         await self.check_mongodb()
         async with checks.mongodb_diagnosed():
@@ -221,7 +209,6 @@ class Services:
         await self.conversions.event_ids.close()
 
     async def close(self) -> None:
-        """Close all connections to stores and receivers."""
         self.webhooks.client.close()
         caches = (
             self.links.link_cache,

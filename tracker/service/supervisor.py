@@ -23,7 +23,7 @@ from tracker.stores.builtin.child import end_with_parent
 log = structlog.get_logger(__name__)
 
 STOP_SECONDS: Final = 25.0
-"""How long after a signal to stop a worker may run before it is killed, without a delay."""
+"""A worker that runs this long after a signal to stop is killed, if there is no delay."""
 
 STEADY_SECONDS: Final = 10.0
 """A worker that lived this long is replaced at once, and so is the first that did not. Each further
@@ -43,10 +43,9 @@ _WATCHED: Final[set[signal.Signals]] = {*_STOP, signal.SIGHUP, signal.SIGCHLD}
 
 
 class Process(NamedTuple):
-    """A worker process, as its work sees it.
+    """A worker process. Numbers start at 0. The work calls `ready` once it serves.
 
-    Numbers start at 0. `is_replacement` is true if an earlier worker of this number was ready. The
-    work calls `ready` once it serves.
+    `is_replacement` is true if an earlier worker of this number was ready.
     """
 
     number: int
@@ -55,7 +54,7 @@ class Process(NamedTuple):
 
 
 Work = Callable[[Process], int]
-"""A function that runs in a worker until SIGTERM and returns the exit code: 0 unless it failed."""
+"""Runs in a worker until SIGTERM and returns the exit code: 0 unless it failed."""
 
 
 def run_processes(
@@ -65,12 +64,11 @@ def run_processes(
     stop_seconds: float = STOP_SECONDS,
     has_lost_store: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Run `work` in `count` processes until a signal to stop, then return the exit code.
+    """Run `work` in `count` processes until a signal to stop; return 0 after a clean stop.
 
-    The code is 0 after a clean stop. A worker that fails before any worker of its number was ready
-    stops all of them, and its code is returned. With a `count` of 1 nothing is forked.
-    `on_stop` is called once, when the stop begins. A worker that runs `stop_seconds` after the
-    signal is killed. `has_lost_store` is asked whenever a child has ended; if so, all are stopped.
+    A worker that fails before any worker of its number was ready stops all of them. Its code is
+    returned. A worker that runs `stop_seconds` after the signal is killed. If `has_lost_store` once
+    a child has ended, all are stopped. With a `count` of 1 nothing is forked.
     """
     if count == 1:
         return work(Process(0, False, _do_nothing))
@@ -86,14 +84,14 @@ def run_processes(
 
 
 def pause_seconds(failures: int) -> float:
-    """Return the seconds before a worker is replaced, after `failures` short lives in a row."""
+    """Return the pause before a worker is replaced, after `failures` short lives in a row."""
     if not failures:
         return 0.0
     return min(FIRST_PAUSE_SECONDS * 2.0 ** (failures - 1), MAX_PAUSE_SECONDS)
 
 
 def _do_nothing() -> None:
-    """Do nothing, as the `ready` of a single process, which no supervisor waits for."""
+    """Stand for the `ready` of a single process, which no supervisor waits for."""
 
 
 class _Child(NamedTuple):
@@ -182,8 +180,6 @@ class Supervisor:
             os._exit(code)
 
     def _exit_code_of(self, number: int) -> int:
-        """Do the work of worker `number`; return its exit code."""
-
         def ready() -> None:
             self._ready[number] = _READY
 

@@ -12,24 +12,16 @@ class Healthz(ProcessHandler):
     """The handler of `/healthz` and `/livez`: restart a process that does not answer."""
 
     def get(self) -> None:
-        """Answer with the version."""
         self.answer({"status": "ok", "version": __version__})
 
     head = get
 
 
 class Readyz(ProcessHandler):
-    """The handler of `/readyz`.
-
-    It names every degraded part, and the size of the spool: the journal records that it took while
-    Redis was unavailable or full.
-    """
+    """The handler of `/readyz`. It names degraded parts, and the bytes that wait in the spool."""
 
     async def get(self) -> None:
-        """Answer with the degraded parts.
-
-        Raises Unavailable if requests should go to another process.
-        """
+        """Raises Unavailable if requests should go to another process."""
         degraded = await degraded_parts(self.services)
         waiting = self.services.journal.journal.bytes_waiting
         if self.services.serves and (why := why_unready(degraded)):

@@ -20,7 +20,7 @@ from tracker.web.operator_routes import operator_routes, text_response
 from tracker.webhooks.deliveries import Deliveries
 
 _PROBE_TIMEOUT_SECONDS: Final = 0.5
-"""The time in which a store has to answer: a scrape never waits longer."""
+"""A scrape waits no longer for a store."""
 
 
 class Metrics(ProcessHandler):
@@ -44,10 +44,9 @@ class Metrics(ProcessHandler):
 
 
 class _Backlog(NamedTuple):
-    """The entries of the journal, the age of the oldest in seconds, and the number of dead letters.
+    """The journal's entries, age in seconds and dead letters: NaN if Redis is unavailable.
 
-    All are NaN if Redis is unavailable. `fleet` holds the counters of drains
-    (`ingest/drain_counters`), and is None then.
+    `fleet` holds the counters of drains (`ingest/drain_counters`), or None.
     """
 
     entries: float = math.nan

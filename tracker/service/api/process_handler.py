@@ -11,5 +11,4 @@ class ProcessHandler(Handler):
 
     @property
     def services(self) -> Services:
-        """Return all rooms of the process."""
         return cast(Services, self.process)

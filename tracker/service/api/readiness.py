@@ -1,18 +1,14 @@
 """The rule of `/readyz`: which parts of a process are degraded, and whether it can still serve.
 
-| part | is needed for |
-|---|---|
-| redis | nothing, while the spool takes records and MongoDB has the links |
-| spool | recording while Redis is degraded |
-| mongodb | nothing at once, while Redis has the links: the API and the drain wait |
-| redis or mongodb | links and postback keys that are not in memory |
-| indexes | the API and the drain |
-| event_ids | postbacks |
-| loops | nothing at once: a loop that failed is started again |
-| stop | everything: the process was told to stop, and serves what still arrives |
+- `redis` alone: the spool takes records, and MongoDB has the links.
+- `mongodb` alone: Redis has the links; the API and the drain wait, as they do for `indexes`.
+- `redis` and `spool`: nothing can be recorded.
+- `redis` and `mongodb`: only links and postback keys in memory are found.
+- `event_ids`: postbacks are refused.
+- `loops`: nothing at once, because a loop that failed is started again.
+- `stop`: the process was told to stop, and serves what still arrives.
 
-A process that only drains serves neither visitors nor postbacks. It reports neither spool nor event
-ids, and is never unready, only degraded.
+A process that only drains reports neither spool nor event ids, and is never unready.
 """
 
 import asyncio
@@ -25,17 +21,14 @@ from tracker.service.services import Services
 from tracker.stores.redis.clients import check_writable
 
 PROBE_TIMEOUT_SECONDS: Final = 0.8
-"""The time in which a part has to answer: the default timeout of a Kubernetes probe is 1 s."""
+"""The default timeout of a Kubernetes probe is 1 s."""
 
 Degraded = Mapping[str, str]
 """The reasons by degraded part; healthy parts are left out."""
 
 
 def why_unready(degraded: Degraded) -> str:
-    """Return why requests should go to another process; empty if they need not.
-
-    "Cannot be served" is said of what is refused, whoever asks.
-    """
+    """Return why requests should go to another process; empty if they need not."""
     bad = degraded.keys()
     if {"redis", "spool"} <= bad:
         return "visitors and postbacks cannot be served"
@@ -48,10 +41,7 @@ def why_unready(degraded: Degraded) -> str:
 
 
 async def degraded_parts(services: Services) -> dict[str, str]:
-    """Probe every part at once, and return the reasons of those that are degraded.
-
-    A part that takes longer than PROBE_TIMEOUT_SECONDS is degraded.
-    """
+    """Probe every part at once. A part slower than PROBE_TIMEOUT_SECONDS is degraded."""
     checks: dict[str, Callable[[], Awaitable[str]]] = {
         "redis": lambda: _redis(services),
         "mongodb": lambda: _mongodb(services),

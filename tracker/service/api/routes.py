@@ -130,11 +130,9 @@ Route = tuple[str, type[RequestHandler], dict[str, Any]]
 
 
 def routes(endpoints: Endpoints, shared: Mapping[str, Any]) -> list[Route]:
-    """Return the routes of `endpoints`, one a path, as Tornado takes them.
+    """Return Tornado's routes, one a path. `shared` are the arguments that every handler gets.
 
-    `shared` are the arguments that every handler gets. The first matching route answers, so paths
-    with a handler of their own come first, and literal paths before those with an id in their
-    place.
+    The first match answers. So paths with a handler of their own come first, then literal paths.
     """
     own: dict[str, list[HandledEndpoint]] = {}
     declared: dict[str, dict[str, Endpoint]] = {}
