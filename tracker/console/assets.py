@@ -1,7 +1,7 @@
 """The console's files as browsers load them: under names that change with their content.
 
-Everything is read and compressed once, at the first request. Our modules import each other and the
-vendored ones by the names in the import map, so no file has to be rewritten.
+All are read and compressed at the first request. Modules import each other by the names in the
+import map, so no file has to be rewritten.
 """
 
 import gzip
@@ -52,14 +52,13 @@ class Asset(NamedTuple):
 
 @cache
 def assets() -> Mapping[str, Asset]:
-    """Return every file that browsers load, by its name below `static`."""
+    """Return the files by their names below `static`."""
     files = [path for path in STATIC.rglob("*") if path.suffix in _KINDS]
     return {str(path.relative_to(STATIC)): _asset(path) for path in sorted(files)}
 
 
 @cache
 def assets_by_path() -> Mapping[str, Asset]:
-    """Return every file that browsers load, by the path of its URL."""
     return {asset.path: asset for asset in assets().values()}
 
 
@@ -78,11 +77,7 @@ def import_map() -> str:
 
 @cache
 def shell(development: bool, session: bool, theme: str) -> Asset:
-    """Return the page that loads the console.
-
-    It tells its scripts whether there may be a session, and the dimensions of reports. `theme` is
-    `light`, `dark` or empty.
-    """
+    """Return the page that loads the console. `theme` is `light`, `dark` or empty."""
     preloads = "".join(
         f'<link rel="modulepreload" href="{assets()[name].path}">\n' for name in FIRST
     )
@@ -102,10 +97,7 @@ def shell(development: bool, session: bool, theme: str) -> Asset:
 
 
 def _dimensions() -> str:
-    """Return the panels as JSON: name, title of a value and of the panel, card, whether it filters.
-
-    They are in the order of their cards.
-    """
+    """Return JSON rows in the order of cards: name, singular, plural, card, whether it filters."""
     panels = [one for card in CARDS for one in DIMENSIONS.values() if one.card == card]
     rows = [[one.name, one.one, one.many, one.card, one.filter is not None] for one in panels]
     return orjson.dumps(rows).decode()

@@ -1,7 +1,6 @@
 """The handlers of `/console`: one page for every path below it, and the files that it loads.
 
-They answer on the host of BASE_URL only. A custom domain belongs to one account, and nobody should
-type a password there.
+They answer on the host of BASE_URL only: nobody should type a password on an account's domain.
 """
 
 from collections.abc import Mapping
@@ -25,10 +24,7 @@ class OwnHostHandler(Handler):
     """The base of handlers that answer on the host of BASE_URL only."""
 
     def prepare(self) -> None:
-        """Check the host, the size and the method.
-
-        Raises NotFound on any other host, and what `Handler.prepare` raises.
-        """
+        """Check the request. Raises NotFound on any other host."""
         if not self.web.public_url.is_origin_of(self.header("Host")):
             url = self.web.public_url.url
             raise NotFound(f"no such path; the console is at {url}/console")

@@ -1,4 +1,4 @@
-"""The headers that confine the console's pages: what they load, run, and are shown in."""
+"""The headers that confine the console's pages: their sources, scripts and frames."""
 
 import base64
 from functools import cache
@@ -30,7 +30,7 @@ _DENIED: Final = (
 
 @cache
 def content_security_policy() -> str:
-    """Return the policy: only this host's files, and nothing inline but the import map.
+    """Allow only this host's files, and nothing inline but the import map.
 
     Browsers take an import map only inline, so its hash is allowed.
     """
