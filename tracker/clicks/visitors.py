@@ -34,8 +34,8 @@ _SALT_CACHE_SECONDS: Final = 3600.0
 
 _CLICKS_PER_SCRIPT: Final = 200
 """One script blocks Redis for half a millisecond, or one if all visitors are new. With 500, a full
-service answered 5 % fewer clicks. With 100, a process that also drains waited for so many answers
-that it stored only three quarters of its clicks in time."""
+service answered 5 % fewer clicks. With 100, a process that also drains waited for more answers. It
+stored only three quarters of its clicks in time."""
 
 _DAY_MS: Final = 24 * 3600 * 1000
 _ID_BYTES: Final = 8

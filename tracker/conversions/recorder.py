@@ -30,7 +30,7 @@ _METADATA_BYTES_PER_CONVERSION: Final = 1024
 """So much metadata counts as one more conversion without an account."""
 
 _RETRY_SECONDS: Final = 10
-"""A sender may try again after it: most clicks are stored within a second."""
+"""The Retry-After of a refusal: most clicks are stored within a second."""
 
 
 class Recorded(NamedTuple):

@@ -37,7 +37,7 @@ MAX_KEPT: Final = 1000
 MAX_WAITING: Final = 200
 _FLUSH_SECONDS: Final = 1.0
 _MAX_OF_FLUSH: Final = 100
-"""One account stores so many at once; all are counted."""
+"""The most that one account stores at once; all are counted."""
 
 
 class Reason(StrEnum):

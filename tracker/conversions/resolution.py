@@ -43,8 +43,8 @@ def scopes_of(
 ) -> tuple[UUID, ...]:
     """Return the scopes in which the transaction id is unique, the stored one first.
 
-    Without an event configuration that is the account. The click stands in while the account is
-    unknown, and stays a scope later: an event may have been accepted under it.
+    Without an event configuration that is the account. The click stands in for an unknown account,
+    and stays a scope: an event may have been accepted under it.
     """
     if config is not None:
         return (config.id,)

@@ -23,7 +23,7 @@ LEASE: Final = timedelta(seconds=30)
 """The duration of a claim: twice the time limit of an attempt."""
 
 LOG_DAYS: Final = 30
-"""A finished delivery is kept for so long."""
+"""Finished deliveries are deleted after this time."""
 
 MAX_KEPT_ATTEMPTS: Final = 20
 """The newest are kept. Without retries by hand a delivery has fewer."""

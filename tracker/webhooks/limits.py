@@ -59,7 +59,7 @@ MAX_CHUNKS: Final = 64
 MAX_ERROR_CHARACTERS: Final = 200
 
 MAX_REMEMBERED_WEBHOOKS: Final = 10_000
-"""A process knows the health of so many."""
+"""Webhooks whose health a process knows."""
 
 CACHED_TEMPLATES: Final = 100
 

@@ -37,7 +37,7 @@ JITTER_SHARE: Final = 0.1
 MAX_RETRY_AFTER_SECONDS: Final = 24 * _HOUR
 
 MAX_FAILING_MS: Final = 5 * 24 * _HOUR * 1000
-"""A webhook that only fails for so long is disabled."""
+"""A webhook is disabled if all its attempts failed for this time."""
 
 GONE: Final = 410
 """By this status a receiver asks for no more deliveries."""

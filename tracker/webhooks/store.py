@@ -32,7 +32,7 @@ from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.target import FIELD as TARGET_URL
 
 ROTATION: Final = timedelta(days=1)
-"""The previous secret signs too for so long, so that a receiver can adopt the new one."""
+"""The previous secret signs too for this time, so that a receiver can adopt the new one."""
 
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")

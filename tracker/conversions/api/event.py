@@ -50,7 +50,7 @@ DUPLICATE_HEADER = ("X-Event-Duplicate", "true")
 """Tells of a repeated transaction id: a pixel has no other place for it."""
 
 _RETRY_SECONDS = 5
-"""A conversion that got 503 is sent again after it: stores come back in seconds."""
+"""The Retry-After of a 503: stores come back in seconds."""
 
 DELIVERY_HEADER = "webhook-id"
 """Only deliveries of webhooks have it. As conversions they would be delivered in turn: one

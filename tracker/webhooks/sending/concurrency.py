@@ -7,7 +7,7 @@ The sender asks before it claims deliveries. A slot is the right to one request 
 - One account holds at most a quarter of all slots, and half of either share.
 
 Guarantee: hanging receivers of one account never delay another's. After a start, those of several
-accounts delay other untested ones until they count as slow, or for an attempt if too many hang.
+accounts delay untested ones until they count as slow. If too many hang, that takes an attempt.
 """
 
 from collections import Counter

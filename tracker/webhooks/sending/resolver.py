@@ -5,8 +5,8 @@
 - All addresses of a host must be public, unless the operator allows private networks.
 - No host of the service itself is allowed: such a delivery would cause further ones.
 
-Guarantee: the client connects to the address that was checked. A check when the target is written
-would not be enough: the owner of its name may change the answer of DNS at any time.
+Guarantee: the client connects to the address that was checked. A check of the written target is not
+enough: the owner of its name may change the answer of DNS at any time.
 """
 
 import contextlib

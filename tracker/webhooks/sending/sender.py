@@ -50,7 +50,7 @@ BUSY_SECONDS: Final = 0.02
 """The shortest pause between claims: slots that are released meanwhile are filled together."""
 
 STOP_SECONDS: Final = 3.0
-"""A stop waits so long for answers, and again for their records. The rest is sent again."""
+"""The wait of a stop for answers, and then again for their records. The rest is sent again."""
 
 _RETRY_PAUSE: Final = timedelta(seconds=2)
 """The wait of a delivery whose payload could not be built or stored."""
