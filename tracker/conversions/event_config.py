@@ -154,6 +154,7 @@ class EventConfigs:
 
     async def change(self, config_id: UUID, fields: Mapping[str, Any]) -> EventConfig:
         """Set checked `fields`. Raises NotFound if there is no configuration, or it is archived.
+
         Raises Unavailable if Redis is unavailable: its copy would outlive the change.
         """
         config = await self.find(config_id)
@@ -169,6 +170,7 @@ class EventConfigs:
 
     async def by_postback_key(self, pbk: str, client: str = "") -> EventConfig | None:
         """Return the active configuration, if any. `client` is the sender's address.
+
         Raises RateLimited for too many unknown keys, Unavailable if no store answers.
         """
         return await self._cache.get(keys.event_config(pbk), client)

@@ -103,7 +103,7 @@ def fields_in_text(raw: bytes) -> Fields:
 
 
 def fields_of(pairs: Iterable[tuple[str, str]]) -> Fields:
-    """Return unchecked fields without empty ones. The first of a repeated name counts."""
+    """Return the fields of `pairs`, none of them empty. The first of a repeated name counts."""
     fields: dict[str, Any] = {}
     for name, value in pairs:
         if name not in fields:

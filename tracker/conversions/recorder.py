@@ -80,8 +80,8 @@ class Recorder:
         """Record a conversion that the sender at the address `client` reports.
 
         Raises BadRequest, NotFound or RateLimited if it is refused; nothing is recorded then.
-        Raises Unavailable if no store can make it durable or knows of a repeat. It may be recorded
-        later, and sending it again is safe.
+        Raises Unavailable if it cannot be made durable, or no store can tell whether it is a
+        repeat. It may be recorded later, and sending it again is safe.
         """
         config, owner_id = None, None
         if conversion.pbk is not None:

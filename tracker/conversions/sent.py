@@ -76,7 +76,7 @@ def _value(pattern: re.Pattern[str], text: str) -> str | None:
     found = pattern.search(text)
     if found is None:
         return None
-    # A value of a query may be encoded; that of JSON has nothing that decoding would change.
+    # A value of a query may be encoded; decoding changes no value of JSON.
     return next((value for _, value in parse_qsl(f"v={found[1]}")), None)
 
 

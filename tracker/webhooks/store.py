@@ -199,6 +199,7 @@ class Webhooks:
         self, webhook_id: UUID, fields: Mapping[str, Any], session: Session | None
     ) -> dict[str, Any]:
         """Return the fields to set for the headers. Only the same origin keeps stored values.
+
         Else whoever may change webhooks could send the secrets of others to their own server.
         """
         row = await self._webhooks.find_one(

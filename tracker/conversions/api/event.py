@@ -182,7 +182,7 @@ def recorded_content(recorded: Recorded, image: bool) -> Content:
 
 
 def retry_headers(error: TrackerError) -> Sequence[tuple[str, str]]:
-    """Return when to send again after a 503, unless the error itself tells."""
+    """Return the Retry-After of a 503, unless the error has one."""
     if error.status != 503 or "Retry-After" in error.headers:
         return ()
     return (("Retry-After", str(_RETRY_SECONDS)),)
