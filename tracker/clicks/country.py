@@ -75,7 +75,7 @@ def _unmapped(address: str) -> str:
 
 
 class CountryFile:
-    """The operator's file. While it is unreadable, the last readable one stays in use."""
+    """The operator's file. If a new one cannot be opened, the last one stays in use."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -51,7 +51,7 @@ def check(settings: Settings) -> int:
 def run(role: str, settings: Settings, set_worker: SetWorker) -> int:
     """Run `role` (all, web or drain) and return the exit code.
 
-    The code is 0 after a clean stop, 1 for a failed start or drain, 2 for a wrong setting.
+    0: a clean stop, 1: a failed start or drain, 2: a wrong setting, 130: interrupted at the start.
     """
     if role == "drain":
         return _drain(settings)
