@@ -35,7 +35,9 @@ from config.redis_address import SentinelAddress, cluster_address, sentinel_addr
         ),
     ],
 )
-def test_the_parts_of_a_sentinels_address(url: str, expected: SentinelAddress) -> None:
+def test_an_address_of_sentinels_is_split_into_its_parts(
+    url: str, expected: SentinelAddress
+) -> None:
     assert sentinel_address(url) == expected
     check_redis(url)
 
@@ -91,7 +93,7 @@ def test_no_text_is_read_as_anything_but_an_address_or_refused(text: str) -> Non
         ),
     ],
 )
-def test_the_parts_of_a_clusters_address(
+def test_an_address_of_a_cluster_is_split_into_its_parts(
     url: str, servers: tuple[tuple[str, int], ...], first: str
 ) -> None:
     address = cluster_address(url)

@@ -111,7 +111,7 @@ async def test_other_accounts_events_claims_and_events_of_no_account_are_not_lis
     assert [one is not None for one in found] == [True, True, False, False, False]
 
 
-async def test_each_filter_and_all_together(services: Services) -> None:
+async def test_each_filter_finds_its_conversions_and_all_together_do(services: Services) -> None:
     await store(services, range(1, 4))
     await store(services, [4], status=Status.REFUSED, event_config_id=CONFIG, link_id=LINK)
     await store(services, [6], status=Status.REFUSED, event_config_id=CONFIG)

@@ -114,7 +114,7 @@ async def check(
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_filters_of_clicks(services: Services, seed: int) -> None:
+async def test_filters_find_the_clicks_that_pass_one_by_one(services: Services, seed: int) -> None:
     random, tags = Random(seed), await links_with_tags(services)
     documents: Any = [
         make_click_document(
@@ -141,7 +141,9 @@ async def test_filters_of_clicks(services: Services, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_filters_of_conversions(services: Services, seed: int) -> None:
+async def test_filters_find_the_conversions_that_pass_one_by_one(
+    services: Services, seed: int
+) -> None:
     random, tags = Random(seed), await links_with_tags(services)
     documents: Any = [
         make_event_document(

@@ -95,7 +95,7 @@ async def test_names_are_those_of_archived_links_and_event_configurations_too(
     assert await rows(api, account) == [row]
 
 
-async def test_filters_by_state_link_configuration_and_days(
+async def test_conversions_are_filtered_by_state_link_configuration_and_days(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     link_id, config_id = (await create_link(services, account.id)).id, new_id()

@@ -61,7 +61,7 @@ def week(at: datetime) -> str:
     ("first", "last", "steps"),
     [("2026-03-29", "2026-03-29", 23), ("2026-10-25", "2026-10-25", 25)],
 )
-async def test_the_hours_of_a_short_and_a_long_day(
+async def test_a_short_and_a_long_day_have_a_step_for_each_hour(
     services: Services, api: KeyedClient, account: Account, first: str, last: str, steps: int
 ) -> None:
     await berlin(services, account)

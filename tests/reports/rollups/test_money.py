@@ -24,7 +24,7 @@ from tracker.reports.rollups.money import (
         ("1E+30", 10**39),
     ],
 )
-def test_an_amount_in_billionths_and_back(amount: str, number: int) -> None:
+def test_an_amount_survives_as_billionths(amount: str, number: int) -> None:
     assert billionths(Decimal128(amount)) == number
     stored = decimal_of_billionths(number)
     assert billionths(stored) == sum_in_billionths(stored.to_decimal()) == number

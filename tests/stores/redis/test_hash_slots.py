@@ -50,7 +50,7 @@ def test_each_slot_has_an_owner_unless_nobody_serves_it() -> None:
         (("PING",), None),
     ],
 )
-def test_the_first_key_of_a_command(command: tuple[object, ...], key: str | None) -> None:
+def test_a_command_is_sent_by_its_first_key(command: tuple[object, ...], key: str | None) -> None:
     assert key_of(command) == key
 
 
