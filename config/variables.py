@@ -173,8 +173,8 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         int,
         Meta(
             ge=0,
-            description="requests a minute of each session of the console, which do not count for "
-            "its address and account; 0: no limit",
+            description="requests a minute of one person in an account, with all sessions of the "
+            "console; they do not count for address and account; 0: no limit",
         ),
     ] = 600
     miss_limit_ip_per_minute: Annotated[
