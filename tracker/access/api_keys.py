@@ -125,8 +125,8 @@ class ApiKeys:
         session: Session,
     ) -> tuple[ApiKey, str]:
         """Store a key that `maker` makes. Raises BadRequest if the account has MAX_VALID_KEYS."""
-        of_account = (self._database, "api_keys", maker.account_id)
-        if not await has_room(*of_account, MAX_VALID_KEYS, session, valid()):
+        owner = maker.account_id
+        if not await has_room(self._database, "api_keys", owner, MAX_VALID_KEYS, session, valid()):
             rule = f"at most {MAX_VALID_KEYS} keys that are valid; revoke one first"
             raise BadRequest(f"name: {rule}")
         return await self.create(maker.account_id, name, scopes, expires_at, maker.actor, session)

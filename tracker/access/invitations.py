@@ -160,17 +160,13 @@ class Invitations:
 
     async def earlier(self, new: NewInvitation, session: Session) -> list[Invitation]:
         """Return the open invitations of the same kind and recipient, which `new` replaces."""
-        same = {
-            "kind": new.kind,
-            "account_id": new.account_id,
-            "email": new.email,
-        }
+        same = {"kind": new.kind, "account_id": new.account_id, "email": new.email}
         rows = self._invitations.find(_open(same), session=session)
         return [record(Invitation, row) async for row in rows]
 
     async def _check_room(self, account_id: UUID, session: Session) -> None:
-        of_account = (self._database, "invitations", account_id, MAX_OPEN_INVITATIONS)
-        if not await has_room(*of_account, session, _open({})):
+        limit = MAX_OPEN_INVITATIONS
+        if not await has_room(self._database, "invitations", account_id, limit, session, _open({})):
             raise BadRequest(
                 f"account_id: has {MAX_OPEN_INVITATIONS} open invitations, which is the limit"
             )

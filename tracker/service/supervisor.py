@@ -74,8 +74,7 @@ def run_processes(
         return work(Process(0, False, _do_nothing))
     before = {signal.Signals(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)}
     try:
-        given = (count, work, on_stop, before, stop_seconds, has_lost_store)
-        return Supervisor(*given).run()
+        return Supervisor(count, work, on_stop, before, stop_seconds, has_lost_store).run()
     finally:
         # Drop further signals to stop, because the stop is done.
         while signal.sigpending() & _STOP:

@@ -73,8 +73,8 @@ class Shares:
 
         Raises BadRequest if the account has MAX_OF_ACCOUNT.
         """
-        at_most = (account_id, MAX_OF_ACCOUNT, session, _NOT_REVOKED)
-        if not await has_room(self._database, "shares", *at_most):
+        limit = MAX_OF_ACCOUNT
+        if not await has_room(self._database, "shares", account_id, limit, session, _NOT_REVOKED):
             raise BadRequest(f"share: an account has at most {MAX_OF_ACCOUNT}; revoke one first")
         token = new_secret("", _TOKEN_BYTES)
         share = Share(

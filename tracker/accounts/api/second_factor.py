@@ -103,5 +103,5 @@ async def switch_off(call: AccountCall[Nothing, SwitchOff]) -> Answer[SessionRec
     too many attempts.
     """
     setup, body = call.services.second_factor_setup, call.body
-    renewed = await setup.switch_off(holder_of(call), body.password, body.code)
-    return await signed_in_answer(call.services, *renewed)
+    session, secret = await setup.switch_off(holder_of(call), body.password, body.code)
+    return await signed_in_answer(call.services, session, secret)
