@@ -68,6 +68,16 @@ class VisitorValues(msgspec.Struct, Generic[At], frozen=True, kw_only=True):
     bot: Annotated[str | None, Meta(description="why it counts as a bot's")]
 
 
+class ValuesOfClick(msgspec.Struct, frozen=True, kw_only=True):
+    """The values that an event has of its click; None while it has none."""
+
+    country: str | None = None
+    device: str | None = None
+    browser: str | None = None
+    os: str | None = None
+    bot: str | None = None
+
+
 class ClickValues(VisitorValues[At], Generic[At], frozen=True, kw_only=True):
     """The values of a click, with where its visitor came from."""
 

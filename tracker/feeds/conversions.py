@@ -6,9 +6,9 @@ from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
-import msgspec
 from bson import Decimal128
 
+from tracker.clicks.document import ValuesOfClick
 from tracker.conversions.document import COUNTED, Status
 from tracker.conversions.rules import Rule
 from tracker.feeds.arrivals import FeedName, conversion_entries
@@ -29,8 +29,8 @@ _MAX_TOGETHER: Final = 50_000
 up to MAX_COUNTED, which is slower."""
 
 
-class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored event with an account. The fields of its click are None while it has none."""
+class LoggedEvent(ValuesOfClick, frozen=True, kw_only=True):
+    """A stored event with an account."""
 
     id: int
     account_id: UUID
@@ -44,11 +44,6 @@ class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
     payout: Decimal | None
     transaction_id: str | None = None
     metadata: str | None = None
-    country: str | None = None
-    device: str | None = None
-    browser: str | None = None
-    os: str | None = None
-    bot: str | None = None
 
 
 def _row(document: Mapping[str, Any]) -> LoggedEvent:
