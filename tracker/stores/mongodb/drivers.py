@@ -1,4 +1,4 @@
-"""The only place that builds MongoDB clients, and that imports their drivers.
+"""The only place that builds the service's MongoDB clients, and that imports their classes.
 
 Each of their calls has a timeout. Clients belong to the event loop and the process that made them:
 build them after a fork.
