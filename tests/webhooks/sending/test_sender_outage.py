@@ -19,6 +19,7 @@ from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.deliveries import LEASE
 from tracker.webhooks.schedule import Disabled
+from tracker.webhooks.sending import attempts
 from tracker.webhooks.store import Webhook
 
 ACCOUNT = new_id()
@@ -87,3 +88,26 @@ async def test_the_state_of_a_webhook_is_recorded_once_mongodb_is_available_agai
     assert statuses == ["failed", "failed"]
     assert not (await webhook_now(services, webhook)).active
     assert len((await the_one(services))["attempts"]) == 1
+
+
+async def test_an_attempt_whose_result_cannot_be_stored_disables_no_webhook(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its delivery is due again once the lease has run out: that attempt decides."""
+
+    async def failing(results: Any) -> None:
+        raise UNAVAILABLE
+
+    monkeypatch.setattr(attempts, "_RETRY_PAUSES_SECONDS", (0.0,))
+    clock = Clock()
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
+        receiver.behaviour = answer(410)
+        await converted(services, ACCOUNT)
+        with monkeypatch.context() as patched:
+            patched.setattr(services.webhooks.deliveries, "record", failing)
+            await one.burst()
+        assert (await webhook_now(services, webhook)).active
+        clock.pass_seconds(LEASE.total_seconds() + 1)
+        await one.burst()
+    assert not (await webhook_now(services, webhook)).active
+    assert len(receiver.received) == 2

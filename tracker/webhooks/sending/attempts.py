@@ -112,7 +112,7 @@ class Attempts:
 
 
 async def _retry(work: Callable[[], Awaitable[None]]) -> None:
-    """Repeat `work` until MongoDB accepts it; give up after the last pause."""
+    """Repeat `work` until MongoDB accepts it. Raises PyMongoError after the last pause."""
     for pause in _RETRY_PAUSES_SECONDS:
         try:
             await work()
@@ -120,6 +120,7 @@ async def _retry(work: Callable[[], Awaitable[None]]) -> None:
         except PyMongoError as error:
             log.warning("attempts not recorded yet: MongoDB fails", error=type(error).__name__)
             await asyncio.sleep(pause)
+    await work()
 
 
 def _log_fields(webhook: Webhook) -> dict[str, str]:
