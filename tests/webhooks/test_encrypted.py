@@ -25,9 +25,8 @@ KEY, NEW_KEY = os.urandom(32), os.urandom(32)
 
 def use_keys(services: Services, *keys: bytes) -> None:
     """Use these keys, as a service started with them does."""
-    secrets = SecretBox(keys, Purpose.WEBHOOK)
-    webhooks = Webhooks(services.stores.mongodb, secrets)
-    services.webhooks = services.webhooks._replace(secrets=secrets, webhooks=webhooks)
+    webhooks = Webhooks(services.stores.mongodb, SecretBox(keys, Purpose.WEBHOOK))
+    services.webhooks = services.webhooks._replace(webhooks=webhooks)
 
 
 async def row_of(services: Services, webhook: Webhook) -> dict[str, Any]:
@@ -125,12 +124,9 @@ async def test_secrets_are_rewritten_with_the_first_key_or_plain_and_stay_readab
     assert await services.webhooks.webhooks.rotate_secret(older.id)
     use_keys(services, NEW_KEY, KEY)
     newest = await create_webhook(services, ACCOUNT)
-    webhooks, box, database = (
-        services.webhooks.webhooks,
-        services.webhooks.secrets,
-        services.stores.mongodb.database,
-    )
+    webhooks, database = services.webhooks.webhooks, services.stores.mongodb.database
     sealed = webhooks.sealed_fields
+    box = sealed.box
     assert await count_secrets(database, sealed) == {"plain": 1, "older_key": 2, "key": 1}
     assert await rewrite_secrets(database, sealed, box.seal) == {"rewritten": 3}
     assert await count_secrets(database, sealed) == {"key": 4}

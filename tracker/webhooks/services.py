@@ -26,7 +26,6 @@ class WebhookServices(NamedTuple):
     """The stores of webhooks and deliveries, and the client that sends them."""
 
     webhooks: Webhooks
-    secrets: SecretBox
     deliveries: Deliveries
     payloads: PayloadLoader
     client: Client
@@ -50,10 +49,8 @@ def build(
     allows_http: bool,
     allows_private: bool,
 ) -> WebhookServices:
-    secrets = SecretBox(secret_keys, Purpose.WEBHOOK)
     return WebhookServices(
-        webhooks=Webhooks(stores.mongodb, secrets),
-        secrets=secrets,
+        webhooks=Webhooks(stores.mongodb, SecretBox(secret_keys, Purpose.WEBHOOK)),
         deliveries=Deliveries(stores.mongodb),
         payloads=PayloadLoader(stores.mongodb, links.public_url.host),
         client=Client(allows_private, links.dns_address, links.served_hosts),
