@@ -3,7 +3,7 @@
 from functools import partial
 from typing import NamedTuple
 
-from tracker.accounts.services import AccountServices
+from tracker.accounts.time_zones import TimeZones
 from tracker.clicks.services import ClickServices
 from tracker.conversions.services import ConversionServices
 from tracker.ingest.batch_parts import PART_RECORDS, apply_in_parts
@@ -47,7 +47,7 @@ class IngestServices(NamedTuple):
     journal: JournalServices
     clicks: ClickServices
     conversions: ConversionServices
-    accounts: AccountServices
+    time_zones: TimeZones
     webhooks: WebhookServices
     pending_days: int
     partitions: int
@@ -68,7 +68,7 @@ class IngestServices(NamedTuple):
         )
 
     def time_zone_changer(self) -> TimeZoneChanger:
-        return TimeZoneChanger(self.stores.mongodb, self.stores.redis, self.accounts.time_zones)
+        return TimeZoneChanger(self.stores.mongodb, self.stores.redis, self.time_zones)
 
     def sender(self) -> Sender:
         """Return a new sender, with concurrency limits of its own."""

@@ -157,7 +157,7 @@ class Services:
             journal=self.journal,
             clicks=self.clicks,
             conversions=self.conversions,
-            accounts=self.accounts,
+            time_zones=self.accounts.time_zones,
             webhooks=self.webhooks,
             pending_days=self.settings.pending_event_days,
             partitions=self.settings.journal_partitions,
