@@ -170,8 +170,8 @@ class ApiKeys:
     ) -> tuple[ApiKey, list[ApiKey]]:
         """Revoke a key, if wanted with its valid descendants; return it, and the keys revoked now.
 
-        The open links that they made end too. `approve` gets the keys in the transaction, and may
-        raise. Raises NotFound if there is no such key.
+        The open links that they made end too. `approve` gets the keys revoked now, in the
+        transaction, and may raise. Raises NotFound if there is no such key.
         """
 
         async def work(session: Session) -> tuple[dict[str, Any], list[dict[str, Any]]]:

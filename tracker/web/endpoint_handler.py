@@ -26,7 +26,6 @@ class EndpointHandler(Handler):
     ) -> None:
         first = next(iter(endpoints.values()))
         super().initialize(process, incoming, first.path, tuple(endpoints))
-        self.room = first.room
         self.endpoints = endpoints
 
     async def _run(self, *path: str) -> None:
@@ -38,6 +37,10 @@ class EndpointHandler(Handler):
     @property
     def endpoint(self) -> Endpoint:
         return self.endpoints[self.request.method or ""]
+
+    @property
+    def services(self) -> Any:
+        return getattr(self.process, self.endpoint.room)
 
     async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:
         """Answer the request. Raises NotImplementedError: handlers override it."""
