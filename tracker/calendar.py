@@ -1,9 +1,7 @@
-"""Calendars: the days and hours of a time zone, as accounts count in them. Pure.
+"""Days and hours of a time zone, as accounts count in them. Pure.
 
-A day begins at the first moment that clocks show its 00:00, or would have shown it if the hour was
-skipped, and ends where the next one begins. Hours are numbered from 0 since the day began, so that
-the two 02:00 of a day with 25 hours differ: a day of 23 hours has no number 23. In UTC the number
-is what the clock shows.
+A day begins at its first moment, also where clocks skip its 00:00. Hours are numbered from 0 since
+then, so the two 02:00 of a day with 25 hours differ. In UTC the number is the clock's hour.
 """
 
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -14,10 +12,8 @@ from zoneinfo import ZoneInfo, available_timezones, reset_tzpath
 DEFAULT_ZONE: Final = "UTC"
 
 CACHED_CALENDARS: Final = 1000
-"""Calendars that stay in memory: more than there are zones."""
 
 CACHED_STARTS: Final = 2000
-"""First moments of days that stay in memory, for each calendar."""
 
 # Only the package tzdata is read, whose version is pinned: machines whose own time zones differ
 # would count one click on two days.
@@ -26,7 +22,6 @@ reset_tzpath(to=())
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 _END: Final = datetime.max.replace(tzinfo=UTC)
-"""The end of the last day that dates have."""
 
 
 class Calendar:
@@ -36,11 +31,10 @@ class Calendar:
         self.zone = zone
         self._zone: tzinfo = UTC if zone == DEFAULT_ZONE else ZoneInfo(zone)
         self._start_of = lru_cache(CACHED_STARTS)(self._first_moment)
-        # The day of the last call: most clicks are of the same one.
+        # Most clicks are of the same day as the last one.
         self._start = self._end = datetime.min.replace(tzinfo=UTC)
 
     def start_of(self, day: date) -> datetime:
-        """Return the first moment of a day, in UTC."""
         return self._start_of(day)
 
     def end_of(self, day: date) -> datetime:
@@ -57,27 +51,21 @@ class Calendar:
         return self._day, (at - self._start) // _HOUR
 
     def hours_in(self, day: date) -> int:
-        """Return the number of hours of a day; a part of an hour counts as one."""
+        """Return the number of hours; a part of an hour counts as one."""
         return -((self.start_of(day) - self.end_of(day)) // _HOUR)
 
     def start_of_hour(self, day: date, hour: int) -> datetime:
-        """Return the first moment of the hour with that number, in UTC."""
         return self.start_of(day) + hour * _HOUR
 
     def end_of_hour(self, day: date, hour: int) -> datetime:
-        """Return the first moment after the hour with that number, in UTC."""
         return min(self.start_of_hour(day, hour + 1), self.end_of(day))
 
     def at_clock(self, day: date, clock: time) -> datetime:
-        """Return the first moment of a day at which clocks show a time, in UTC.
-
-        Where clocks skip that time, it is as long after the skip began as the time is.
-        """
+        """Return the first moment at which clocks show a time; if they skip it, that much later."""
         at = self._moment(day, clock.replace(fold=0))
         return min(max(at, self.start_of(day)), self.end_of(day))
 
     def local(self, at: datetime) -> datetime:
-        """Return an aware datetime as clocks of the zone show it."""
         return at.astimezone(self._zone)
 
     def hour_text(self, day: date, hour: int) -> str:
@@ -86,15 +74,15 @@ class Calendar:
         return shown.isoformat(timespec="minutes").replace("+00:00", "Z")
 
     def clock_hour(self, day: date, hour: int) -> int:
-        """Return the hour that clocks show at the beginning of an hour, 0 to 23."""
+        """Return the hour that clocks show at its beginning, 0 to 23."""
         return self.local(self.start_of_hour(day, hour)).hour
 
     def _enter(self, at: datetime) -> None:
         if self._start <= at < self._end:
             return
         day = self.local(at).date()
-        # The day that clocks show differs where midnight itself is repeated, and where an account
-        # has changed its zone.
+        # Clocks show another day where midnight is repeated, and where an account has changed its
+        # zone.
         while at < self.start_of(day):
             day -= _DAY
         while at >= self.end_of(day):
@@ -113,11 +101,11 @@ class Calendar:
 
 
 class ChangedCalendar(Calendar):
-    """The days and hours of a zone, from a day on; those before are of another calendar.
+    """A calendar that changes its zone on a day.
 
-    So days whose clicks are deleted, and cannot be counted again, stay as they were. Day `first`
-    begins where the other calendar begins it, so that no moment is in two days or in none: it is up
-    to 50 hours long, and may take the whole of the next one.
+    Days before `first` stay as they were, because their clicks may be deleted and cannot be counted
+    again. `first` begins as before and lasts up to 50 hours, so that no moment has two days or
+    none.
     """
 
     def __init__(self, zone: str, first: date, before: Calendar) -> None:
@@ -127,7 +115,6 @@ class ChangedCalendar(Calendar):
         self._from = before.start_of(first)
 
     def local(self, at: datetime) -> datetime:
-        """Return an aware datetime as clocks of its zone show it."""
         return self._before.local(at) if at < self._from else super().local(at)
 
     def _first_moment(self, day: date) -> datetime:
@@ -143,12 +130,11 @@ class ChangedCalendar(Calendar):
 
 @lru_cache(CACHED_CALENDARS)
 def calendar_of(zone: str) -> Calendar:
-    """Return the calendar of an IANA time zone. Raises KeyError if there is no such zone."""
+    """Return the calendar of an IANA time zone. Raises KeyError if there is none."""
     return Calendar(zone)
 
 
 def is_zone(name: str) -> bool:
-    """Return whether `name` is the IANA name of a time zone."""
     return name in zones()
 
 

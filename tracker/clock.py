@@ -8,14 +8,12 @@ from typing import Final
 import msgspec
 
 CACHED_SECONDS: Final = 1000
-"""Full seconds whose datetime stays in memory."""
 
 _NO_OFFSET: Final = timedelta(0)
 _MILLISECONDS: Final = tuple(timedelta(milliseconds=number) for number in range(1000))
 
 
 def now_ms() -> int:
-    """Return the milliseconds since the Unix epoch."""
     return time.time_ns() // 1_000_000
 
 
@@ -26,10 +24,7 @@ def moment(ms: int) -> datetime:
 
 @lru_cache(maxsize=CACHED_SECONDS)
 def _second(seconds: int) -> datetime:
-    """Return the cached datetime of a full second.
-
-    Many clicks share a second, and adding milliseconds costs a third of making a datetime.
-    """
+    """Adding milliseconds to a cached second costs a third of making a datetime."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -48,13 +43,9 @@ def iso(at: datetime) -> str:
 
 
 def day_of(at: datetime) -> str:
-    """Return the day of an aware UTC datetime, such as `2026-01-31`."""
     return at.date().isoformat()
 
 
 def start_of(day: str) -> datetime:
-    """Return the first moment of a day such as `2026-01-31`, in UTC.
-
-    Raises ValueError if `day` is not of that form.
-    """
+    """Return the first moment of a day such as `2026-01-31`, in UTC. Raises ValueError."""
     return datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC)

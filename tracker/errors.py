@@ -1,19 +1,7 @@
-"""The error tree: raising is responding.
+"""Errors that become answers; only `tracker/web` turns them into one.
 
-TrackerError
-├── BadRequest            400  a field breaks a rule
-├── Unauthorized          401  no valid API key
-├── Forbidden             403  the key has no access to this
-├── NotFound              404
-├── MethodNotAllowed      405  carries the methods that are allowed
-├── PayloadTooLarge       413
-├── RateLimited           429  carries when to try again
-└── Unavailable           503  a store that the answer needs is unavailable, or a queue is full
-    └── TooSlow           503  the answer takes longer than its limit of time
-
-A message is for people: it names the field and the rule, reveals nothing internal, and may change.
-Programs read the code in the header `X-Error-Code`. Only `tracker/web` turns these errors into
-answers.
+A message names the field and the rule. It reveals nothing internal, and may change. Programs read
+the code in `X-Error-Code`.
 """
 
 from collections.abc import Mapping
@@ -74,13 +62,11 @@ class TrackerError(Exception):
             self.code = code
 
     def reword(self, message: str) -> None:
-        """Replace the message, as one who knows which field it is about does."""
         self.message = message
         self.args = (message,)
 
     @property
     def all_headers(self) -> dict[str, str]:
-        """Return `headers` and the one that carries the code."""
         return {CODE_HEADER: str(self.code), **self.headers}
 
 
@@ -116,7 +102,7 @@ class NotFound(TrackerError):
 
 
 class MethodNotAllowed(TrackerError):
-    """A method that the path does not have; `allowed` lists those it has."""
+    """A method that the path does not have; `allowed` lists its methods."""
 
     status = 405
     code = ErrorCode.METHOD_NOT_ALLOWED
@@ -150,10 +136,7 @@ class Unavailable(TrackerError):
 
 
 class TooSlow(Unavailable):
-    """An answer that takes longer than its limit of time. The stores that it needs do answer.
-
-    It may be tried again in `seconds`.
-    """
+    """An answer that takes too long, though the stores do answer. Try again in `seconds`."""
 
     code = ErrorCode.TIME_LIMIT
 

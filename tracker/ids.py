@@ -1,8 +1,7 @@
 """Identifiers: ids of resources and clicks, slugs, and secrets.
 
-Ids are UUIDs of version 7, except those of events, which are numbers. UUIDs of that version sort by
-time, so the newest entries of an index lie together.
-Secrets come from the operating system's generator.
+Ids are UUIDs of version 7, which sort by time; ids of events are numbers. Secrets come from the
+operating system's generator.
 """
 
 import re
@@ -21,7 +20,7 @@ UUID_RULE: Final = f"must be a UUID such as {EXAMPLE_ID}"
 _CANONICAL: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 MAX_EVENT_ID: Final = 2**53 - 1
-"""The highest event id: the highest whole number that every reader of JSON keeps exact."""
+"""The highest whole number that every reader of JSON keeps exact."""
 
 _WHOLE_NUMBER: Final = re.compile(r"[1-9][0-9]{0,15}")
 
@@ -36,22 +35,19 @@ SLUG_ALPHABET: Final = "23456789bcdfghjkmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ"
 
 
 def new_id() -> UUID:
-    """Return a new UUIDv7 for a resource."""
     return uuid7()
 
 
 def new_click_id() -> uuid_utils.UUID:
-    """Return a new UUIDv7 for a click, of a type whose bytes and text are cheap to make."""
+    """Return a UUIDv7 of a type whose bytes and text are cheap to make."""
     return uuid_utils.uuid7()
 
 
 def new_slug() -> str:
-    """Return a random slug of SLUG_CHARACTERS characters of SLUG_ALPHABET."""
     return "".join(secrets.choice(SLUG_ALPHABET) for _ in range(SLUG_CHARACTERS))
 
 
 def new_secret(prefix: str, size: int) -> str:
-    """Return `prefix` and `size` random bytes as URL-safe text."""
     return prefix + secrets.token_urlsafe(size)
 
 
@@ -62,20 +58,14 @@ def secret_digest(secret: str) -> bytes:
 
 
 def parse_id(field: str, text: object) -> UUID:
-    """Return the UUID in `text`.
-
-    Raises BadRequest naming `field` if `text` is not a UUID of the canonical form.
-    """
+    """Return the UUID in `text`. Raises BadRequest if it is not in the canonical form."""
     if not isinstance(text, str) or not _CANONICAL.fullmatch(text):
         raise BadRequest(f"{field}: {UUID_RULE}")
     return UUID(text)
 
 
 def parse_event_id(field: str, text: str) -> int:
-    """Return the id of an event in `text`.
-
-    Raises BadRequest naming `field` if `text` is not a whole number from 1 to MAX_EVENT_ID.
-    """
+    """Return an id from 1 to MAX_EVENT_ID. Raises BadRequest if `text` is none."""
     if not _WHOLE_NUMBER.fullmatch(text) or int(text) > MAX_EVENT_ID:
         raise BadRequest(f"{field}: must be a whole number from 1 to {MAX_EVENT_ID}")
     return int(text)

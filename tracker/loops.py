@@ -1,9 +1,6 @@
 """Supervised background loops: an error is logged and counted, and the loop is restarted.
 
-`tracker/service` starts them. `/readyz` and the gauge `tracker_background_loop_up` show a loop that
-is not running.
-
-Guarantee: no loop ends unnoticed.
+Guarantee: no loop ends unnoticed. `/readyz` and `tracker_background_loop_up` show a stopped one.
 """
 
 import asyncio
@@ -20,7 +17,7 @@ log = structlog.get_logger(__name__)
 
 FIRST_PAUSE_SECONDS: Final = 0.2
 MAX_PAUSE_SECONDS: Final = 10.0
-"""The pause before a failed loop is restarted doubles, up to this."""
+"""The longest pause. The pause doubles with each failure in a row."""
 
 STEADY_SECONDS: Final = 1.0
 """How long a restarted loop must run before it counts as running."""
@@ -31,10 +28,7 @@ class LoopFailed(Exception):
 
 
 class _Interrupted(Exception):
-    """The error of a loop that awaited something cancelled, without being cancelled itself.
-
-    As a CancelledError it would end the loop as if that were stopped.
-    """
+    """The error of a loop that awaited something cancelled. CancelledError would stop the loop."""
 
     def __init__(self, error: asyncio.CancelledError) -> None:
         super().__init__("a task that the loop awaited was cancelled")
@@ -51,7 +45,6 @@ class Loops:
 
     @property
     def down(self) -> list[str]:
-        """Return the loops that are not running, each with the name of its last error."""
         return [f"{name} ({error})" for name, error in sorted(self._down.items())]
 
     def start(
@@ -63,8 +56,8 @@ class Loops:
     ) -> asyncio.Task[None]:
         """Keep `run` running until `until` is set or the task is cancelled.
 
-        Returning before `until` is set counts as an error. The loop is given up after
-        `max_failures` errors in a row, each within STEADY_SECONDS of its start; None means never.
+        Returning earlier counts as an error. After `max_failures` errors in a row, each within
+        STEADY_SECONDS of its start, the loop is given up; None means never.
         """
         metrics.LOOP_FAILURES.labels(name)
         self._mark_up(name)
@@ -72,13 +65,13 @@ class Loops:
         return asyncio.get_running_loop().create_task(supervised)
 
     def on_give_up(self, call: Callable[[], None]) -> None:
-        """Call `call` when a loop is given up, or at once if a loop already was."""
+        """Call `call` when a loop is given up, or at once if one already was."""
         self._on_give_up = call
         if self._given_up is not None:
             call()
 
     def check(self) -> None:
-        """Check that no loop was given up. Raises LoopFailed if a loop was."""
+        """Raises LoopFailed if a loop was given up."""
         if self._given_up is not None:
             raise self._given_up
 
@@ -108,7 +101,7 @@ class Loops:
     async def _run_once(
         self, name: str, run: Callable[[], Awaitable[None]], until: asyncio.Event | None
     ) -> Exception | None:
-        """Run the loop until it ends; return its error, or None if it was stopped."""
+        """Run the loop until it ends; return its error, None if it was stopped."""
         steady = asyncio.get_running_loop().call_later(STEADY_SECONDS, self._mark_up, name)
         try:
             await run()
@@ -141,13 +134,11 @@ class Loops:
 
 
 def record_failure(name: str, error: Exception) -> None:
-    """Log and count an error that ended the loop `name` or one of its steps."""
     metrics.LOOP_FAILURES.labels(name).inc()
     log.error("background loop failed", loop=name, exc_info=error)
 
 
 def pause_seconds(failures: int) -> float:
-    """Return the pause before a restart after `failures` errors in a row."""
     return min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 32), MAX_PAUSE_SECONDS)
 
 
@@ -159,7 +150,7 @@ async def wait(event: asyncio.Event, seconds: float) -> bool:
 
 
 async def run_until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
-    """Run `work` until `stop` is set; then it is cancelled. Raises what it raises before that."""
+    """Run `work`, and cancel it when `stop` is set. Raises its errors."""
     loop = asyncio.get_running_loop()
     working, stopping = loop.create_task(work), loop.create_task(stop.wait())
     try:
@@ -172,7 +163,7 @@ async def run_until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> Non
 
 
 async def cancel_and_wait(task: asyncio.Task[Any]) -> None:
-    """Cancel `task`, again if needed, until it has ended: Redis's client swallows cancellations."""
+    """Cancel `task` until it has ended: Redis's client swallows cancellations."""
     while not task.done():
         task.cancel()
         await asyncio.wait([task], timeout=0.1)

@@ -1,7 +1,6 @@
-"""Every metric of the service, as a table, exposed at `/metrics` in the Prometheus text format.
+"""Every metric of the service, exposed at `/metrics` in the Prometheus text format.
 
-Processes that `run.py` starts together are added up (`multiprocess_metrics`). Each label has a
-closed set of values; a route is a path of the route table.
+Each label has a closed set of values; a route is a path of the route table.
 """
 
 from collections.abc import Iterable
@@ -216,9 +215,8 @@ _UNSUPERVISED = ("sweep", "event_ids")
 
 _FAILURES = (500, 503)
 
-# Series are made on import, here or where the values of a label are defined. Prometheus sees no
-# increase in the first value of a series: an alert would miss its first event. A replaced worker
-# continues its predecessor's counts, and a later series would count all of them at once.
+# Series are made on import. Prometheus sees no increase in the first value of a series, so an alert
+# would miss its first event. A later series would count all events of a replaced worker at once.
 for _kind in ("click", "event"):
     DRAINED.labels(_kind)
 for _outcome in _OUTCOMES:
@@ -248,8 +246,6 @@ expect_failures("unknown", ("GET", "HEAD", "POST", "other"))
 
 
 class _ExternalMetrics(Collector):
-    """A collector of metrics that were made elsewhere."""
-
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families
 
@@ -258,7 +254,6 @@ class _ExternalMetrics(Collector):
 
 
 def exposition(others: Iterable[Metric] = ()) -> bytes:
-    """Return all metrics and `others` as text of type CONTENT_TYPE."""
     # The creation times of counters would double the number of series.
     disable_created_metrics()  # type: ignore[no-untyped-call]
     return generate_latest(aggregated(REGISTRY)) + generate_latest(_ExternalMetrics(others))

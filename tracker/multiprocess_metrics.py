@@ -1,10 +1,7 @@
 """Metrics of several processes: each counts in a file, and a scrape of any process adds them up.
 
-`run.py` enters `multiprocess_metrics` before it imports `tracker.metrics`, because metrics made on
-import take the storage that is set by then. A file belongs to the number of a worker. So a
-replacement, which has the same number, continues where its predecessor stopped.
-
-Guarantee: no counter ever falls.
+`run.py` enters `multiprocess_metrics` before it imports `tracker.metrics`. Guarantee: no counter
+ever falls, because a replaced worker's file is continued.
 """
 
 import contextlib
@@ -18,7 +15,6 @@ from prometheus_client import CollectorRegistry, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
 _FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable in which prometheus-client looks for the folder of the files."""
 
 SetWorker = Callable[[int], None]
 """A function that a worker calls with its number before it counts."""
@@ -26,10 +22,7 @@ SetWorker = Callable[[int], None]
 
 @contextlib.contextmanager
 def multiprocess_metrics(processes: int) -> Iterator[SetWorker]:
-    """Share metrics between `processes`; yield the function that sets a worker's number.
-
-    A single process keeps its metrics in memory.
-    """
+    """Yield the function that sets a worker's number. One process counts in memory."""
     if processes == 1:
         yield lambda number: None
         return

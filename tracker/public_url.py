@@ -18,16 +18,13 @@ class PublicUrl:
         self._default_port = ":443" if self.scheme == "https" else ":80"
 
     def is_at(self, host: str, port: int) -> bool:
-        """Return whether `host` and `port` are the service's, on either scheme's port.
-
-        Proxies redirect http to https, so a link to the other port is a loop too.
-        """
+        """Return whether they are the service's, on either port: proxies redirect http to https."""
         same_host = host == self.host or {host, self.host} <= _LOOPBACK
         return same_host and (port == self.port or {port, self.port} == {80, 443})
 
     @property
     def web_origin(self) -> str:
-        """Return the origin of pages here as browsers send it: in lower case, no default port."""
+        """Return the origin of pages as browsers send it: in lower case, no default port."""
         netloc = urlsplit(self.url).netloc.lower()
         return f"{self.scheme}://{netloc.removesuffix(self._default_port)}"
 

@@ -1,11 +1,6 @@
 """Addresses of hosts: which are public, and which are this machine's. Pure.
 
-`links` uses it to recognise hosts of this machine, `webhooks` to decide what a delivery may connect
-to.
-
-Guarantee: an address is public only if anyone on the Internet could connect to it themselves.
-Loopback, private, link-local and metadata addresses are not public. Neither is an IPv6 address that
-embeds such an address, in any notation.
+Guarantee: anyone on the Internet could connect to a public address, and to one embedded in it.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -28,7 +23,6 @@ _LOCAL: Final = (
 
 
 def is_public(address: Address) -> bool:
-    """Return whether anyone on the Internet could connect to `address` themselves."""
     if isinstance(address, IPv6Address):
         inner = _inner(address)
         if inner is not None:
@@ -49,17 +43,15 @@ def literal(host: str) -> list[Address]:
 
 
 def is_localhost(host: str) -> bool:
-    """Return whether `host` is this machine by its name (RFC 6761), whatever DNS says."""
     return host == "localhost" or host.endswith(".localhost")
 
 
 def is_local(host: str) -> bool:
-    """Return whether `host` is this machine, by its name or address."""
     return is_localhost(host) or any(map(_is_this_machine, literal(host)))
 
 
 def _inner(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address that packets to `address` reach in the end, None if there is none."""
+    """Return the IPv4 address that packets to `address` reach in the end."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour

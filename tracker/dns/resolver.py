@@ -1,8 +1,6 @@
-"""The DNS resolver of the service: it asks name servers over sockets of its own.
+"""The DNS resolver of `links` and `webhooks`, with sockets of its own.
 
-Shared by the verification of domains (`links`) and by the targets of deliveries (`webhooks`). The
-system's resolver occupies a thread until a name server answers, and connections to Redis need the
-same few threads. Here a slow name server delays only look-ups of its own names.
+The system's resolver would block one of the few threads that connections to Redis need too.
 """
 
 import asyncio
@@ -21,28 +19,22 @@ from dns.resolver import NXDOMAIN, LRUCache, NoAnswer
 from tracker.dns.addresses import is_localhost, literal
 
 LOOKUP_SECONDS: Final = 4.0
-"""The time limit of a look-up of a host's addresses."""
 
 _TRY_SECONDS: Final = 1.0
-"""How long to wait for an answer before the question is sent again: a datagram may be lost."""
+"""How long to wait before the question is sent again: a datagram may be lost."""
 
 _MAX_CACHED_ANSWERS: Final = 10_000
 _HOSTS_FILE: Final = Path("/etc/hosts")
 _RECORD_TYPES: Final = (RdataType.A, RdataType.AAAA)
 _NO_ADDRESS: Final = (NXDOMAIN, NoAnswer, dns.exception.SyntaxError, dns.exception.FormError)
-"""The errors that are an answer: such a name, or an address of it, does not exist."""
 
 
 class DnsFailed(Exception):
-    """The error of a host that DNS cannot resolve now: no name server has an answer, or in time."""
+    """The error of a host that no name server could resolve in time."""
 
 
 def make_resolver(dns_address: tuple[str, int] | None) -> Resolver:
-    """Return a resolver that asks `dns_address`, or the system's name servers if None.
-
-    Make a new one for each look-up, because the system's settings may change. Raises DNSException
-    if they are unusable.
-    """
+    """Return a resolver for one look-up: settings may change. Raises DNSException for bad ones."""
     resolver = Resolver(configure=dns_address is None)
     if dns_address is not None:
         address, resolver.port = dns_address
@@ -52,11 +44,7 @@ def make_resolver(dns_address: tuple[str, int] | None) -> Resolver:
 
 
 class HostResolver:
-    """A resolver of hosts to addresses, which caches each answer for its time to live.
-
-    It asks `dns_address`, or the name servers of the system if None. With `local_names` the
-    system's hosts file and its search list count too, for names of the private network.
-    """
+    """A resolver with a cache. `local_names` adds the system's hosts file and search list."""
 
     def __init__(self, dns_address: tuple[str, int] | None, local_names: bool = False) -> None:
         self._dns_address = dns_address
@@ -64,10 +52,7 @@ class HostResolver:
         self._cache = LRUCache(_MAX_CACHED_ANSWERS)
 
     async def resolve(self, host: str) -> list[str]:
-        """Return the addresses of `host`, IPv4 first; empty if DNS has none.
-
-        Raises DnsFailed if none is known because DNS failed.
-        """
+        """Return the addresses, IPv4 first; empty if DNS has none. Raises DnsFailed."""
         if is_localhost(host):
             return ["127.0.0.1", "::1"]
         if self._local_names and (listed := _in_hosts_file(host)):
@@ -87,10 +72,7 @@ class HostResolver:
         return found
 
     def _cached(self, host: str) -> list[str] | None:
-        """Return the addresses in cached answers; None if an answer is missing.
-
-        A new resolver finds the same, but takes 0.2 ms more of each attempt.
-        """
+        """Return cached addresses, None if an answer is missing. Saves 0.2 ms of each attempt."""
         try:
             name = from_text(f"{host}.")
         except DNSException:
@@ -120,7 +102,6 @@ async def _ask(
 
 
 def _in_hosts_file(host: str) -> list[str]:
-    """Return the addresses that the system's hosts file has for `host`."""
     try:
         lines = _HOSTS_FILE.read_text(errors="replace").splitlines()
     except OSError:

@@ -1,7 +1,4 @@
-"""The access log: a line for each answered request, or for a share of them.
-
-Every request is counted, logged or not.
-"""
+"""The access log: a line for each answered request, or for a share of them."""
 
 import logging
 import random
@@ -32,10 +29,9 @@ class AccessLog:
         seconds: float,
         request_id: str | None,
     ) -> None:
-        """Count a request, and log it if it is in the share.
+        """Count a request; log it without its query, which may hold personal data.
 
-        `route` and `method` are labels of a metric, so they have few values. The query is not
-        logged, because it may hold personal data.
+        `route` and `method` are labels of a metric, so they have few values.
         """
         requests(route, method, status).inc()
         share = self._share

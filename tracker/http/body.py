@@ -1,7 +1,6 @@
 """Bodies on their way in: with a known length, or in chunks (RFC 9112, section 7.1). Pure.
 
-Chunks are decoded here, because httptools does not say where in its input a message ends: the bytes
-behind a body belong to the next request.
+httptools does not say where a message ends, and bytes behind a body are the next request's.
 """
 
 import re
@@ -29,7 +28,6 @@ class Body(Protocol):
     """A request body that is taken from the buffer of its connection."""
 
     done: bool
-    """True once all of it was taken."""
 
     paused: bool
     """True if the last `take` left data behind, so that other connections get their turn."""
@@ -49,7 +47,6 @@ class FixedBody:
         self.paused = False
 
     def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
-        """Return the part of the body in `data` from `offset` on, and the offset behind it."""
         piece = data[offset : offset + self._left]
         self._left -= len(piece)
         self.done = self._left == 0
@@ -57,10 +54,7 @@ class FixedBody:
 
 
 class ChunkedBody:
-    """A body of at most `limit` bytes in chunks. Its extensions and trailer are dropped.
-
-    Rejections have status 413 if the body exceeds the limit, else 400.
-    """
+    """A body of at most `limit` bytes in chunks, without its extensions and trailer."""
 
     __slots__ = ("_left", "_limit", "_overhead", "_pieces", "_read", "done", "paused")
 
@@ -74,10 +68,7 @@ class ChunkedBody:
         self.paused = False
 
     def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
-        """Return the content in `data` from `offset` on, and the offset behind it.
-
-        Raises RejectedRequest if the body is malformed, mostly overhead, or exceeds the limit.
-        """
+        """Raises RejectedRequest for a bad body, with status 413 beyond the limit."""
         for _ in range(_MAX_PARTS_PER_TAKE):
             before = offset
             offset = self._read(data, offset)
@@ -149,10 +140,7 @@ class ChunkedBody:
 
 
 def _crlf(data: bytes, offset: int) -> bool:
-    """Return whether a line ends at `offset`; False if its end may still come.
-
-    Raises RejectedRequest if anything else is there.
-    """
+    """Return whether a line ends at `offset`, as far as received. Raises RejectedRequest."""
     found = data[offset : offset + 2]
     if found not in (b"", b"\r", b"\r\n"):
         raise RejectedRequest(400, "body: malformed chunk end")

@@ -1,8 +1,8 @@
 """One connection of a client: asyncio's protocol on one side, Tornado's delegates on the other.
 
-Made by `server`. Requests are answered one at a time, in order; bytes that arrive meanwhile wait in
-a bounded buffer, beyond which reading pauses. Each request is offered to the fast path first. A
-connection that ends early reads on for a while, so that its client can read the answer.
+Requests are answered one at a time, in order; the buffer for later bytes is bounded. Each request
+is offered to the fast path first. A connection that ends early reads on for a while, so that its
+client can read the answer.
 """
 
 import asyncio
@@ -25,11 +25,7 @@ _BLANK_LINE: Final = b"\r\n\r\n"
 
 
 class Connection(asyncio.Protocol):
-    """A connection of a client: the bytes it received, and the phase it is in.
-
-    It sends through a FlowControl and gives requests to a Dispatcher, or to the fast path. Its
-    `phase` began at `since`, by `ServerState.now`. Bytes of `buffer` before `offset` are consumed.
-    """
+    """A connection. Its `phase` began at `since`, and `buffer` is consumed up to `offset`."""
 
     __slots__ = (
         "_admitted",
@@ -54,10 +50,7 @@ class Connection(asyncio.Protocol):
     peer: str
 
     def __init__(self, state: ServerState, hand_over: Callable[[], str] | None = None) -> None:
-        """Wait for a transport.
-
-        `hand_over` is called once and returns the address of a connection that was admitted before.
-        """
+        """`hand_over` is called once, and returns the address of an admitted connection."""
         self._state = state
         self.phase = HEAD
         self.since = state.now
@@ -72,17 +65,16 @@ class Connection(asyncio.Protocol):
         self._linger = False
 
     def is_closing(self) -> bool:
-        """Return whether nothing can be written any more."""
         return self.phase >= CLOSING
 
     def answer(self, data: bytes, keep_alive: bool) -> None:
-        """Send the whole answer to what the fast path has taken, unless the client has gone."""
+        """Send the whole answer of the fast path, unless the client has disconnected."""
         if self.phase == FAST_PATH:
             self._flow.write(data)
             self.begin_next() if keep_alive else self.close()
 
     def close(self, linger: bool = False) -> None:
-        """Send what was written, and end.
+        """Send the written bytes, and end.
 
         With `linger`, or if unread bytes are left, the client first has time to read the answer.
         """
@@ -109,7 +101,6 @@ class Connection(asyncio.Protocol):
             self.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Answer what has arrived, or keep it until it can be answered."""
         if self.phase >= CLOSING:
             self._flow.discard(len(data))
             return
@@ -125,10 +116,10 @@ class Connection(asyncio.Protocol):
         self.advance()
 
     def eof_received(self) -> bool:
-        """Note that the client sends nothing more, and return whether it still gets an answer.
+        """Return whether the client, which sends nothing more, still gets an answer.
 
         It does while the fast path has its request, or received bytes are still to be read. A
-        client that waits for a handler counts as gone, and so does any client over TLS.
+        client that waits for a handler counts as disconnected, and so does any client over TLS.
         """
         if self._flow.peer.protocol == "http" and (
             self.phase == FAST_PATH or (self.phase == HEAD and self.buffer)
@@ -146,16 +137,13 @@ class Connection(asyncio.Protocol):
         self._flow.abort(reset)
 
     def pause_writing(self) -> None:
-        """Note that the client does not read."""
         self._flow.pause_writing()
 
     def resume_writing(self) -> None:
-        """Note that the client reads again, and go on."""
         self._flow.resume_writing()
         self.advance_soon()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Notify everything that works for the client that it has gone."""
         self._flow.lost(error)
         self._state.remove(self)
         if self._admitted is not None:
@@ -166,14 +154,13 @@ class Connection(asyncio.Protocol):
         self._dispatcher.release()
 
     def _give_up(self) -> None:
-        """Stop handling requests, because the client has gone or is to be cut."""
+        """Stop handling requests, because the client has disconnected or is to be cut."""
         self.phase = CLOSED
         self._dispatcher.abandon()
 
     # Called by the server, and by the dispatcher.
 
     def check(self) -> None:
-        """End the connection if its time is up."""
         end_if_overdue(self, self._dispatcher, self._flow, self._state)
 
     def advance(self, resume: Callable[[], None] | None = None) -> None:
@@ -193,7 +180,7 @@ class Connection(asyncio.Protocol):
         self._finish_turn()
 
     def _finish_turn(self) -> None:
-        """Send the answers of this turn, and keep only the bytes that are not consumed."""
+        """Send the answers of this turn, and drop the consumed bytes."""
         if self._half_closed and self.phase == HEAD and not self._flow.write_paused:
             self.close()
         if self.phase == CLOSING:
@@ -215,10 +202,7 @@ class Connection(asyncio.Protocol):
         self.offset = 0
 
     def _begin(self) -> bool:
-        """Begin a request if its whole head has arrived, and return whether it has.
-
-        Raises RejectedRequest if the head cannot be accepted.
-        """
+        """Begin a request if its whole head has arrived. Raises RejectedRequest."""
         if self._flow.write_paused:
             return False
         buffer, state = self.buffer, self._state
@@ -242,7 +226,7 @@ class Connection(asyncio.Protocol):
     def _offer_whole(self, data: bytes) -> bool:
         """Offer `data` to the fast path if it is one request, and return whether it is answered.
 
-        Nearly all hot requests arrive alone and whole, so they need none of what `advance` does.
+        Nearly all hot requests arrive alone and whole, so they need none of the work of `advance`.
         """
         state = self._state
         fast_path = state.fast_path
@@ -262,7 +246,6 @@ class Connection(asyncio.Protocol):
         return taken
 
     def _offer_part(self, fast_path: FastPath, start: int, end: int) -> bool:
-        """Offer a request of the buffer to the fast path, and return whether it takes it."""
         if self._state.ending_since is not None or end - start > self._state.limits.head_bytes:
             return False
         taken = self._offer(fast_path, self.buffer, start, end)
@@ -271,7 +254,7 @@ class Connection(asyncio.Protocol):
         return taken
 
     def _offer(self, fast_path: FastPath, data: bytes, start: int, end: int) -> bool:
-        """Offer a request to the fast path, and return whether it takes it, or fails."""
+        """Return whether the fast path takes the request, or fails."""
         self.phase = FAST_PATH
         try:
             taken = fast_path(self, data, start, end)
@@ -288,7 +271,7 @@ class Connection(asyncio.Protocol):
         return taken
 
     def begin_next(self) -> None:
-        """Begin the next request: in this turn if `advance` is running, else in the next turn."""
+        """Begin the next request: in this turn if `advance` is running, else in the next."""
         self.phase = HEAD
         self.since = self._state.now
         if not self._flow.corked:

@@ -10,7 +10,7 @@ class DefaultHeaders:
     __slots__ = ("_others", "_rendered", "_second")
 
     def __init__(self, **others: str) -> None:
-        """Take the other fields, with `_` for `-` in names; a field without a value is left out."""
+        """Names have `_` for `-`; a field without a value is left out."""
         self._others = "".join(
             f"{name.replace('_', '-')}: {value}\r\n" for name, value in others.items() if value
         )
@@ -18,7 +18,6 @@ class DefaultHeaders:
         self._rendered = b""
 
     def __call__(self) -> bytes:
-        """Return the fields, each with its line end."""
         second = int(time.time())
         if second != self._second:
             date = formatdate(second, usegmt=True)

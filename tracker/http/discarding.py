@@ -1,11 +1,9 @@
-"""The reading of what clients still send after their last answer, which is dropped.
+"""The reading of bytes that clients still send after their last answer, which are dropped.
 
-Who closes with bytes unread resets the connection, and the client may lose the answer. So they are
-read for a while, but not at the cost of others: one connection reads at a time, one piece in each
-turn. Addresses take turns, and so do the connections of an address.
+Closing with bytes unread resets the connection, and the client may lose the answer. So one
+connection at a time reads for a while. Addresses take turns, and so do their connections.
 
-Guarantee: however many clients send however much, the event loop reads at most a piece in
-TURN_SECONDS for all of them.
+Guarantee: the event loop reads at most a piece in TURN_SECONDS for all clients together.
 """
 
 import asyncio
@@ -13,18 +11,15 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 TURN_SECONDS: Final = 0.01
-"""The time between two turns. A piece is what uvloop reads at once, at most 256 KB, in 0.1 ms. A
-client alone has its megabyte read in 0.1 s."""
+"""A piece is at most 256 KB, read in 0.1 ms. A client alone has its megabyte read in 0.1 s."""
 
 
 class Reading(Protocol):
     """A connection whose reading can be paused."""
 
-    def pause_reading(self) -> None:
-        """Stop reading until `resume_reading`."""
+    def pause_reading(self) -> None: ...
 
-    def resume_reading(self) -> None:
-        """Read again."""
+    def resume_reading(self) -> None: ...
 
 
 class Discarding:
@@ -39,7 +34,6 @@ class Discarding:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, address: str, connection: Reading) -> None:
-        """Let `connection` read in its turns from now on."""
         connection.pause_reading()
         name = self._counted_as(address) or address
         self._waiting.setdefault(name, {})[connection] = None
@@ -47,17 +41,16 @@ class Discarding:
             self._begin_turn()
 
     def end(self, address: str, connection: Reading) -> None:
-        """Remove `connection`, because it has ended. What is left of its turn is the next one's."""
+        """Remove an ended connection. The next one gets the rest of its turn."""
         has_turn = self._reading is connection
         self.remove(address, connection)
         if has_turn and self._timer is not None:
-            # Whoever has got the answer and goes would else hold its place until all others had
-            # their turns.
+            # A client that has its answer should not keep its place until all others had their
+            # turns.
             self._timer.cancel()
             self._timer = self._loop.call_later(0, self._end_turn)
 
     def remove(self, address: str, connection: Reading) -> None:
-        """Let `connection` have no more turns."""
         if not self._waiting:
             return
         name = self._counted_as(address) or address

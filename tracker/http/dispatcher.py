@@ -1,7 +1,6 @@
-"""The handler's side of a connection: it feeds tornado.httputil's delegates, one request at a time.
+"""The handler's side of a connection: tornado.httputil's delegates, one request at a time.
 
-Used by `connection`. Guarantee: the delegate of a request is notified exactly once, that the
-request is received or that its client has gone.
+Guarantee: a delegate is notified exactly once, that its request is complete or its client lost.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-# The phases of a connection. Received bytes are read in the first two only.
+# Received bytes are read in the first two phases only.
 HEAD: Final = 0  # between requests, or in the head of one
 BODY: Final = 1
 PREPARING: Final = 2  # the handler is not ready for the body, or for more of it
@@ -37,10 +36,7 @@ CLOSED: Final = 6
 
 
 class Dispatcher:
-    """The link between one connection and the handlers of its requests, one at a time.
-
-    Each exchange writes its answer through it.
-    """
+    """The link between one connection and its handlers. Each exchange answers through it."""
 
     __slots__ = (
         "_body",
@@ -76,7 +72,7 @@ class Dispatcher:
         return self._state.ending_since is not None
 
     def answered(self, exchange: Exchange) -> None:
-        """Begin the next request, or end the connection: the answer of `exchange` is complete."""
+        """Begin the next request, or end the connection, after the answer of `exchange`."""
         if exchange is not self.exchange:
             return
         delegate = self._delegate
@@ -89,7 +85,7 @@ class Dispatcher:
             self._connection.close(linger=not exchange.body_received)
 
     def break_off(self, exchange: Exchange) -> None:
-        """Send what was written, and end: the answer of `exchange` remains incomplete."""
+        """Send the written bytes, and end: the answer of `exchange` remains incomplete."""
         if exchange is self.exchange:
             self._connection.close(linger=True)
             self.abandon()
@@ -101,16 +97,15 @@ class Dispatcher:
 
     @property
     def endless(self) -> bool:
-        """Return whether an answer is being sent that only the end of the connection ends."""
+        """Return whether only the end of the connection ends the current answer."""
         return self.exchange is not None and self.exchange.endless
 
-    # Called by the connection. All of these raise what the delegate raises.
+    # Called by the connection. All of these raise the delegate's errors.
 
     def open(self, head: Head) -> None:
         """Begin a request: make its exchange, and give its head to a delegate.
 
-        Raises RejectedRequest if its body is too large, HTTPInputError if the Host is malformed,
-        and whatever the delegate raises.
+        Raises RejectedRequest if its body is too large, HTTPInputError if the Host is malformed.
         """
         limits = self._state.limits
         exchange = Exchange(self, head, limits.body_bytes, limits.body_seconds)
@@ -134,10 +129,7 @@ class Dispatcher:
         return self._state.delegate.start_request(self._connection, exchange)
 
     def _prepared(self) -> None:
-        """Begin the body, because the handler is ready for it.
-
-        Raises RejectedRequest if the body is too large.
-        """
+        """Begin the body. Raises RejectedRequest if it is too large."""
         head, exchange = self.head, self.exchange
         if head is None or exchange is None:
             return
@@ -156,10 +148,7 @@ class Dispatcher:
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def receive(self) -> bool:
-        """Give the handler the next part of the body, and return whether there may be more.
-
-        Raises RejectedRequest if the body is malformed or too large.
-        """
+        """Give the handler the next part of the body, and return whether there may be more."""
         connection, body = self._connection, self._body
         before = connection.offset
         if body is None or self._delegate is None:
@@ -190,7 +179,7 @@ class Dispatcher:
             self._delegate.finish()
 
     def _await(self, waiting: Awaitable[Any], step: Callable[[], None]) -> None:
-        """Call `step` when the handler is ready. Raises what its future raises."""
+        """Call `step` when the handler is ready. Raises the errors of its future."""
         future = convert_yielded(waiting)
         if future.done():
             future.result()
@@ -234,7 +223,6 @@ class Dispatcher:
         self._connection.close(linger=True)
 
     def is_body_late(self) -> bool:
-        """Return whether the current body takes longer than its handler allows."""
         exchange = self.exchange
         if exchange is None:
             return False
@@ -250,7 +238,7 @@ class Dispatcher:
         return self._connection.buffer.startswith(b"HEAD ", self._connection.offset)
 
     def abandon(self) -> None:
-        """Notify the handler of the current request, once, that its client has gone."""
+        """Notify the handler of the current request, once, that its client has disconnected."""
         exchange, delegate = self.exchange, self._delegate
         self.exchange = self._delegate = self._body = None
         if exchange is None:

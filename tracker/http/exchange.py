@@ -1,7 +1,6 @@
 """One request and its answer: the connection that a Tornado handler sees.
 
-Made by `dispatcher` for each request that the fast path does not take. It frames the answer (RFC
-9112, section 6) and may outlive its connection: what is written too late is dropped.
+It frames the answer (RFC 9112, section 6). It may outlive its connection: late writes are dropped.
 """
 
 import asyncio
@@ -70,11 +69,10 @@ class Exchange(HTTPConnection):
         self.max_body_bytes = max_body_size
 
     def set_body_timeout(self, timeout: float) -> None:
-        """Limit the time for the whole body, in seconds."""
         self.body_seconds = timeout
 
     def set_close_callback(self, callback: Callable[[], None] | None) -> None:
-        """Call `callback`, at most once, if the client goes while its answer is awaited."""
+        """Call `callback`, at most once, if the client disconnects before its answer."""
         self._close_callback = callback
 
     def write_headers(
@@ -85,9 +83,8 @@ class Exchange(HTTPConnection):
     ) -> asyncio.Future[None]:
         """Send the head of the answer; return a future that is done when more may be written.
 
-        The future fails with StreamClosedError if the client has gone. Raises ValueError if a field
-        has a line end or Content-Length is no number, HTTPOutputError if the body is longer than
-        announced.
+        It fails with StreamClosedError if the client has disconnected. Raises ValueError for a
+        field with a line end, HTTPOutputError for a body longer than announced.
         """
         assert isinstance(start_line, ResponseStartLine)
         if self._done:
@@ -103,10 +100,7 @@ class Exchange(HTTPConnection):
         return connection.flow()
 
     def write(self, chunk: bytes) -> asyncio.Future[None]:
-        """Send a piece of the body; return a future as `write_headers` does.
-
-        Raises HTTPOutputError if the body is longer than announced.
-        """
+        """Send a piece of the body. Raises HTTPOutputError if it is longer than announced."""
         if self._done:
             return _closed_stream()
         self._connection.write(self._framed(chunk))
@@ -136,7 +130,7 @@ class Exchange(HTTPConnection):
         return self.begun and not self._chunked and self._bytes_left is None
 
     def detach(self) -> Callable[[], None] | None:
-        """Stop writing, and return the callback for a client that has gone, if any."""
+        """Stop writing, and return the callback for a disconnected client, if any."""
         self._done = True
         callback, self._close_callback = self._close_callback, None
         return callback
@@ -199,10 +193,7 @@ class Exchange(HTTPConnection):
         return chunk
 
     def _break(self, reason: str) -> NoReturn:
-        """End the connection, because a wrong answer would mislead the client.
-
-        Raises HTTPOutputError with `reason`.
-        """
+        """End the connection: a wrong answer would mislead the client. Raises HTTPOutputError."""
         self._connection.break_off(self)
         raise HTTPOutputError(reason)
 
@@ -217,7 +208,6 @@ def _head(code: int, reason: str, lines: list[str]) -> bytes:
 
 
 def _closed_stream() -> asyncio.Future[None]:
-    """Return a future that has failed, because the client has gone."""
     future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     future.set_exception(StreamClosedError())
     future.exception()  # A handler that does not await it gets no warning.

@@ -1,18 +1,13 @@
 """The fast path: hot requests answered from the bytes received, before anything is parsed.
 
-A server may have a `FastPath`. It is offered a request first if the whole head is in the buffer and
-within its size limit. Nothing is checked yet: it takes only requests that it knows to be
-well-formed, complete and without a body, and leaves all others to the parser. A server that is
-ending does not offer it any.
-
-`FastHeadParser` reads the head of such a request. Browsers of one release send the same lines, and
-to the same host the same header, byte for byte. So a line is parsed once and remembered, as long as
-there is room, and so is a header of known lines. Lines that differ for each visitor, such as those
-that a proxy adds, are parsed each time.
+A request is offered here first if its whole head has arrived, within the size limit. The fast path
+takes only plain requests, and leaves all others to the parser.
 
 A request is plain if any server would read it alike: GET or HEAD, HTTP/1.1, one Host, no body, no
 header that asks for something (Connection other than keep-alive, Expect, Upgrade), visible ASCII in
 the target, at most 200 pairs in the query.
+
+Browsers of one release send the same lines, byte for byte, so lines and headers are cached.
 
 Guarantee: the parser of `head` accepts every request that is read here, and reads it the same way.
 """
@@ -35,20 +30,16 @@ class FastPathConnection(Protocol):
         """Return whether no answer can reach the client any more."""
 
     def answer(self, data: bytes, keep_alive: bool) -> None:
-        """Send the whole answer of the request that was taken; do nothing if the client has gone.
-
-        The fast path calls it exactly once for each request, before or after it returns.
-        """
+        """Send the whole answer; call this exactly once for each request that was taken."""
 
 
 FastPath = Callable[[FastPathConnection, bytes, int, int], bool]
-"""A function that takes a request and returns True, or returns False to leave it to the parser.
-
-It gets the connection, the buffer, and the offsets at which the head begins and ends, its blank
-line included. The connection's next request does not begin before this one is answered."""
+"""A function that takes a request and returns True, or leaves it to the parser and returns False.
+It gets the connection, the buffer, and the offsets of the head's beginning and end. The
+connection's next request does not begin before this one is answered."""
 
 MAX_HEAD_BYTES: Final = 8192
-"""Bytes of a plain head; the parser reads longer ones."""
+"""The parser reads longer heads."""
 
 _MAX_FIELDS: Final = 100
 _METHODS: Final = ("GET", "HEAD")
@@ -66,7 +57,7 @@ _PERSISTENT: Final = ("", "keep-alive")
 
 _MAX_KNOWN_HEADERS, _MAX_HEADER_BYTES = 1000, 2048
 _MAX_KNOWN_LINES, _MAX_LINE_BYTES = 2000, 512
-"""Headers and lines that are remembered, and the bytes of each: some 10 MB together at worst."""
+"""Cached headers and lines, and the bytes of each: some 10 MB together at worst."""
 
 _UNREAD, _NOT_PLAIN = -1, -2
 """The places of lines that are not read, and of lines that no plain head has."""
@@ -74,7 +65,6 @@ _UNREAD, _NOT_PLAIN = -1, -2
 Header = TypeVar("Header")
 Known = TypeVar("Known")
 _Line = tuple[int, str]
-"""A header line: the place of its value among those that are read, and the value."""
 
 
 class FastHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
@@ -89,9 +79,8 @@ class FastHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
 class FastHeadParser(Generic[Header]):
     """A parser of plain heads that reads the headers `names`, which are in lower case.
 
-    `make` gets the Host, and the values in the order of `names`; a missing one is an empty string.
-    A name may be given twice. The result of `make` is remembered, so it must depend on nothing
-    else.
+    `make` gets the Host and the values in the order of `names`, "" for a missing one. Its result is
+    cached, so it must depend on nothing else.
     """
 
     def __init__(self, names: Sequence[str], make: Callable[[str, list[str]], Header]) -> None:
@@ -104,10 +93,7 @@ class FastHeadParser(Generic[Header]):
         self._names: dict[bytes, int] = {}
 
     def read(self, data: bytes, start: int, end: int) -> FastHead[Header] | None:
-        """Return the head at `data[start:end]`, or None if it is not plain.
-
-        The head ends with the first blank line.
-        """
+        """Return the head at `data[start:end]`, with its blank line; None unless it is plain."""
         if end - start > MAX_HEAD_BYTES:
             return None
         line_end = data.find(b"\r\n", start, end)
@@ -129,7 +115,6 @@ class FastHeadParser(Generic[Header]):
         return FastHead(method, path, query, header)
 
     def _header(self, raw: bytes) -> Header | None:
-        """Return the header made of the lines of `raw`, or None if one of them is not plain."""
         lines = raw.split(b"\r\n")[1:-2]
         if len(lines) > _MAX_FIELDS:
             return None
@@ -155,7 +140,6 @@ class FastHeadParser(Generic[Header]):
         return header
 
     def _line(self, raw: bytes) -> _Line | None:
-        """Return the place and value of a header line, or None if it is not plain."""
         name, colon, value = raw.partition(b":")
         place = self._names.get(name)
         if place is None:

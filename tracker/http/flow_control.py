@@ -1,7 +1,6 @@
 """Flow control of a connection: sending, back-pressure both ways, and the end of its transport.
 
-Used by `connection`; knows nothing of requests. Pieces that are written while it is corked are sent
-together. Futures of writes wait while the client does not read.
+Pieces written while it is corked are sent together. Futures of writes wait for slow clients.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from tornado.iostream import StreamClosedError
 from tracker.http.server_state import ServerState
 
 _MAX_PIECES: Final = 64
-"""Pieces that are sent together. With more, a slow client would be noticed later."""
+"""With more pieces, a slow client would be noticed later."""
 
 
 _RESET: Final = struct.pack("ii", 1, 0)
@@ -23,11 +22,7 @@ _RESET: Final = struct.pack("ii", 1, 0)
 
 
 class Peer:
-    """The other end of a connection, as tornado.httputil.HTTPServerRequest reads it.
-
-    `remote_ip` is "0.0.0.0" if the transport has no IP address; `protocol` is "http" or "https";
-    `address` is the transport's name of its peer.
-    """
+    """The other end of a connection; `remote_ip` is "0.0.0.0" if the transport has no address."""
 
     __slots__ = ("address", "address_family", "protocol", "remote_ip")
 
@@ -44,11 +39,7 @@ class Peer:
 
 
 class FlowControl:
-    """The flow of bytes over a transport, in both directions.
-
-    `corked` is set while received bytes are being handled; `write_paused` is true while the client
-    does not read.
-    """
+    """The flow of bytes over a transport. `write_paused`: the client does not read."""
 
     __slots__ = (
         "_discarded",
@@ -80,7 +71,6 @@ class FlowControl:
         self._unsent_since = state.now
 
     def write(self, data: bytes) -> None:
-        """Send, after all that was written before."""
         if not self.corked:
             self._transport.write(data)
             return
@@ -89,7 +79,6 @@ class FlowControl:
             self.flush()
 
     def flush(self) -> None:
-        """Send the pieces that were written while corked."""
         if self._pieces:
             pieces = self._pieces
             self._transport.write(b"".join(pieces) if len(pieces) > 1 else pieces[0])
@@ -98,7 +87,7 @@ class FlowControl:
     def flow(self) -> asyncio.Future[None]:
         """Return a future that is done when more may be written.
 
-        It fails with StreamClosedError if the client goes before.
+        It fails with StreamClosedError if the client goes first.
         """
         if not self.write_paused:
             return self._state.flowing
@@ -107,11 +96,9 @@ class FlowControl:
         return future
 
     def pause_writing(self) -> None:
-        """Let futures of writes wait from now on, because the client does not read."""
         self.write_paused = True
 
     def resume_writing(self) -> None:
-        """Resolve the futures that wait, because the client reads again."""
         self.write_paused = False
         self._unsent = sys.maxsize  # Whatever is left now counts as progress.
         writers, self._writers = self._writers, []
@@ -120,7 +107,6 @@ class FlowControl:
                 writer.set_result(None)
 
     def lost(self, error: Exception | None) -> None:
-        """Fail the futures that wait, because the connection has ended."""
         self._state.discarding.end(self.peer.remote_ip, self)
         writers, self._writers = self._writers, []
         for writer in writers:
@@ -129,13 +115,11 @@ class FlowControl:
                 writer.exception()  # A handler that does not await it gets no warning.
 
     def pause_reading(self) -> None:
-        """Stop reading until `resume_reading`."""
         if not self.reading_paused and not self._transport.is_closing():
             self.reading_paused = True
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Read again, if reading is paused."""
         if self.reading_paused and not self._transport.is_closing():
             self.reading_paused = False
             self._transport.resume_reading()
@@ -148,21 +132,14 @@ class FlowControl:
             self._state.discarding.remove(self.peer.remote_ip, self)
 
     def abort(self, reset: bool = False) -> None:
-        """Cut the connection, whatever is not sent yet.
-
-        With `reset` TCP ends it as an error, where an ordinary end would look like that of the
-        answer.
-        """
+        """Cut the connection. With `reset` it ends as an error, not like an ordinary answer."""
         client = self._transport.get_extra_info("socket") if reset else None
         if client is not None:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self._transport.abort()
 
     def shut(self, linger: bool) -> None:
-        """Send all that was written, then end.
-
-        With `linger`, read on in turns until the client ends (`discarding`).
-        """
+        """Send all written bytes, then end. With `linger`, read on in turns (`discarding`)."""
         self.flush()
         if self._transport.is_closing():
             return
@@ -174,10 +151,7 @@ class FlowControl:
             self._transport.write_eof()
 
     def has_unsent(self) -> bool:
-        """Return whether written bytes are not sent yet, and note whether fewer are left.
-
-        Call this once a sweep, for `is_stalled`.
-        """
+        """Return whether written bytes are not sent yet. Call this once a sweep."""
         unsent = self._transport.get_write_buffer_size()
         if unsent == 0 or unsent < self._unsent:
             self._unsent_since = self._state.now

@@ -1,14 +1,10 @@
-"""The head of a request: its parser, and what its fields say of body and connection. Pure.
+"""The head of a request: its parser, and the meaning of its fields for body and connection. Pure.
 
-httptools checks and splits the fields. The rest is checked here:
+httptools splits the fields. The request line is checked here, because httptools would refuse
+unknown methods and bytes above 127, which visitors do send.
 
-- The request line. httptools would refuse methods it does not know, and bytes above 127, which
-  visitors do send. It would accept several spaces.
-- The body, so that httptools cannot be wrong about where one ends.
-
-The length of a body and the fate of its connection (RFC 9112, 6 and 9) are read more strictly than
-required wherever two readers of one message might differ. Such differences let requests be
-smuggled.
+The body's length and the connection's fate (RFC 9112, 6 and 9) are read more strictly than
+required. Two readers of one message might differ otherwise, and let requests be smuggled.
 """
 
 import re
@@ -27,7 +23,7 @@ _OTHER_VERSION: Final = re.compile(_METHOD_AND_TARGET + rb" HTTP/[0-9]+(?:\.[0-9
 _ABSOLUTE_TARGET: Final = re.compile(r"https?://([^/?#@]+)([/?].*)?", re.IGNORECASE)
 _EMPTY_LINES: Final = re.compile(rb"(?:\r\n)*")
 FORBIDDEN_BYTES: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r[^\n]")
-"""Bytes that no head or trailer may have: control characters, and CR or LF alone."""
+"""No head or trailer may have control characters, or CR or LF alone."""
 
 CHUNKED: Final = -1
 """The length of a body in chunks, which marks its own end."""
@@ -48,10 +44,7 @@ class Head(NamedTuple):
 
 
 class HeadReader:
-    """A reader of whole heads, one after the other, for all connections of a server.
-
-    Its parser is reused as long as it is certainly between two requests, whatever was sent.
-    """
+    """A reader of whole heads, one after the other, for all connections of a server."""
 
     __slots__ = ("_complete", "_fields", "_parser", "_reusable")
 
@@ -61,10 +54,7 @@ class HeadReader:
         self._parser = HttpRequestParser(self)
 
     def read(self, data: bytes, start: int, end: int, limits: Limits) -> Head:
-        """Return the head at `data[start:end]`, which ends with the first blank line.
-
-        Raises RejectedRequest if it is malformed or exceeds `limits`.
-        """
+        """Return the head at `data[start:end]`, with its blank line. Raises RejectedRequest."""
         line = _request_line(data, start, limits)
         fields_start = line.end()
         if end - start > limits.head_bytes:
@@ -77,10 +67,7 @@ class HeadReader:
         return _head(method.decode(), target.decode("latin-1"), version, fields)
 
     def fields(self, lines: bytes) -> Fields:
-        """Return the fields of `lines`, which end with the blank line.
-
-        Raises RejectedRequest if they are malformed.
-        """
+        """Return the fields of `lines`, with the blank line. Raises RejectedRequest."""
         fields: dict[str, str] = {}
         self._fields = fields
         self._complete = self._reusable = False
@@ -99,14 +86,12 @@ class HeadReader:
         return fields
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a field; called by the parser."""
         key = canonical_name(name.decode("latin-1"))
         text = value.decode("latin-1").rstrip(" \t")
         fields = self._fields
         fields[key] = f"{fields[key]}{VALUE_SEPARATOR}{text}" if key in fields else text
 
     def on_headers_complete(self) -> None:
-        """Note the end of the head; called by the parser."""
         self._complete = True
         self._reusable = self._parser.should_keep_alive()
 
@@ -144,7 +129,6 @@ def _request_line(data: bytes, start: int, limits: Limits) -> re.Match[bytes]:
 
 
 def _line_rejection(line: bytes, limits: Limits) -> RejectedRequest:
-    """Return the rejection of a malformed request line."""
     if len(line) > limits.target_bytes + _MAX_METHOD_AND_VERSION_BYTES:
         return RejectedRequest(414, f"request target: at most {limits.target_bytes} bytes")
     if _OTHER_VERSION.fullmatch(line):
@@ -181,8 +165,7 @@ def _check_host(version: str, host: str | None) -> None:
 def _normalized_target(method: str, target: str, headers: HTTPHeaders) -> str:
     """Return the path of an absolute target, whose authority becomes the Host.
 
-    Targets of CONNECT and the `*` of OPTIONS are returned unchanged. Raises RejectedRequest if the
-    target has any other form.
+    Targets of CONNECT and the `*` of OPTIONS stay. Raises RejectedRequest for any other form.
     """
     if method == "CONNECT" or (target == "*" and method == "OPTIONS"):
         return target
@@ -195,10 +178,7 @@ def _normalized_target(method: str, target: str, headers: HTTPHeaders) -> str:
 
 
 def body_length(version: str, fields: Fields) -> int:
-    """Return the length of the body in bytes, or CHUNKED.
-
-    Raises RejectedRequest if the fields are malformed, or could be read in two ways.
-    """
+    """Return the body's length in bytes, or CHUNKED. Raises RejectedRequest if it is unclear."""
     lengths = fields.get("Content-Length")
     codings = fields.get("Transfer-Encoding")
     if codings is not None:

@@ -1,7 +1,6 @@
 """The limits of a server: sizes, counts and seconds in one table, and the count of its connections.
 
-Every module of this room reads `Limits`. `Admission` is asked when a connection is accepted, before
-a TLS handshake. Guarantee: one address never has more than its share of the open connections.
+Guarantee: one address never has more than its share of the open connections.
 """
 
 import time
@@ -18,15 +17,14 @@ log = structlog.get_logger(__name__)
 LOG_INTERVAL_SECONDS: Final = 60.0
 
 CountedAs = Callable[[str], str]
-"""A function that returns the name under which a peer's address is counted, such as its network. An
-empty name means no limit."""
+"""A function that returns the name under which an address is counted; empty for no limit."""
 
 
 class Limits(msgspec.Struct, frozen=True):
     """The limits of a server, in bytes and seconds. A value equal to its limit is allowed."""
 
     connections: int = 100_000
-    """Open connections; beyond it a new one is closed before anything is read."""
+    """Beyond it a new connection is closed before anything is read."""
 
     target_bytes: int = 8 * 1024
     """Bytes of the request target; beyond it 414."""
@@ -41,44 +39,35 @@ class Limits(msgspec.Struct, frozen=True):
     """Bytes of a body, unless the handler sets a limit of its own; beyond it 413."""
 
     waiting_bytes: int = 64 * 1024
-    """Bytes received while an answer is awaited; beyond it reading pauses. Must be at least
-    `head_bytes`."""
+    """Bytes received while an answer is awaited, at least `head_bytes`; then reading pauses."""
 
     unsent_bytes: int = 64 * 1024
     """Bytes written and not yet taken by the client; beyond it the futures of writes wait."""
 
     head_seconds: float = 10.0
-    """Time from the first byte of a request to the last of its head, and for a new connection to
-    send its first byte."""
+    """From a request's first byte to the last of its head; for a new connection's first byte."""
 
     body_seconds: float = 30.0
     """Time for a whole body, unless the handler sets another."""
 
     fast_path_seconds: float = 60.0
-    """Time for an answer of the fast path, which takes milliseconds. A fault that prevents the
-    answer should not make a client wait for ever."""
+    """Time for an answer of the fast path, which takes milliseconds unless a fault prevents it."""
 
     idle_seconds: float = 75.0
-    """Time between an answer and the next request."""
 
     stalled_seconds: float = 60.0
-    """Time in which a client must take something of its answer; beyond it the connection is cut.
-    The kernel reports progress only every megabyte or so, for which a slow client needs this
-    long."""
+    """Time in which a client must take something of its answer. The kernel reports progress only
+    every megabyte or so, for which a slow client needs this long."""
 
     linger_seconds: float = 3.0
     """Time for a client to read its answer, while bytes that it still sends are dropped."""
 
     linger_bytes: int = 1024 * 1024
-    """Bytes that are read and dropped in `linger_seconds`, in turns (`discarding`): the longest
-    body that any endpoint takes. The rest stays unread until the connection is cut."""
+    """Bytes that are read and dropped in `linger_seconds`: the longest body of any endpoint."""
 
     @property
     def sweep_seconds(self) -> float:
-        """Return the interval between two sweeps, which end the connections whose time is up.
-
-        A connection ends up to two intervals late, never early.
-        """
+        """Return the interval of sweeps. A connection ends up to two of them late, never early."""
         shortest = min(
             self.head_seconds,
             self.body_seconds,
@@ -90,15 +79,11 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 def each_address(peer: str) -> str:
-    """Return `peer`, so that each address is counted for itself."""
     return peer
 
 
 class Admission:
-    """A limiter of open connections: at most `limit` in total, and `for_each` per address.
-
-    A `for_each` of 0 means no limit per address.
-    """
+    """A limiter of open connections: at most `limit`, and `for_each` per address; 0: no limit."""
 
     def __init__(self, limit: int, for_each: int = 0, counted_as: CountedAs = each_address) -> None:
         self._limit = limit
@@ -121,7 +106,6 @@ class Admission:
         return True
 
     def leave(self, peer: str) -> None:
-        """Uncount a connection that entered, because it has ended."""
         self._open -= 1
         if self._for_each and (name := self.counted_as(peer)):
             count = self._open_by[name] - 1

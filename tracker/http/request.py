@@ -1,8 +1,7 @@
 """A request and its fields as a Tornado handler sees them, made from a head that was checked.
 
-`head` makes the fields. `dispatcher` makes the request for delegates that are routers, such as a
-tornado.web.Application: these would make tornado.httputil.HTTPServerRequest themselves, which
-checks the host with a slow pattern, and parses and copies the query even if nobody reads it.
+tornado.httputil.HTTPServerRequest checks the host with a slow pattern, and parses and copies the
+query even if nobody reads it.
 """
 
 import time
@@ -17,8 +16,8 @@ VALUE_SEPARATOR: Final = "\n"
 """The separator between values of fields with one name. No value contains it."""
 
 Fields = Mapping[str, str]
-"""The values of fields by name, in Http-Header-Case. They have no white space around them; several
-are joined by VALUE_SEPARATOR."""
+"""Values by name, in Http-Header-Case, without white space around them; several are joined by
+VALUE_SEPARATOR."""
 
 _MAX_QUERY_PAIRS: Final = 100
 _MAX_HOST_CHARACTERS: Final = 255
@@ -28,11 +27,7 @@ _MAX_REMEMBERED_HOSTS: Final = 256
 
 
 class ReceivedFields(HTTPHeaders):
-    """The HTTPHeaders of fields that httptools has checked.
-
-    Names and values are not checked again. The lists of values are made only when something other
-    than `get` and indexing is used, which is rare.
-    """
+    """The HTTPHeaders of checked fields. Its lists of values are made late: few calls need them."""
 
     def __init__(self, fields: Fields) -> None:
         self._fields: Fields | None = fields
@@ -54,7 +49,6 @@ class ReceivedFields(HTTPHeaders):
         return self._fields[canonical_name(name)].replace(VALUE_SEPARATOR, ",")
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the values of a field, joined by commas; `default` if it was not sent."""
         if self._fields is None:
             return super().get(name, default)
         values = self._fields.get(canonical_name(name))
@@ -62,10 +56,7 @@ class ReceivedFields(HTTPHeaders):
 
 
 class ReceivedRequest(HTTPServerRequest):
-    """An HTTPServerRequest whose arguments are parsed when they are used.
-
-    `connection` has a tracker.http.flow_control.Peer. Raises HTTPInputError if the Host is bad.
-    """
+    """An HTTPServerRequest that parses its arguments late. Raises HTTPInputError for a bad Host."""
 
     def __init__(
         self,
@@ -75,7 +66,7 @@ class ReceivedRequest(HTTPServerRequest):
         server_connection: object,
     ) -> None:
         host = headers.get("Host", "")
-        # Requests without a Host, and those that may be too large, are left to the base class.
+        # Requests without a Host, or too large for this, are left to the base class.
         if (
             not 0 < len(host) <= _MAX_HOST_CHARACTERS
             or start_line.path.count("&") >= _MAX_QUERY_PAIRS
@@ -104,25 +95,22 @@ class ReceivedRequest(HTTPServerRequest):
 
     @cached_property
     def arguments(self) -> dict[str, list[bytes]]:  # type: ignore[override]
-        """Return the arguments of the query, by name; the body is not parsed."""
         return parse_qs_bytes(self.query, keep_blank_values=True)
 
     @cached_property
     def query_arguments(self) -> dict[str, list[bytes]]:  # type: ignore[override]
-        """Return the arguments of the query, by name."""
         return parse_qs_bytes(self.query, keep_blank_values=True)
 
 
 @lru_cache(maxsize=_MAX_REMEMBERED_HOSTS)
 def _host_name(host: str) -> str:
-    """Return the host without its port, in lower case. Raises HTTPInputError if it is malformed."""
+    """Return the host without its port, in lower case. Raises HTTPInputError."""
     line = RequestStartLine("GET", "/", "HTTP/1.1")
     return HTTPServerRequest(start_line=line, headers=HTTPHeaders({"Host": host})).host_name
 
 
 def canonical_name(name: str) -> str:
-    """Return a field's name in Http-Header-Case."""
-    # Clients choose the names, so the size of remembered ones is limited too.
+    # Clients choose the names, so the size of cached ones is limited too.
     return _remembered_name(name) if len(name) <= _MAX_REMEMBERED_CHARACTERS else _capitalize(name)
 
 

@@ -1,11 +1,5 @@
 """The HTTP server: listening sockets, the connections on them, and their end.
 
-    server = Server(application, render)
-    await server.listen(sockets)
-    ...
-    server.stop()
-    await server.finish(seconds=8, quiet=0.3)
-
 One periodic sweep ends the connections whose time is up; single requests have no timers.
 """
 
@@ -33,9 +27,8 @@ _BACKLOG: Final = 1024
 class Server:
     """An HTTP/1.1 server for `delegate`, such as a tornado.web.Application.
 
-    `render` makes the body of rejections. `default_headers` are in every answer but those of the
-    fast path, which has its own. `admission` limits connections, instead of `limits`. Make a server
-    on the running loop, where it sweeps until `finish`.
+    `render` makes the body of rejections. `admission` limits connections, instead of `limits`. Make
+    a server on the running loop, where it sweeps until `finish`.
     """
 
     def __init__(
@@ -54,7 +47,6 @@ class Server:
 
     @property
     def connections(self) -> int:
-        """Return the number of open connections."""
         return len(self._state.connections)
 
     async def listen(
@@ -72,16 +64,16 @@ class Server:
                 self._listening.append(TLSListener(self._state, one, tls))
 
     def stop(self) -> None:
-        """Accept no more connections; open ones go on."""
+        """Accept no more connections; open ones continue."""
         for listening in self._listening:
             listening.close()
         self._listening.clear()
 
     async def finish(self, seconds: float, quiet: float) -> None:
-        """Wait at most `seconds` for requests in flight, then cut the connections that are left.
+        """Wait at most `seconds` for requests in flight, then cut the other connections.
 
-        From now on every answer ends its connection, and a connection on which nothing arrives for
-        `quiet` seconds is closed.
+        From now on every answer ends its connection. A connection without a byte for `quiet`
+        seconds is closed.
         """
         state = self._state
         state.now = state.ending_since = state.loop.time()

@@ -21,15 +21,14 @@ class SupervisedConnection(Protocol):
     def check(self) -> None:
         """End the connection if its time is up."""
 
-    def abort(self) -> None:
-        """Cut the connection."""
+    def abort(self) -> None: ...
 
 
 class ServerState:
     """The state of one server. Make it on the running loop.
 
-    `now` is the event loop's time at the last sweep, in seconds. Connections read it, because
-    asking for the time at every request would cost more.
+    `now` is the event loop's time at the last sweep, in seconds. Asking it at every request would
+    cost more.
     """
 
     __slots__ = (
@@ -88,12 +87,10 @@ class ServerState:
         return self.now - since > seconds + self.sweep_seconds
 
     def add(self, connection: SupervisedConnection) -> None:
-        """Count `connection` as open."""
         self.connections.add(connection)
         self.empty.clear()
 
     def remove(self, connection: SupervisedConnection) -> None:
-        """Stop counting `connection` as open."""
         self.connections.discard(connection)
         if not self.connections:
             self.empty.set()

@@ -1,7 +1,6 @@
 """The time limits of a connection, by its phase. Each connection asks here once a sweep.
 
-Guarantee: whatever a client does or leaves undone, its connection ends within the times of
-`Limits`, unless its handler is still at work.
+Guarantee: every connection ends within the times of `Limits`, unless its handler is at work.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,6 @@
 """TLS: certificates, and accepting connections that are counted before their handshake.
 
-A connection may end before its handshake is done, and asyncio reports only those that complete it.
-So connections are accepted and counted here, and given to the loop for their handshake. The caller
-decides when certificates are reloaded.
+asyncio reports no connection before its handshake. The caller decides when to reload certificates.
 """
 
 import asyncio
@@ -25,7 +23,7 @@ _ACCEPT_PAUSE_SECONDS: Final = 1.0
 """The pause after the system could not accept a connection for want of files or memory."""
 
 _MIN_HANDSHAKE_SECONDS: Final = 0.01
-"""The time limit of a handshake that begins when its time is nearly over: asyncio accepts no 0."""
+"""The shortest time limit of a handshake: asyncio accepts no 0."""
 
 
 class TLSListener:
@@ -39,7 +37,7 @@ class TLSListener:
         self._listen()
 
     def close(self) -> None:
-        """Stop accepting; handshakes in progress go on."""
+        """Stop accepting; handshakes in progress continue."""
         if self._pause is not None:
             self._pause.cancel()
         self._state.loop.remove_reader(self._listening.fileno())
@@ -83,7 +81,6 @@ class Handshake:
         """Do nothing, because the event loop ends a handshake that takes too long."""
 
     def abort(self) -> None:
-        """Cut the connection."""
         self._task.cancel()
 
     async def _shake_hands(self, accepted: socket.socket, tls: ssl.SSLContext) -> None:
@@ -106,11 +103,9 @@ class Handshake:
                 accepted.close()
 
     async def _has_begun(self, accepted: socket.socket, seconds: float) -> bool:
-        """Wait for the client's first byte, and return whether it came.
+        """Wait for the client's first byte: a TLS connection takes 50 KB.
 
-        A TLS connection takes 50 KB, so it is made only for a client that sends something. Raises
-        TimeoutError if the client neither sends nor ends within `seconds`, OSError if it has cut
-        the connection.
+        Raises TimeoutError after `seconds`, OSError if the client has cut the connection.
         """
         loop = self._state.loop
         readable = loop.create_future()
@@ -158,10 +153,7 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 def reload_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
-    """Load these files into `context`, for connections to come.
-
-    Raises OSError if they cannot be read or do not fit; nothing has changed then.
-    """
+    """Load the files for connections to come. If it raises OSError, nothing has changed."""
     server_context(certificate, key)
     _load(context, certificate, key)
 

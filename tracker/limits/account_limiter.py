@@ -1,8 +1,4 @@
-"""A concurrency limit for one kind of work: for each account, and for the process.
-
-Used by API requests that wait for a server of somebody else. A request beyond the limit is rejected
-at once, with the time after which to try again.
-"""
+"""A concurrency limit for one kind of work: for each account, and for the process."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,10 +9,7 @@ from tracker.errors import RateLimited, Unavailable
 
 
 class AccountLimiter:
-    """A limiter of work that takes at most `seconds`, which is also when to try again.
-
-    Messages read `{what}: 10 {kind} of the account are under way`, as in `DNS: 10 look-ups`.
-    """
+    """A limiter of work that takes at most `seconds`, which is also when to try again."""
 
     def __init__(self, what: str, kind: str, per_account: int, total: int, seconds: float) -> None:
         self._what, self._kind = what, kind
@@ -26,10 +19,7 @@ class AccountLimiter:
 
     @contextmanager
     def acquire(self, account_id: UUID) -> Iterator[None]:
-        """Hold one unit of the account's concurrency.
-
-        Raises RateLimited if the account is at its limit, Unavailable if the process is.
-        """
+        """Raises RateLimited at the account's limit, Unavailable at the limit of the process."""
         if self._in_flight[account_id] >= self._per_account:
             limit = f"{self._per_account} {self._kind} of the account"
             raise RateLimited(f"{self._what}: {limit} are under way; try again", self._seconds)

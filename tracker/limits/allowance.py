@@ -1,8 +1,6 @@
 """Token buckets in memory, one for each client. Pure.
 
-They limit what strangers can make expensive where no rate limit applies: look-ups of names that do
-not exist, and events that belong to no account. A process keeps its own buckets, so that no request
-costs a command to a store.
+They limit expensive requests of strangers. Each process has its own: no command to a store.
 """
 
 import time
@@ -12,8 +10,7 @@ from typing import Final, NamedTuple
 from tracker.limits.network import IPV6_PREFIX_BITS, network_of
 
 MAX_CLIENTS: Final = 10_000
-"""Clients remembered, in about 2 MB. Beyond it the client that spent longest ago is forgotten. Its
-next request finds a full allowance."""
+"""In about 2 MB. Beyond it the client that spent longest ago is forgotten."""
 
 
 class _Bucket(NamedTuple):
@@ -22,10 +19,7 @@ class _Bucket(NamedTuple):
 
 
 class Allowance:
-    """An allowance of `per_minute` for each client, refilled evenly; 0: no limit.
-
-    A client is the network of an address (`network_of`).
-    """
+    """An allowance of `per_minute` for each network of clients, refilled evenly; 0: no limit."""
 
     def __init__(
         self,
@@ -41,7 +35,6 @@ class Allowance:
         self._buckets: dict[str, _Bucket] = {}
 
     def is_spent(self, address: str) -> bool:
-        """Return whether the client at `address` has nothing left."""
         return bool(self._buckets) and self._left(network_of(address, self._ipv6_prefix)) < 1
 
     def spend(self, address: str, cost: int = 1) -> bool:

@@ -1,14 +1,12 @@
 """The network of an address, by which every limit for a client counts. Pure.
 
-A subscriber or a rented server has a whole IPv6 network, usually a /64, and may send each request
-from another of its addresses. A limit for a full address would not hold such a client.
+A subscriber has a whole IPv6 network, usually a /64, and may use each of its addresses.
 """
 
 from ipaddress import AddressValueError, IPv6Address, ip_address, ip_network
 from typing import Final
 
 IPV6_PREFIX_BITS: Final = 64
-"""The usual size of a subscriber's network."""
 
 _IPV6_BITS: Final = 128
 _TRUNCATED_IPV4_BITS: Final = 24
@@ -16,10 +14,9 @@ _TRUNCATED_IPV6_BITS: Final = 48
 
 
 def network_of(address: str, ipv6_prefix: int = IPV6_PREFIX_BITS) -> str:
-    """Return the network of an IPv6 address, and an IPv4 address unchanged.
+    """Return the network of an IPv6 address, and any other text unchanged.
 
-    An IPv4-mapped address becomes its IPv4 address. Text that is no address, such as the peer of a
-    Unix socket, is returned unchanged. `ipv6_prefix` is in bits, 1 to 128.
+    An IPv4-mapped address becomes its IPv4 address. `ipv6_prefix` is in bits, 1 to 128.
     """
     if ":" not in address:
         return address
@@ -35,10 +32,7 @@ def network_of(address: str, ipv6_prefix: int = IPV6_PREFIX_BITS) -> str:
 
 
 def truncated(address: str) -> str:
-    """Return the part of an address that may be stored and logged: a /24 of IPv4, a /48 of IPv6.
-
-    Text that is no address becomes empty.
-    """
+    """Return the part that may be stored, a /24 of IPv4 or a /48 of IPv6; empty for other text."""
     try:
         full = ip_address(network_of(address, _IPV6_BITS))
     except ValueError:

@@ -7,20 +7,15 @@ from collections.abc import Callable
 from typing import Final
 
 LONG_ITERATION_SECONDS: Final = 0.002
-"""An iteration of the event loop that takes longer is busy enough. An API request takes about as
-much, and fifty that began at once delayed visitors by 120 ms."""
+"""A longer iteration of the event loop is busy enough. An API request takes about as much, and
+fifty that began at once delayed visitors by 120 ms."""
 
 MAX_WAIT_SECONDS: Final = 0.01
-"""The longest that long iterations keep the next request waiting, so that the API is answered
-whatever visitors do."""
+"""The longest that visitors keep the next API request waiting."""
 
 
 class Pacing:
-    """A queue that starts at most one request per iteration of the event loop, after a short one.
-
-    Requests start in the order in which they came. An idle loop iterates at once, so that a lone
-    request is not delayed. The queue is bounded by the connections, each with one request.
-    """
+    """A queue that starts one request per iteration of the loop, in order, after a short one."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
@@ -46,7 +41,6 @@ class Pacing:
         self._latest = now + MAX_WAIT_SECONDS
 
     def _start_next(self) -> None:
-        """Start the next request if the last iteration was short, and look again in the next."""
         while self._waiting and self._waiting[0].done():  # its request was cancelled
             self._waiting.popleft()
         if not self._waiting:

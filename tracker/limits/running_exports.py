@@ -11,7 +11,6 @@ from tracker.limits.account_limiter import AccountLimiter
 
 MAX_OF_ACCOUNT: Final = 2
 MAX_EXPORTS: Final = 8
-"""Exports of all accounts. Each keeps MongoDB and the event loop busy while its client reads."""
 
 RETRY_SECONDS: Final = 30
 
@@ -35,11 +34,7 @@ class RunningExports:
 
     @contextmanager
     def running(self, account_id: UUID, end: End) -> Iterator[None]:
-        """Count an export, which `end` ends.
-
-        Raises RateLimited if too many of the account run, Unavailable if too many of all accounts
-        do or the service stops.
-        """
+        """Count an export. Raises RateLimited or Unavailable if too many run, or on shutdown."""
         if self._stopping:
             retry = {"Retry-After": str(RETRY_SECONDS)}
             raise Unavailable("export: the service is about to stop; try again", retry)

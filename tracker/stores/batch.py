@@ -1,7 +1,6 @@
-"""Group commit: what arrives while one round trip is under way shares the next.
+"""Group commit: items that arrive during one round trip share the next.
 
-An idle caller waits for nothing; a busy server pays one round trip for hundreds of items. Used by
-the journal (appends) and by conversions (click look-ups).
+An idle caller waits for nothing. A busy server pays one round trip for hundreds of items.
 """
 
 import asyncio
@@ -35,10 +34,9 @@ class Waiter(Protocol[_Result]):
 
 
 class Batch(Generic[Item, Result]):
-    """A queue of items that hands them to `run` in groups, one group at a time, in order.
+    """A queue that hands items to `run` in groups, one group at a time, in order.
 
-    `run` takes up to `group_items` items and returns as many results in the same order; if it
-    raises, every item of that group gets the exception. At most `waiting_items` wait.
+    `run` returns as many results in the same order. If it raises, all its items get the exception.
     """
 
     def __init__(
@@ -54,19 +52,13 @@ class Batch(Generic[Item, Result]):
         self._worker: asyncio.Task[None] | None = None
 
     def submit(self, item: Item) -> asyncio.Future[Result]:
-        """Return the future result of `item`. Cancelling it does not withdraw the item.
-
-        Raises Unavailable if too many items wait.
-        """
+        """Return the future result. Cancelling it withdraws nothing. Raises Unavailable."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self.add(item, future)
         return future
 
     def add(self, item: Item, waiter: Waiter[Result]) -> None:
-        """Hand the result of `item` to `waiter`, in a later turn of the loop.
-
-        Raises Unavailable if too many items wait.
-        """
+        """Hand the result to `waiter`, later. Raises Unavailable if too many items wait."""
         if len(self._waiting) >= self._waiting_items:
             raise Unavailable("too many requests are waiting for storage; try again")
         self._waiting.append((item, waiter))
@@ -76,7 +68,6 @@ class Batch(Generic[Item, Result]):
             self._worker = loop.create_task(self._work(), context=Context())
 
     async def flushed(self) -> None:
-        """Wait until all that was submitted has its result."""
         while self._worker is not None:
             await asyncio.wait([self._worker])
 
@@ -86,8 +77,7 @@ class Batch(Generic[Item, Result]):
                 group = self._waiting[: self._group_items]
                 del self._waiting[: self._group_items]
                 await self._run_group(group)
-                # What has arrived by now shares the next: answers of one group make the requests
-                # of the next but one, and smaller groups cost more each.
+                # Items that arrive now share the next group: smaller groups cost more each.
                 await asyncio.sleep(0)
         finally:
             self._worker = None
@@ -106,7 +96,7 @@ class Batch(Generic[Item, Result]):
 
 
 def _notify(waiter: Waiter[Result], notify: Callable[[Item], None], outcome: Item) -> None:
-    """Pass on an outcome; a waiter that fails at it does not keep the others from theirs."""
+    """A waiter that fails does not keep the others from their outcome."""
     try:
         if not waiter.done():
             notify(outcome)

@@ -1,8 +1,6 @@
 """A circuit breaker: for a moment after a store has failed, requests do not wait for it.
 
-Only a fault of the store opens a breaker. Our own overload does not, such as a queue for a
-connection or a blocked event loop. Otherwise the requests of one client could have those of all
-others refused.
+Our own overload opens none, or one client's requests could have all others refused.
 """
 
 import asyncio
@@ -13,16 +11,14 @@ from typing import Any, Final, TypeVar
 from tracker.loops import cancel_and_wait
 
 OPEN_SECONDS: Final = 1.0
-"""How long a store is left alone after it failed."""
 
 _ROUNDS: Final = 4
-"""Parts of a time limit, see `answer_within`."""
 
 Result = TypeVar("Result")
 
 
 class Overload(Exception):
-    """An error of our own making, not of a store. It may also have the type of a store's error."""
+    """An error of our own making. It may also have the type of a store's error."""
 
 
 class Breaker:
@@ -34,7 +30,6 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Return whether to leave the store alone now."""
         return self._now() < self._open_until
 
     def record_failure(self, error: BaseException | None = None) -> None:
@@ -47,11 +42,9 @@ class Breaker:
 
 
 async def answer_within(seconds: float, query: Coroutine[Any, Any, Result]) -> Result:
-    """Return what `query` returns. Raises TimeoutError if the store does not answer in `seconds`.
+    """Run `query`. Raises TimeoutError if the store does not answer in `seconds`.
 
-    The time is counted in rounds. If the event loop is blocked, one round takes longer, and answers
-    that have arrived meanwhile are read before the next one ends. So our own delay never looks like
-    the store's.
+    Time is counted in rounds, so that a blocked event loop never looks like a slow store.
     """
     task = asyncio.get_running_loop().create_task(query)
     try:
@@ -61,8 +54,8 @@ async def answer_within(seconds: float, query: Coroutine[Any, Any, Result]) -> R
                 return task.result()
         raise TimeoutError
     finally:
-        # Until it has ended: PyMongo's selection of a server waits in `asyncio.wait_for`, which on
-        # Python 3.11 loses a cancellation that comes just as its own time is over.
+        # PyMongo's selection of a server waits in `asyncio.wait_for`. On Python 3.11 that loses a
+        # cancellation that comes just as its own time is over.
         await cancel_and_wait(task)
         if not task.cancelled():
             task.exception()  # otherwise asyncio reports that nobody asked for it

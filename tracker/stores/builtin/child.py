@@ -1,9 +1,7 @@
 """A server as a child process: how it is launched on a free port, awaited and stopped.
 
-Used by `stores/builtin/stores`.
-
-Guarantee: no child outlives this process. It is stopped on exit, and on Linux the kernel sends it
-SIGTERM when the thread that launched it ends. So launch from the main thread.
+Guarantee: no child outlives this process. On Linux the kernel sends it SIGTERM when the thread that
+launched it ends. So launch from the main thread.
 """
 
 import ctypes
@@ -23,10 +21,9 @@ import msgspec
 from tracker.stores.builtin.binaries import StoresError
 
 START_SECONDS = 60.0
-"""How long a server may take to be ready: a mongod may have to recover on a slow disk."""
+"""A mongod may have to recover on a slow disk."""
 
 STOP_SECONDS = 5.0
-"""How long a server may take to end before it is killed."""
 
 MAX_LAUNCHES = 5
 """Tries to launch a server, each on another port."""
@@ -55,7 +52,7 @@ class Child:
         self.port = 0
 
     def launch(self) -> None:
-        """Start the program on a free port without waiting. Raises StoresError if it cannot run."""
+        """Start the program without waiting. Raises StoresError if it cannot run."""
         self.port = free_port()
         try:
             with self._program.log.open("wb") as log, _interrupt_blocked():
@@ -82,10 +79,7 @@ class Child:
         return self._program.log.read_text("utf-8", errors="replace")
 
     def wait_until_ready(self) -> None:
-        """Wait until the program can serve, on another port if its own was taken.
-
-        Raises StoresError, with the reason from its log, if it ends or is not ready in time.
-        """
+        """Wait until the program can serve. Raises StoresError if it ends or takes too long."""
         for _ in range(MAX_LAUNCHES):
             if self._becomes_ready():
                 return
@@ -93,7 +87,7 @@ class Child:
         raise StoresError(f"{self._program.name} found no free port in {MAX_LAUNCHES} tries")
 
     def _becomes_ready(self) -> bool:
-        """Wait until the program can serve; return False if another process took its port."""
+        """Return False if another process took the port."""
         program, process = self._program, self._process
         assert process is not None
         deadline = time.monotonic() + START_SECONDS
@@ -119,14 +113,13 @@ class Child:
                 self._process.wait(seconds)
 
     def kill(self) -> None:
-        """Kill the program if it has not ended, and reap it."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
 
 
 def stop(children: Sequence[Child]) -> None:
-    """Stop all children together; kill those that still run after STOP_SECONDS or an interrupt."""
+    """Stop all together; kill those that still run after STOP_SECONDS or an interrupt."""
     try:
         for child in children:
             child.terminate()
@@ -139,7 +132,6 @@ def stop(children: Sequence[Child]) -> None:
 
 
 def free_port() -> int:
-    """Return a TCP port of 127.0.0.1 that is free at this moment."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
@@ -152,10 +144,7 @@ def spawn(
     keep_open: Sequence[int] = (),
     death_signal: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
-    """Start a program. On Linux it gets `death_signal` when the thread that calls this ends.
-
-    `environment` is added to that of this process. Raises OSError if the program cannot be run.
-    """
+    """Start a program. In Linux it gets `death_signal` when this thread ends. Raises OSError."""
     return subprocess.Popen(
         command,
         env={**os.environ, "LC_ALL": "C", **environment},
@@ -170,10 +159,7 @@ def spawn(
 
 @contextmanager
 def _interrupt_blocked() -> Iterator[None]:
-    """Block SIGINT: an interrupt between the fork and the assignment would lose the child.
-
-    The child inherits the mask, and so ignores SIGINT. It is stopped with SIGTERM.
-    """
+    """Block SIGINT, which could lose the child. The child ignores it too; SIGTERM stops it."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -182,7 +168,6 @@ def _interrupt_blocked() -> Iterator[None]:
 
 
 def _before_exec(death_signal: signal.Signals) -> Callable[[], None]:
-    """Return the function that a child calls before it becomes the program."""
     set_death_signal = end_with_parent(death_signal)
 
     def prepare() -> None:
@@ -195,10 +180,7 @@ def _before_exec(death_signal: signal.Signals) -> Callable[[], None]:
 
 
 def end_with_parent(death_signal: signal.Signals) -> Callable[[], None] | None:
-    """Return a function that a child calls to get `death_signal` when its parent ends.
-
-    Returns None unless the system is Linux. Call this before the fork, because it loads a library.
-    """
+    """Return the child's function, None outside Linux. Call before the fork: it loads a library."""
     if sys.platform != "linux":
         return None
     prctl = ctypes.CDLL(None).prctl
@@ -227,7 +209,6 @@ class _MongodLine(msgspec.Struct):
 
 
 def _error_in(line: str) -> str:
-    """Return the error in a log line of either server, or an empty string."""
     try:
         entry = msgspec.json.decode(line, type=_MongodLine)
     except msgspec.DecodeError:

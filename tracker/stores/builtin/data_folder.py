@@ -1,10 +1,6 @@
 """The data folder of the built-in stores: its lock, and the addresses of the running stores.
 
-Used by `stores/builtin/stores`. The folder has two files.
-
-- `lock` is under an flock as long as the service or any of its stores lives: stores inherit the
-  descriptor. It holds the pid of the service, which may be stale: it is for messages, and to
-  distinguish a running service from the stores of a killed one.
+- `lock` is under an flock while the service or a store lives; its pid may be stale.
 - `stores.json` holds the addresses.
 
 Guarantee: two services never run on the same data. Only the flock decides.
@@ -25,7 +21,7 @@ class DataInUse(StoresError):
 
 
 class Addresses(msgspec.Struct, frozen=True, kw_only=True):
-    """The addresses of the stores of service `pid`. That of a store not built in is empty."""
+    """The addresses of the stores of service `pid`; empty for a store that is not built in."""
 
     pid: int
     redis_url: str
@@ -33,10 +29,7 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_writable(path: Path) -> None:
-    """Make the folder of the spool if needed, and check that files can be written to it.
-
-    Raises StoresError if they cannot.
-    """
+    """Check that files can be written to the folder. Raises StoresError if they cannot."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path) as file:
@@ -62,14 +55,11 @@ class DataFolder:
 
     @property
     def descriptor(self) -> int:
-        """Return the descriptor of the lock, for child processes to inherit; -1 unless locked."""
+        """Return the lock's descriptor, for child processes to inherit; -1 unless locked."""
         return self._descriptor
 
     def try_lock(self) -> bool:
-        """Make the folder if needed and lock it; return False if another process holds the lock.
-
-        Raises StoresError if the folder cannot be made or written to.
-        """
+        """Lock the folder; return False if another process has. Raises StoresError."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT, 0o600)
@@ -88,25 +78,19 @@ class DataFolder:
         return True
 
     def _write_pid(self, descriptor: int) -> None:
-        # First remove the addresses of a killed service, which must not be read with this pid.
+        # A killed service's addresses must not be read with this pid.
         self.unpublish()
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Close the lock's descriptor, which ends the lock when no child holds it any more.
-
-        Unlocking would free the folder under a child that still lives.
-        """
+        """Close the descriptor. Unlocking would free the folder under a child that still lives."""
         os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
         self._descriptor = -1
 
     def service_pid(self) -> int | None:
-        """Return the pid of the service that locked the folder, None if that has ended.
-
-        Call this while the folder is locked.
-        """
+        """Return the pid of the service on the locked folder, None if it has ended."""
         try:
             pid = int(self._lock_file.read_text("ascii"))
         except (FileNotFoundError, ValueError):
@@ -114,10 +98,7 @@ class DataFolder:
         return pid if pid > 0 and _is_alive(pid) else None
 
     def addresses(self) -> Addresses | None:
-        """Return the addresses of the service that runs here, None until it is ready.
-
-        Call this while the folder is locked.
-        """
+        """Return the addresses of the service on the locked folder, None until it is ready."""
         try:
             addresses = msgspec.json.decode(self._addresses.read_bytes(), type=Addresses)
         except (FileNotFoundError, msgspec.DecodeError):

@@ -1,7 +1,6 @@
-"""The two built-in servers: their command lines, their addresses, and checks that they are ready.
+"""The two built-in servers: command lines, addresses, and checks that they are ready.
 
-Used by `stores/builtin/stores`. Both listen on 127.0.0.1 only. Each keeps its data and its log in a
-private folder below the data folder.
+Both listen on 127.0.0.1 only, and keep data and log in private folders.
 """
 
 import socket
@@ -24,7 +23,7 @@ REPLICA_SET = "rs0"
 NOT_YET_INITIALIZED = 94
 
 # WiredTiger writes dirty pages when it evicts them and at checkpoints. With a dirty target of 5 %,
-# so small a cache wrote the same pages again and again, which was a sixth of mongod's work.
+# so small a cache wrote the same pages again and again: a sixth of mongod's work.
 _EVICTION = (
     "eviction_dirty_target=20,eviction_dirty_trigger=40,"
     "eviction_updates_target=10,eviction_updates_trigger=20"
@@ -32,10 +31,7 @@ _EVICTION = (
 
 
 def redis_program(data: Path) -> Program:
-    """Return the program of a Redis whose acknowledged writes survive kill -9.
-
-    Raises StoresError if there is no binary, or its folder cannot be made.
-    """
+    """Return a Redis whose acknowledged writes survive kill -9. Raises StoresError."""
     server, folder = binaries.redis_server(), _private(data / "redis")
 
     def command(port: int) -> list[str]:
@@ -49,10 +45,7 @@ def redis_program(data: Path) -> Program:
 
 
 def mongod_program(data: Path) -> Program:
-    """Return the program of a mongod that is a replica set of one member.
-
-    Raises StoresError if there is no binary, or its folder cannot be made.
-    """
+    """Return a mongod that is a replica set of one member. Raises StoresError."""
     server, folder = binaries.mongod(), _private(data / "mongodb")
     environment = binaries.mongod_environment(server, data / "libraries")
 
@@ -94,11 +87,7 @@ def _redis_is_ready(port: int, pid: int) -> bool:
 
 
 def mongodb_uri(port: int) -> str:
-    """Return the address of the built-in mongod.
-
-    The connection is direct, so the driver uses no other address of the set. Transactions and
-    retries work with it.
-    """
+    """Return the address of the built-in mongod, for a direct connection: transactions work too."""
     return f"mongodb://127.0.0.1:{port}/?directConnection=true"
 
 

@@ -1,8 +1,7 @@
-"""The built-in stores: a real Redis and a real mongod of our own, for development, trial and tests.
+"""The built-in stores: a real Redis and a real mongod, for development, trial and tests.
 
-A store whose URL is not set (REDIS_URL, MONGODB_URI) runs as a child process on loopback, with its
-data under DATA_DIR. `run.py` and the tests enter `run_stores` around `asyncio.run`; operators'
-scripts enter `attach_stores`.
+A store whose URL is not set (REDIS_URL, MONGODB_URI) runs as a child process on loopback. `run.py`
+enters `run_stores` around `asyncio.run`; operators' scripts enter `attach_stores`.
 
 Guarantee: at most one pair of stores runs on a folder, also after kill -9 of the service. No child
 is left behind. Acknowledged writes are still there at the next start.
@@ -33,7 +32,7 @@ ATTACH_TIMEOUT_SECONDS = 30.0
 
 
 class OwnStores:
-    """The stores that a process has started, which nothing restarts. None until `started`."""
+    """The stores that a process has started, which nothing restarts."""
 
     def __init__(self) -> None:
         self._children: Sequence[Child] = ()
@@ -48,7 +47,7 @@ class OwnStores:
         self._children, self._owner = children, os.getpid()
 
     def log_ended(self) -> bool:
-        """Return whether one of them has ended, and log how."""
+        """Return whether one has ended, and log how."""
         ended = [how for child in self._children if (how := child.ended())] if self.any else []
         for how in ended:
             log.error("a built-in store ended; stopping", store=how)
@@ -59,9 +58,8 @@ class OwnStores:
 def run_stores(settings: Settings, own: OwnStores | None = None) -> Iterator[Settings]:
     """Run the stores that `settings` does not name; yield the settings with both addresses.
 
-    `own` is given the stores that were started. Call this from the main thread: the stores end with
-    the thread that started them.
-    Raises DataInUse if a service runs on the folder, StoresError if the stores cannot run.
+    Call this from the main thread, with which the stores end. Raises DataInUse if a service runs on
+    the folder, StoresError if the stores cannot run.
     """
     _refuse_in_production(settings)
     if not _missing_addresses(settings):
@@ -79,13 +77,10 @@ def attach_stores(
     notify: Callable[[str], object] = lambda line: None,
     own: OwnStores | None = None,
 ) -> Iterator[Settings]:
-    """Use the stores of the service that runs on the data folder, or run some if there is none.
+    """Use the stores of the service on the data folder, or run some if there is none.
 
-    Yields the settings with both addresses. `notify` gets a line if stores are started, because an
-    operator who forgot to name the stores should know that these are new. The stores of a service
-    are left running.
-    Raises DataInUse if the folder is held and no service becomes ready there, StoresError if the
-    stores cannot run or the service uses stores of another kind.
+    `notify` gets a line if stores are started: an operator may have forgotten to name others.
+    Raises DataInUse if no service becomes ready on a locked folder, StoresError if stores fail.
     """
     _refuse_in_production(settings)
     if not _missing_addresses(settings):
@@ -117,15 +112,11 @@ def _start_message(settings: Settings) -> str:
 
 
 def service_pid(settings: Settings) -> int | None:
-    """Return the pid of the service that runs on the data folder, None if there is none.
-
-    Also returns None if `settings` names both stores, because no service locks the folder then.
-    """
+    """Return the pid of the service on the data folder; None too if no store is built in."""
     return DataFolder(settings.data_path).service_pid() if _missing_addresses(settings) else None
 
 
 def _missing_addresses(settings: Settings) -> list[str]:
-    """Return the names of the variables of the stores that are built in."""
     redis = ["REDIS_URL"] if settings.builtin_redis else []
     return [*redis, "MONGODB_URI"] if settings.builtin_mongodb else redis
 
@@ -183,7 +174,7 @@ def _attached(settings: Settings, addresses: Addresses) -> Settings:
 
 @contextmanager
 def _running(settings: Settings, folder: DataFolder, own: OwnStores | None) -> Iterator[Settings]:
-    """Run the stores on a folder that this process has locked, and release it in the end."""
+    """Run the stores on the locked folder, and release it in the end."""
     stack = ExitStack()
     owner = os.getpid()
     stack.callback(folder.release)

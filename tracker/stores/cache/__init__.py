@@ -1,1 +1,1 @@
-"""Caches in memory and in Redis of documents of MongoDB, and the news of their changes."""
+"""Caches of MongoDB documents in memory and in Redis, and the notices of changes."""

@@ -1,22 +1,12 @@
 """A read-through cache in three levels: this process, Redis, MongoDB.
 
-Used for links, custom domains, event configurations and accounts' settings. Its levels are
-`stores/cache/memory`, `stores/cache/copies` and `stores/cache/origin`. Guarantees:
-
-- A change is seen by every process within a second: the writer stores the new value in Redis and
-  publishes its name; `stores/cache/changes` drops it from each process's memory. While the
-  subscription is down, memory is trusted for UNVERIFIED_SECONDS only.
-- An older value never replaces a newer one in Redis: values carry the version of their document,
-  and a script compares. A miss has version 0.
-- A crash between the write to MongoDB and the one to Redis leaves no old value for long: every copy
-  expires, and it expires soon if a change was announced with `begin_update`.
-- A value in steady use is loaded again before it expires in memory, so nobody waits for it.
-- Misses are cached too, for a shorter time. Simultaneous look-ups of one name are one look-up, and
-  those of many names are one query.
-- While Redis is unavailable, MongoDB answers. While MongoDB is unavailable, Redis serves what it
-  knew in the last week. While both are, memory serves what it has, however old.
-- A client that has requested too many unknown names (`misses`) still gets the values that exist.
-  All such clients share a small part of the queries to MongoDB.
+- Every process sees a change within a second. While the subscription is down, it trusts memory for
+  UNVERIFIED_SECONDS.
+- An older value never replaces a newer one in Redis: values carry their document's version.
+- A crash of the writer leaves the old value of an announced change for UPDATE_SECONDS at most.
+- While Redis is unavailable, MongoDB answers. While MongoDB is, Redis serves its copies of a week.
+  While both are, memory serves its values, however old.
+- Clients with too many unknown names share a small part of the queries to MongoDB.
 """
 
 import asyncio
@@ -39,23 +29,23 @@ from tracker.stores.mongodb.drivers import MONGODB_TIMEOUT_SECONDS
 from tracker.stores.redis.memory_budget import Budget, OptionalWrite
 
 UNVERIFIED_SECONDS: Final = 1.0
-"""How long memory is trusted while changes are not heard."""
+"""How long memory is trusted while the subscription is down."""
 
 REFRESH_SHARE: Final = 0.7
-"""The share of its time in memory after which a value that is requested is loaded again."""
+"""A requested value is loaded again after this share of its time in memory, so nobody waits."""
 
 REFRESH_PAUSE_SECONDS: Final = 1.0
-"""The pause after a look-up that failed, before values still in memory are loaded again."""
+"""The pause after a failed look-up, before values still in memory are loaded again."""
 
 REDIS_TTL_SECONDS: Final = 600.0
 MISS_REDIS_TTL_SECONDS: Final = 30.0
 
 UPDATE_SECONDS: Final = MONGODB_TIMEOUT_SECONDS + 5
-"""How long a copy lives after a change was announced. A change takes less time than that."""
+"""How long a copy lives after an announced change. A change takes less time."""
 
 
 class Versioned(msgspec.Struct, frozen=True, kw_only=True):
-    """The base of values that can be cached; `version` grows with every change of the document."""
+    """A value that can be cached; `version` grows with every change of the document."""
 
     version: int
 
@@ -64,10 +54,9 @@ Value = TypeVar("Value", bound=Versioned)
 
 
 class Cache(Generic[Value]):
-    """A cache of values of one type, by name (their Redis key).
+    """A cache of values of one type, by name (their Redis key); `max_values` are in memory.
 
-    This process keeps up to `max_values` of them in memory. `verified` is true while it hears of
-    every change (`stores/cache/changes`).
+    `verified` is true while the process hears of every change (`stores/cache/changes`).
     """
 
     def __init__(
@@ -94,7 +83,7 @@ class Cache(Generic[Value]):
         self.verified = False
 
     def peek(self, name: str) -> CacheEntry[Value] | None:
-        """Return the entry in memory, without waiting; None if `get` would have to ask a store."""
+        """Return the entry in memory; None if `get` would have to ask a store."""
         entry = self._memory.find(name)
         if entry is None:
             return None
@@ -108,11 +97,10 @@ class Cache(Generic[Value]):
         return entry
 
     async def get(self, name: str, client: str = "") -> Value | None:
-        """Return the value, or None if there is none.
+        """Return the value, None if there is none. Raises Unavailable if no level answers.
 
-        `client` is the address of the client whose misses are counted, empty to count none. Raises
-        Unavailable if no level answers, and RateLimited if the client has requested too many
-        unknown names and too many such look-ups wait.
+        Raises RateLimited if the address `client` has requested too many unknown names, and too
+        many such look-ups wait.
         """
         if entry := self.peek(name):
             return entry.value
@@ -126,39 +114,33 @@ class Cache(Generic[Value]):
             return entry.value
 
     async def begin_update(self, name: str) -> None:
-        """Announce a change in MongoDB, so that Redis soon forgets the value if the writer dies
-        halfway.
-
-        Raises Unavailable if Redis does not answer, because its copy would outlive the change.
-        """
+        """Let the copy expire soon if the writer dies. Raises Unavailable if Redis is down."""
         await self._copies.expire_soon(name, UPDATE_SECONDS)
 
     async def changed(self, name: str, value: Value | None, version: int) -> None:
-        """Publish a change in MongoDB to Redis and every process; `value` None means deleted."""
+        """Publish a change to Redis and every process; `value` None means deleted."""
         self.forget(name)
         await self._store_copy(name, value, version)
         await self._copies.publish(name)
         self.forget(name)  # again: a look-up meanwhile may have found the old value in Redis
 
     def forget(self, name: str) -> None:
-        """Drop `name` from memory; a look-up in flight is answered but not kept."""
+        """Drop `name` from memory. A look-up in flight is answered but not cached."""
         self._memory.forget(name)
         self._loading.pop(name, None)
         self._loading_shared.pop(name, None)
 
     def forget_all(self) -> None:
-        """Drop everything from memory; look-ups in flight are answered but not kept."""
         self._memory.forget_all()
         self._loading.clear()
         self._loading_shared.clear()
 
     async def close(self) -> None:
-        """End the look-ups in flight, before the stores are closed: they would connect again."""
+        """End the look-ups in flight before the stores are closed: they would connect again."""
         for task in [*self._loading.values(), *self._loading_shared.values()]:
             await cancel_and_wait(task)
 
     def _look_up(self, name: str, client: str) -> asyncio.Task[Value | None]:
-        """Return the look-up in flight, or start one."""
         task = self._loading.get(name)
         if task is not None:
             return task
@@ -187,8 +169,8 @@ class Cache(Generic[Value]):
         if not forgotten:
             del loading[name]
         if task.cancelled() or task.exception() is not None:
-            # Not every request may try again to refresh a value that is still good. A failure in
-            # the share may mean that the share is full, not that a store failed.
+            # After a failure, requests do not try at once to refresh a value that is still good. A
+            # failure in the share may only mean that the share is full.
             if loading is self._loading:
                 self._refresh_at = time.monotonic() + REFRESH_PAUSE_SECONDS
         elif not forgotten:
@@ -211,7 +193,6 @@ class Cache(Generic[Value]):
         return value
 
     async def _stale_copy(self, name: str) -> Value:
-        """Return the stale copy that Redis has. Raises Unavailable if it has none."""
         stale = await self._copies.read_stale(name)
         if stale is not None:
             with contextlib.suppress(msgspec.DecodeError):
@@ -219,7 +200,6 @@ class Cache(Generic[Value]):
         raise Unavailable("storage is unavailable; try again")
 
     async def _store_copy_if_room(self, name: str, value: Value | None) -> None:
-        """Copy a value that MongoDB returned to Redis, if the budget has room for it."""
         kind = OptionalWrite.MISS if value is None else OptionalWrite.COPY
         if self._budget.allows(kind):
             await self._store_copy(name, value, 0 if value is None else value.version)

@@ -1,7 +1,7 @@
-"""The subscription to changes: each process's memory drops the cached values that have changed.
+"""The subscription to changes: each process's memory drops the values that have changed.
 
-All caches of a process share one subscription. While it is lost, they trust their memory for a
-short time only. When it is back they start empty, because changes published meanwhile are unknown.
+All caches of a process share it. While it is lost, they trust their memory for a short time only.
+Afterwards they start empty, because the changes meanwhile are unknown.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ RETRY_SECONDS = 0.2
 
 
 class Listening(Protocol):
-    """A memory that has to hear of changes. `verified` is true while it hears of every one."""
+    """A memory that receives changes. `verified` is true while it receives every one."""
 
     verified: bool
 
@@ -40,8 +40,7 @@ class Listening(Protocol):
 class Changes:
     """The subscription of one process.
 
-    `caches` maps the prefix of their names, such as `link`, to the caches. `heard` is set while
-    every change is heard.
+    `caches`: by the prefix of their names, such as `link`. `heard`: set while every change arrives.
     """
 
     def __init__(self, redis: Redis, caches: Mapping[str, Listening]) -> None:

@@ -1,8 +1,7 @@
-"""The copies in Redis of cached values (`stores/cache/cache`), read and written many at a time.
+"""The copies in Redis of cached values (`stores/cache/cache`).
 
-A copy is a hash of a version and the encoded value, empty if there is none. Beside it stands a
-stale copy that lives for a week, for when MongoDB is unavailable. An older version never replaces a
-newer one.
+A copy is a hash of a version and the encoded value. A stale copy lives for a week, for when MongoDB
+is unavailable. An older version never replaces a newer one.
 """
 
 import asyncio
@@ -23,12 +22,11 @@ from tracker.stores.redis.cluster import in_one_slot
 STALE_SECONDS: Final = 7 * 86400.0
 
 _COPIES_PER_SCRIPT: Final = 100
-"""Copies that one script stores. Redis answers no other client until a script ends."""
+"""Redis answers no other client until a script ends."""
 
-# Stores values unless Redis holds newer ones. The time to live is the name's: a newer value
-# never extends it, so what `expire_soon` shortened stays short, whatever is stored meanwhile.
-# KEYS: name and its stale copy, for each. ARGV: milliseconds of stale copies; then version, value
-# and milliseconds to live, for each.
+# Stores values unless Redis holds newer ones. A newer value never extends the time to live, which
+# `expire_soon` may have shortened. KEYS: name and its stale copy, for each. ARGV: milliseconds of
+# stale copies; then version, value and milliseconds to live, for each.
 _STORE_NEWER: Final = """
 for i = 1, #KEYS, 2 do
   local name, at = KEYS[i], 1 + (i - 1) / 2 * 3
@@ -43,9 +41,8 @@ for i = 1, #KEYS, 2 do
 end
 """
 
-# Shortens the time to live of a name, also without a value: a reader may yet store the old one.
-# A full Redis refuses that (hence pcall), but then it refuses the old value as well.
-# KEYS: name. ARGV: milliseconds to live.
+# Works without a value too: a reader may yet store the old one. A full Redis refuses both (hence
+# pcall). KEYS: name. ARGV: milliseconds to live.
 _EXPIRE_SOON: Final = """
 if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0 then
   redis.pcall('HSET', KEYS[1], 'version', -1)
@@ -76,7 +73,7 @@ class Copies:
         self._writes = Batch[Copy, None](self._store_all, _COPIES_PER_SCRIPT)
 
     async def read(self, name: str) -> bytes | None:
-        """Return the encoded copy, empty for a miss; None if Redis has none or is unavailable."""
+        """Return the copy, empty for a miss; None if Redis has none or is unavailable."""
         if self._breaker.is_open:
             return None
         try:
@@ -88,7 +85,6 @@ class Copies:
         return value
 
     async def read_stale(self, name: str) -> bytes | None:
-        """Return the encoded stale copy; None if Redis has none or does not answer."""
         with contextlib.suppress(RedisError):
             return await self._stale_reads.submit(name)
         return None
@@ -111,7 +107,6 @@ class Copies:
             raise Unavailable("storage is unavailable; try again") from error
 
     async def publish(self, name: str) -> None:
-        """Notify every process that the value has changed, if Redis answers."""
         try:
             await self._redis.publish(keys.CHANGES, name)
         except RedisError as error:

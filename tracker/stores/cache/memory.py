@@ -1,8 +1,4 @@
-"""The memory of a cache (`stores/cache/cache`): entries of one process, by name. Pure but for the
-clock.
-
-Guarantee: it never holds more than its limits. Misses are kept apart, so they push no value out.
-"""
+"""The memory of a cache, with a limit. Misses are apart, so they push no value out."""
 
 import time
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -35,7 +31,6 @@ class Memory(Generic[Value]):
         return self.values.get(name) or self.misses.get(name)
 
     def remember(self, name: str, value: Value | None) -> None:
-        """Store a value that was loaded now; None for a miss."""
         self.forget(name)
         if value is None:
             self.misses[name] = CacheEntry(None, time.monotonic(), MISS_MEMORY_SECONDS)

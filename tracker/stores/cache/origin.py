@@ -1,10 +1,7 @@
-"""The origin of cached values (`stores/cache/cache`): queries to MongoDB, each for many names.
+"""The queries of a cache to MongoDB, each for many names.
 
-- One query of a cache is in flight at a time; names that are requested meanwhile share the next.
-- A query may take LOAD_SECONDS. After a failure MongoDB is left alone for a moment
-  (`stores/breaker`). Waiting for a turn is no failure, so look-ups of strangers never keep others
-  from MongoDB.
-- Clients that have requested too many unknown names share a small part of the queries.
+One query is in flight at a time; names requested meanwhile share the next. After a failure MongoDB
+gets no query for a moment.
 """
 
 import asyncio
@@ -23,7 +20,7 @@ LOAD_SECONDS: Final = 2.0
 
 SHARED_NAMES_PER_QUERY: Final = 100
 SHARED_REST_SECONDS: Final = 0.02
-"""The pause after each query of the share, which limits it to 5,000 names a second in a process."""
+"""The pause after each query of the share: at most 5,000 names a second in a process."""
 
 SHARED_WAITING_NAMES: Final = 10_000
 """Names that may wait for the share; beyond it they are refused."""
@@ -35,18 +32,14 @@ class Source(Protocol[Value]):
     """A source of values. It gets one query at a time, for many names."""
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return what MongoDB has, by name."""
+        """Return the documents of MongoDB, by name."""
 
     def value_of(self, found: Any) -> Value | None:
-        """Return the value of what `find` found for a name, None if it counts as missing."""
+        """Return the value of a document, None if it counts as missing."""
 
 
 class FieldSource(Generic[Value]):
-    """A source of the documents of `collection`, each named `<prefix>:<value of a unique field>`.
-
-    `value_of` makes a value of a document, or None if the document counts as missing. `parse` makes
-    the value of the field from its text in a name.
-    """
+    """A source of documents, each named `<prefix>:<value of a unique field>`."""
 
     def __init__(
         self,
@@ -65,7 +58,6 @@ class FieldSource(Generic[Value]):
         self.value_of = value_of
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return the documents by name, with one query."""
         wanted = {self._parse(name.partition(":")[2]): name for name in names}
         matching = {self._field: {"$in": list(wanted)}}
         rows = await self._reads.find(self._collection, matching, self._fields, limit=len(wanted))
@@ -85,14 +77,11 @@ class Origin:
         )
 
     async def find(self, name: str) -> Any:
-        """Return what MongoDB has under `name`, None if nothing. Raises Unavailable if it fails."""
+        """Return the document of `name`, if there is one. Raises Unavailable if MongoDB fails."""
         return await self._queries.submit(name)
 
     async def find_in_share(self, name: str) -> Any:
-        """Return what MongoDB has under `name`, None if nothing, within the share of queries.
-
-        Raises Unavailable if MongoDB fails, and RateLimited if too many names wait for the share.
-        """
+        """Find within the share. Raises Unavailable, or RateLimited if too many names wait."""
         try:
             waiting = self._shared_queries.submit(name)
         except Unavailable:

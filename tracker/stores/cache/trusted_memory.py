@@ -1,9 +1,8 @@
-"""Values that decide about access: a process has read them, and trusts them for a short time.
+"""Values that decide about access: a process trusts them for a short time after reading them.
 
-What changes a value publishes its name (`publish_changes`), and `stores/cache/changes` has every
-process forget it. While a process does not hear, it trusts nothing. A change that could not be
-published holds everywhere after TRUST_SECONDS. A value in steady use is read again before that, so
-nobody waits for it.
+A writer publishes the value's name (`publish_changes`), and every process drops it. Without the
+subscription a process trusts nothing. Guarantee: a change that could not be published takes effect
+everywhere after TRUST_SECONDS.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ TRUST_SECONDS: Final = 2.0
 """How long a value is trusted, from before it was read."""
 
 REFRESH_SECONDS: Final = 1.4
-"""The age from which a value that is asked for is read again meanwhile."""
+"""The age from which a requested value is read again, so that nobody waits."""
 
 Value = TypeVar("Value")
 Read = Callable[[], Awaitable[Value]]
@@ -45,12 +44,12 @@ class TrustedMemory(Generic[Value]):
         self._entries: dict[str, _Entry[Value]] = {}
         self._refreshing: dict[str, asyncio.Task[None]] = {}
         self._verified = False
-        # Grows whenever something is forgotten: what was read before may be old.
+        # Grows with every `forget`: a value read before that may be old.
         self._generation = 0
 
     @property
     def verified(self) -> bool:
-        """Return whether the process hears of every change."""
+        """Return whether the process receives every change."""
         return self._verified
 
     @verified.setter
@@ -60,16 +59,15 @@ class TrustedMemory(Generic[Value]):
             self.forget_all()
 
     def peek(self, name: str) -> Value | None:
-        """Return the value of a name if it is known and trusted."""
         entry = self._entries.get(name)
         if entry is None or monotonic() - entry.read_at >= TRUST_SECONDS:
             return None
         return entry.value
 
     async def get(self, name: str, read: Read[Value]) -> Value:
-        """Return the value of a name, by `read` if it is not known or no longer trusted.
+        """Return a value, by `read` unless it is known and trusted. Raises the errors of `read`.
 
-        Raises what `read` raises. A TrackerError says that there is no such value any more.
+        A TrackerError means that there is no such value any more.
         """
         entry = self._entries.get(name)
         age = TRUST_SECONDS if entry is None else monotonic() - entry.read_at
@@ -80,12 +78,11 @@ class TrustedMemory(Generic[Value]):
         return entry.value
 
     def forget(self, name: str) -> None:
-        """Forget the value of this name; a look-up in flight is answered but not kept."""
+        """Forget a value. A look-up in flight is answered but not remembered."""
         self._generation += 1
         self._entries.pop(name, None)
 
     def forget_all(self) -> None:
-        """Forget everything; look-ups in flight are answered but not kept."""
         self._generation += 1
         self._entries.clear()
 
@@ -112,12 +109,11 @@ class TrustedMemory(Generic[Value]):
         except TrackerError:
             self.forget(name)
         except (PyMongoError, OSError, TimeoutError) as error:
-            # The value is trusted until its time is over.
             log.warning("value not read again", error=type(error).__name__)
 
 
 async def publish_changes(redis: Redis, *names: str) -> None:
-    """Have every process forget the values of these names. An error of Redis is only logged."""
+    """Have every process forget these values. An error of Redis is only logged."""
     try:
         for name in names:
             await redis.publish(CHANGES, name)

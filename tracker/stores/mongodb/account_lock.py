@@ -1,8 +1,7 @@
-"""The lock of an account, for limits and decisions that must hold when many requests come at once.
+"""The lock of an account, for limits that must hold when many requests come at once.
 
-A transaction that only reads conflicts with nothing: two at the same moment would both find the
-last free place. So each of them also writes the account's document. One conflicts then, starts
-again, and reads what the other has stored.
+Transactions that only read could both take the last free place. So each also writes the account's
+document, and one of them conflicts and starts again.
 """
 
 import asyncio
@@ -20,18 +19,17 @@ Result = TypeVar("Result")
 _BUSY: Final = "account: too many changes at one moment; try again"
 
 _turns: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
-"""The queue of transactions of each account, member and key in this process, while it has any."""
+"""The queue of transactions of each account, member and key, while it has any."""
 
 
 async def run_in_turn(
     database: Database, owner: UUID, work: Callable[[Session], Awaitable[Result]]
 ) -> Result:
-    """Do `work` in a transaction of its own, as `run_in_transaction`, one at a time of an `owner`.
+    """Run `work` in a transaction, one at a time for each `owner` in this process.
 
-    That is the account if the work locks it. If it only holds the authority of a member or a key
-    (`access/authority`), it is that one: nobody's crowd delays the changes of others. They wait for
-    each other in this process: of a hundred that conflict instead, eighty were not done after five
-    seconds. Raises Unavailable if one has waited RETRY_SECONDS.
+    `owner` is the account if `work` locks it, else the member or key whose authority it holds. Of a
+    hundred conflicting transactions without turns, eighty were not done after five seconds. Raises
+    Unavailable after RETRY_SECONDS of waiting.
     """
     turn = _turns.setdefault(owner, asyncio.Lock())
     try:
@@ -61,8 +59,7 @@ async def has_room(
 ) -> bool:
     """Lock the account; return whether it has fewer than `limit` matching documents.
 
-    That stays true until the transaction ends, if everything that inserts such documents asks
-    this.
+    That stays true until the transaction ends, if every insert of such documents asks this.
     """
     await lock_account(database, account_id, session)
     found = await database[collection].count_documents(

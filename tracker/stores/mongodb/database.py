@@ -6,11 +6,7 @@ from tracker.stores.mongodb.reader import Reader
 
 
 class MongoDB:
-    """The database `name` of the servers at `uri`.
-
-    `database`, of `client`, writes, and runs transactions and commands. `reads` reads what answers
-    wait for.
-    """
+    """The database `name`. `database` writes and runs transactions; `reads` reads for requests."""
 
     def __init__(self, uri: str, name: str) -> None:
         self.client = drivers.mongodb(uri)

@@ -18,22 +18,21 @@ from tracker.stores.mongodb.transaction import Session
 DUPLICATE_KEY = 11000
 
 _MAX_CHARACTERS: Final = 3_000_000
-"""Characters of texts in one command. Each has at most 4 bytes, and the driver can send 16 MB."""
+"""Each has at most 4 bytes, and the driver can send 16 MB."""
 
 Kind = TypeVar("Kind")
 
 
 class StoredId(Binary):
-    """The 16 bytes of an id that the driver writes as a UUID. In everything else it equals `bytes`.
+    """The 16 bytes of an id that the driver writes as a UUID. Otherwise it equals `bytes`.
 
-    Make it where a document or a command is built. Code that reads ids as bytes (`with_byte_ids`)
-    needs no other type. A `uuid.UUID` is made, hashed and encoded by Python code: that takes 4 µs,
-    and every click has three. Raises ValueError if `uuid` does not have 16 bytes.
+    A `uuid.UUID` costs 4 µs of Python code, and every click has three. Raises ValueError unless
+    `uuid` has 16 bytes, as do all functions here that make one.
     """
 
     __slots__ = ()
     subtype = UUID_SUBTYPE
-    # The methods in which Binary would treat the subtype as a part of the value.
+    # Binary would treat the subtype as a part of the value.
     __eq__ = bytes.__eq__
     __ne__ = bytes.__ne__
     __hash__ = bytes.__hash__
@@ -47,26 +46,16 @@ class StoredId(Binary):
 
 
 def stored_id(uuid: bytes | None) -> StoredId | None:
-    """Return an id as a command takes it, None for None.
-
-    Raises ValueError if it does not have 16 bytes.
-    """
     return None if uuid is None else StoredId(uuid)
 
 
 def stored_ids(ids: Iterable[bytes]) -> list[StoredId]:
-    """Return ids as a command takes them; a StoredId is kept.
-
-    Raises ValueError if one does not have 16 bytes.
-    """
+    """Return ids as a command takes them; a StoredId stays as it is."""
     return [one if type(one) is StoredId else StoredId(one) for one in ids]
 
 
 def as_stored(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `document` as a command takes it, with its `bytes` as ids.
-
-    Raises ValueError if they do not have 16 bytes.
-    """
+    """Return `document` as a command takes it, with its `bytes` as ids."""
     return {
         name: StoredId(field) if isinstance(field, bytes) else field
         for name, field in document.items()
@@ -74,10 +63,7 @@ def as_stored(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_read(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `document` as MongoDB returns it, with its `bytes` as UUIDs.
-
-    Raises ValueError if they do not have 16 bytes.
-    """
+    """Return `document` as MongoDB returns it, with its `bytes` as UUIDs."""
     return {
         name: UUID(bytes=field) if isinstance(field, bytes) else field
         for name, field in document.items()
@@ -85,8 +71,6 @@ def as_read(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _AsBytes(TypeDecoder):
-    """The decoding of ids as `bytes`."""
-
     bson_type = Binary
 
     def transform_bson(self, value: Binary) -> bytes:
@@ -108,10 +92,7 @@ def with_stored_ids(value: Any) -> Any:
 
 
 def with_byte_ids(collection: Collection) -> Collection:
-    """Return the collection with ids that are read as `bytes`.
-
-    UUIDs would double the time of a read.
-    """
+    """Return the collection with ids as `bytes`. UUIDs would double the time of a read."""
     options = collection.codec_options.with_options(
         uuid_representation=UuidRepresentation.UNSPECIFIED, type_registry=_BYTE_IDS
     )
@@ -119,24 +100,16 @@ def with_byte_ids(collection: Collection) -> Collection:
 
 
 CACHED_IDS: Final = 10_000
-"""Ids of accounts and links that stay converted in memory; few of them have many clicks."""
+"""Ids of accounts and links; few of them have many clicks."""
 
 
 @lru_cache(maxsize=CACHED_IDS)
 def shared_id(uuid: bytes) -> StoredId:
-    """Return the id of an account or a link as a command takes it, from a cache.
-
-    Raises ValueError if it does not have 16 bytes.
-    """
     return StoredId(uuid)
 
 
 @lru_cache(maxsize=CACHED_IDS)
 def owner_id(stored: bytes) -> UUID:
-    """Return the id of an account or a link as a UUID, from a cache.
-
-    Raises ValueError if `stored` does not have 16 bytes.
-    """
     return UUID(bytes=stored)
 
 
@@ -147,7 +120,7 @@ def document(record: msgspec.Struct) -> dict[str, Any]:
 
 
 def record(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
-    """Return the struct of a document; fields that `kind` does not have are left out."""
+    """Return the struct of a document, without fields that `kind` does not have."""
     return msgspec.convert({**document, "id": document["_id"]}, kind)
 
 
@@ -158,7 +131,7 @@ async def updated(
     name: str,
     session: Session | None = None,
 ) -> dict[str, Any]:
-    """Update the document that matches, and return it. Raises NotFound, by `name`, without one."""
+    """Return the updated document. Raises NotFound, naming `name`, if none matches."""
     row = await collection.find_one_and_update(
         matching, update, return_document=ReturnDocument.AFTER, session=session
     )
@@ -172,9 +145,8 @@ async def run_inserts(
 ) -> None:
     """Insert all documents, which have `_id`s, in the transaction of `session`.
 
-    This is one command, because the driver's `insert_many` would add 2 µs a document. Raises
-    OperationFailure for the first document that MongoDB refuses, and DocumentTooLarge if they have
-    more than 16 MB together. In both cases nothing of the transaction is stored.
+    The driver's `insert_many` would add 2 µs a document. Raises OperationFailure or
+    DocumentTooLarge; nothing of the transaction is stored then.
     """
     await _run(database, {"insert": collection, "documents": documents}, session)
 
@@ -187,10 +159,8 @@ async def run_updates(
 ) -> int:
     """Run the statements of an `update` command; return the number of documents matched.
 
-    They run in the transaction of `session`. Without one, they are durable when this returns, and
-    some may have been applied when it raises. This is one command, because the driver's own bulk
-    write costs far more a statement. Raises OperationFailure if MongoDB refuses a statement, and
-    DocumentTooLarge if they have more than 16 MB together.
+    Without `session`, they are durable when this returns. If it raises, some may be applied. Raises
+    OperationFailure or DocumentTooLarge.
     """
     if not updates:
         return 0

@@ -1,7 +1,6 @@
 """The only place that builds the service's MongoDB clients, and that imports their classes.
 
-Each of their calls has a timeout. Clients belong to the event loop and the process that made them:
-build them after a fork.
+Each call has a timeout. Clients belong to their event loop and process: build them after a fork.
 """
 
 from typing import Any
@@ -30,30 +29,22 @@ ReadingCursor = AsyncCursor[dict[str, Any]]
 ReadingCommandCursor = AsyncCommandCursor[dict[str, Any]]
 
 MONGODB_TIMEOUT_SECONDS = 5.0
-"""Seconds for one MongoDB operation, retries of the driver and its search for a server included."""
+"""For one operation, retries of the driver and its search for a server included."""
 
 _MONGODB_CONNECT_SECONDS = 2.0
-"""Seconds for a connection to MongoDB, and for the search for its primary."""
+"""For a connection to MongoDB, and for the search for its primary."""
 
 UNLIMITED = 0
-"""Seconds for `pymongo.timeout` if an operation has no time limit. With None the client's own limit
-would apply."""
+"""For `pymongo.timeout`, in which None would mean the client's own limit."""
 
 
 def mongodb(uri: str) -> MongoClient:
-    """Return a client whose writes are acknowledged by a majority, on disk.
-
-    Anything less loses them in a crash.
-    """
+    """Return a client whose writes are durable on a majority. Less loses them in a crash."""
     return AsyncIOMotorClient(uri, w="majority", journal=True, **_mongodb_options())
 
 
 def mongodb_for_reads(uri: str) -> ReadingClient:
-    """Return a client for what answers wait for: look-ups, lists, feeds and reports.
-
-    Motor sends each command to a thread, which competes with the loop for the interpreter; this
-    client, its successor, works on the loop.
-    """
+    """Return a client for reads in the request path. It works on the loop; motor uses threads."""
     return AsyncMongoClient(uri, **_mongodb_options())
 
 
@@ -62,7 +53,7 @@ def _mongodb_options() -> dict[str, Any]:
         "uuidRepresentation": "standard",
         "tz_aware": True,
         "readConcernLevel": "majority",
-        # Also if the URI names another: the drain has to see what it has just stored.
+        # Also if the URI names another: the drain has to see its own writes.
         "readPreference": "primary",
         "timeoutMS": int(MONGODB_TIMEOUT_SECONDS * 1000),
         "serverSelectionTimeoutMS": int(_MONGODB_CONNECT_SECONDS * 1000),

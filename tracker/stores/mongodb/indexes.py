@@ -133,7 +133,7 @@ INDEXES: dict[str, list[IndexModel]] = {
     "shares": [
         IndexModel([("sha256", ASCENDING)], name="by_token", unique=True),
         IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
-        # What was revoked is listed for a while.
+        # Revoked shares are listed for a while.
         IndexModel([("revoked_at", ASCENDING)], name="expiry", expireAfterSeconds=30 * 24 * 3600),
     ],
     "views": [
@@ -166,7 +166,7 @@ INDEXES: dict[str, list[IndexModel]] = {
             name="pending_of_click",
             partialFilterExpression={"status": "pending"},
         ),
-        # Only events without an account have this time, until they are settled.
+        # Only unsettled events without an account have this time.
         IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
         # For accounts that limit the conversions of a click.
         IndexModel([("click_id", ASCENDING), ("event_config_id", ASCENDING)], name="by_click"),
@@ -200,7 +200,7 @@ INDEXES: dict[str, list[IndexModel]] = {
     ],
     "joint_counts": [
         IndexModel([("_id.account_id", ASCENDING), ("_id.period", ASCENDING)], name="by_account"),
-        # Only those by some dimensions have it (`reports/joint_counts/store`).
+        # Only counts by some dimensions have it (`reports/joint_counts/store`).
         IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
     ],
     "rollups": [
@@ -218,7 +218,7 @@ INDEXES: dict[str, list[IndexModel]] = {
 
 
 async def ensure(database: Database) -> None:
-    """Make every index that is missing, however long that takes."""
+    """Make every missing index, however long that takes."""
     with pymongo.timeout(UNLIMITED):
         for collection, indexes in INDEXES.items():
             await database[collection].create_indexes(indexes)

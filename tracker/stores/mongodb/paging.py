@@ -1,10 +1,7 @@
-"""One page of a collection, newest first or in another order; its documents by their ids.
+"""Pages of a collection, and all documents of a list in pieces.
 
-All documents of a list come in pieces, each read when it is asked for. No cursor is kept open
-between two pieces, so the reader may take its time.
-
-Guarantee: a document that the list has at the beginning, and still has when its piece is read, is
-yielded exactly once, whatever is inserted or changed meanwhile.
+Guarantee: a document that stays in the list is yielded exactly once, whatever changes meanwhile. No
+cursor is open between two pieces, so the reader may take its time.
 """
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
@@ -22,8 +19,7 @@ from tracker.stores.mongodb.reader import Reader
 Listed = TypeVar("Listed", bound=msgspec.Struct)
 
 BY_NAME: Final = Collation("en", strength=CollationStrength.SECONDARY, numericOrdering=True)
-"""The order of names for people: upper and lower case do not differ, and 9 comes before 10. Only
-indexes with this collation have it."""
+"""Upper and lower case do not differ, and 9 comes before 10. Indexes need this collation."""
 
 
 class Order(NamedTuple):
@@ -36,29 +32,24 @@ class Order(NamedTuple):
 PIECE_DOCUMENTS: Final = 100
 
 _IDS_AT_ONCE: Final = 500
-"""Ids of a batch, which the event loop takes without a pause: 2 ms."""
+"""A batch of ids occupies the event loop for 2 ms."""
 
 _ID_BYTES: Final = 16
 
 _TOTAL: Final = "all matches"
-"""The field with the number of matches. No stored field has a space in its name."""
+"""No stored field has a space in its name."""
 
-# Ids are UUIDs of version 7, so their order is that of creation, with a tie-break.
+# UUIDs of version 7 sort by creation.
 NEWEST_FIRST: Final = Order((("_id", DESCENDING),))
 OLDEST_FIRST: Final = Order((("_id", ASCENDING),))
 
 
 def by_name(field: str) -> Order:
-    """Return the order by the names in `field`, oldest first where they are equal."""
     return Order(((field, ASCENDING), ("_id", ASCENDING)), BY_NAME)
 
 
 class Pages(Generic[Listed]):
-    """The lists of one collection, read from the primary as a majority has acknowledged it.
-
-    `kind` is the struct of its documents, and `read` makes it of one, if `record` does not. Fields
-    of type `Any` must not hold ids: they are read as `Binary`, and only typed fields become UUIDs.
-    """
+    """The lists of one collection. Ids in fields of type `Any` stay `Binary`."""
 
     def __init__(
         self,
@@ -67,8 +58,7 @@ class Pages(Generic[Listed]):
         kind: type[Listed],
         read: Callable[[dict[str, Any]], Listed] | None = None,
     ) -> None:
-        # 25 links take 92 µs to decode and convert. If the driver makes the UUIDs, in Python, it
-        # is 165.
+        # 25 links take 92 µs to decode and convert, 165 if the driver makes the UUIDs.
         self._reads = reads.with_binary_ids()
         self._collection = collection
         self._read = read or partial(record, kind)
@@ -80,10 +70,7 @@ class Pages(Generic[Listed]):
         page_size: int,
         order: Order = NEWEST_FIRST,
     ) -> tuple[list[Listed], int]:
-        """Return what is on the 1-based `page`, and the number of matches in total.
-
-        Both are asked for at once: to ask twice costs an eighth of what a list costs altogether.
-        """
+        """Return the documents on the 1-based `page`, and the total number of matches."""
         stages = self._stages(with_stored_ids(matching), page, page_size, order)
         rows = await self._reads.aggregate(
             self._collection, stages, collation=order.collation, batchSize=page_size + 2
@@ -117,10 +104,7 @@ class Pages(Generic[Listed]):
 async def all_of(
     reader: Reader, name: str, matching: Mapping[str, Any], order: Order
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
-    """Yield all documents of the collection `name` that match, in an order, in pieces.
-
-    Ids are UUIDs.
-    """
+    """Yield all documents that match, in an order, in pieces. Ids are UUIDs."""
     by_id = _by_id if order.fields[0][0] == "_id" else _by_another_field
     async for piece in by_id(reader, name, matching, order):
         yield piece
@@ -144,11 +128,7 @@ async def _by_id(
 async def _by_another_field(
     reader: Reader, name: str, matching: Mapping[str, Any], order: Order
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
-    """Yield the documents by the order of their ids at one snapshot.
-
-    A name may change between two pieces, and its document would be passed over or come again. The
-    ids take 16 bytes each.
-    """
+    """Yield in the order of one snapshot's ids: names may change between two pieces."""
     ids = await _ids(reader, name, matching, order)
     step = PIECE_DOCUMENTS * _ID_BYTES
     for start in range(0, len(ids), step):

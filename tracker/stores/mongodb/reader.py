@@ -1,11 +1,8 @@
-"""Reads of MongoDB on the event loop, of now or of one snapshot.
+"""Reads of MongoDB on the event loop, for requests. Writes go through motor.
 
-For what answers wait for. Motor takes each question to a thread and back: 0.3 to 0.5 ms, of which
-a page of a feed has four and an overview twenty. Whatever is stored, motor stores.
-
-Guarantee: however many small rows there are, decoding them holds up the event loop for a few
-milliseconds at most. Other requests are served between two batches. Who reads large rows names a
-smaller batch.
+Motor takes each query to a thread and back: 0.3 to 0.5 ms, of which an overview has twenty.
+Guarantee: decoding many small rows blocks the loop for a few milliseconds at most. Callers with
+large rows set a smaller batch.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
@@ -23,8 +20,7 @@ from tracker.stores.mongodb.drivers import (
 )
 
 ROWS_AT_ONCE: Final = 1000
-"""Rows of a batch, unless a read names another number. A small one takes 1 to 3 µs to decode, and a
-whole click 8."""
+"""A small row takes 1 to 3 µs to decode, and a whole click 8."""
 
 Fields = Sequence[str] | Mapping[str, Any] | None
 Document = dict[str, Any]
@@ -32,10 +28,7 @@ Document = dict[str, Any]
 
 @contextmanager
 def lost_connections() -> Iterator[None]:
-    """Translate uvloop's error for a connection that the other end closed.
-
-    Raises AutoReconnect if there is one.
-    """
+    """Raises AutoReconnect in place of uvloop's error for a connection that was closed."""
     try:
         yield
     except RuntimeError as error:
@@ -43,12 +36,7 @@ def lost_connections() -> Iterator[None]:
 
 
 class Reader:
-    """A reader of the primary: of what a majority has acknowledged, or of one snapshot.
-
-    A snapshot takes one question at a time. A read that is given up closes its cursor. Each read
-    raises PyMongoError if MongoDB fails or does not answer in time. `options` are those of
-    PyMongo's `find` or `aggregate`.
-    """
+    """A reader of majority-acknowledged data. A snapshot takes one query at a time."""
 
     def __init__(self, database: ReadingDatabase, session: ReadingSession | None = None) -> None:
         self._database = database
@@ -61,14 +49,14 @@ class Reader:
             yield Reader(self._database, session)
 
     def with_binary_ids(self) -> "Reader":
-        """Return a reader of the same whose ids are `Binary`: UUIDs would double what they cost."""
+        """Return a reader whose ids are `Binary`: UUIDs would double the cost."""
         options = self._database.codec_options.with_options(
             uuid_representation=UuidRepresentation.UNSPECIFIED
         )
         return Reader(self._database.with_options(codec_options=options), self._session)
 
     def latest(self) -> "Reader":
-        """Return the reader of what is stored by now, whatever snapshot this one reads."""
+        """Return a reader of the present, whatever snapshot this one reads."""
         return Reader(self._database)
 
     async def find(
@@ -87,7 +75,7 @@ class Reader:
     async def each(
         self, collection: str, matching: Mapping[str, Any], fields: Fields = None, **options: Any
     ) -> AsyncGenerator[Document, None]:
-        """Yield the documents that match. Close it (`aclosing`) if you do not take all of them."""
+        """Yield the documents. Close it (`aclosing`) if you do not take all of them."""
         with lost_connections():
             async with self._cursor(collection, matching, fields, options) as found:
                 async for row in found:
@@ -96,7 +84,7 @@ class Reader:
     async def each_of(
         self, collection: str, stages: Sequence[Mapping[str, Any]], **options: Any
     ) -> AsyncGenerator[Document, None]:
-        """Yield what a pipeline yields. Close it (`aclosing`) if you do not take all of it."""
+        """Yield the results. Close it (`aclosing`) if you do not take all of them."""
         with lost_connections():
             async with await self._aggregation(collection, stages, options) as found:
                 async for row in found:
@@ -110,7 +98,6 @@ class Reader:
                 return await found.to_list()
 
     async def count(self, collection: str, matching: Mapping[str, Any], **options: Any) -> int:
-        """Return the number of documents that match. `options` are those of `count_documents`."""
         with lost_connections():
             return await self._database[collection].count_documents(
                 matching, session=self._session, **options

@@ -1,8 +1,4 @@
-"""Rewriting of stored secrets, encrypted with the first key or plain, for operators.
-
-It may run again, and beside the service, which reads both forms. A record that changes meanwhile
-is left to the next run.
-"""
+"""Rewriting of stored secrets, encrypted or plain. It may run again, and beside the service."""
 
 from collections import Counter
 from collections.abc import AsyncIterable, Callable, Mapping
@@ -22,11 +18,7 @@ class SealedFields(NamedTuple):
 
 
 async def count_secrets(database: Database, sealed: SealedFields) -> Counter[str]:
-    """Return the number of stored secrets by form.
-
-    The forms are `plain`, `key` and `older_key` (encrypted with the first or another key), and
-    `unreadable` with all keys.
-    """
+    """Return the number of secrets by form: `plain`, `key`, `older_key` or `unreadable`."""
     found: Counter[str] = Counter()
     async for row in _rows(database, sealed):
         found.update(
@@ -38,10 +30,7 @@ async def count_secrets(database: Database, sealed: SealedFields) -> Counter[str
 async def rewrite_secrets(
     database: Database, sealed: SealedFields, convert: Callable[[UUID, str], str]
 ) -> Counter[str]:
-    """Rewrite each secret in the form that `convert` returns for the record's id and the secret.
-
-    Return how many records were `rewritten`, `unreadable`, or `changed` meanwhile.
-    """
+    """Rewrite each secret by `convert`; count records `rewritten`, `unreadable` and `changed`."""
     found: Counter[str] = Counter()
     async for row in _rows(database, sealed):
         stored = {name: row[name] for name in sealed.fields if row.get(name)}
@@ -57,7 +46,6 @@ async def rewrite_secrets(
 
 
 def _rows(database: Database, sealed: SealedFields) -> AsyncIterable[Mapping[str, Any]]:
-    """Return the records that have a secret, with nothing else."""
     having: Any = {"$or": [{name: {"$type": "string"}} for name in sealed.fields]}
     rows: AsyncIterable[Mapping[str, Any]] = database[sealed.collection].find(having, sealed.fields)
     return rows

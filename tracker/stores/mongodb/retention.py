@@ -1,8 +1,6 @@
 """The retention of clicks: MongoDB deletes them by an index.
 
-Which days may have lost clicks is recorded at each start, and read by the operators' checks. The
-record only grows: a day whose clicks were deleted can never be counted again, whatever the operator
-sets later.
+Days that may have lost clicks stay recorded: whatever is set later, they are never counted again.
 """
 
 from datetime import timedelta
@@ -23,8 +21,8 @@ _NO_SUCH_INDEX: Final = 27
 async def keep_clicks(database: Database, days: int) -> None:
     """Make MongoDB delete clicks `days` after they were stored; 0 means never.
 
-    The days begin when a click is stored, not when it was made. Otherwise a late click could be
-    gone before its journal entry is acknowledged, and the entry would count it again.
+    Counted from its own time, a late click could be deleted before its journal entry is
+    acknowledged. The entry would count it again.
     """
     kept = {"$max": {"first_kept": await first_kept(database)}, "$set": {"days": days}}
     await database["counters"].update_one(_RECORD, kept, upsert=True)
@@ -34,7 +32,7 @@ async def keep_clicks(database: Database, days: int) -> None:
 
 
 async def first_kept(database: Database) -> str:
-    """Return the first day of which no click can have been deleted; empty if none ever was."""
+    """Return the first day that cannot have lost a click; empty if none ever was deleted."""
     record: dict[str, Any] = await database["counters"].find_one(_RECORD) or {}
     days = record.get("days", 0)
     by_now = day_of(now() - timedelta(days=days - 1)) if days else ""
@@ -42,11 +40,7 @@ async def first_kept(database: Database) -> str:
 
 
 async def _change_expiry(database: Database, before: int | None, seconds: int) -> None:
-    """Change the index, unless it has this time already.
-
-    A change waits for every open transaction, such as that of a killed drain. Everything that
-    writes clicks then waits for the change.
-    """
+    """A change waits for every open transaction, and all writers of clicks wait for it."""
     if seconds == (before or 0):
         return
     if before is None:

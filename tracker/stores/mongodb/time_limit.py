@@ -1,7 +1,7 @@
-"""Which errors of MongoDB are limits of time: it answers, but not soon enough.
+"""The errors of MongoDB that are limits of time: it answers, but not soon enough.
 
-A search that examines too much is one. A server that hangs, or that nobody can reach, is not. The
-driver's own error is often the same for both, so MongoDB is asked whether it answers.
+A search that examines too much is one, a server that hangs is not. The driver's error is often the
+same for both, so MongoDB is asked whether it answers.
 """
 
 from collections.abc import AsyncIterator
@@ -20,14 +20,12 @@ from pymongo.errors import (
 from tracker.stores.mongodb.drivers import Database
 
 _ANSWER_SECONDS: Final = 2.0
-"""How long MongoDB may take to say that it is there: it may be busy."""
+"""It may be busy."""
 
 _MAX_TIME_EXPIRED: Final = 50
-"""MongoDB's code of an operation that took too long."""
 
 
 def is_time_limit(error: BaseException | None) -> bool:
-    """Return whether an operation took longer than it may, as `told_apart` tells."""
     return (
         isinstance(error, PyMongoError)
         and error.timeout
@@ -37,10 +35,7 @@ def is_time_limit(error: BaseException | None) -> bool:
 
 @asynccontextmanager
 async def told_apart(database: Database) -> AsyncIterator[None]:
-    """Tell operations that took too long from a MongoDB that does not answer.
-
-    Raises ExecutionTimeout for the former, AutoReconnect for the latter.
-    """
+    """Raises ExecutionTimeout after too long an operation, AutoReconnect if MongoDB hangs."""
     try:
         yield
     except PyMongoError as error:

@@ -1,8 +1,6 @@
 """Work in one MongoDB transaction: all of it is stored, by a majority and on disk, or none.
 
-After a conflict with another transaction the work starts again, within RETRY_SECONDS. If a server
-is unavailable, the error is raised at once, so that the caller can wait or stop. The driver's own
-`with_transaction` would retry for two minutes in both cases.
+Only conflicts are tried again, for RETRY_SECONDS. The driver would retry for two minutes.
 """
 
 import asyncio
@@ -19,10 +17,9 @@ from tracker.stores.mongodb import drivers
 from tracker.stores.mongodb.drivers import Database
 
 RETRY_SECONDS: Final = 5.0
-"""The time after which a transaction is not tried again."""
 
 _MAX_PAUSE_SECONDS: Final = 0.02
-"""The longest pause before a retry; it is random, so that two transactions do not keep step."""
+"""The pause before a retry is random, so that two transactions do not keep step."""
 
 _SNAPSHOT: Final = ReadConcern("snapshot")
 _DURABLE: Final = WriteConcern("majority", j=True)
@@ -32,10 +29,10 @@ Result = TypeVar("Result")
 
 
 async def in_transaction(session: Session, work: Callable[[Session], Awaitable[Result]]) -> Result:
-    """Return what `work` returns. It may run more than once, so it must leave nothing in memory.
+    """Run `work`, maybe more than once, so it must leave nothing in memory.
 
-    Raises what `work` raises, with nothing stored, and PyMongoError if MongoDB fails. If the commit
-    fails, everything may be stored all the same: a caller that tries again has to find out.
+    If it raises, nothing is stored. If the commit fails, everything may be stored all the same: a
+    caller that tries again has to find out.
     """
     deadline = time.monotonic() + RETRY_SECONDS
     while True:
@@ -51,7 +48,6 @@ async def in_transaction(session: Session, work: Callable[[Session], Awaitable[R
 async def run_in_transaction(
     database: Database, work: Callable[[Session], Awaitable[Result]]
 ) -> Result:
-    """Do `work` as `in_transaction` does, with a session of its own. Raises as that does."""
     async with await database.client.start_session() as session:
         return await in_transaction(session, work)
 

@@ -1,7 +1,4 @@
-"""The only place that builds Redis clients. Each of their calls has a timeout.
-
-Clients belong to the event loop and the process that made them: build them after a fork.
-"""
+"""The only place that builds Redis clients. Build them after a fork; each call has a timeout."""
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -13,7 +10,6 @@ from tracker.stores.redis.cluster import ClusterRedis, is_cluster
 from tracker.stores.redis.pool import Generation, Pool
 
 REQUEST_TIMEOUT_SECONDS = 1.0
-"""How long a request waits for Redis before it goes on without."""
 
 BLOCK_SECONDS = 1.0
 """How long a consumer's read waits for entries. The socket timeout is longer."""
@@ -22,29 +18,23 @@ _READ_TIMEOUT_SECONDS = BLOCK_SECONDS + 5
 
 _MAX_REQUEST_CONNECTIONS = 64
 _MAX_WAITING_CONNECTIONS = 68
-"""Connections to Redis of one process: for requests, and for subscriptions and blocking reads, of
-which a drain has one for each partition of the journal."""
+"""For subscriptions and blocking reads: a drain has one for each partition of the journal."""
 
 _PROBE_SECONDS = 60
-"""How long the key lives that `check_writable` writes."""
 
 
 def redis_for_requests(url: str, generation: Generation | None = None, dedicated: int = 0) -> Redis:
-    """Return a client for the request path, without retries: a dead Redis is noticed at once.
+    """Return a client without retries, which notices a dead Redis at once.
 
-    Clients of one address share a `generation`, so that all of them leave a server that takes no
-    writes. Up to `dedicated` connections are kept by callers (`stores/redis/command_connection`),
-    and leave the others enough.
+    Clients of one address share a `generation`, and so leave a server that takes no writes. Callers
+    keep up to `dedicated` connections (`stores/redis/command_connection`).
     """
     max_connections = _MAX_REQUEST_CONNECTIONS + dedicated
     return _redis(url, generation, max_connections, REQUEST_TIMEOUT_SECONDS)
 
 
 def redis_for_waiting(url: str, generation: Generation | None = None) -> Redis:
-    """Return a client for blocking reads and subscriptions, which outlast an ordinary timeout.
-
-    `generation` is as for `redis_for_requests`.
-    """
+    """Return a client for blocking reads and subscriptions, which outlast an ordinary timeout."""
     return _redis(url, generation, _MAX_WAITING_CONNECTIONS, _READ_TIMEOUT_SECONDS)
 
 
@@ -74,16 +64,11 @@ def _redis(
 
 
 def has_sentinels(client: Redis) -> bool:
-    """Return whether `client` asks sentinels where the primary is."""
     return not is_cluster(client) and _pool_of(client).has_sentinels
 
 
 async def follow(client: Redis) -> None:
-    """Follow the servers to wherever the keys are, until cancelled.
-
-    Sentinels or a cluster are asked again and again. Clients that share a generation follow the
-    same sentinels.
-    """
+    """Follow sentinels or a cluster to the servers that have the keys, until cancelled."""
     if isinstance(client, ClusterRedis):
         await client.topology.follow()
     else:
@@ -97,8 +82,5 @@ def _pool_of(client: Redis) -> Pool:
 
 
 async def check_writable(client: Redis) -> None:
-    """Write one key that expires. Raises RedisError if Redis does not take writes.
-
-    A PING is not enough: a replica and a full Redis answer it too.
-    """
+    """Raises RedisError unless Redis takes writes. Replicas and a full Redis answer a PING."""
     await client.set(keys.probe(), "", ex=_PROBE_SECONDS)

@@ -1,17 +1,11 @@
-"""The client of a Redis Cluster: each command goes to the server that has the hash slot of its key.
+"""The client of a Redis Cluster: each command goes to the server that has its key's hash slot.
 
-It has the interface of the client of one server, which it keeps for each server of the cluster, so
-that timeouts, errors and bounds are the same. What one script or transaction touches is of one slot
-(`stores/redis/keys`); a pipeline may be of many.
+Keys of one script or transaction share a slot (`stores/redis/keys`); a pipeline may have many.
+After MOVED or ASK the command is sent once more.
 
-- The `Topology` knows which server has which slot.
-- MOVED: the command is sent once more, to the server that it names. ASK: the same, only once.
-
-The client library's own RedisCluster sends ASKING and the command that it allows over two
-connections of the pool, so that the command may be refused. It raises errors that are no
-RedisError, closes the connections to all servers when one of them refuses, loads a script into all
-servers or none, and has no wait for a free connection. A hundred HGETs take it a third more
-processor time.
+The client library's RedisCluster sends ASKING and its command over two connections, so that the
+command may be refused. It raises errors that are no RedisError, and has no wait for a free
+connection. A hundred HGETs take it a third more processor time.
 """
 
 import asyncio
@@ -32,17 +26,13 @@ from tracker.stores.redis.topology import Topology
 
 
 class ClusterRedis(Redis):
-    """The client of the cluster that the servers at `seeds` belong to.
-
-    `make_pool` makes the connections to a server from its address.
-    """
+    """The client of the cluster of `seeds`. `make_pool` makes the connections to a server."""
 
     def __init__(self, seeds: Sequence[Address], make_pool: Callable[[str, int], Pool]) -> None:
         self.topology = Topology(seeds, make_pool)
         super().__init__(connection_pool=self.topology.server(seeds[0]).connection_pool)
 
     async def execute_command(self, *arguments: Any, **options: Any) -> Any:
-        """Return the answer of the server that has the key. Raises RedisError if it fails."""
         server: Any = await self.topology.server_of(key_of(arguments))
         try:
             return await server.execute_command(*arguments, **options)
@@ -56,27 +46,22 @@ class ClusterRedis(Redis):
             raise
 
     def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:
-        """Return a pipeline; its commands may be of many servers, unless it is a transaction."""
+        """Return a pipeline. Unless it is a transaction, its commands may be of many servers."""
         return _ClusterPipeline(self, transaction)
 
     def register_script(self, script: Any) -> AsyncScript:  # type: ignore[override]  # of Redis
-        """Return a script that a server gets when it is first asked to run it."""
         return _Script(self, script)
 
     async def aclose(self, close_connection_pool: bool | None = None) -> None:
-        """Close all connections."""
         await self.topology.close()
 
 
 class _ClusterPipeline(Pipeline):
-    """A pipeline whose commands go to their servers, all at once."""
-
     def __init__(self, cluster: ClusterRedis, transaction: bool) -> None:
         super().__init__(cluster.connection_pool, cluster.response_callbacks, transaction, None)
         self._cluster = cluster
 
     async def execute(self, raise_on_error: bool = True) -> list[Any]:
-        """Return the answers in the order of the commands, as that of one server does."""
         stack, self.command_stack = self.command_stack, []
         places: defaultdict[Redis, list[int]] = defaultdict(list)
         for place, (arguments, _) in enumerate(stack):
@@ -108,10 +93,9 @@ class _ClusterPipeline(Pipeline):
 
 
 class _Script(AsyncScript):
-    """A script that is sent as a whole to a server that does not know it."""
+    """A script that a server gets when it does not know it."""
 
     async def __call__(self, keys: Any = None, args: Any = None, client: Any = None) -> Any:
-        """Run the script on the server that has its keys. Raises RedisError if that fails."""
         keys = list(keys or ())
         cluster: Any = self.registered_client
         arguments = (len(keys), *keys, *(args or ()))
@@ -137,12 +121,11 @@ async def _or_error(answer: Coroutine[Any, Any, Any]) -> Any:
 
 
 def is_cluster(redis: Redis) -> bool:
-    """Return whether keys may be on different servers."""
     return isinstance(redis, ClusterRedis)
 
 
 def doubt(redis: Redis) -> None:
-    """Ask again which server has which slot, if there are several: one of them failed."""
+    """Ask for the slots again after a server has failed."""
     if isinstance(redis, ClusterRedis):
         redis.topology.doubt()
 
@@ -156,17 +139,17 @@ def has_moved(redis: Redis, refusal: ResponseError) -> bool:
 
 
 async def server_of(redis: Redis, key: str) -> Redis:
-    """Return the client of the server that has `key`. Raises RedisError if there is none."""
+    """Return the client of the server that has `key`."""
     return await redis.topology.server_of(key) if isinstance(redis, ClusterRedis) else redis
 
 
 async def servers(redis: Redis) -> list[Redis]:
-    """Return the clients of all servers that have keys. Raises RedisError if there is none."""
+    """Return the clients of all servers that have keys."""
     return await redis.topology.primaries() if isinstance(redis, ClusterRedis) else [redis]
 
 
 def in_one_slot(redis: Redis, names: Sequence[str]) -> list[list[int]]:
-    """Return the places of those names that a script may take together, for each such group."""
+    """Return the indexes of the names in groups that a script may take together."""
     if not isinstance(redis, ClusterRedis):
         return [list(range(len(names)))]
     groups: defaultdict[int, list[int]] = defaultdict(list)

@@ -1,9 +1,7 @@
-"""Commands to Redis over one dedicated connection.
+"""Commands to Redis over one dedicated connection, for the journal and the counting of requests.
 
-For callers that send commands all the time, one after the other: the journal's appends, and the
-counting of requests. The client library looks for a connection for each command, and wraps it in
-retries, timeouts and tasks: most of the cost of what every click waits for. So it only opens the
-connection (address, password, TLS), which is used without it from then on.
+The client library looks for a connection for each command, and wraps it in retries, timeouts and
+tasks. That was most of the cost of a click's wait, so it only opens the connection.
 """
 
 import asyncio
@@ -18,16 +16,13 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from tracker.stores.redis.cluster import doubt, has_moved, server_of
 
 _GRACE_SECONDS: Final = 0.05
-"""Extra time, so that a loop that was blocked reads what has arrived before the timeout."""
+"""A blocked loop then reads answers that arrived before the timeout."""
 
 Command = tuple[bytes | str, ...]
 
 
 class _Connection(asyncio.Protocol):
-    """A connection for one request at a time.
-
-    It is lost after any error but a refusal, and after `seconds` without the replies.
-    """
+    """A connection for one request at a time. It is lost after any error but a refusal."""
 
     def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
         self._transport = transport
@@ -37,22 +32,17 @@ class _Connection(asyncio.Protocol):
         self._reader = Reader(replyError=ResponseError)
         self._expected = 1
         self._replies: list[Any] = []
-        # The client is notified when the connection is lost, because closing it waits for that.
+        # Closing the client waits until it is notified of the loss.
         self._client = transport.get_protocol()
         transport.set_protocol(self)
         transport.resume_reading()
 
     @property
     def is_lost(self) -> bool:
-        """Return whether the connection is lost, so that nothing can be sent over it."""
         return self._transport.is_closing()
 
     async def request(self, packed: bytes, replies: int) -> Any:
-        """Send commands that have so many replies; return the one, or the list of several.
-
-        Raises the first reply that is a refusal, RedisConnectionError if the connection is lost,
-        and RedisTimeoutError if the replies do not come in time.
-        """
+        """Return the reply, or a list of several. Raises the first reply that is a refusal."""
         if self._transport.is_closing():
             raise RedisConnectionError("the connection was lost")
         self._expected = replies
@@ -70,7 +60,6 @@ class _Connection(asyncio.Protocol):
                 self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Hand all replies to the caller; called by the event loop."""
         self._reader.feed(data)
         while (reply := self._reader.gets()) is not False:
             self._replies.append(reply)
@@ -86,7 +75,6 @@ class _Connection(asyncio.Protocol):
             self._settle(next((one for one in replies if isinstance(one, Exception)), replies))
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Fail the request under way, and notify the client; called by the event loop."""
         self._settle(RedisConnectionError("the connection was lost"))
         self._client.connection_lost(error)
 
@@ -108,13 +96,10 @@ class _Connection(asyncio.Protocol):
 
 
 class RedisCommandConnection:
-    """A dedicated connection to Redis, for a caller that sends one command at a time.
+    """A dedicated connection, for a caller that sends one command at a time.
 
-    The connection is taken from the pool of `redis`, with its timeouts, and ends with it. It is
-    replaced after any error but a refusal, and after a refusal that means that the server takes no
-    writes (`stores/redis/pool`). With `repeats=False` no command is sent twice. In a Redis Cluster
-    it leads to the server that has `key`, whose slot all commands are of; when the slot moves, the
-    command is sent once more.
+    It is replaced after any error but a refusal, or if the server takes no writes. With
+    `repeats=False` no command is sent twice. In a cluster all commands are of the slot of `key`.
     """
 
     def __init__(self, redis: Redis, key: str = "", repeats: bool = True) -> None:
@@ -128,18 +113,14 @@ class RedisCommandConnection:
     async def execute(self, *command: bytes | str) -> Any:
         """Return the answer to `command`.
 
-        If the connection was lost since the last command, this one is sent on another; if it is
-        lost during this command, then for the second time, unless that was ruled out. Raises
-        RedisError if Redis fails or refuses.
+        If the connection is lost, the command is sent on another. It may then run twice, unless
+        `repeats` is False.
         """
         packed = pack_command(command)  # type: ignore[arg-type]  # its stub has tuples of one only
         return await self._request(packed, 1)
 
     async def execute_all(self, *commands: Command) -> list[Any]:
-        """Return the answers to several commands that are sent together, as `execute` does.
-
-        Raises the first answer that is a refusal; the other commands are executed all the same.
-        """
+        """Return several answers. Raises the first refusal; the other commands run all the same."""
         packed = b"".join(pack_command(one) for one in commands)  # type: ignore[arg-type]
         answers: list[Any] = await self._request(packed, len(commands))
         return answers

@@ -1,7 +1,6 @@
 """A connection of the Redis client that raises RedisError and OSError only.
 
-uvloop raises RuntimeError for a connection that the other end closed while it was being set up, as
-a balancer without a backend does. It becomes a ConnectionError.
+uvloop raises RuntimeError if the other end closes a connection that is being set up.
 """
 
 from collections.abc import Iterable
@@ -15,7 +14,7 @@ class SafeConnection(AbstractConnection):
     """A connection whose transport may be closed at any time."""
 
     async def connect_check_health(self, *arguments: Any, **options: Any) -> None:
-        """Connect if needed. Raises RedisConnectionError if the transport is closed already."""
+        """Raises RedisConnectionError if the transport is closed."""
         try:
             await super().connect_check_health(*arguments, **options)
         except RuntimeError as error:
@@ -25,21 +24,21 @@ class SafeConnection(AbstractConnection):
     async def send_packed_command(
         self, command: bytes | str | Iterable[bytes], check_health: bool = True
     ) -> None:
-        """Send a command. Raises RedisConnectionError if the transport is closed already."""
+        """Raises RedisConnectionError if the transport is closed."""
         try:
             await super().send_packed_command(command, check_health)
         except RuntimeError as error:
             raise RedisConnectionError(str(error)) from error
 
     async def can_read(self) -> bool:
-        """Return whether a reply came. Raises RedisConnectionError if the transport is closed."""
+        """Raises RedisConnectionError if the transport is closed."""
         try:
             return bool(await super().can_read())
         except RuntimeError as error:
             raise RedisConnectionError(str(error)) from error
 
     async def read_response(self, *arguments: Any, **options: Any) -> Any:
-        """Return the next reply. Raises RedisConnectionError if the transport is closed already."""
+        """Raises RedisConnectionError if the transport is closed."""
         try:
             return await super().read_response(*arguments, **options)
         except RuntimeError as error:

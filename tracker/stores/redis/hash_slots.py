@@ -1,4 +1,4 @@
-"""The hash slots of a Redis Cluster: which server has which, and what is in which. Pure."""
+"""The hash slots of a Redis Cluster, and their servers. Pure."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -8,7 +8,6 @@ from redis.crc import key_slot
 SLOTS: Final = 16384
 
 Address = tuple[str, int]
-"""The host and the port of a server."""
 
 _KEYLESS: Final = frozenset({"PING", "INFO", "TIME", "CONFIG GET", "SCRIPT LOAD", "CLUSTER SLOTS"})
 """Commands of the service that name no key: any server answers them."""
@@ -29,10 +28,7 @@ SlotMap = tuple[SlotRange, ...]
 
 
 def slot_map(answer: Sequence[Any], asked: Address) -> SlotMap:
-    """Return the map in an `answer` to CLUSTER SLOTS. A host that is missing there is the `asked`.
-
-    Source: the documentation of CLUSTER SLOTS.
-    """
+    """Return the map of CLUSTER SLOTS (see its documentation). A missing host means `asked`."""
     return tuple(
         sorted(
             SlotRange(int(first), int(last), *_servers(servers, asked))
@@ -71,7 +67,7 @@ def slot_of(key: bytes | str) -> int:
 
 
 def key_of(command: Sequence[Any]) -> bytes | str | None:
-    """Return the first key of a command, or the channel that it names; None if it names neither."""
+    """Return the first key or channel of a command; None if it names none."""
     name = command[0]
     if name in _KEYLESS:
         return None

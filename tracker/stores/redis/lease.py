@@ -12,9 +12,8 @@ from redis.exceptions import RedisError
 from tracker.loops import run_until
 from tracker.stores.redis import keys
 
-# Takes the lease, or keeps it. It begins with a deletion, of a name that nobody uses: a full Redis
-# refuses a script that begins with a write that takes room.
-# KEYS: the lease, a name that nobody uses. ARGV: holder, milliseconds of the lease.
+# A full Redis refuses a script that begins with a write that takes room, hence the deletion. KEYS:
+# the lease, a name that nobody uses. ARGV: holder, milliseconds of the lease.
 _HOLD: Final = """
 redis.call('DEL', KEYS[2])
 local holder = redis.call('GET', KEYS[1])
@@ -23,14 +22,14 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """
 
-# Ends the lease if the holder has it. KEYS: the lease. ARGV: holder.
+# KEYS: the lease. ARGV: holder.
 _RELEASE: Final = """
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 """
 
 
 class Lease:
-    """The lease of one kind of work, by its key, for `seconds` since it was held last."""
+    """The lease of one kind of work, by its key, for `seconds` since it was last renewed."""
 
     def __init__(self, redis: Redis, key: str, seconds: float) -> None:
         self._key = key
@@ -48,10 +47,7 @@ class Lease:
         return self._held
 
     async def run_until(self, stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
-        """Run work that holds the lease until `stop` is set, and end the lease then.
-
-        Raises what it raises before that.
-        """
+        """Run `work` until `stop` is set, then end the lease. Raises the errors of `work`."""
         try:
             await run_until(stop, work)
         finally:
@@ -59,7 +55,6 @@ class Lease:
                 await self.release()
 
     async def release(self) -> None:
-        """End the lease, if it is held."""
         if self._held:
             self._held = False
             await self._release(keys=[self._key], args=[self._holder])

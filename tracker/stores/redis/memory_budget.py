@@ -1,11 +1,8 @@
-"""The memory budget of everything in Redis but the journal, and the writes skipped as it fills.
+"""The memory budget of everything in Redis but the journal.
 
-Anyone can make the service write keys: visitors' marks, copies of misses, claims of transaction
-ids, counters. So that they never take the room of the journal, all such keys together may use
-BUDGET_SHARE of Redis. As this budget fills, optional writes are skipped in the order of
-`OptionalWrite`. Each caller guarantees that its counts stay right without its write.
-
-`Budget` is pure; the process's `BudgetMeter` keeps it up to date.
+Anyone can make the service write keys. All together they may use BUDGET_SHARE of Redis, so that the
+journal has room. As the budget fills, writes are skipped in the order of `OptionalWrite`. Each
+caller guarantees that its counts stay right without its write.
 """
 
 import asyncio
@@ -31,12 +28,10 @@ _MEASURE_INTERVAL_SECONDS: Final = 1.0
 """A flood makes ten thousand keys of 130 bytes in this time, or 1.3 MB."""
 
 _SAMPLED_NODES: Final = 1000
-"""Nodes of a stream that Redis measures, which takes 46 µs. For 48 MB in entries of 0.3 to 25 KB
-the result was wrong by 0.3 %. It was wrong by 6 % with 100 nodes, and by 46 % with the default of
-5."""
+"""Nodes of a stream that Redis measures, in 46 µs. For 48 MB in entries of 0.3 to 25 KB the error
+was 0.3 %; with 100 nodes it was 6 %, with the default of 5 46 %."""
 
 _LOG_INTERVAL_SECONDS: Final = 60.0
-"""The shortest time between two log lines, however often the used memory goes up and down."""
 
 _KEYLESS_FIELDS: Final = (
     "used_memory_startup",
@@ -45,26 +40,23 @@ _KEYLESS_FIELDS: Final = (
     "mem_replication_backlog",
     "mem_aof_buffer",
 )
-"""Fields of INFO for memory that holds no keys."""
 
 
 class OptionalWrite(StrEnum):
     """The writes that are skipped when the budget fills; the first is skipped first."""
 
     MISS = "miss"
-    """Copies of misses: without them each process asks MongoDB for itself."""
+    """Without copies of misses each process asks MongoDB for itself."""
     CLAIM_WITHOUT_ACCOUNT = "claim_of_nobody"
-    """Claims of transaction ids, for events without an account. Without one, a repeated event may
-    be answered with another id until it is drained; it is counted once all the same."""
+    """Without one, a repeated event may get another id. It is counted once all the same."""
     VISITOR = "visitor"
-    """Marks of visitors: without one a new visitor counts as a click, not as a unique visitor."""
+    """Without a mark a new visitor counts as a click, not as a unique visitor."""
     CLAIM = "claim"
-    """Claims of all other transaction ids: without them MongoDB decides which event was first."""
+    """Without the other claims MongoDB decides which event was first."""
     COPY = "copy"
-    """Copies of links, domains and event configurations: without them MongoDB gets more queries."""
+    """Without copies of values MongoDB gets more queries."""
     RATE_LIMIT = "rate_limit"
-    """Counters of requests: without them no rate limit is enforced, because availability comes
-    first."""
+    """Without counters no rate limit is enforced: availability comes first."""
 
 
 SKIPPED_FROM: Final[Mapping[OptionalWrite, float]] = {
@@ -75,9 +67,8 @@ SKIPPED_FROM: Final[Mapping[OptionalWrite, float]] = {
     OptionalWrite.COPY: 1.0,
     OptionalWrite.RATE_LIMIT: 1.0,
 }
-"""The used share of the budget from which a write is skipped. Writes that strangers cause, and that
-are not missed, are skipped first. Writes that only accounts and operators cause, or that limit
-strangers, are skipped last."""
+"""The used share of the budget from which a write is skipped: strangers' writes first, then writes
+that only accounts and operators cause, or that limit strangers."""
 
 
 for _kind in OptionalWrite:
@@ -108,11 +99,7 @@ class Budget:
 
 
 class BudgetMeter:
-    """A meter that measures how much of `budget` is used.
-
-    `default_bytes` is the memory that Redis may use if it has no maxmemory. The keys in `streams`
-    are not counted.
-    """
+    """A meter of the used `budget`. `default_bytes` counts for a Redis without maxmemory."""
 
     def __init__(
         self,
@@ -138,11 +125,7 @@ class BudgetMeter:
             await asyncio.sleep(_MEASURE_INTERVAL_SECONDS)
 
     async def measure(self) -> None:
-        """Measure once.
-
-        Where Redis does not show the size of a stream, the stream counts like everything else. In a
-        Redis Cluster the server counts that has used most of its share.
-        """
+        """Measure once. In a Redis Cluster the fullest server counts."""
         streams: dict[Redis, list[str]] = {one: [] for one in await servers(self._redis)}
         for stream in self._streams:
             streams.setdefault(await server_of(self._redis, stream), []).append(stream)
@@ -177,17 +160,12 @@ class BudgetMeter:
 
 
 class _Measured(NamedTuple):
-    """The bytes of a server that keys use, without the streams, and those that they may use."""
-
     used: int
     limit: float
 
 
 def used_bytes(memory: Mapping[str, Any], streams: list[Any]) -> int:
-    """Return the bytes that keys use, without the streams.
-
-    `memory` is Redis's INFO; `streams` has the size of each stream, or an error instead.
-    """
+    """Return the bytes of keys, without the `streams`. A stream of unknown size counts too."""
     keyless = sum(int(memory.get(name, 0)) for name in _KEYLESS_FIELDS)
     streamed = sum(size for size in streams if isinstance(size, int))
     return max(0, int(memory["used_memory"]) - keyless - streamed)

@@ -1,8 +1,7 @@
 """The connections of the Redis clients that `stores/redis/clients` builds.
 
-Callers need to catch RedisError only (`stores/redis/connection`). A server may refuse commands
-because it is no primary, or not ready to be one. Every connection to it is then opened again at its
-next use, when the name may lead to another server.
+A server may refuse commands because it is no primary. Every connection to it is then opened again
+at its next use, when the name may lead to another server.
 """
 
 import asyncio
@@ -35,24 +34,20 @@ _TAKES_NO_WRITES: Final = re.compile(rf"({_CODES})\b|.* -({_CODES})\b")
 
 
 def takes_no_writes(refusal: Exception) -> bool:
-    """Return whether a refusal says that this server takes no writes at all."""
     code = getattr(refusal, "status_code", None)
     text = str(refusal)
     return _TAKES_NO_WRITES.match(f"{code} {text}" if code else text) is not None
 
 
 class Generation:
-    """A count of the servers that had to be left, shared by the clients of one address.
-
-    Connections of an earlier generation are not used again.
-    """
+    """A count of abandoned servers. Connections of an earlier generation are not used again."""
 
     def __init__(self) -> None:
         self.number = 0
         self._address: tuple[str, int] | None = None
 
     def found_at(self, address: tuple[str, int]) -> None:
-        """Note where the primary is; if it was elsewhere before, this generation ends."""
+        """Store the primary's address; if it was elsewhere before, this generation ends."""
         if self._address not in (None, address):
             self.number += 1
         self._address = address
@@ -68,20 +63,13 @@ class NoConnectionFree(RedisConnectionError, Overload):
 
 
 class Pool(BlockingConnectionPool):
-    """A bounded pool of connections to one address; `generation` says which are still good.
-
-    Its errors distinguish a wait for a free connection from a wait for Redis.
-    """
+    """A bounded pool of connections to one address; `generation` says which are still good."""
 
     _sentinels: Sentinels | None = None
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Self:
-        """Return a pool of connections that raise RedisError and OSError only.
-
-        `url` may be that of sentinels (`config/redis_address`): each connection then goes to the
-        server that is the primary when it is opened.
-        """
+        """Return a pool. For a `url` of sentinels, each new connection goes to the primary."""
         address = sentinel_address(url)
         pool = super().from_url(address.server_url if address else url, **options)
         pool.connection_class = _CLASSES[pool.connection_class]
@@ -95,15 +83,10 @@ class Pool(BlockingConnectionPool):
 
     @property
     def has_sentinels(self) -> bool:
-        """Return whether sentinels are asked where the primary is."""
         return self._sentinels is not None
 
     async def follow_primary(self) -> None:
-        """Ask the sentinels once a second where the primary is, until cancelled.
-
-        A primary that was replaced takes writes for up to ten seconds, until it is told; it loses
-        them.
-        """
+        """Ask the sentinels every second: a replaced primary loses the writes that it takes."""
         assert self._sentinels is not None, "has_sentinels is False"
         generation: Generation = self.connection_kwargs["generation"]
         while True:
@@ -117,7 +100,6 @@ class Pool(BlockingConnectionPool):
         generation.leave(generation.number)
 
     async def disconnect(self, inuse_connections: bool = True) -> None:
-        """Close all connections; those that are in use only if wanted."""
         await super().disconnect(inuse_connections)
         if self._sentinels is not None:
             await self._sentinels.close()
@@ -132,15 +114,12 @@ class Pool(BlockingConnectionPool):
             raise NoConnectionFree(str(error)) from error
 
     async def ensure_connection(self, connection: AbstractConnection) -> None:
-        """Connect, again if the generation has ended."""
         if isinstance(connection, _PooledConnection) and connection.is_outdated:
             await connection.disconnect(nowait=True)
         await super().ensure_connection(connection)
 
 
 class _PooledConnection(SafeConnection):
-    """A connection that reports refusals."""
-
     host: str
     port: int
 
@@ -154,19 +133,13 @@ class _PooledConnection(SafeConnection):
 
     @property
     def is_outdated(self) -> bool:
-        """Return whether the server was left since this connection was made."""
         return self._number != self._generation.number
 
     def refused(self, error: Exception) -> None:
-        """Leave the server if `error` says that it takes no writes."""
         if takes_no_writes(error):
             self._generation.leave(self._number)
 
     async def connect_check_health(self, *arguments: Any, **options: Any) -> None:
-        """Connect if needed, to the server that is the primary now if sentinels know it.
-
-        Raises RedisConnectionError if the transport is closed already, or no sentinel knows one.
-        """
         if not self.is_connected:
             if self._sentinels is not None:
                 self.host, self.port = await self._sentinels.primary()
@@ -175,7 +148,6 @@ class _PooledConnection(SafeConnection):
         await super().connect_check_health(*arguments, **options)
 
     async def read_response(self, *arguments: Any, **options: Any) -> Any:
-        """Return the next reply. Raises RedisError if it is a refusal."""
         try:
             return await super().read_response(*arguments, **options)
         except RedisError as error:

@@ -1,7 +1,6 @@
-"""The question to sentinels which server is the primary, asked for each new connection.
+"""The query to sentinels for the primary, for each new connection.
 
-The client library's own Sentinel, asked several times at once, forgets a sentinel that did not
-answer.
+The client library's own Sentinel, asked several times at once, forgets silent sentinels.
 """
 
 from typing import Any, Final
@@ -17,7 +16,7 @@ from config.redis_address import SentinelAddress
 from tracker.stores.redis.connection import SafeConnection
 
 ANSWER_SECONDS: Final = 0.3
-"""The time limit of one sentinel. Then the next is asked; the one that answered is first after."""
+"""The time limit of one sentinel. Then the next is asked; the last to answer is first."""
 
 
 class _PlainConnection(SafeConnection, Connection):
@@ -29,7 +28,7 @@ class _TlsConnection(SafeConnection, SSLConnection):
 
 
 class Sentinels:
-    """The sentinels of one address; `tls` are the options of connections to them if encrypted."""
+    """The sentinels of one address; `tls` has the options of encrypted connections to them."""
 
     def __init__(self, address: SentinelAddress, tls: dict[str, Any] | None = None) -> None:
         self._name = address.name
@@ -48,10 +47,7 @@ class Sentinels:
         ]
 
     async def primary(self) -> tuple[str, int]:
-        """Return the host and the port of the primary.
-
-        Raises MasterNotFoundError, which is a RedisError, if no sentinel knows one.
-        """
+        """Return host and port. Raises MasterNotFoundError if no sentinel knows them."""
         errors = []
         for sentinel in tuple(self._sentinels):
             try:

@@ -1,9 +1,8 @@
-"""The topology of a Redis Cluster: which server has which hash slot, and a client of each server.
+"""The topology of a Redis Cluster: which server has which hash slot.
 
-- It is asked of all servers, once a second and after a failure. What most of them answer counts,
-  because one that was cut off knows an old answer only.
-- A server that has lost or gained slots is left: all connections to it are opened again at their
-  next use (`stores/redis/pool`), so that nobody listens to one that others have left.
+All servers are asked, once a second and after a failure. The majority's answer counts, because an
+isolated server knows an old one. Connections to a server whose slots changed are opened again at
+their next use.
 """
 
 import asyncio
@@ -25,16 +24,12 @@ from tracker.stores.redis.pool import Pool
 log = structlog.get_logger(__name__)
 
 _ANSWER_SECONDS: Final = 0.5
-"""How long a server has to say which has which slot."""
 
 _FOLLOW_SECONDS: Final = 1.0
 
 
 class Topology:
-    """The servers of the cluster that those at `seeds` belong to.
-
-    `make_pool` makes the connections to a server from its address.
-    """
+    """The servers of the cluster of `seeds`. `make_pool` makes the connections to a server."""
 
     def __init__(self, seeds: Sequence[Address], make_pool: Callable[[str, int], Pool]) -> None:
         self._make_pool = make_pool
@@ -46,16 +41,12 @@ class Topology:
         self._learning: asyncio.Task[None] | None = None
 
     def server(self, address: Address) -> Redis:
-        """Return the client of a server."""
         if address not in self._servers:
             self._servers[address] = Redis.from_pool(self._make_pool(*address))
         return self._servers[address]
 
     async def server_of(self, key: bytes | str | None) -> Redis:
-        """Return the client of the server that has `key`; of any server without one.
-
-        Raises RedisConnectionError if no server has it, or none answers.
-        """
+        """Return the server of `key`, or any. Raises RedisConnectionError if there is none."""
         if not self._owners:
             await self._learn_shared()
         if key is None:
@@ -73,29 +64,27 @@ class Topology:
         return [self.server(one) for one in self._primaries()]
 
     def note(self, error: BaseException) -> bool:
-        """Note an error of a server; return whether to send the command once more."""
+        """Return whether to send the command again after this error."""
         if isinstance(error, MovedError):
-            # A slot that is on its way (ASK) stays where it is until then.
+            # After ASK, a slot that is moving stays where it is for now.
             slot, address = int(error.slot_id), (error.host, int(error.port))
             self._owners[slot] = self._moved[slot] = address
         self.doubt()
         return isinstance(error, MovedError)
 
     def doubt(self) -> None:
-        """Ask again which server has which slot, while everything goes on."""
+        """Ask for the slots again, in the background."""
         if self._learning is None:
             self._learning = asyncio.get_running_loop().create_task(self._learn())
             self._learning.add_done_callback(self._learned)
 
     async def follow(self) -> None:
-        """Ask once a second which server has which slot, until cancelled."""
         while True:
             with contextlib.suppress(RedisError):
                 await self._learn_shared()
             await asyncio.sleep(_FOLLOW_SECONDS)
 
     async def close(self) -> None:
-        """Close all connections."""
         if self._learning is not None:
             await cancel_and_wait(self._learning)
         for server in self._servers.values():
@@ -105,10 +94,7 @@ class Topology:
         return list(dict.fromkeys(one.primary for one in self._map))
 
     async def _learn_shared(self) -> None:
-        """Learn which server has which slot, together with others who want to know it.
-
-        Raises RedisConnectionError if none answers.
-        """
+        """Learn the slots, together with other callers."""
         self.doubt()
         assert self._learning is not None
         await asyncio.shield(self._learning)
@@ -147,7 +133,7 @@ class Topology:
         before, after = ranges_of(self._map), ranges_of(found)
         self._map, self._owners = found, owners(found)
         for slot, address in self._moved.items():
-            # The answers are older than what MOVED told while they were on their way.
+            # The answers are older than a MOVED that came meanwhile.
             self._owners[slot] = address
         for address in before:
             if before[address] != after.get(address):

@@ -1,6 +1,6 @@
-"""Checks at start that the stores can be used. The rule is in `stores/startup/diagnosis`.
+"""Checks at start that the stores can be used (`stores/startup/diagnosis`).
 
-Every failure becomes UnusableStore, which ends the start, or StoreUnavailable, which does not.
+UnusableStore ends the start. After StoreUnavailable the store may still come up.
 """
 
 import contextlib
@@ -27,10 +27,7 @@ _CLUSTER: Final = (
 
 
 async def check_redis(client: Redis) -> None:
-    """Check that Redis can be used.
-
-    Raises UnusableStore if it never can with this URL, StoreUnavailable if it may later.
-    """
+    """Raises UnusableStore if Redis never can be used, StoreUnavailable if it may be later."""
     async with redis_diagnosed():
         await client.ping()
         if not is_cluster(client) and await _is_of_cluster(client):
@@ -48,10 +45,7 @@ async def _is_of_cluster(client: Redis) -> bool:
 
 
 async def check_mongodb(client: MongoClient) -> None:
-    """Check that MongoDB can be used.
-
-    Raises UnusableStore if it never can with this URI, StoreUnavailable if it may later.
-    """
+    """Raises UnusableStore if MongoDB never can be used, StoreUnavailable if it may be later."""
     async with mongodb_diagnosed():
         with pymongo.timeout(CHECK_SECONDS):
             hello = await client.admin.command("hello")
@@ -61,7 +55,7 @@ async def check_mongodb(client: MongoClient) -> None:
 
 @contextlib.asynccontextmanager
 async def redis_diagnosed() -> AsyncIterator[None]:
-    """Run a block, and raise UnusableStore or StoreUnavailable in place of RedisError."""
+    """Raises UnusableStore or StoreUnavailable in place of RedisError."""
     try:
         yield
     except RedisError as error:
@@ -70,7 +64,7 @@ async def redis_diagnosed() -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def mongodb_diagnosed() -> AsyncIterator[None]:
-    """Run a block, and raise UnusableStore or StoreUnavailable in place of PyMongoError."""
+    """Raises UnusableStore or StoreUnavailable in place of PyMongoError."""
     try:
         yield
     except PyMongoError as error:

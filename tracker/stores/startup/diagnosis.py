@@ -1,8 +1,6 @@
-"""The meaning of a store's error at start: which errors end it, and what the operator reads.
+"""The meaning of a store's error at start: which errors end it, and the operator's remedies.
 
-An error that no waiting ends has a line with the remedy and ends the start. Of any other the
-library's own text is logged, and the start waits. Only errors are read; nothing asks the store
-again. No line holds a password.
+Only errors are read; nothing asks the store again. No line holds a password.
 """
 
 import re
@@ -14,14 +12,11 @@ from redis.exceptions import RedisError
 
 
 class UnusableStore(Exception):
-    """A store that cannot be used with these settings, however long we wait.
-
-    The message is one line for the operator, with the remedy.
-    """
+    """A store that never works with these settings. The message is one line, with the remedy."""
 
 
 class StoreUnavailable(Exception):
-    """A store that cannot be used now, but may be later. The message is a line for the operator."""
+    """A store that may work later. The message is a line for the operator."""
 
 
 Fault = UnusableStore | StoreUnavailable
@@ -40,7 +35,6 @@ _REDIS_FAULTS: Final = {
     r"cluster support disabled": "it begins with redis+cluster://, but the server that it names "
     "has cluster-enabled no: begin it with redis://",
 }
-"""Remedies by a pattern of the error's text."""
 
 _MONGODB_FAULTS: Final = {
     18: f"MongoDB {_CREDENTIALS}, and authSource names the database that has the user",
@@ -48,10 +42,10 @@ _MONGODB_FAULTS: Final = {
     13: "MongoDB asks for a user who may read and write the database: put user and password in, "
     "or give the user the role readWrite",
 }
-"""Remedies by the code of the error. 8000 is that of MongoDB Atlas."""
+"""Remedies by the code of the error; MongoDB Atlas has 8000."""
 
 _INDEX_CODES: Final = frozenset((85, 86, 11000))
-"""An index in the place of one of ours, and documents that a unique one does not allow."""
+"""Another index in the place of one of ours, and duplicates under a unique index."""
 
 _OTHER_SET: Final = re.compile(
     r"available for replica set name"
@@ -88,10 +82,7 @@ def mongodb_fault(error: PyMongoError) -> Fault:
 
 
 def hello_fault(hello: Mapping[str, Any]) -> Fault | None:
-    """Return why a server that answers this `hello` cannot be used.
-
-    Returns None if it is a member of a replica set, or a router of a sharded cluster.
-    """
+    """Return the fault, None for a member of a replica set or a router of a sharded cluster."""
     if "setName" in hello or hello.get("msg") == "isdbgrid":
         return None
     if hello.get("isreplicaset"):
@@ -103,6 +94,6 @@ def hello_fault(hello: Mapping[str, Any]) -> Fault | None:
 
 
 def _one_line(error: Exception) -> str:
-    """Return the text of an error, without the state of all servers that PyMongo appends."""
+    """Return the error's text, without the state of all servers that PyMongo appends."""
     text = str(error).partition(", Topology Description")[0].partition(", full error")[0]
     return " ".join(text.split())[:_MAX_CHARACTERS] or type(error).__name__

@@ -11,10 +11,7 @@ _COVERAGE: Final = "cluster-require-full-coverage"
 
 
 async def redis_advice(client: Redis, replicas: int = 0) -> list[str]:
-    """Return a line for each setting of Redis that could lose clicks, as far as Redis shows it.
-
-    `replicas` must have a click before it is answered.
-    """
+    """Return a line for each risky setting. `replicas` must have a click before its answer."""
     lines = [line for one in await servers(client) for line in await _advice(one, replicas)]
     if is_cluster(client) and await _configured(client, _COVERAGE) == "yes":
         lines.append(
