@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,13 @@ from config.settings import Settings
 from tracker.stores.builtin import binaries, child, servers, stores
 from tracker.stores.builtin.child import reason
 from tracker.stores.builtin.data_folder import DataFolder
-from tracker.stores.builtin.stores import DataInUse, StoresError, attach_stores, run_stores
+from tracker.stores.builtin.stores import (
+    DataInUse,
+    OwnStores,
+    StoresError,
+    attach_stores,
+    run_stores,
+)
 
 PROJECT = Path(__file__).parents[3]
 ELSEWHERE = {"redis_url": "redis://127.0.0.1:1/0", "mongodb_uri": "mongodb://127.0.0.1:1/"}
@@ -263,6 +270,19 @@ def test_a_port_taken_before_the_launch_is_replaced(
             write(complete)
             assert written(complete) == KEPT
     assert str(port) not in complete.redis_url + complete.mongodb_uri
+
+
+def test_a_store_that_ends_with_its_folder_is_noticed_too(settings: Settings, data: Path) -> None:
+    own = OwnStores()
+    with run_stores(settings, own) as complete:
+        assert not own.log_ended()
+        (data / "redis/redis.log").unlink()
+        with Redis.from_url(complete.redis_url) as redis:
+            redis.shutdown(nosave=True)
+        deadline = time.monotonic() + 10
+        while not own.log_ended():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
 
 
 @pytest.mark.parametrize(

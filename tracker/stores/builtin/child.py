@@ -76,7 +76,10 @@ class Child:
         )
 
     def _log(self) -> str:
-        return self._program.log.read_text("utf-8", errors="replace")
+        try:
+            return self._program.log.read_text("utf-8", errors="replace")
+        except OSError as error:  # it may end because its folder was removed
+            return f"its log cannot be read: {error.strerror}"
 
     def wait_until_ready(self) -> None:
         """Wait until the program can serve. Raises StoresError if it ends or takes too long."""
