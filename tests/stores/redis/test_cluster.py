@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from redis.exceptions import RedisError
+from redis.exceptions import MovedError, RedisError
 
 from lab.redis_cluster import client_of
 from tests.stores.redis.own_cluster import OwnCluster, own_cluster
@@ -164,6 +164,32 @@ async def test_a_move_is_not_forgotten_for_older_answers(
             assert await client.delete(key) == 1
         finally:
             finish(cluster, key, source)
+
+
+async def test_a_server_that_got_its_first_slot_is_not_closed_for_older_answers(
+    cluster: OwnCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in none of them, and the command that MOVED sent to it is under way."""
+    newest, released = ("127.0.0.1", 1), asyncio.Event()
+    ask = Topology._ask
+
+    async def ask_and_wait(topology: Topology, address: Address) -> SlotMap:
+        answer = await ask(topology, address)
+        await released.wait()
+        return answer
+
+    async with client_for(cluster) as client:
+        await client.get(NAMES[0])
+        monkeypatch.setattr(Topology, "_ask", ask_and_wait)
+        client.topology.doubt()
+        learning = client.topology._learning
+        assert learning is not None
+        await asyncio.sleep(0)
+        client.topology.note(MovedError(f"{slot_of(NAMES[0])} {newest[0]}:{newest[1]}"))
+        asked = client.topology.server(newest)
+        released.set()
+        await learning
+        assert await server_of(client, NAMES[0]) is asked
 
 
 async def test_all_servers_are_known_from_one(cluster: OwnCluster) -> None:

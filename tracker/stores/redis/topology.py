@@ -141,6 +141,7 @@ class Topology:
                 pool: Any = self.server(address).connection_pool
                 pool.leave()
         known = {one for each in found for one in (each.primary, *each.replicas)}
-        # Seeds stay: they may be names that others answer for.
-        for address in self._servers.keys() - known - set(self._seeds):
+        # Seeds stay: they may be names that others answer for. A server that MOVED has named is
+        # asked right now.
+        for address in self._servers.keys() - known - {*self._seeds, *self._moved.values()}:
             await self._servers.pop(address).aclose()
