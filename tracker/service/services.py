@@ -202,9 +202,9 @@ class Services:
     async def stop(self) -> None:
         """Wait until every append is durable, and store what has only been counted."""
         await self.conversions.recorder.close()
-        with contextlib.suppress(PyMongoError):
-            await self.sharing.share_opens.store()
-            await self.conversions.refusals.store()
+        for store in (self.sharing.share_opens.store, self.conversions.refusals.store):
+            with contextlib.suppress(PyMongoError):
+                await store()
         await self.journal.journal.close()
         await self.conversions.event_ids.close()
 
