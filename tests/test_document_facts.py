@@ -11,8 +11,11 @@ from config.settings import Settings
 from lab.abuse.attacker import ROWS
 from tests.documents import (
     API,
+    ARCHITECTURE,
     CONSOLE,
+    DECISIONS,
     GUIDES,
+    OPERATIONS,
     README,
     REPORTS,
     SECURITY,
@@ -36,7 +39,8 @@ from tracker.reports.api.filters import ReportFilters
 from tracker.reports.query import GroupBy
 from tracker.webhooks.api.schema import CreateWebhook
 
-OTHERS = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+OTHERS = (ARCHITECTURE, *DECISIONS, "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+MAX_CELL_CHARACTERS = 120
 NO_SETTINGS = {"ACCOUNT_ID", "API_KEY", "POSTBACK_KEY", "FUZZ_SECONDS"} | {
     "TRACKER_HOST",
     "TRACKER_PUBLIC",
@@ -121,9 +125,14 @@ def test_every_metric_that_is_named_exists() -> None:
         assert set(re.findall(r"`(tracker_\w+)`", text(document))) <= exposed
 
 
+def links(markdown: str) -> list[str]:
+    """Return the targets of all links."""
+    return re.findall(r"\]\(([^)\s]+)\)", markdown)
+
+
 @pytest.mark.parametrize("document", [*GUIDES, *OTHERS])
 def test_every_link_leads_to_a_file_and_a_heading(document: str) -> None:
-    for link in re.findall(r"\]\(([^)\s]+)\)", text(document)):
+    for link in links(text(document)):
         path, _, anchor = link.partition("#")
         if "://" in link:
             continue
@@ -146,3 +155,32 @@ def test_the_proof_of_each_defence_is_an_attack_or_a_test() -> None:
             proofs |= set(re.findall(r"`([^`]+)`", row.strip("| ").split(" | ")[-1]))
     assert len(proofs) > len(known)
     assert {one for one in proofs if one not in known and not (ROOT / one).exists()} == set()
+
+
+def test_every_guarantee_links_to_its_test() -> None:
+    guarantees = table(ARCHITECTURE, "guarantee")
+    assert guarantees
+    for guarantee, proof in guarantees:
+        tests = links(proof)
+        assert tests, guarantee
+        assert all(re.fullmatch(r"tests/.*/test_\w+\.py", test) for test in tests), guarantee
+
+
+def test_the_architecture_links_to_every_file_of_decisions() -> None:
+    assert {link for link in links(text(ARCHITECTURE)) if link.startswith("docs/decisions/")} == {
+        *DECISIONS
+    }
+
+
+@pytest.mark.parametrize("document", DECISIONS)
+def test_every_decision_has_a_date(document: str) -> None:
+    headings = re.findall(r"^## (.*)$", text(document), re.MULTILINE)
+    assert headings
+    assert [one for one in headings if not re.match(r"20\d\d-\d\d-\d\d: ", one)] == []
+
+
+@pytest.mark.parametrize("document", [ARCHITECTURE, OPERATIONS, *DECISIONS])
+def test_a_cell_of_a_table_is_short(document: str) -> None:
+    rows = re.findall(r"^\| (.*) \|$", text(document), re.MULTILINE)
+    cells = [cell for row in rows for cell in row.split(" | ")]
+    assert [cell for cell in cells if len(cell) > MAX_CELL_CHARACTERS] == []
