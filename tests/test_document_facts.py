@@ -40,6 +40,7 @@ from tracker.reports.query import GroupBy
 from tracker.webhooks.api.schema import CreateWebhook
 
 OTHERS = (ARCHITECTURE, *DECISIONS, "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+MAX_ARCHITECTURE_BYTES = 12 * 1024
 MAX_CELL_CHARACTERS = 120
 NO_SETTINGS = {"ACCOUNT_ID", "API_KEY", "POSTBACK_KEY", "FUZZ_SECONDS"} | {
     "TRACKER_HOST",
@@ -155,6 +156,10 @@ def test_the_proof_of_each_defence_is_an_attack_or_a_test() -> None:
             proofs |= set(re.findall(r"`([^`]+)`", row.strip("| ").split(" | ")[-1]))
     assert len(proofs) > len(known)
     assert {one for one in proofs if one not in known and not (ROOT / one).exists()} == set()
+
+
+def test_the_architecture_is_read_in_ten_minutes() -> None:
+    assert len(text(ARCHITECTURE).encode()) <= MAX_ARCHITECTURE_BYTES
 
 
 def test_every_guarantee_links_to_its_test() -> None:

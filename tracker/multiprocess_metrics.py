@@ -35,6 +35,8 @@ def multiprocess_metrics(processes: int) -> Iterator[SetWorker]:
     folder = tempfile.mkdtemp(prefix="tracker-metrics-")
     try:
         os.environ[_FOLDER_VARIABLE] = folder
+        # Not documented in prometheus-client: values.ValueClass. Files are named after the number
+        # of a worker, not after its process id. Guarded by tests/test_multiprocess_metrics.py.
         values.ValueClass = values.MultiProcessValue(lambda: worker)  # type: ignore[no-untyped-call]
         yield set_worker
     finally:

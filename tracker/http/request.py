@@ -26,6 +26,8 @@ _MAX_REMEMBERED_NAMES: Final = 1024
 _MAX_REMEMBERED_HOSTS: Final = 256
 
 
+# Private in Tornado: HTTPHeaders._as_list and _combined_cache. Fields that httptools has checked
+# are neither checked again nor split into lists. Guarded by tests/http/test_received_fields.py.
 class ReceivedFields(HTTPHeaders):
     """The HTTPHeaders of checked fields. Its lists of values are made late: few calls need them."""
 
@@ -90,6 +92,8 @@ class ReceivedRequest(HTTPServerRequest):
         self.body = b""
         self.body_arguments = {}
         self.files = {}
+        # Private in Tornado: _start_time and _finish_time. A request that is made without the
+        # constructor of its base still knows its time. Guarded by tests/http/test_request.py.
         self._start_time = time.time()
         self._finish_time = None
 

