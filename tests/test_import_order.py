@@ -4,6 +4,7 @@ ARCHITECTURE.md has the same order and rooms."""
 import ast
 import re
 from collections import Counter
+from functools import cache
 from graphlib import TopologicalSorter
 from itertools import chain
 from pathlib import Path
@@ -176,10 +177,13 @@ def private_parts_of_others(tree: ast.Module, own: set[str]) -> set[str]:
     return {name for name in imported | used if re.match("_[a-z]|_[A-Z]+[a-z]", name)} - own
 
 
-def private_names() -> set[str]:
-    """Return the private names that the rooms define, and those that Python documents."""
+@cache
+def private_names(room: str | None) -> set[str]:
+    """Return the private names that a room defines, and those that Python documents."""
     nodes = chain.from_iterable(
-        ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in FILES
+        ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path in FILES
+        if room_of(module_of(path)) == room
     )
     found = {"_asdict", "_replace", "_fields", "_make", "_exit"}
     for node in nodes:
@@ -194,9 +198,8 @@ def private_names() -> set[str]:
 
 def test_private_parts_of_libraries_are_commented_with_their_test() -> None:
     listed = re.findall(r"\]\(([^)]+)\)", section("Private parts of libraries"))
-    own = private_names()
     for path in FILES:
-        source = path.read_text(encoding="utf-8")
+        source, own = path.read_text(encoding="utf-8"), private_names(room_of(module_of(path)))
         used, name = private_parts_of_others(ast.parse(source), own), str(path.relative_to(ROOT))
         assert not used or name in listed, name
         if name in listed:
