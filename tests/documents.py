@@ -4,12 +4,12 @@ import re
 
 from tests.test_import_order import ROOT
 
+ARCHITECTURE = "ARCHITECTURE.md"
+DECISIONS = sorted(f"docs/decisions/{path.name}" for path in ROOT.glob("docs/decisions/*.md"))
 README, API, REPORTS = "README.md", "docs/api.md", "docs/reports.md"
 WEBHOOKS, OPERATIONS, SECURITY = "docs/webhooks.md", "docs/operations.md", "docs/security.md"
 CONSOLE, DEPLOY, CAPACITY = "docs/console.md", "docs/deploy.md", "docs/capacity.md"
-ARCHITECTURE = "ARCHITECTURE.md"
 GUIDES = (README, API, REPORTS, WEBHOOKS, OPERATIONS, SECURITY, CONSOLE, DEPLOY, CAPACITY)
-DECISIONS = sorted(f"docs/decisions/{path.name}" for path in ROOT.glob("docs/decisions/*.md"))
 
 
 def text(document: str) -> str:
