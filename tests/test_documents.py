@@ -49,7 +49,7 @@ def service(settings: Settings) -> Iterator[Service]:
 
 def test_the_table_of_the_api_has_every_endpoint() -> None:
     shown, methods = set(), []
-    table = text(README).partition("| endpoint | does |")[2].partition("\n\n")[0]
+    table = text(API).partition("| endpoint | does |")[2].partition("\n\n")[0]
     for method, path in re.findall(r"`([A-Z]+)(?: (/[^`]+))?`", table):
         methods.append(method)
         if path:
