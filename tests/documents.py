@@ -9,7 +9,11 @@ DECISIONS = sorted(f"docs/decisions/{path.name}" for path in ROOT.glob("docs/dec
 README, API, REPORTS = "README.md", "docs/api.md", "docs/reports.md"
 WEBHOOKS, OPERATIONS, SECURITY = "docs/webhooks.md", "docs/operations.md", "docs/security.md"
 CONSOLE, DEPLOY, CAPACITY = "docs/console.md", "docs/deploy.md", "docs/capacity.md"
-GUIDES = (README, API, REPORTS, WEBHOOKS, OPERATIONS, SECURITY, CONSOLE, DEPLOY, CAPACITY)
+UPGRADING = "docs/upgrading.md"
+GUIDES = (
+    *(README, API, REPORTS, WEBHOOKS, OPERATIONS),
+    *(SECURITY, CONSOLE, DEPLOY, CAPACITY, UPGRADING),
+)
 
 
 def text(document: str) -> str:
