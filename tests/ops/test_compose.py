@@ -18,7 +18,8 @@ import yaml  # type: ignore[import-untyped]
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
-from tests.documents import DEPLOY, blocks
+from config import secret_key
+from tests.documents import DEPLOY, README, blocks
 from tests.system.service import until
 from tests.test_import_order import ROOT
 from tracker.stores.builtin import binaries
@@ -56,6 +57,20 @@ def test_nothing_starts_without_its_secrets_which_the_guide_names() -> None:
         assert set(re.findall(rf"\$\{{{name}(.)", TEXT)) == {":"}
         assert f"${{{name}:-" not in TEXT
     assert required <= set(re.findall(r"^(\w+)=", blocks(DEPLOY, "ini")[0], re.MULTILINE))
+
+
+def test_the_first_command_of_the_readme_makes_the_secrets_and_keeps_them(tmp_path: Path) -> None:
+    command = blocks(README, "sh")[2].partition("\n\n")[0]
+    made = []
+    for _ in range(2):
+        subprocess.run(["sh", "-ec", command], cwd=tmp_path, check=True, timeout=30)
+        made.append((tmp_path / ".env").read_text("ascii"))
+    assert made[0] == made[1]
+    assert (tmp_path / ".env").stat().st_mode & 0o077 == 0
+    values = dict(line.split("=", 1) for line in made[0].splitlines())
+    assert values.keys() == set(re.findall(r"\$\{(\w+):\?", TEXT))
+    assert secret_key.keys_of(values["SECRET_KEY"])
+    assert ".env" in (ROOT / ".gitignore").read_text("ascii").splitlines()
 
 
 @pytest.mark.parametrize("service", ["web", "worker"])
