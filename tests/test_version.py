@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from datetime import date
 from pathlib import Path
 
 from config.settings import Settings
@@ -21,9 +22,12 @@ def test_the_project_and_openapi_read_the_version_from_the_package() -> None:
     assert document([], "https://go.example", {}, {})["info"]["version"] == __version__
 
 
-def test_the_changelog_has_a_heading_for_the_version() -> None:
+def test_the_changelog_has_a_dated_heading_for_the_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert re.findall(r"^## (\S+)", changelog, re.MULTILINE)[:2] == ["Unreleased", __version__]
+    unreleased, newest = re.findall(r"^## (.*)$", changelog, re.MULTILINE)[:2]
+    version, _, day = newest.partition(" - ")
+    assert (unreleased, version) == ("Unreleased", __version__)
+    assert date.fromisoformat(day)
 
 
 def test_run_py_prints_the_version() -> None:

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import msgspec
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from config.settings import Settings
 from tests.system.service import environment, running
 from tests.test_import_order import ROOT
+from tracker import __version__
 from tracker.stores.builtin.child import free_port
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", "")
@@ -56,6 +58,8 @@ def test_what_the_image_has_is_a_service_that_its_health_check_finds_alive(
     script, *arguments = exec_form("\nCMD")
     with running(variables, *arguments, program=(str(tmp_path / script),)) as service:
         assert healthcheck(internal) == 0
+        with urlopen(f"http://127.0.0.1:{internal}/healthz", timeout=5) as answer:
+            assert json.load(answer)["version"] == __version__
         assert service.stop() == 0
     assert healthcheck(internal) == 1
 
