@@ -1,5 +1,4 @@
 """Short tracking links: clicks recorded exactly once, conversions and reports."""
 
 __version__ = "1.0.0"
-"""The single place of the version: pyproject.toml, `run.py --version`, the log, `/healthz` and
-`/openapi.json` read it here."""
+"""The single place of the version."""
