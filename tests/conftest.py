@@ -22,6 +22,7 @@ from config.settings import Settings
 from tests.clock import Clock
 from tests.dns import dns_server
 from tests.dns.dns_server import DnsServer
+from tests.stores import given
 from tests.stores.mongodb.own_mongodb import standalone_mongodb
 from tests.stores.redis.lowest_redis import LOWEST, first_on_path, lowest_redis
 from tests.stores.redis.own_cluster import forget_everything, own_cluster
@@ -41,15 +42,18 @@ _CLUSTER = "cluster"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     about = (
-        f"the redis-server to test with: its path, `{LOWEST}` for 6.2, or `{_CLUSTER}` for a "
-        "cluster of three of that on PATH [that on PATH]"
+        f"the Redis to test with: the path of a redis-server, `{LOWEST}` for 6.2, `{_CLUSTER}` for "
+        "a cluster of three of that on PATH, or redis://... of an empty one [that on PATH]"
     )
     parser.addoption("--redis", help=about)
+    about = "the empty MongoDB replica set to test with: mongodb://... [a mongod that is started]"
+    parser.addoption("--mongodb", help=about)
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    given.refuse_several_processes(config)
     chosen: str | None = config.getoption("--redis")
-    if not chosen or chosen == _CLUSTER:
+    if not chosen or chosen == _CLUSTER or given.given_redis(config):
         return
     server = lowest_redis() if chosen == LOWEST else Path(chosen)
     if server is None:
@@ -89,6 +93,12 @@ def stores(
         if request.config.getoption("--redis") == _CLUSTER:
             cluster = stack.enter_context(own_cluster(folder / "cluster"))
             settings = msgspec.structs.replace(settings, redis_url=cluster.url)
+        if url := given.given_redis(request.config):
+            stack.enter_context(given.borrowed_redis(url))
+            settings = msgspec.structs.replace(settings, redis_url=url)
+        if uri := given.given_mongodb(request.config):
+            stack.enter_context(given.borrowed_mongodb(uri, settings.mongodb_database))
+            settings = msgspec.structs.replace(settings, mongodb_uri=uri)
         yield stack.enter_context(run_stores(settings))
 
 
