@@ -1,0 +1,85 @@
+"""The workflows: no rights but to read, pinned actions, and the stores that the guide names."""
+
+import os
+import re
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from tests.documents import OPERATIONS, table
+from tests.test_import_order import ROOT
+
+FILES = sorted((ROOT / ".github/workflows").glob("*.yml"))
+TEXTS = [file.read_text("utf-8") for file in FILES]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
+SERVERS = {"redis": "Redis", "valkey/valkey": "Valkey", "mongo": "MongoDB"}
+
+
+def workflow(name: str) -> dict[str, Any]:
+    parsed: dict[str, Any] = yaml.safe_load((ROOT / ".github/workflows" / name).read_text("utf-8"))
+    return parsed
+
+
+def commands(job: dict[str, Any]) -> list[str]:
+    return [step["run"] for step in job["steps"] if "run" in step]
+
+
+def versions(server: str, column: int) -> list[str]:
+    [found] = [row[column] for row in table(OPERATIONS, "server") if row[0] == server]
+    return re.findall(r"[\d.]+", found)
+
+
+def is_among(release: str, versions: list[str]) -> bool:
+    return any(f"{one}.".startswith(f"{release}.") for one in versions)
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=[file.name for file in FILES])
+def test_a_workflow_may_read_and_nothing_else(text: str) -> None:
+    parsed = yaml.safe_load(text)
+    assert parsed["permissions"] == {"contents": "read"}
+    for job in parsed["jobs"].values():
+        assert "permissions" not in job
+        assert 0 < job["timeout-minutes"] <= 90
+        [checkout] = [one for one in job["steps"] if "actions/checkout" in one.get("uses", "")]
+        assert checkout["with"] == {"persist-credentials": False}
+    assert "secrets" not in text
+    assert "pull_request_target" not in text
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=[file.name for file in FILES])
+def test_every_action_is_of_a_full_version(text: str) -> None:
+    used = re.findall(r"uses: (\S+)", text)
+    assert used
+    assert [one for one in used if not re.fullmatch(r"actions/[a-z-]+@v\d+\.\d+\.\d+", one)] == []
+
+
+def test_the_check_is_the_script_that_everybody_runs() -> None:
+    assert commands(workflow("check.yml")["jobs"]["check"]) == [".ci/run"]
+    assert os.access(ROOT / ".ci/run", os.X_OK)
+
+
+def test_the_guide_names_every_store_of_the_workflow() -> None:
+    for job in workflow("stores.yml")["jobs"].values():
+        for image in job["strategy"]["matrix"]["image"]:
+            name, release = image.split(":")
+            known = versions(SERVERS[name], 1) + versions(SERVERS[name], 2)
+            assert is_among(release, known), image
+
+
+def test_the_workflow_gives_options_and_folders_that_exist() -> None:
+    shown = [one for job in workflow("stores.yml")["jobs"].values() for one in commands(job)]
+    runs = [one for one in shown if "pytest" in one]
+    assert [re.findall(r"--\w+", one) for one in runs] == [["--redis"], ["--mongodb"]]
+    named = [one for run in runs for one in re.findall(r" (tests/\S+)", run)]
+    assert named
+    assert [one for one in named if not (ROOT / one).is_dir()] == []
+
+
+def test_the_guide_says_whether_the_tests_have_seen_the_stores_of_compose() -> None:
+    section = (ROOT / OPERATIONS).read_text("utf-8").partition("### Versions")[2]
+    [said] = re.findall(r"`compose.yaml` starts[^.]*(?:\.\d[^.]*)*\.", section)
+    for service, name in (("valkey", "Valkey"), ("mongodb", "MongoDB")):
+        release = re.split(r"[:-]", COMPOSE[service]["image"])[1]
+        seen = is_among(release, versions(name, 1))
+        assert f"{name} {release}, which they have {'seen' if seen else 'not'}" in said
