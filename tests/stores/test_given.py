@@ -15,8 +15,8 @@ from tests.stores.given import borrowed_mongodb, borrowed_redis
 from tests.test_import_order import ROOT
 from tracker.stores.builtin.stores import run_stores
 
-EXAMPLE = "tests/links/test_store.py"
-"""Tests of both stores."""
+EXAMPLE = "tests/links/test_store.py::test_an_unknown_link_is_none"
+"""A test of both stores."""
 
 
 @pytest.fixture(scope="module")
