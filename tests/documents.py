@@ -10,6 +10,9 @@ README, API, REPORTS = "README.md", "docs/api.md", "docs/reports.md"
 WEBHOOKS, OPERATIONS, SECURITY = "docs/webhooks.md", "docs/operations.md", "docs/security.md"
 CONSOLE, DEPLOY, CAPACITY = "docs/console.md", "docs/deploy.md", "docs/capacity.md"
 UPGRADING = "docs/upgrading.md"
+DOCUMENTS = sorted(
+    path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))
+)
 GUIDES = (
     *(README, API, REPORTS, WEBHOOKS, OPERATIONS),
     *(SECURITY, CONSOLE, DEPLOY, CAPACITY, UPGRADING),

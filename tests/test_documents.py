@@ -104,6 +104,10 @@ def test_the_pasted_commands_end_in_the_report_that_is_shown(tmp_path: Path) -> 
         assert "/console/shared#" in json.loads(paste(shared))["url"]
         assert '"groupBy":"country"' in paste(by_country)
         assert '"panels":{"link":' in paste(overview)
+        file, clicks, live = blocks(API, "sh")[:3]
+        assert paste(f"cd {tmp_path}\n{file}\ncat links.csv").startswith("id,")
+        assert '"since_cursor":' in paste(clicks)
+        assert paste(f"grep -m 1 '^event: ' < <({live.strip()} 2>&-)") == "event: state\n"
 
 
 def test_the_commands_for_operators_run_as_they_stand(settings: Settings, tmp_path: Path) -> None:
