@@ -76,7 +76,6 @@ class Outcome(msgspec.Struct, kw_only=True):
 
     @property
     def rate(self) -> float:
-        """Return the requests a second."""
         return self.requests / self.seconds if self.seconds else 0.0
 
     @property
@@ -265,7 +264,6 @@ class _Connection(asyncio.Protocol):
         self._load.lost(self, self._request)
 
     def abort(self) -> None:
-        """Close the connection at once."""
         self._transport.abort()
 
 

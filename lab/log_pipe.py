@@ -32,7 +32,6 @@ class LogPipe:
             self._loop.add_reader(self._pipe, self._read)
 
     def close(self) -> None:
-        """Stop reading, and remove the pipe."""
         self._loop.remove_reader(self._pipe)
         os.close(self._pipe)
         self._path.unlink()

@@ -111,7 +111,6 @@ def head(method: str, path: str, headers: Mapping[str, str]) -> bytes:
 def post(
     path: str, content_type: str, body: bytes, headers: Mapping[str, str] | None = None
 ) -> bytes:
-    """Return a POST of `body`."""
     fields = {"Content-Type": content_type, "Content-Length": str(len(body)), **(headers or {})}
     return head("POST", path, fields) + body
 

@@ -18,7 +18,6 @@ class LoadAudit(msgspec.Struct, kw_only=True):
     ended: list[str]
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the rows of the table."""
         return [
             ("requests answered", f"{self.requests:,}"),
             ("answered and not stored", f"{self.lost:,}"),

@@ -57,7 +57,6 @@ class SampleAccount:
         self.event_id = 0
 
     async def make(self) -> None:
-        """Store the whole account."""
         self.account: Account = await self._services.accounts.accounts.create("Acme Outdoor")
         self.members: list[Member] = [await self._member(*one) for one in PEOPLE]
         links = await self._links()

@@ -125,7 +125,6 @@ async def _take_one(
 
 
 def main() -> None:
-    """Take the pictures."""
     option_parser("screenshots", "Take pictures of the console for the documents.", "").parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     number = on_own_stores("screenshots", take)

@@ -80,7 +80,6 @@ class Result(msgspec.Struct, kw_only=True):
         return lines
 
     def table(self) -> str:
-        """Return the result as text."""
         growth = "-" if self.growth is None else f"{self.growth / MEGABYTE:.1f} MB"
         figures = [
             *self.audit.rows(),

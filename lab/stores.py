@@ -61,7 +61,6 @@ class Stores:
         self._backlog = Backlog(self._redis, MAX_PARTITIONS)
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._redis.aclose()
         await self._mongodb.close()
 
@@ -130,7 +129,6 @@ class Stores:
         return await self._mongodb["deliveries"].find_one({"status": Status.DUE}, ["_id"]) is None
 
     async def documents(self, collection: str) -> AsyncIterator[dict[str, Any]]:
-        """Yield every document of a collection."""
         with pymongo.timeout(_COUNT_SECONDS):
             async for document in self._mongodb[collection].find():
                 yield document
@@ -157,7 +155,6 @@ class Stores:
         return (await self._backlog.measure()).entries
 
     async def dead_letters(self) -> int:
-        """Return the number of dead letters."""
         return await count_letters(self._redis)
 
     async def unacknowledged(self, count: int) -> list[str]:

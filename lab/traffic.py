@@ -88,7 +88,6 @@ class Mixed(Traffic):
 
     @property
     def clicks(self) -> int:
-        """Return the number of answered clicks."""
         return len(self._click_ids) // _ID_BYTES
 
     @property

@@ -122,7 +122,6 @@ def _row(account: Account) -> Row:
 
 
 def main() -> None:
-    """Run the command."""
     command = Command(
         "accounts",
         "Make and list accounts, and set their time zones and rules against forged conversions.",

@@ -79,7 +79,6 @@ def _days(text: str) -> int:
 
 
 def main() -> None:
-    """Run the command."""
     command = Command(
         "api_keys",
         "Make, list and revoke API keys. A key is printed once, when it is made.",

@@ -89,7 +89,6 @@ def _rows(parts: list[Part] | tuple[Part, ...]) -> list[Row]:
 
 
 def main() -> None:
-    """Run the command."""
     command = Command(
         "backup",
         "Back up what the service has answered: the spool, then Redis, then MongoDB as of one "

@@ -115,7 +115,6 @@ def _limit(text: str) -> int:
 
 
 def main() -> None:
-    """Run the command."""
     command = Command(
         "dead_letters",
         "List, replay and drop entries of the journal that could not be stored, or single clicks "

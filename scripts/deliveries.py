@@ -106,7 +106,6 @@ def _add_filters(parser: argparse.ArgumentParser, statuses: tuple[Status, ...]) 
 
 
 def main() -> None:
-    """Run the command."""
     command = Command(
         "deliveries",
         "List deliveries to webhooks across accounts, and send them again. Finished ones are kept "

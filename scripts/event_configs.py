@@ -81,7 +81,6 @@ def _aliases(text: str) -> dict[str, AliasedParameter]:
 
 
 def main() -> None:
-    """Run the command."""
     command = Command(
         "event_configs",
         "Make and list event configurations. Conversions name one by its postback key (pbk).",

@@ -18,7 +18,6 @@ async def _ensure(services: Services, _: argparse.Namespace) -> Sequence[Row]:
 
 
 def main() -> None:
-    """Run the command."""
     command = Command(
         "indexes",
         "Make the indexes that are missing in MongoDB, and list all that are needed. Every "

@@ -102,7 +102,6 @@ def _add_emails(parser: argparse.ArgumentParser, roles: Sequence[Role]) -> None:
 
 
 def main() -> None:
-    """Run the command."""
     command = Command(
         "members",
         "Invite people to an account, list and remove its members, and reset passwords. A link "

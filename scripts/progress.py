@@ -66,6 +66,5 @@ class Line:
             print(text, file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """Clear the line."""
         if self._terminal:
             print(f"\r{'':79}\r", end="", file=sys.stderr, flush=True)

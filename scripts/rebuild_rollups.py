@@ -74,7 +74,6 @@ async def _check(services: Services, parsed: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Run the command."""
     command = Command(
         "rebuild_rollups",
         "Recount the rollups of these days from the stored clicks and events, while the service "

@@ -52,7 +52,6 @@ async def _rewrite(
 
 
 def main() -> None:
-    """Run the command."""
     command = Command(
         "stored_secrets",
         "Count the secrets of webhooks (signing, headers) and of second factors by how they are "

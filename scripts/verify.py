@@ -200,7 +200,6 @@ def _explain(counted: DayCount) -> None:
 
 
 def main() -> None:
-    """Run the command."""
     command = Command(
         "verify",
         "Compare stored clicks and events with the rollups and with reports, while the service "

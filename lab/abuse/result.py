@@ -101,7 +101,6 @@ class Result(msgspec.Struct, kw_only=True):
 
 
 def table(result: Result) -> str:
-    """Return the result as text."""
     lines = [
         f"visitors: {result.rate:,.0f} requests/s",
         "p50 and p99 in ms and memory in MB, each before, during and after the attack",

@@ -19,7 +19,6 @@ class Redirect(RequestHandler):
     """The handler of every slug."""
 
     def get(self, slug: str) -> None:
-        """Redirect to DESTINATION."""
         self.redirect(DESTINATION)
 
 

@@ -69,7 +69,6 @@ class WrkFailed(CannotMeasure):
 
 
 def is_installed() -> bool:
-    """Return whether wrk can be run."""
     return shutil.which("wrk") is not None
 
 

@@ -40,7 +40,6 @@ async def measure(settings: Settings, parsed: argparse.Namespace) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the options."""
     made = option_parser(
         "bench_reports",
         "Time every kind of report over 30 days, at 1 %, 10 % and 100 % of the clicks: first looks "

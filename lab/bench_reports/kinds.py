@@ -106,7 +106,6 @@ def kinds_of_strangers(account: Account) -> list[Kind]:
 
 
 def kinds_of_links(account: Account) -> list[Kind]:
-    """Return the reports of many links."""
     tag: Filters = {"tag": [account.tags[0]]}
     return [
         _kept("by link", query(account, "link")),

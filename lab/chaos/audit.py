@@ -138,7 +138,6 @@ class Audit:
         self._deliveries: list[Document] = []
 
     def add_click(self, click: Document) -> None:
-        """Add a stored click."""
         self._rollup.add_click(click)
         found = _NUMBER.search(click["query"])
         self._clicks[click["_id"]] = int(found[1]) if found else 0
@@ -148,18 +147,15 @@ class Audit:
             self._visitors[visitor] += bool(click["unique"])
 
     def add_event(self, event: Document) -> None:
-        """Add a stored event."""
         self._rollup.add_event(event)
         self._events[event["_id"]] = event
 
     def add_rollup(self, rollup: Document) -> None:
-        """Add a stored rollup."""
         names = rollup["_id"]
         rollup_id = RollupId(*(names[name] for name in RollupId._fields))
         self._counted[rollup_id].update(stored_sums(rollup))
 
     def add_delivery(self, delivery: Document) -> None:
-        """Add a stored delivery."""
         self._deliveries.append(delivery)
 
     def findings(self, ledger: Ledger, paths: Mapping[UUID, str], receiver: Receiver) -> Findings:

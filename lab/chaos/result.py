@@ -46,7 +46,6 @@ class Waits(msgspec.Struct, kw_only=True):
     longest_web_running: float
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the rows of the table."""
         return [
             ("wait for an answer, 99th percentile", _seconds(self.p99)),
             ("longest wait", _seconds(self.longest)),
@@ -99,7 +98,6 @@ class Result(msgspec.Struct, kw_only=True):
         return lines + [f"report: {line}" for line in self.report_differences]
 
     def table(self) -> str:
-        """Return the result as text."""
         figures = [
             *(Figure(kind, number) for kind, number in self.disturbances.items()),
             *self._figures(),

@@ -72,7 +72,6 @@ class Topology:
         await asyncio.to_thread((self.redis if store == "redis" else self.mongod).demote)
 
     async def cut(self, process: Process) -> None:
-        """Cut every connection to a Redis."""
         await asyncio.to_thread(cut, process.port)
 
     async def _is_complete(self) -> bool:

@@ -219,7 +219,6 @@ class LedgerTraffic(Traffic):
         return now
 
     def is_over(self, now: float) -> bool:
-        """Return whether the load is stopped."""
         return self._stop.is_set()
 
     def next(self) -> bytes:

@@ -93,10 +93,10 @@ class SecondFactorSetup:
             if not await self._identity.people.switch_totp_on(person, step, digests, transaction):
                 raise BadRequest("totp: was set up again in the meantime")
             new_list = {"recovery_codes": Change(before=0, after=len(codes))}
-            renewed = await self._self_service.renew(
+            session, secret = await self._self_service.renew(
                 holder, "totp.enabled", transaction, new_list, holder.session.created_at
             )
-            return SwitchedOn(codes, *renewed)
+            return SwitchedOn(codes, session, secret)
 
         return await run_in_transaction(self._identity.database, work)
 

@@ -139,7 +139,9 @@ def _hour_of_week(calendar: Calendar, day: str, hour: str) -> str:
 def _source(source: Source, one: str, many: str, wanted: Filter) -> Dimension:
     return Dimension(
         source.name,
-        *(one, many, "sources"),
+        one,
+        many,
+        "sources",
         field=source.field,
         absent=source.absent,
         names={source.absent: source.absent.capitalize()},
@@ -158,28 +160,36 @@ _FAMILIES: Final = Filter("families, named as in reports")
 _ROWS: Final = (
     Dimension(
         LINK,
-        *("Link", "Links", "links"),
+        "Link",
+        "Links",
+        "links",
         record=("links", "internal_name"),
         names={NO_KEY[LINK]: "No click"},
         filter=Filter("ids of short links", are_ids=True),
     ),
     Dimension(
         TAG,
-        *("Tag", "Tags", "links"),
+        "Tag",
+        "Tags",
+        "links",
         sources=(LINK,),
         record=("tags", "name"),
         filter=Filter("ids of tags, as links have them now", are_ids=True),
     ),
     Dimension(
         "device",
-        *("Device", "Devices", "visitors"),
+        "Device",
+        "Devices",
+        "visitors",
         field="device",
         label=LABELS["device"],
         filter=Filter(choices=DEVICES),
     ),
     Dimension(
         "country",
-        *("Country", "Countries", "places"),
+        "Country",
+        "Countries",
+        "places",
         field="country",
         label=LABELS["country"],
         filter=Filter("ISO 3166-1 alpha-2 or unknown, in any case", canonical=_country_of),
@@ -188,7 +198,9 @@ _ROWS: Final = (
     Dimension("os", "System", "Systems", "visitors", field="os", filter=_FAMILIES),
     Dimension(
         DOMAIN,
-        *("Domain", "Domains", "links"),
+        "Domain",
+        "Domains",
+        "links",
         field="domain_name",
         filter=Filter(
             "hostnames, including that of the service", ", or unknown", canonical=_host_of
@@ -196,7 +208,9 @@ _ROWS: Final = (
     ),
     Dimension(
         EVENT,
-        *("Event", "Events", "events"),
+        "Event",
+        "Events",
+        "events",
         record=("event_configs", "name"),
         names={NO_KEY[EVENT]: "No event configuration"},
         filter=Filter(
@@ -205,13 +219,16 @@ _ROWS: Final = (
     ),
     _source(
         _SOURCES[REFERRER],
-        *("Referrer", "Referrers"),
+        "Referrer",
+        "Referrers",
         Filter("hosts, in any case; direct: clicks without a referrer", canonical=_host_of),
     ),
     *(_utm(_SOURCES[name]) for name in UTM),
     Dimension(
         "bot",
-        *("Bot", "Bots", "events"),
+        "Bot",
+        "Bots",
+        "events",
         field="bot",
         absent=NO_VALUE,
         label=lambda reason: reason.replace("_", " ").capitalize(),
@@ -232,7 +249,9 @@ _ROWS: Final = (
     Dimension("weekday", sources=(DAY,), key=_weekday, label=_weekday_label),
     Dimension(
         "hour_of_week",
-        *("Hour of the week", "Hours of the week", "hours"),
+        "Hour of the week",
+        "Hours of the week",
+        "hours",
         sources=(DAY, HOUR),
         key=_hour_of_week,
         label=_hour_of_week_label,

@@ -130,7 +130,8 @@ class Rollup:
 
     def _add_event(self, event: Mapping[str, Any], day: _Day, hour: int, sign: int) -> None:
         values = (hour, visitor_dimensions.values_in(event))
-        place = (day, event.get("link_id"), event.get("domain_name", UNKNOWN))
+        account_id, link_id = event["account_id"], event.get("link_id")
+        domain_name = event.get("domain_name", UNKNOWN)
         name = config_name(event["event_config_id"])
         is_bot = event.get("bot") is not None
         if sign < 0:
@@ -138,12 +139,12 @@ class Rollup:
                 document.changes[f"total.{CHANGES}"] += 1
                 document.changes[f"hour.{hour:02}.{CHANGES}"] += 1
         measures: tuple[str, ...] = _BOT_CONVERSIONS if is_bot else _CONVERSIONS
-        self._add(event["account_id"], *place, values, name, measures, sign)
+        self._add(account_id, day, link_id, domain_name, values, name, measures, sign)
         for measure in MONEY:
             if event[measure] is not None:
                 money = sign * billionths(event[measure])
                 measures = (measure, f"bot_{measure}") if is_bot else (measure,)
-                self._add(event["account_id"], *place, values, name, measures, money)
+                self._add(account_id, day, link_id, domain_name, values, name, measures, money)
 
     def _hours(self, source: Mapping[str, Any]) -> Sequence[tuple[_Day, int]]:
         """Return the day and the hour in each calendar of the account."""
