@@ -30,17 +30,6 @@ HOOKS: Final = frozenset(
 )
 """Methods that a framework defines and calls, and whose errors it handles."""
 
-FORBIDDEN_OPENINGS: Final = (
-    *("Of ", "That of ", "What ", "Who ", "Those ", "In all", "The same "),
-)
-"""A docstring opens with a verb or a noun, and is understood without the line above it."""
-
-NO_VERBS: Final = (
-    *("The ", "A ", "An ", "All ", "Both ", "Each ", "Every ", "It ", "None ", "This "),
-    *("As ", "By ", "For ", "From ", "How ", "If ", "In ", "When ", "Where ", "Whether ", "With "),
-)
-"""A function's docstring opens with a verb, so with none of these words."""
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Documented = ast.Module | ast.ClassDef | Function
 Parts = Iterator[tuple[str, Documented]]
@@ -116,14 +105,6 @@ def unnamed_errors(function: Function) -> set[str]:
     return {name for name in raised_by(function) if not re.search(rf"\b{name}\b", documented)}
 
 
-def texts_of(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield the line and text of each docstring, those below constants included."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Expr(value=ast.Constant(value=str(text))):
-                yield node.lineno, text
-
-
 @pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_every_module_and_public_class_has_a_docstring(path: Path) -> None:
     missing = [
@@ -145,19 +126,3 @@ def test_every_public_function_names_the_errors_that_it_raises(path: Path) -> No
         if (errors := unnamed_errors(node))
     }
     assert unnamed == {}
-
-
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_no_docstring_opens_with_a_forbidden_word(path: Path) -> None:
-    bad = [text[:60] for _, text in texts_of(tree_of(path)) if text.startswith(FORBIDDEN_OPENINGS)]
-    assert bad == []
-
-
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_every_public_function_opens_with_a_verb(path: Path) -> None:
-    bad = [
-        name
-        for name, node in public_parts(module_of(path), tree_of(path))
-        if isinstance(node, Function) and (ast.get_docstring(node) or "").startswith(NO_VERBS)
-    ]
-    assert bad == []
