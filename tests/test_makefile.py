@@ -56,5 +56,6 @@ def test_a_trial_installs_nothing_but_the_service_and_its_stores() -> None:
 def test_the_pre_commit_hooks_run_the_commands_of_lint(tmp_path: Path) -> None:
     hooks = (ROOT / ".pre-commit-config.yaml").read_text()
     shown = commands("lint", tmp_path).replace(f"{tmp_path}/bin/", "")
-    linters = [line for line in shown.splitlines() if line.startswith(("ruff", "mypy"))]
+    checks = ("ruff", "mypy", "python -m lab")
+    linters = [line for line in shown.splitlines() if line.startswith(checks)]
     assert re.findall(r"entry: \.venv/bin/(.*)", hooks) == linters

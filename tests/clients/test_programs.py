@@ -53,7 +53,7 @@ def documented(beginning: str) -> str:
 def run(command: str, folder: Path, known: Mapping[str, str]) -> str:
     """Return the output of a shell command that succeeds."""
     # The generator for Python calls the formatter that is beside the interpreter.
-    programs = map(str, (Path(sys.executable).parent, npm.NODE.parent, npm.MODULES / ".bin"))
+    programs = map(str, (Path(sys.executable).parent, npm.NODE.parent, npm.CLIENT.modules / ".bin"))
     path = os.pathsep.join([*programs, os.environ["PATH"]])
     done = subprocess.run(
         ["sh", "-ec", command],
@@ -82,8 +82,8 @@ def test_a_program_in_python_does_a_customers_work(known: dict[str, str], tmp_pa
 def test_a_program_in_typescript_compiles_strictly_and_does_a_customers_work(
     known: dict[str, str], tmp_path: Path
 ) -> None:
-    assert npm.is_installed(), "run `python -m lab.npm`, as `make test` does"
-    (tmp_path / "node_modules").symlink_to(npm.MODULES)
+    assert npm.CLIENT.are_installed(), "run `python -m lab.npm client`, as `make test` does"
+    (tmp_path / "node_modules").symlink_to(npm.CLIENT.modules)
     for name in ("package.json", "tsconfig.json", "program.ts"):
         shutil.copy(PROGRAMS / "typescript" / name, tmp_path)
     run(documented("npx openapi-typescript").replace("npx ", ""), tmp_path, known)

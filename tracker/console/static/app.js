@@ -2,9 +2,35 @@
 
 import { render } from "preact";
 import {
-  Button, ErrorNote, HOME, Skeleton, TextField, api, can, dismissToast, html, lazy, loadSession, navigate, nextPage,
-  queryText, route, session, sessionEnded, shortcuts, signOut, signal, startRouter, toast, toasts, useAction, useEffect,
-  useLayoutEffect, useRef, useState, useTitle,
+  Button,
+  ErrorNote,
+  HOME,
+  Skeleton,
+  TextField,
+  api,
+  can,
+  dismissToast,
+  html,
+  lazy,
+  loadSession,
+  navigate,
+  nextPage,
+  queryText,
+  route,
+  session,
+  sessionEnded,
+  shortcuts,
+  signOut,
+  signal,
+  startRouter,
+  toast,
+  toasts,
+  useAction,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+  useTitle,
 } from "console/core";
 
 /** Every page: its path, with names of parameters after ":", and its module. */
@@ -98,13 +124,17 @@ function Starting() {
     loadSession().catch(setError);
   };
   useEffect(start, []);
-  return html`<main class="outside">${error ? html`<${ErrorNote} error=${error} retry=${start} />` : html`<${Skeleton} />`}</main>`;
+  return html`<main class="outside">
+    ${error ? html`<${ErrorNote} error=${error} retry=${start} />` : html`<${Skeleton} />`}
+  </main>`;
 }
 
 function ToSignIn() {
   useEffect(() => {
     const next = nextPage(location.pathname + location.search);
-    navigate(`/console/sign-in${queryText({ next: next === HOME ? "" : next })}`, { replace: true });
+    navigate(`/console/sign-in${queryText({ next: next === HOME ? "" : next })}`, {
+      replace: true,
+    });
   }, []);
   return null;
 }
@@ -128,8 +158,13 @@ function Frame() {
     <${Offline} />
     <main id="main" tabindex="-1"><${Page} key=${path} params=${params} /></main>
     <${Toasts} />
-    ${going && html`<${PaletteDialog} navigation=${seenPages()} onClose=${() => setGoing(false)} />`}
-    ${helping && html`<${DialogHelp} navigation=${NAVIGATION} onClose=${() => setHelping(false)} />`}`;
+    ${
+      going && html`<${PaletteDialog} navigation=${seenPages()} onClose=${() => setGoing(false)} />`
+    }
+    ${
+      helping && html`<${DialogHelp} navigation=${NAVIGATION} onClose=${() => setHelping(false)} />`
+    }
+  `;
 }
 
 /** Return the pages of the navigation that the reader may see. */
@@ -143,9 +178,23 @@ function Header({ onHelp }) {
   useEffect(() => setOpen(false), [path]);
   return html`<header class="top">
     <a class="brand" href=${HOME}><${Mark} /><span>Tracker</span></a>
-    <${Button} kind="quiet" class="menu-button" icon="menu" label="Menu" aria-expanded=${open} onClick=${() => setOpen(!open)} />
+    <${Button}
+      kind="quiet"
+      class="menu-button"
+      icon="menu"
+      label="Menu"
+      aria-expanded=${open}
+      onClick=${() => setOpen(!open)}
+    />
     <nav aria-label="Main" class=${open ? "open" : ""}>
-      ${seenPages().map(({ href, label }) => html`<a href=${href} aria-current=${path.startsWith(href) ? "page" : undefined}>${label}</a>`)}
+      ${seenPages().map(
+        ({ href, label }) => html`<a
+          href=${href}
+          aria-current=${path.startsWith(href) ? "page" : undefined}
+        >
+          ${label}
+        </a>`,
+      )}
     </nav>
     <${Later}>${can("conversions:read") && html`<${LiveCount} />`}<//>
     <div class="top-end ${open ? "open" : ""}">
@@ -177,16 +226,27 @@ function AccountSwitcher() {
     }
     navigate(HOME);
   };
-  if (accounts.length < 2) return html`<span class="account" title=${person.email}>${account.name}</span>`;
-  return html`<select class="account" aria-label="Account" value=${account.id} onChange=${(event) => switchTo(event.target.value)}>
-    ${accounts.map((one) => html`<option value=${one.id} selected=${one.id === account.id}>${one.name}</option>`)}
+  if (accounts.length < 2)
+    return html`<span class="account" title=${person.email}>${account.name}</span>`;
+  return html`<select
+    class="account"
+    aria-label="Account"
+    value=${account.id}
+    onChange=${(event) => switchTo(event.target.value)}
+  >
+    ${accounts.map(
+      (one) => html`<option value=${one.id} selected=${one.id === account.id}>
+        ${one.name}
+      </option>`,
+    )}
   </select>`;
 }
 
 /** The mark of the service, drawn with the colour of the text around it. */
 function Mark() {
   return html`<svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
-    <rect width="32" height="32" rx="8" /><path d="M9.5 22.500 22 10m0 0h-8m8 0v8" />
+    <rect width="32" height="32" rx="8" />
+    <path d="M9.5 22.500 22 10m0 0h-8m8 0v8" />
   </svg>`;
 }
 
@@ -204,16 +264,31 @@ function ThemeButton() {
     root.dataset.theme = chosen;
     setTheme(chosen);
   };
-  return html`<${Button} kind="quiet" icon="theme" label="Theme: ${THEME_NAMES[theme]}" onClick=${next} />`;
+  return html`<${Button}
+    kind="quiet"
+    icon="theme"
+    label="Theme: ${THEME_NAMES[theme]}"
+    onClick=${next}
+  />`;
 }
 
 function Toasts() {
   return html`<div class="toasts" role="status" aria-live="polite">
-    ${toasts.value.map(({ id, text, kind, action }) => html`<div key=${id} class="toast ${kind}">
-      <span>${text}</span>
-      ${action && html`<${Button} onClick=${() => { dismissToast(id); action.run(); }}>${action.label}<//>`}
-      <${Button} kind="quiet" icon="close" label="Dismiss" onClick=${() => dismissToast(id)} />
-    </div>`)}
+    ${toasts.value.map(
+      ({ id, text, kind, action }) => html`<div key=${id} class="toast ${kind}">
+        <span>${text}</span>
+        ${
+          action &&
+          html`<${Button} onClick=${() => {
+            dismissToast(id);
+            action.run();
+          }}>
+            ${action.label}
+          <//>`
+        }
+        <${Button} kind="quiet" icon="close" label="Dismiss" onClick=${() => dismissToast(id)} />
+      </div>`,
+    )}
   </div>`;
 }
 
@@ -229,13 +304,19 @@ function Offline() {
       removeEventListener("offline", notice);
     };
   }, []);
-  return !online && html`<p class="offline" role="status">This device is offline. What you see may be old.</p>`;
+  return (
+    !online &&
+    html`<p class="offline" role="status">This device is offline. What you see may be old.</p>`
+  );
 }
 
 function NotFound() {
   useTitle("Not found");
-  return html`<div class="empty"><h1>There is no such page</h1>
-    <p>The address is wrong, or what it named is gone.</p><a class="button" href=${HOME}>To the overview<//></div>`;
+  return html`<div class="empty">
+    <h1>There is no such page</h1>
+    <p>The address is wrong, or what it named is gone.</p>
+    <a class="button" href=${HOME}>To the overview<//>
+  </div>`;
 }
 
 // ------------------------------------------------------------------------------------ shortcuts
@@ -247,12 +328,20 @@ function useKeys(setHelping, setGoing) {
   const leader = useRef(0);
   useLayoutEffect(() => {
     const press = (event) => {
-      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k" && !document.querySelector("dialog[open]")) {
+      if (
+        (event.ctrlKey || event.metaKey) &&
+        event.key.toLowerCase() === "k" &&
+        !document.querySelector("dialog[open]")
+      ) {
         event.preventDefault();
         return setGoing(true);
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      if (document.querySelector("dialog[open]") || (event.key.startsWith("Arrow") && scrolls(event.target))) return;
+      if (
+        document.querySelector("dialog[open]") ||
+        (event.key.startsWith("Arrow") && scrolls(event.target))
+      )
+        return;
       const run = shortcutOf(event.key, leader, setHelping);
       if (!run) return;
       event.preventDefault();
@@ -280,13 +369,17 @@ function shortcutOf(key, leader, setHelping) {
 function scrolls(element) {
   if (element.closest("[popover]")) return true;
   for (let one = element; one && one !== document.body; one = one.parentElement) {
-    if (one.scrollWidth > one.clientWidth && /auto|scroll/.test(getComputedStyle(one).overflowX)) return true;
+    if (one.scrollWidth > one.clientWidth && /auto|scroll/.test(getComputedStyle(one).overflowX))
+      return true;
   }
   return false;
 }
 
 function isTyping(element) {
-  return element.isContentEditable || element.matches("textarea, select, input:not([type=checkbox], [type=radio])");
+  return (
+    element.isContentEditable ||
+    element.matches("textarea, select, input:not([type=checkbox], [type=radio])")
+  );
 }
 
 // ----------------------------------------------------------------------------------- signing in
@@ -304,8 +397,8 @@ function SignIn() {
   const [fields, setFields] = useState({ email: "", password: "", code: "" });
   const [asksCode, setAsksCode] = useState(false);
   const [signIn, busy, error] = useAction(async () => {
-    const { code, ...others } = fields;
-    session.value = await api.post("/api/sign-in", asksCode ? fields : others);
+    const { email, password } = fields;
+    session.value = await api.post("/api/sign-in", asksCode ? fields : { email, password });
     sessionEnded.value = false;
     navigate(nextPage(route.value.query.next), { replace: true });
   });
@@ -321,16 +414,57 @@ function SignIn() {
     signIn();
   };
   const shown = error?.code === "code_required" && !fields.code ? null : error;
-  return html`<${Outside}><form class="card" onSubmit=${submit}>
-    <h1>Sign in</h1>
-    ${sessionEnded.value && !shown && html`<div class="note" role="status"><p>Your session has ended. Sign in again to go on. Drafts of links and webhooks are kept.</p></div>`}
-    <${TextField} label="E-mail" name="email" type="email" autocomplete="username" required autofocus value=${fields.email} onInput=${set("email")} />
-    <${TextField} label="Password" name="password" type="password" autocomplete="current-password" required value=${fields.password} onInput=${set("password")} />
-    ${asksCode && html`<${TextField} label="Code" name="code" hint="From your authenticator, or a recovery code" autocomplete="one-time-code" required autofocus value=${fields.code} onInput=${set("code")} />`}
-    <${ErrorNote} error=${shown} />
-    <${Button} kind="main" type="submit" busy=${busy}>Sign in<//>
-    <p class="hint">No account yet, or the password forgotten? Ask an owner of your account for a link.</p>
-  </form><//>`;
+  return html`<${Outside}>
+    <form class="card" onSubmit=${submit}>
+      <h1>Sign in</h1>
+      ${
+        sessionEnded.value &&
+        !shown &&
+        html`<div class="note" role="status">
+          <p>
+            Your session has ended. Sign in again to go on. Drafts of links and webhooks are kept.
+          </p>
+        </div>`
+      }
+      <${TextField}
+        label="E-mail"
+        name="email"
+        type="email"
+        autocomplete="username"
+        required
+        autofocus
+        value=${fields.email}
+        onInput=${set("email")}
+      />
+      <${TextField}
+        label="Password"
+        name="password"
+        type="password"
+        autocomplete="current-password"
+        required
+        value=${fields.password}
+        onInput=${set("password")}
+      />
+      ${
+        asksCode &&
+        html`<${TextField}
+          label="Code"
+          name="code"
+          hint="From your authenticator, or a recovery code"
+          autocomplete="one-time-code"
+          required
+          autofocus
+          value=${fields.code}
+          onInput=${set("code")}
+        />`
+      }
+      <${ErrorNote} error=${shown} />
+      <${Button} kind="main" type="submit" busy=${busy}>Sign in<//>
+      <p class="hint">
+        No account yet, or the password forgotten? Ask an owner of your account for a link.
+      </p>
+    </form>
+  <//>`;
 }
 
 /** The page of an invitation's or password reset's link. */

@@ -6,11 +6,29 @@
  */
 
 import { Component, createContext, h } from "preact";
-import { useCallback, useContext, useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import {
+  useCallback,
+  useContext,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "preact/hooks";
 import { batch, computed, signal } from "@preact/signals";
 import htm from "htm";
 
-export { Component, createContext, useCallback, useContext, useEffect, useId, useLayoutEffect, useRef, useState };
+export {
+  Component,
+  createContext,
+  useCallback,
+  useContext,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+};
 export { batch, computed, signal };
 
 /** Build elements from a template: html`<p class="note">${text}</p>`. */
@@ -49,7 +67,8 @@ export async function signOut() {
   try {
     await api.delete("/api/session");
   } catch (error) {
-    if (error.status !== 401) return toast(`You are still signed in. ${error.message}`, { kind: "bad" });
+    if (error.status !== 401)
+      return toast(`You are still signed in. ${error.message}`, { kind: "bad" });
   }
   sessionStorage.clear();
   location.replace("/console/sign-in");
@@ -60,12 +79,14 @@ export async function signOut() {
 const TIMEOUT_MS = 15_000;
 
 /**
- * An answer that is an error, or none at all (`status` 0). `text` is that of the API; `words` say the
- * same to people, if there are any. The message adds when to try again.
+ * An answer that is an error, or none at all (`status` 0). `text` is that of the API; `words` say
+ * the same to people, if there are any. The message adds when to try again.
  */
 export class ApiError extends Error {
   constructor(status, code, text, { retryAfter = 0, progress = 0, words = "" } = {}) {
-    super((words || text) + (retryAfter ? ` Try again in ${format.count(retryAfter, "second")}.` : ""));
+    super(
+      (words || text) + (retryAfter ? ` Try again in ${format.count(retryAfter, "second")}.` : ""),
+    );
     this.status = status;
     this.code = code;
     this.text = text;
@@ -94,7 +115,8 @@ export class ApiError extends Error {
 /** The client of the API. Every function returns the parsed answer, or throws an ApiError. */
 export const api = {
   get: (path, query, signal) => request("GET", path, { query: owned(query), signal }),
-  post: (path, body = {}, { signal, timeout } = {}) => request("POST", path, { body, signal, timeout }),
+  post: (path, body = {}, { signal, timeout } = {}) =>
+    request("POST", path, { body, signal, timeout }),
   patch: (path, body = {}) => request("PATCH", path, { body }),
   delete: (path) => request("DELETE", path, { body: {} }),
 };
@@ -131,9 +153,16 @@ async function errorOf(answer) {
   const value = await answer.json().catch(() => null);
   const code = headers.get("X-Error-Code") ?? "";
   const text = value?.error ?? `The service answered ${status}.`;
-  const words = await import("console/parts/errors").then(({ wordsFor }) => wordsFor({ code, text }), () => "");
+  const words = await import("console/parts/errors").then(
+    ({ wordsFor }) => wordsFor({ code, text }),
+    () => "",
+  );
   const retryAfter = Number(headers.get("Retry-After") ?? 0);
-  return new ApiError(status, code, text, { retryAfter, progress: Number(headers.get("X-Report-Progress") ?? 0), words });
+  return new ApiError(status, code, text, {
+    retryAfter,
+    progress: Number(headers.get("X-Report-Progress") ?? 0),
+    words,
+  });
 }
 
 async function fetched(url, options) {
@@ -142,7 +171,11 @@ async function fetched(url, options) {
   } catch (error) {
     if (error.name === "AbortError") throw error;
     const late = error.name === "TimeoutError";
-    throw new ApiError(0, "", late ? "The service did not answer." : "The service cannot be reached.");
+    throw new ApiError(
+      0,
+      "",
+      late ? "The service did not answer." : "The service cannot be reached.",
+    );
   }
 }
 
@@ -170,12 +203,16 @@ export function queryText(query) {
 
 /** Return the values of a filter in the URL: separated by commas, which values have escaped. */
 export function splitValues(text) {
-  return text ? text.split(",").map((one) => one.replaceAll("%2C", ",").replaceAll("%25", "%")) : [];
+  return text
+    ? text.split(",").map((one) => one.replaceAll("%2C", ",").replaceAll("%25", "%"))
+    : [];
 }
 
 /** Return values as one text for the URL; null if there are none. */
 export function joinValues(values) {
-  return values.length ? values.map((one) => one.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",") : null;
+  return values.length
+    ? values.map((one) => one.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",")
+    : null;
 }
 
 // ----------------------------------------------------------------------------------- the router
@@ -184,15 +221,18 @@ export function joinValues(values) {
 export const route = signal(currentRoute());
 
 function currentRoute() {
-  return { path: location.pathname, query: Object.fromEntries(new URLSearchParams(location.search)) };
+  return {
+    path: location.pathname,
+    query: Object.fromEntries(new URLSearchParams(location.search)),
+  };
 }
 
 let moved = false;
 let previous = "";
 
 /**
- * Go to an address of the console. `replace` leaves no entry in the history; with `stay` the page is
- * not scrolled to its top.
+ * Go to an address of the console. `replace` leaves no entry in the history; with `stay` the page
+ * is not scrolled to its top.
  */
 export function navigate(href, { replace = false, stay = replace } = {}) {
   moved ||= !replace;
@@ -212,8 +252,10 @@ export function startRouter() {
   addEventListener("popstate", () => (route.value = currentRoute()));
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href]");
-    const plain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
-    if (!link || !plain || event.defaultPrevented || link.target || link.hasAttribute("download")) return;
+    const plain =
+      event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+    if (!link || !plain || event.defaultPrevented || link.target || link.hasAttribute("download"))
+      return;
     const url = new URL(link.href);
     if (url.origin !== location.origin || !isConsolePath(url.pathname) || url.hash) return;
     event.preventDefault();
@@ -252,17 +294,29 @@ export function safeHref(url) {
 
 const NUMBER = new Intl.NumberFormat();
 const COMPACT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-const MONEY = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 6 });
+const MONEY = new Intl.NumberFormat(undefined, {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 6,
+});
 const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
-const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]];
+const UNITS = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+];
 
 /** Return the day that it is in a time zone, as `2026-01-31`. */
 export function todayIn(zone) {
-  return new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" }).format();
+  return new Intl.DateTimeFormat("en-CA", {
+    timeZone: zone,
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+  }).format();
 }
 
 /** Return the last days of the account's time zone up to today, oldest first. */
@@ -295,7 +349,8 @@ export const format = {
     return unit === "second" ? "just now" : RELATIVE.format(Math.trunc(seconds / size), unit);
   },
   /** Return a count with its noun: "1 link", "3 links". */
-  count: (number, noun, plural = `${noun}s`) => `${NUMBER.format(number)} ${number === 1 ? noun : plural}`,
+  count: (number, noun, plural = `${noun}s`) =>
+    `${NUMBER.format(number)} ${number === 1 ? noun : plural}`,
 };
 
 // ---------------------------------------------------------------------------------------- hooks
@@ -460,7 +515,9 @@ const ICONS = {
 /** The names that `Icon` knows. */
 export const ICON_NAMES = Object.keys(ICONS);
 
-/** An icon. It is decoration: the text beside it, or the label of its button, says what it means. */
+/**
+ * An icon. It is decoration: the text beside it, or the label of its button, says what it means.
+ */
 export function Icon({ name }) {
   return html`<svg class="icon" viewBox="0 0 20 20" aria-hidden="true" focusable="false">
     <path d=${ICONS[name]} />
@@ -468,15 +525,36 @@ export function Icon({ name }) {
 }
 
 /**
- * A button. `kind` is "main", "plain" (default), "quiet" or "danger". With `icon` and `label` but no
- * children it shows only the icon. With `href` it is a link that looks like a button.
+ * A button. `kind` is "main", "plain" (default), "quiet" or "danger". With `icon` and `label` but
+ * no children it shows only the icon. With `href` it is a link that looks like a button.
  */
-export function Button({ kind = "plain", icon, label, href, busy, children, class: more = "", ...others }) {
+export function Button({
+  kind = "plain",
+  icon,
+  label,
+  href,
+  busy,
+  children,
+  class: more = "",
+  ...others
+}) {
   const only = icon && !children;
   const content = html`${icon && html`<${Icon} name=${icon} />`}${children}`;
-  const given = { class: `button ${kind} ${only ? "only-icon" : ""} ${more}`, "aria-label": label, title: only ? label : undefined, ...others };
+  const given = {
+    class: `button ${kind} ${only ? "only-icon" : ""} ${more}`,
+    "aria-label": label,
+    title: only ? label : undefined,
+    ...others,
+  };
   if (href) return html`<a href=${href} ...${given}>${content}</a>`;
-  return html`<button type="button" aria-busy=${busy || undefined} ...${given} disabled=${others.disabled || busy}>${content}</button>`;
+  return html`<button
+    type="button"
+    aria-busy=${busy || undefined}
+    ...${given}
+    disabled=${others.disabled || busy}
+  >
+    ${content}
+  </button>`;
 }
 
 /** A link that downloads all rows of a list that these filters find, not only those of a page. */
@@ -498,7 +576,14 @@ export function Menu({ label, icon = "more", kind = "quiet", items, children }) 
   const id = useId();
   const [open, setOpen] = useState(false);
   return html`<span class="menu">
-    <${Button} ...${{ kind, icon, label }} popovertarget=${id} aria-haspopup="menu" aria-expanded=${open}>${children}<//>
+    <${Button}
+      ...${{ kind, icon, label }}
+      popovertarget=${id}
+      aria-haspopup="menu"
+      aria-expanded=${open}
+    >
+      ${children}
+    <//>
     <div id=${id} popover="auto" onToggle=${(event) => setOpen(event.newState === "open")}>
       ${open && html`<${MenuItems} label=${label} items=${items} />`}
     </div>
@@ -507,14 +592,18 @@ export function Menu({ label, icon = "more", kind = "quiet", items, children }) 
 
 /** A button that copies `text`. */
 export function CopyButton({ text, label = "Copy", children }) {
-  return html`<${Button} kind="quiet" icon="copy" label=${label} onClick=${() => copy(text)}>${children}<//>`;
+  return html`<${Button} kind="quiet" icon="copy" label=${label} onClick=${() => copy(text)}>
+    ${children}
+  <//>`;
 }
 
 /** A link to a page outside of the console, opened beside it; plain text if it is not http(s). */
 export function OutLink({ url, children }) {
   const href = safeHref(url);
   if (!href) return html`<span>${children ?? url}</span>`;
-  return html`<a href=${href} target="_blank" rel="noopener noreferrer" class="out">${children ?? url}</a>`;
+  return html`<a href=${href} target="_blank" rel="noopener noreferrer" class="out">
+    ${children ?? url}
+  </a>`;
 }
 
 /**
@@ -528,7 +617,11 @@ export function Field({ label, hint, error, name, children }) {
   const about = [hint && `${id}-hint`, text && `${id}-error`].filter(Boolean).join(" ");
   return html`<div class="field ${text ? "invalid" : ""}">
     <label for=${id}>${label}</label>
-    ${children({ id, "aria-describedby": about || undefined, "aria-invalid": text ? "true" : undefined })}
+    ${children({
+      id,
+      "aria-describedby": about || undefined,
+      "aria-invalid": text ? "true" : undefined,
+    })}
     ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
     ${text && html`<p class="error" id="${id}-error">${text}</p>`}
   </div>`;
@@ -537,7 +630,13 @@ export function Field({ label, hint, error, name, children }) {
 /** A field of text. `onInput` gets the text. Other properties go to the input. */
 export function TextField({ label, hint, error, name, value, onInput, rows, prefix, ...others }) {
   return html`<${Field} ...${{ label, hint, error, name }}>${(given) => {
-    const common = { ...given, name, value, onInput: (event) => onInput(event.target.value), ...others };
+    const common = {
+      ...given,
+      name,
+      value,
+      onInput: (event) => onInput(event.target.value),
+      ...others,
+    };
     if (rows) return html`<textarea rows=${rows} ...${common} />`;
     const input = html`<input type="text" autocomplete="off" ...${common} />`;
     return prefix ? html`<div class="prefixed"><span>${prefix}</span>${input}</div>` : input;
@@ -547,17 +646,32 @@ export function TextField({ label, hint, error, name, value, onInput, rows, pref
 /** A choice among `options`, pairs of value and label. `onInput` gets the value. */
 export function Select({ label, hint, error, name, value, options, onInput, ...others }) {
   return html`<${Field} ...${{ label, hint, error, name }}>${(given) => html`
-    <select ...${given} name=${name} value=${value} onChange=${(event) => onInput(event.target.value)} ...${others}>
-      ${options.map(([one, text]) => html`<option value=${one} selected=${one === value}>${text}</option>`)}
-    </select>`}<//>`;
+    <select
+      ...${given}
+      name=${name}
+      value=${value}
+      onChange=${(event) => onInput(event.target.value)}
+      ...${others}
+    >
+      ${options.map(
+        ([one, text]) => html`<option value=${one} selected=${one === value}>${text}</option>`,
+      )}
+    </select>
+  `}<//>`;
 }
 
 /** A box to tick. `onInput` gets true or false. */
 export function Checkbox({ label, hint, checked, onInput, hideLabel, ...others }) {
   const id = useId();
   return html`<div class="checkbox">
-    <input id=${id} type="checkbox" checked=${checked} aria-describedby=${hint ? `${id}-hint` : undefined}
-      onChange=${(event) => onInput(event.target.checked)} ...${others} />
+    <input
+      id=${id}
+      type="checkbox"
+      checked=${checked}
+      aria-describedby=${hint ? `${id}-hint` : undefined}
+      onChange=${(event) => onInput(event.target.checked)}
+      ...${others}
+    />
     <label for=${id} class=${hideLabel ? "visually-hidden" : ""}>${label}</label>
     ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
   </div>`;
@@ -565,12 +679,20 @@ export function Checkbox({ label, hint, checked, onInput, hideLabel, ...others }
 
 /** A switch: what it says holds at once, without a button to save. `onInput` gets true or false. */
 export function Switch({ label, hint, checked, onInput, ...others }) {
-  return html`<div class="switch"><${Checkbox} ...${{ label, hint, checked, onInput }} role="switch" ...${others} /></div>`;
+  return html`<div class="switch">
+    <${Checkbox} ...${{ label, hint, checked, onInput }} role="switch" ...${others} />
+  </div>`;
 }
 
 /** The name of a tag or of a filter. With `onRemove` it has a button that takes it away. */
 export function Tag({ children, label = children, onRemove }) {
-  return html`<span class="tag"><span>${children}</span>${onRemove && html`<${Button} kind="quiet" icon="close" label="Remove ${label}" onClick=${onRemove} />`}</span>`;
+  return html`<span class="tag">
+    <span>${children}</span>
+    ${
+      onRemove &&
+      html`<${Button} kind="quiet" icon="close" label="Remove ${label}" onClick=${onRemove} />`
+    }
+  </span>`;
 }
 
 /** A short state, such as "Active". `kind` is "good", "bad", "warning", "accent" or "quiet". */
@@ -581,7 +703,9 @@ export function Badge({ kind = "quiet", children }) {
 /** A time as people say it, with the exact time as its title. */
 export function Time({ at, none = "–", exact }) {
   if (!at) return html`<span class="faint">${none}</span>`;
-  return html`<time datetime=${at} title=${format.exact(at)}>${exact ? format.time(at) : format.ago(at)}</time>`;
+  return html`<time datetime=${at} title=${format.exact(at)}>
+    ${exact ? format.time(at) : format.ago(at)}
+  </time>`;
 }
 
 /**
@@ -597,7 +721,12 @@ export function PageHeader({ title, about, children, back }) {
   useEffect(() => moved && heading.current.focus({ preventScroll: true }), []);
   return html`<header class="page-header">
     <div>
-      ${back && html`<a class="back" href=${from.split("?")[0] === back.href ? from : back.href}>${back.label}</a>`}
+      ${
+        back &&
+        html`<a class="back" href=${from.split("?")[0] === back.href ? from : back.href}>
+          ${back.label}
+        </a>`
+      }
       <h1 tabindex="-1" ref=${heading}>${title}</h1>
       ${about && html`<p class="about">${about}</p>`}
     </div>
@@ -613,7 +742,8 @@ export function PageHeader({ title, about, children, back }) {
 export function ErrorNote({ error, retry, fields = [] }) {
   if (!error || fields.includes(error.field)) return null;
   return html`<div class="note bad" role="alert">
-    <${Icon} name="warning" /><p>${error.message}</p>
+    <${Icon} name="warning" />
+    <p>${error.message}</p>
     ${retry && error.mayPass && html`<${Button} onClick=${retry}>Try again<//>`}
   </div>`;
 }
@@ -625,42 +755,86 @@ export function Empty({ title, children, action }) {
 
 /** Lines in the shape of what is being loaded. */
 export function Skeleton({ lines = 3 }) {
-  return html`<div class="skeleton" aria-hidden="true">${Array.from({ length: lines }, () => html`<span />`)}</div>`;
+  return html`<div class="skeleton" aria-hidden="true">
+    ${Array.from({ length: lines }, () => html`<span />`)}
+  </div>`;
 }
 
 /**
  * A table; on small screens each row is a card.
  *
- * - `columns` are {label, cell(row), wide?, numeric?, actions?, sort?}; `cell` returns what is shown.
- *   One column is `wide` and heads the card; one with `actions` is at the end, without a heading.
+ * - `columns` are {label, cell(row), wide?, numeric?, actions?, sort?}; `cell` returns what is
+ *   shown. One column is `wide` and heads the card; one with `actions` is at the end, without a
+ *   heading.
  * - `load` is the answer of `useLoad`, whose data has `rows`; `empty` is shown if there are none.
  * - `selection` is {selected: Set, onSelect(Set), rowLabel?(row)}: rows then have boxes to tick.
- * - `sort` is {value, onSort(value)}: a column with `sort`, {ascending?, descending?}, can be sorted by.
+ * - `sort` is {value, onSort(value)}: a column with `sort`, {ascending?, descending?}, can be
+ *   sorted by.
  */
-export function Table({ caption, columns, load, rowKey = (row) => row.id, empty, selection, sort, skeleton = 5 }) {
+export function Table({
+  caption,
+  columns,
+  load,
+  rowKey = (row) => row.id,
+  empty,
+  selection,
+  sort,
+  skeleton = 5,
+}) {
   const rows = load.data?.rows;
   if (load.error && !rows) return html`<${ErrorNote} error=${load.error} retry=${load.reload} />`;
   if (rows?.length === 0 && !load.loading) return empty;
   const isSelected = (row) => selection && selection.selected.has(rowKey(row));
   return html`
     <${ErrorNote} error=${load.error} retry=${load.reload} />
-    <div class="table-box" aria-busy=${load.loading}><table>
-      <caption class="visually-hidden">${caption}</caption>
-      <thead><tr>
-        ${selection && html`<th class="select" scope="col"><${SelectAll} rows=${rows ?? []} ...${selection} rowKey=${rowKey} /></th>`}
-        ${columns.map((column) => html`<${ColumnHead} column=${column} sort=${sort} />`)}
-      </tr></thead>
-      <tbody>
-        ${rows?.map((row) => html`<tr key=${rowKey(row)} class=${isSelected(row) ? "selected" : ""}>
-          ${selection && html`<td class="select"><${SelectRow} row=${row} ...${selection} rowKey=${rowKey} /></td>`}
-          ${columns.map((column) => html`<td class=${kindOf(column)} data-label=${column.label}>${column.cell(row)}</td>`)}
-        </tr>`)}
-        ${!rows && Array.from({ length: skeleton }, () => html`<tr>
-          ${selection && html`<td class="select" />`}
-          ${columns.map((column) => html`<td class=${kindOf(column)}>${!column.actions && html`<${Skeleton} lines=${1} />`}</td>`)}
-        </tr>`)}
-      </tbody>
-    </table></div>`;
+    <div class="table-box" aria-busy=${load.loading}>
+      <table>
+        <caption class="visually-hidden">${caption}</caption>
+        <thead>
+          <tr>
+            ${
+              selection &&
+              html`<th class="select" scope="col">
+                <${SelectAll} rows=${rows ?? []} ...${selection} rowKey=${rowKey} />
+              </th>`
+            }
+            ${columns.map((column) => html`<${ColumnHead} column=${column} sort=${sort} />`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows?.map(
+            (row) => html`<tr key=${rowKey(row)} class=${isSelected(row) ? "selected" : ""}>
+              ${
+                selection &&
+                html`<td class="select">
+                  <${SelectRow} row=${row} ...${selection} rowKey=${rowKey} />
+                </td>`
+              }
+              ${columns.map(
+                (column) => html`<td class=${kindOf(column)} data-label=${column.label}>
+                  ${column.cell(row)}
+                </td>`,
+              )}
+            </tr>`,
+          )}
+          ${
+            !rows &&
+            Array.from(
+              { length: skeleton },
+              () => html`<tr>
+                ${selection && html`<td class="select" />`}
+                ${columns.map(
+                  (column) => html`<td class=${kindOf(column)}>
+                    ${!column.actions && html`<${Skeleton} lines=${1} />`}
+                  </td>`,
+                )}
+              </tr>`,
+            )
+          }
+        </tbody>
+      </table>
+    </div>
+  `;
 }
 
 function kindOf({ wide, numeric, actions }) {
@@ -669,20 +843,33 @@ function kindOf({ wide, numeric, actions }) {
 
 function ColumnHead({ column, sort }) {
   const kind = kindOf(column);
-  if (column.actions) return html`<th scope="col" class=${kind}><span class="visually-hidden">${column.label}</span></th>`;
+  if (column.actions)
+    return html`<th scope="col" class=${kind}>
+      <span class="visually-hidden">${column.label}</span>
+    </th>`;
   if (!sort || !column.sort) return html`<th scope="col" class=${kind}>${column.label}</th>`;
   const { ascending, descending } = column.sort;
-  const state = !sort.value ? "none" : { [ascending]: "ascending", [descending]: "descending" }[sort.value] ?? "none";
-  const next = state === "ascending" ? descending ?? ascending : ascending ?? descending;
+  const state = !sort.value
+    ? "none"
+    : ({ [ascending]: "ascending", [descending]: "descending" }[sort.value] ?? "none");
+  const next = state === "ascending" ? (descending ?? ascending) : (ascending ?? descending);
   return html`<th scope="col" class=${kind} aria-sort=${state}>
-    <button type="button" class="sort ${state}" onClick=${() => sort.onSort(next)}>${column.label}<${Icon} name="sort" /></button>
+    <button type="button" class="sort ${state}" onClick=${() => sort.onSort(next)}>
+      ${column.label}
+      <${Icon} name="sort" />
+    </button>
   </th>`;
 }
 
 function SelectAll({ rows, selected, onSelect, rowKey }) {
   const keys = rows.map(rowKey);
   const all = keys.length > 0 && keys.every((key) => selected.has(key));
-  return html`<${Checkbox} label="Select all rows" hideLabel checked=${all} onInput=${(on) => onSelect(new Set(on ? keys : []))} />`;
+  return html`<${Checkbox}
+    label="Select all rows"
+    hideLabel
+    checked=${all}
+    onInput=${(on) => onSelect(new Set(on ? keys : []))}
+  />`;
 }
 
 function SelectRow({ row, selected, onSelect, rowKey, rowLabel = (one) => one.name }) {
@@ -691,7 +878,12 @@ function SelectRow({ row, selected, onSelect, rowKey, rowLabel = (one) => one.na
     changed[on ? "add" : "delete"](rowKey(row));
     onSelect(changed);
   };
-  return html`<${Checkbox} label="Select ${rowLabel(row)}" hideLabel checked=${selected.has(rowKey(row))} onInput=${toggle} />`;
+  return html`<${Checkbox}
+    label="Select ${rowLabel(row)}"
+    hideLabel
+    checked=${selected.has(rowKey(row))}
+    onInput=${toggle}
+  />`;
 }
 
 /** The way to the other pages of a list. The page is the parameter `page` of the query. */
@@ -701,10 +893,14 @@ export function Pagination({ pagination, noun, plural }) {
   const go = (to) => setQuery({ page: to === 1 ? null : to }, { replace: false });
   return html`<nav class="pagination" aria-label="Pages">
     <span>${format.count(totalRows, noun, plural)}</span>
-    ${totalPages > 1 && html`
-      <${Button} disabled=${page <= 1} onClick=${() => go(page - 1)}>Previous<//>
-      <span>Page ${format.number(page)} of ${format.number(totalPages)}</span>
-      <${Button} disabled=${page >= totalPages} onClick=${() => go(page + 1)}>Next<//>`}
+    ${
+      totalPages > 1 &&
+      html`
+        <${Button} disabled=${page <= 1} onClick=${() => go(page - 1)}>Previous<//>
+        <span>Page ${format.number(page)} of ${format.number(totalPages)}</span>
+        <${Button} disabled=${page >= totalPages} onClick=${() => go(page + 1)}>Next<//>
+      `
+    }
   </nav>`;
 }
 
@@ -712,11 +908,20 @@ export function Pagination({ pagination, noun, plural }) {
 export function Tabs({ label, tabs }) {
   const here = route.value.path;
   return html`<nav class="tabs" aria-label=${label}>
-    ${tabs.map(({ href, label: text }) => html`<a href=${href} aria-current=${href === here ? "page" : undefined}>${text}</a>`)}
+    ${tabs.map(
+      ({ href, label: text }) => html`<a
+        href=${href}
+        aria-current=${href === here ? "page" : undefined}
+      >
+        ${text}
+      </a>`,
+    )}
   </nav>`;
 }
 
-/** The search of a list. The text is the parameter `search` of the query; `/` moves the focus here. */
+/**
+ * The search of a list. The text is the parameter `search` of the query; `/` moves the focus here.
+ */
 export function SearchBox({ label }) {
   const id = useId();
   const sent = route.value.query.search ?? "";
@@ -735,7 +940,15 @@ export function SearchBox({ label }) {
   return html`<div class="search" role="search">
     <label class="visually-hidden" for=${id}>${label}</label>
     <${Icon} name="search" />
-    <input id=${id} type="search" placeholder=${label} value=${text} autocomplete="off" data-search onInput=${(event) => setText(event.target.value)} />
+    <input
+      id=${id}
+      type="search"
+      placeholder=${label}
+      value=${text}
+      autocomplete="off"
+      data-search
+      onInput=${(event) => setText(event.target.value)}
+    />
   </div>`;
 }
 
@@ -755,7 +968,11 @@ export function lazy(module, name = "default", waiting = null) {
       load().then(() => setLoaded(true), setError);
     }, []);
     // A failed import stays failed until the page is loaded again, as after a new release.
-    if (error) return html`<${ErrorNote} error=${new ApiError(0, "", "This part could not be loaded.")} retry=${() => location.reload()} />`;
+    if (error)
+      return html`<${ErrorNote}
+        error=${new ApiError(0, "", "This part could not be loaded.")}
+        retry=${() => location.reload()}
+      />`;
     return part ? h(part, properties) : waiting;
   }
   return Object.assign(Lazy, { load });

@@ -1,6 +1,17 @@
 /** One conversion: its state, its click, its metadata, and its deliveries. */
 
-import { ErrorNote, OutLink, PageHeader, Skeleton, Time, api, can, format, html, useLoad } from "console/core";
+import {
+  ErrorNote,
+  OutLink,
+  PageHeader,
+  Skeleton,
+  Time,
+  api,
+  can,
+  format,
+  html,
+  useLoad,
+} from "console/core";
 import { Deliveries } from "console/parts/deliveries";
 import { JsonViewer } from "console/parts/json";
 import { ConversionState, STATES } from "console/parts/conversion-states";
@@ -9,18 +20,39 @@ const BACK = { href: "/console/conversions", label: "Conversions" };
 
 /** The page. */
 export default function ConversionPage({ params }) {
-  const conversion = useLoad((signal) => api.get(`/api/conversions/${encodeURIComponent(params.id)}`, {}, signal), [params.id]);
+  const conversion = useLoad(
+    (signal) => api.get(`/api/conversions/${encodeURIComponent(params.id)}`, {}, signal),
+    [params.id],
+  );
   const { data } = conversion;
   return html`
     <${PageHeader} title="Conversion ${params.id}" back=${BACK} />
     <${ErrorNote} error=${conversion.error} retry=${conversion.reload} />
     ${!data && !conversion.error && html`<div class="card"><${Skeleton} lines=${6} /></div>`}
-    ${data && html`
-      <div class="columns"><${Facts} conversion=${data} /><${Click} conversion=${data} /></div>
-      ${data.metadata && html`<section class="card"><h2>Metadata</h2><${JsonViewer} text=${data.metadata} label="the metadata" /></section>`}
-      ${data.deliveries && html`
-        <h2>Deliveries</h2>
-        <${Deliveries} load=${{ data: { rows: data.deliveries }, reload: conversion.reload }} retryPath=${can("webhooks:write") ? retryPath : null} />`}`}`;
+    ${
+      data &&
+      html`
+        <div class="columns"><${Facts} conversion=${data} /><${Click} conversion=${data} /></div>
+        ${
+          data.metadata &&
+          html`<section class="card">
+            <h2>Metadata</h2>
+            <${JsonViewer} text=${data.metadata} label="the metadata" />
+          </section>`
+        }
+        ${
+          data.deliveries &&
+          html`
+            <h2>Deliveries</h2>
+            <${Deliveries}
+              load=${{ data: { rows: data.deliveries }, reload: conversion.reload }}
+              retryPath=${can("webhooks:write") ? retryPath : null}
+            />
+          `
+        }
+      `
+    }
+  `;
 }
 
 function retryPath({ id, webhook_id: webhook }) {
@@ -32,12 +64,23 @@ function Facts({ conversion }) {
   return html`<section class="card">
     <h2>The conversion</h2>
     <dl class="facts">
-      <dt>State</dt><dd><${ConversionState} conversion=${conversion} /><p class="hint">${STATES[conversion.status]?.[1]}</p></dd>
-      <dt>Received</dt><dd><${Time} at=${conversion.at} exact /></dd>
-      <dt>Event</dt><dd>${config ? config.name : html`<span class="faint">none</span>`}</dd>
-      <dt>Value</dt><dd>${format.money(conversion.value)}</dd>
-      <dt>Payout</dt><dd>${format.money(conversion.payout)}</dd>
-      <dt>Transaction</dt><dd>${transaction ? html`<code>${transaction}</code>` : html`<span class="faint">none</span>`}</dd>
+      <dt>State</dt>
+      <dd>
+        <${ConversionState} conversion=${conversion} />
+        <p class="hint">${STATES[conversion.status]?.[1]}</p>
+      </dd>
+      <dt>Received</dt>
+      <dd><${Time} at=${conversion.at} exact /></dd>
+      <dt>Event</dt>
+      <dd>${config ? config.name : html`<span class="faint">none</span>`}</dd>
+      <dt>Value</dt>
+      <dd>${format.money(conversion.value)}</dd>
+      <dt>Payout</dt>
+      <dd>${format.money(conversion.payout)}</dd>
+      <dt>Transaction</dt>
+      <dd>
+        ${transaction ? html`<code>${transaction}</code>` : html`<span class="faint">none</span>`}
+      </dd>
     </dl>
   </section>`;
 }
@@ -45,20 +88,51 @@ function Facts({ conversion }) {
 function Click({ conversion }) {
   const { click, click_id: id, link } = conversion;
   if (!click) {
-    return html`<section class="card"><h2>The click</h2>
-      <p class="about">${id ? html`It names the click <code>${id}</code>, which is not stored or not yours.` : "It names no click."}</p>
+    return html`<section class="card">
+      <h2>The click</h2>
+      <p class="about">
+        ${
+          id
+            ? html`
+              It names the click <code>${id}</code>, which is not stored or not yours.
+            `
+            : "It names no click."
+        }
+      </p>
     </section>`;
   }
   return html`<section class="card">
     <h2>The click</h2>
     <dl class="facts">
-      <dt>Link</dt><dd>${link ? html`<a href="/console/links/${link.id}">${link.internal_name}</a>` : html`<span class="faint">–</span>`}</dd>
-      <dt>Opened</dt><dd><${Time} at=${click.at} exact /></dd>
-      <dt>Visitor</dt><dd>${[click.country, click.device, click.browser, click.os].join(" · ")}</dd>
+      <dt>Link</dt>
+      <dd>
+        ${
+          link
+            ? html`<a href="/console/links/${link.id}">
+              ${link.internal_name}
+            </a>`
+            : html`<span class="faint">–</span>`
+        }
+      </dd>
+      <dt>Opened</dt>
+      <dd><${Time} at=${click.at} exact /></dd>
+      <dt>Visitor</dt>
+      <dd>${[click.country, click.device, click.browser, click.os].join(" · ")}</dd>
       ${click.bot && html`<dt>Bot</dt><dd>${click.bot}</dd>`}
-      <dt>Referrer</dt><dd>${click.referrer ? html`<${OutLink} url=${click.referrer} />` : html`<span class="faint">none</span>`}</dd>
-      <dt>Query</dt><dd>${click.query ? html`<code>${click.query}</code>` : html`<span class="faint">none</span>`}</dd>
-      <dt>Id</dt><dd><code>${click.id}</code></dd>
+      <dt>Referrer</dt>
+      <dd>
+        ${
+          click.referrer
+            ? html`<${OutLink} url=${click.referrer} />`
+            : html`<span class="faint">none</span>`
+        }
+      </dd>
+      <dt>Query</dt>
+      <dd>
+        ${click.query ? html`<code>${click.query}</code>` : html`<span class="faint">none</span>`}
+      </dd>
+      <dt>Id</dt>
+      <dd><code>${click.id}</code></dd>
     </dl>
   </section>`;
 }

@@ -1,8 +1,27 @@
 /** Domains: the hostnames of the account, and the DNS record that proves each. */
 
 import {
-  Badge, Button, Empty, ErrorNote, PageHeader, Pagination, TextField, Time, Skeleton, api, can, format, html, owned, route,
-  toast, useAction, useCallback, useLoad, useShortcut, useState,
+  Badge,
+  Button,
+  Empty,
+  ErrorNote,
+  PageHeader,
+  Pagination,
+  TextField,
+  Time,
+  Skeleton,
+  api,
+  can,
+  format,
+  html,
+  owned,
+  route,
+  toast,
+  useAction,
+  useCallback,
+  useLoad,
+  useShortcut,
+  useState,
 } from "console/core";
 import { CopyValue } from "console/parts/code";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
@@ -20,24 +39,42 @@ export default function Domains() {
   const rows = domains.data?.rows;
 
   return html`
-    <${PageHeader} title="Domains" about="Short links on a hostname of your own, such as go.example.com.">
+    <${PageHeader}
+      title="Domains"
+      about="Short links on a hostname of your own, such as go.example.com."
+    >
       ${mayWrite && html`<${Button} kind="main" icon="plus" onClick=${add}>Add a domain<//>`}
     <//>
     <${ErrorNote} error=${domains.error} retry=${domains.reload} />
     ${!rows && !domains.error && html`<div class="card"><${Skeleton} lines=${4} /></div>`}
     ${rows?.length === 0 && html`<${NoDomains} add=${mayWrite && add} />`}
     <div class="stack">
-      ${rows?.map((domain) => html`<${Domain} key=${domain.id} domain=${domain} reload=${domains.reload} onDelete=${() => setOpen({ kind: "delete", domain })} />`)}
+      ${rows?.map(
+        (domain) => html`<${Domain}
+          key=${domain.id}
+          domain=${domain}
+          reload=${domains.reload}
+          onDelete=${() => setOpen({ kind: "delete", domain })}
+        />`,
+      )}
     </div>
     <${Pagination} pagination=${domains.data?.pagination} noun="domain" />
     ${open?.kind === "add" && html`<${AddDialog} onClose=${close} onDone=${domains.reload} />`}
-    ${open?.kind === "delete" && html`<${DeleteDialog} domain=${open.domain} onClose=${close} onDone=${domains.reload} />`}`;
+    ${
+      open?.kind === "delete" &&
+      html`<${DeleteDialog} domain=${open.domain} onClose=${close} onDone=${domains.reload} />`
+    }
+  `;
 }
 
 function NoDomains({ add }) {
-  const action = add && html`<${Button} kind="main" icon="plus" onClick=${add}>Add your first domain<//>`;
+  const action =
+    add && html`<${Button} kind="main" icon="plus" onClick=${add}>Add your first domain<//>`;
   return html`<${Empty} title="No domains yet" action=${action}>
-    <p>Visitors trust <code>go.yourshop.example/c/spring</code> more than a name that they do not know. You need access to the DNS of your domain.</p>
+    <p>
+      Visitors trust <code>go.yourshop.example/c/spring</code> more than a name that they do not
+      know. You need access to the DNS of your domain.
+    </p>
   <//>`;
 }
 
@@ -49,14 +86,54 @@ function Domain({ domain, reload, onDelete }) {
   const mayWrite = can("domains:write");
   return html`<section class="card">
     <header class="row between">
-      <div class="row"><h2>${domain.domain_name}</h2>${domain.verified ? html`<${Badge} kind="good">verified<//>` : html`<${Badge} kind="warning">not verified<//>`}</div>
       <div class="row">
-        ${can("reports:read") && html`<${Button} kind="quiet" icon="chart" href="/console/overview?domain=${domain.domain_name}" label="Report of ${domain.domain_name}" />`}
-        ${mayWrite && !domain.verified && html`<${Button} kind="main" icon="refresh" label="Check now: ${domain.domain_name}" busy=${busy} onClick=${verify}>Check now<//>`}
-        ${mayWrite && html`<${Button} kind="danger" icon="trash" label="Delete ${domain.domain_name}" onClick=${onDelete} />`}
+        <h2>${domain.domain_name}</h2>
+        ${
+          domain.verified
+            ? html`<${Badge} kind="good">
+              verified
+            <//>`
+            : html`<${Badge} kind="warning">not verified<//>`
+        }
+      </div>
+      <div class="row">
+        ${
+          can("reports:read") &&
+          html`<${Button}
+            kind="quiet"
+            icon="chart"
+            href="/console/overview?domain=${domain.domain_name}"
+            label="Report of ${domain.domain_name}"
+          />`
+        }
+        ${
+          mayWrite &&
+          !domain.verified &&
+          html`<${Button}
+            kind="main"
+            icon="refresh"
+            label="Check now: ${domain.domain_name}"
+            busy=${busy}
+            onClick=${verify}
+          >
+            Check now
+          <//>`
+        }
+        ${
+          mayWrite &&
+          html`<${Button}
+            kind="danger"
+            icon="trash"
+            label="Delete ${domain.domain_name}"
+            onClick=${onDelete}
+          />`
+        }
       </div>
     </header>
-    <p class="about">Added <${Time} at=${domain.created_at} />${domain.links !== undefined && ` · ${format.count(domain.links, "link")}`}</p>
+    <p class="about">
+      Added <${Time} at=${domain.created_at} />
+      ${domain.links !== undefined && ` · ${format.count(domain.links, "link")}`}
+    </p>
     ${!domain.verified && html`<${Records} verification=${domain.verification} />`}
     <${ErrorNote} error=${error} />
     <${LastCheck} check=${domain.last_check} />
@@ -68,30 +145,52 @@ function Records({ verification: { txt, cname } }) {
   const record = (type, { name, value }, about) => html`<tr>
     <td><strong>${type}</strong><br /><span class="hint">${about}</span></td>
     <td data-label="Name"><${CopyValue} text=${name} label="the name of the ${type} record" /></td>
-    <td data-label="Value"><${CopyValue} text=${value} label="the value of the ${type} record" /></td>
+    <td data-label="Value">
+      <${CopyValue} text=${value} label="the value of the ${type} record" />
+    </td>
   </tr>`;
   return html`<div class="stack close">
-    <p>Set one of these records where the DNS of the domain is kept, then check. A change may take some minutes until it is seen.</p>
-    <div class="records"><table>
-      <caption class="visually-hidden">DNS records</caption>
-      <thead><tr><th scope="col">Type</th><th scope="col">Name</th><th scope="col">Value</th></tr></thead>
-      <tbody>
-        ${cname && record("CNAME", cname, "proves it, and leads visitors here")}
-        ${record("TXT", txt, "proves it; visitors need an A or AAAA record too")}
-      </tbody>
-    </table></div>
+    <p>
+      Set one of these records where the DNS of the domain is kept, then check. A change may take
+      some minutes until it is seen.
+    </p>
+    <div class="records">
+      <table>
+        <caption class="visually-hidden">DNS records</caption>
+        <thead>
+          <tr><th scope="col">Type</th><th scope="col">Name</th><th scope="col">Value</th></tr>
+        </thead>
+        <tbody>
+          ${cname && record("CNAME", cname, "proves it, and leads visitors here")}
+          ${record("TXT", txt, "proves it; visitors need an A or AAAA record too")}
+        </tbody>
+      </table>
+    </div>
   </div>`;
 }
 
 /** What the last check saw, so that a typing error in the DNS is found here. */
 function LastCheck({ check }) {
   if (!check) return null;
-  const seen = [...check.txt.map((value) => ["TXT", value]), ...check.cname.map((value) => ["CNAME", value])];
-  const outcome = html`Last check <${Time} at=${check.at} />: ${check.proven ? "found the record" : check.error ?? "did not find a record that fits"}`;
-  if (!seen.length) return html`<p class="about">${outcome}${!check.error && ". The DNS had no TXT or CNAME record there."}</p>`;
+  const seen = [
+    ...check.txt.map((value) => ["TXT", value]),
+    ...check.cname.map((value) => ["CNAME", value]),
+  ];
+  const outcome = html`
+    Last check <${Time} at=${check.at} />: ${
+      check.proven ? "found the record" : (check.error ?? "did not find a record that fits")
+    }
+  `;
+  if (!seen.length)
+    return html`<p class="about">
+      ${outcome}
+      ${!check.error && ". The DNS had no TXT or CNAME record there."}
+    </p>`;
   return html`<details class="last-check" open=${!check.proven}>
     <summary>${outcome}</summary>
-    <ul>${seen.map(([type, value]) => html`<li><strong>${type}</strong> <code>${value}</code></li>`)}</ul>
+    <ul>
+      ${seen.map(([type, value]) => html`<li><strong>${type}</strong> <code>${value}</code></li>`)}
+    </ul>
   </details>`;
 }
 
@@ -105,9 +204,21 @@ function AddDialog({ onClose, onDone }) {
   });
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Add<//>`;
+    <${Button} kind="main" type="submit" busy=${busy}>Add<//>
+  `;
   return html`<${Dialog} title="Add a domain" ...${{ footer, busy, onClose }} onSubmit=${add}>
-    <${TextField} label="Hostname" name="domain_name" placeholder="go.example.com" required spellcheck=${false} autocapitalize="none" error=${error} value=${name} onInput=${setName} onBlur=${() => setName(hostnameOf(name))} />
+    <${TextField}
+      label="Hostname"
+      name="domain_name"
+      placeholder="go.example.com"
+      required
+      spellcheck=${false}
+      autocapitalize="none"
+      error=${error}
+      value=${name}
+      onInput=${setName}
+      onBlur=${() => setName(hostnameOf(name))}
+    />
     <${ErrorNote} error=${error} fields=${["domain_name"]} />
   <//>`;
 }
@@ -118,8 +229,16 @@ function DeleteDialog({ domain, onClose, onDone }) {
     toast(`${domain.domain_name} is deleted`);
     onDone();
   };
-  return html`<${ConfirmDialog} title="Delete ${domain.domain_name}?" action="Delete the domain" typed=${domain.verified ? domain.domain_name : ""} ...${{ onClose }} onConfirm=${confirm}>
-    <p>Its archived links no longer open, and it can only be deleted while no other link uses it.</p>
+  return html`<${ConfirmDialog}
+    title="Delete ${domain.domain_name}?"
+    action="Delete the domain"
+    typed=${domain.verified ? domain.domain_name : ""}
+    ...${{ onClose }}
+    onConfirm=${confirm}
+  >
+    <p>
+      Its archived links no longer open, and it can only be deleted while no other link uses it.
+    </p>
     ${domain.verified && html`<p>Nobody else can add a verified name for 30 days.</p>`}
   <//>`;
 }

@@ -1,8 +1,28 @@
 /** Event configurations: what conversions are and pay, with snippets to report them. */
 
 import {
-  Badge, Button, Empty, ErrorNote, PageHeader, Pagination, Select, Table, TextField, Time, api, can, format, html, owned,
-  route, toast, useAction, useCallback, useLoad, useShortcut, useState,
+  Badge,
+  Button,
+  Empty,
+  ErrorNote,
+  PageHeader,
+  Pagination,
+  Select,
+  Table,
+  TextField,
+  Time,
+  api,
+  can,
+  format,
+  html,
+  owned,
+  route,
+  toast,
+  useAction,
+  useCallback,
+  useLoad,
+  useShortcut,
+  useState,
 } from "console/core";
 import { CodeBlock, CopyValue } from "console/parts/code";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
@@ -27,50 +47,117 @@ export default function EventConfigs() {
   useShortcut("c", "Create an event configuration", create);
   const dialog = { ...open, onClose: () => setOpen(null), onDone: configs.reload };
   return html`
-    <${PageHeader} title="Event configurations" about="What a conversion is, what it pays, and how it is reported.">
-      ${mayWrite && html`<${Button} kind="main" icon="plus" onClick=${create}>New event configuration<//>`}
+    <${PageHeader}
+      title="Event configurations"
+      about="What a conversion is, what it pays, and how it is reported."
+    >
+      ${
+        mayWrite &&
+        html`<${Button} kind="main" icon="plus" onClick=${create}>New event configuration<//>`
+      }
     <//>
-    <${Table} caption="Event configurations" load=${configs} columns=${columns(mayWrite, setOpen, configs.reload)} empty=${html`<${NoConfigs} create=${mayWrite && create} />`} />
+    <${Table}
+      caption="Event configurations"
+      load=${configs}
+      columns=${columns(mayWrite, setOpen, configs.reload)}
+      empty=${html`<${NoConfigs} create=${mayWrite && create} />`}
+    />
     <${Pagination} pagination=${configs.data?.pagination} noun="event configuration" />
-    ${open?.kind === "form" && html`<${ConfigDialog} ...${dialog} onCreated=${(config) => setOpen({ kind: "snippets", config })} />`}
+    ${
+      open?.kind === "form" &&
+      html`<${ConfigDialog}
+        ...${dialog}
+        onCreated=${(config) => setOpen({ kind: "snippets", config })}
+      />`
+    }
     ${open?.kind === "snippets" && html`<${SnippetsDialog} ...${dialog} />`}
-    ${open?.kind === "archive" && html`<${ArchiveDialog} ...${dialog} />`}`;
+    ${open?.kind === "archive" && html`<${ArchiveDialog} ...${dialog} />`}
+  `;
 }
 
 function columns(mayWrite, setOpen, reload) {
   const setActive = (config, active) => () =>
-    api.patch(`/api/event-configs/${config.id}`, { active }).then(reload, (error) => toast(error.message, { kind: "bad" }));
+    api
+      .patch(`/api/event-configs/${config.id}`, { active })
+      .then(reload, (error) => toast(error.message, { kind: "bad" }));
   return [
     { label: "Name", wide: true, cell: (config) => html`<strong>${config.name}</strong>` },
     { label: "Pays", cell: (config) => payoutText(config) },
-    { label: "Postback key", cell: ({ pbk }) => (mayWrite ? html`<${CopyValue} text=${pbk} label="the postback key" />` : html`<span class="mono">${pbk}</span>`) },
-    { label: "State", cell: ({ active }) => (active ? html`<${Badge} kind="good">active<//>` : html`<${Badge} kind="warning">paused<//>`) },
+    {
+      label: "Postback key",
+      cell: ({ pbk }) =>
+        mayWrite
+          ? html`<${CopyValue} text=${pbk} label="the postback key" />`
+          : html`<span class="mono">${pbk}</span>`,
+    },
+    {
+      label: "State",
+      cell: ({ active }) =>
+        active ? html`<${Badge} kind="good">active<//>` : html`<${Badge} kind="warning">paused<//>`,
+    },
     { label: "Created", cell: (config) => html`<${Time} at=${config.created_at} />` },
     {
       label: "Actions",
       actions: true,
       cell: (config) => html`<span class="row end">
-        ${mayWrite && html`<${Button} label="Snippets of ${config.name}" onClick=${() => setOpen({ kind: "snippets", config })}>Snippets<//>`}
-        <${Menu} label="Actions for ${config.name}" items=${[
-          can("reports:read") && { label: "Its report", icon: "chart", href: `/console/overview?event=${config.id}&measure=conversions` },
-          { label: "Its conversions", icon: "search", href: `/console/conversions?event=${config.id}` },
-          mayWrite && { label: "Edit", icon: "edit", run: () => setOpen({ kind: "form", config }) },
-          mayWrite && (config.active ? { label: "Pause", run: setActive(config, false) } : { label: "Activate", icon: "check", run: setActive(config, true) }),
-          mayWrite && { label: "Archive", icon: "archive", kind: "danger", run: () => setOpen({ kind: "archive", config }) },
-        ]} />
+        ${
+          mayWrite &&
+          html`<${Button}
+            label="Snippets of ${config.name}"
+            onClick=${() => setOpen({ kind: "snippets", config })}
+          >
+            Snippets
+          <//>`
+        }
+        <${Menu}
+          label="Actions for ${config.name}"
+          items=${[
+            can("reports:read") && {
+              label: "Its report",
+              icon: "chart",
+              href: `/console/overview?event=${config.id}&measure=conversions`,
+            },
+            {
+              label: "Its conversions",
+              icon: "search",
+              href: `/console/conversions?event=${config.id}`,
+            },
+            mayWrite && {
+              label: "Edit",
+              icon: "edit",
+              run: () => setOpen({ kind: "form", config }),
+            },
+            mayWrite &&
+              (config.active
+                ? { label: "Pause", run: setActive(config, false) }
+                : { label: "Activate", icon: "check", run: setActive(config, true) }),
+            mayWrite && {
+              label: "Archive",
+              icon: "archive",
+              kind: "danger",
+              run: () => setOpen({ kind: "archive", config }),
+            },
+          ]}
+        />
       </span>`,
     },
   ];
 }
 
 function payoutText({ payout_type: type, payout }) {
-  return type === "RevShare" ? `${format.number(payout)} % of the value` : `${format.money(payout)} (${type})`;
+  return type === "RevShare"
+    ? `${format.number(payout)} % of the value`
+    : `${format.money(payout)} (${type})`;
 }
 
 function NoConfigs({ create }) {
-  const action = create && html`<${Button} kind="main" icon="plus" onClick=${create}>Create the first one<//>`;
+  const action =
+    create && html`<${Button} kind="main" icon="plus" onClick=${create}>Create the first one<//>`;
   return html`<${Empty} title="No event configurations yet" action=${action}>
-    <p>For example <strong>Purchase</strong>, which pays 10 % of its value, or <strong>Sign-up</strong>, which pays 2.50.</p>
+    <p>
+      For example <strong>Purchase</strong>, which pays 10 % of its value, or <strong>Sign-up</strong>,
+      which pays 2.50.
+    </p>
   <//>`;
 }
 
@@ -83,8 +170,14 @@ function ConfigDialog({ config, onClose, onDone, onCreated }) {
   const [names, setNames] = useState(namesIn(config?.parameter_aliases));
   const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
   const [save, busy, error] = useAction(async () => {
-    const sent = { ...fields, payout: Number(fields.payout), parameter_aliases: aliasesFrom(names) };
-    const saved = config ? await api.patch(`/api/event-configs/${config.id}`, sent) : await api.post("/api/event-configs", owned(sent));
+    const sent = {
+      ...fields,
+      payout: Number(fields.payout),
+      parameter_aliases: aliasesFrom(names),
+    };
+    const saved = config
+      ? await api.patch(`/api/event-configs/${config.id}`, sent)
+      : await api.post("/api/event-configs", owned(sent));
     onDone();
     if (config) onClose();
     else onCreated(saved);
@@ -92,11 +185,42 @@ function ConfigDialog({ config, onClose, onDone, onCreated }) {
   const isShare = fields.payout_type === "RevShare";
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>${config ? "Save" : "Create"}<//>`;
-  return html`<${Dialog} title=${config ? "Edit the event configuration" : "New event configuration"} ...${{ footer, busy, onClose }} onSubmit=${save}>
-    <${TextField} label="Name" name="name" placeholder="Purchase" required maxlength="255" error=${error} value=${fields.name} onInput=${set("name")} />
-    <${Select} label="Pays" name="payout_type" options=${PAYOUT_TYPES} error=${error} value=${fields.payout_type} onInput=${set("payout_type")} />
-    <${TextField} label=${isShare ? "Percentage" : "Amount"} name="payout" type="number" min="0" step="any" required error=${error} value=${fields.payout} onInput=${set("payout")} />
+    <${Button} kind="main" type="submit" busy=${busy}>${config ? "Save" : "Create"}<//>
+  `;
+  return html`<${Dialog}
+    title=${config ? "Edit the event configuration" : "New event configuration"}
+    ...${{ footer, busy, onClose }}
+    onSubmit=${save}
+  >
+    <${TextField}
+      label="Name"
+      name="name"
+      placeholder="Purchase"
+      required
+      maxlength="255"
+      error=${error}
+      value=${fields.name}
+      onInput=${set("name")}
+    />
+    <${Select}
+      label="Pays"
+      name="payout_type"
+      options=${PAYOUT_TYPES}
+      error=${error}
+      value=${fields.payout_type}
+      onInput=${set("payout_type")}
+    />
+    <${TextField}
+      label=${isShare ? "Percentage" : "Amount"}
+      name="payout"
+      type="number"
+      min="0"
+      step="any"
+      required
+      error=${error}
+      value=${fields.payout}
+      onInput=${set("payout")}
+    />
     <${ParameterAliases} ...${{ names }} onInput=${setNames} />
     ${config && html`<p class="hint">Conversions that were recorded keep what they paid.</p>`}
     <${ErrorNote} error=${error} fields=${["name", "payout_type", "payout"]} />
@@ -106,14 +230,28 @@ function ConfigDialog({ config, onClose, onDone, onCreated }) {
 /** The ways to report a conversion, ready to copy, and a button that sends one. */
 function SnippetsDialog({ config, onClose }) {
   const [send, busy, error] = useAction(async () => {
-    const { event_id: id } = await api.post(`/api/event-configs/${config.id}/test-conversion`, { value: 1 });
+    const { event_id: id } = await api.post(`/api/event-configs/${config.id}/test-conversion`, {
+      value: 1,
+    });
     toast(`Test conversion ${id} is recorded`);
   });
   const footer = html`
     <${Button} busy=${busy} disabled=${!config.active} onClick=${send}>Send a test conversion<//>
-    <${Button} kind="main" data-focus onClick=${onClose}>Close<//>`;
-  return html`<${Dialog} title="Report “${config.name}”" about="Replace CLICK_ID by the click_id that the landing page was opened with, and ORDER_ID by the number of the order. A conversion that still has one of them is refused. Each transaction_id counts once." wide ...${{ footer, onClose }}>
-    ${snippets(location.origin, config.pbk).map(([title, text]) => html`<${CodeBlock} title=${title} label=${`the snippet: ${title}`} text=${text} />`)}
+    <${Button} kind="main" data-focus onClick=${onClose}>Close<//>
+  `;
+  return html`<${Dialog}
+    title="Report “${config.name}”"
+    about="Replace CLICK_ID by the click_id that the landing page was opened with, and ORDER_ID by the number of the order. A conversion that still has one of them is refused. Each transaction_id counts once."
+    wide
+    ...${{ footer, onClose }}
+  >
+    ${snippets(location.origin, config.pbk).map(
+      ([title, text]) => html`<${CodeBlock}
+        title=${title}
+        label=${`the snippet: ${title}`}
+        text=${text}
+      />`,
+    )}
     <${ErrorNote} error=${error} />
   <//>`;
 }
@@ -124,8 +262,14 @@ export function snippets(origin, pbk) {
   const query = `pbk=${pbk}&click_id=CLICK_ID&value=12.50&transaction_id=ORDER_ID`;
   return [
     ["Postback URL, for a network", `${url}?${query}`],
-    ["Pixel, for a page", `<img src="${url}?${query.replaceAll("&", "&amp;")}" width="1" height="1" alt="">`],
-    ["Server, with curl", `curl -s ${url} -H 'Content-Type: application/json' \\\n  -d '{"pbk": "${pbk}", "click_id": "CLICK_ID", "value": 12.50, "transaction_id": "ORDER_ID"}'`],
+    [
+      "Pixel, for a page",
+      `<img src="${url}?${query.replaceAll("&", "&amp;")}" width="1" height="1" alt="">`,
+    ],
+    [
+      "Server, with curl",
+      `curl -s ${url} -H 'Content-Type: application/json' \\\n  -d '{"pbk": "${pbk}", "click_id": "CLICK_ID", "value": 12.50, "transaction_id": "ORDER_ID"}'`,
+    ],
     [
       "Server, in Python",
       `import requests\n\nrequests.post(\n    "${url}",\n    json={\n        "pbk": "${pbk}",\n        "click_id": click_id,\n        "value": 12.50,\n        "transaction_id": order_id,\n    },\n    timeout=10,\n).raise_for_status()`,
@@ -143,7 +287,15 @@ function ArchiveDialog({ config, onClose, onDone }) {
     toast(`“${config.name}” is archived`);
     onDone();
   };
-  return html`<${ConfirmDialog} title="Archive “${config.name}”?" action="Archive" ...${{ onClose }} onConfirm=${confirm}>
-    <p>Its postback key stops working for good; requests with it are refused. Its conversions stay in every report.</p>
+  return html`<${ConfirmDialog}
+    title="Archive “${config.name}”?"
+    action="Archive"
+    ...${{ onClose }}
+    onConfirm=${confirm}
+  >
+    <p>
+      Its postback key stops working for good; requests with it are refused. Its conversions stay in
+      every report.
+    </p>
   <//>`;
 }

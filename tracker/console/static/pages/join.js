@@ -1,8 +1,21 @@
 /** The page behind a link of an invitation or a password reset. */
 
 import {
-  Button, Checkbox, ErrorNote, HOME, Skeleton, TextField, api, html, navigate, session, useAction, useEffect, useLoad,
-  useState, useTitle,
+  Button,
+  Checkbox,
+  ErrorNote,
+  HOME,
+  Skeleton,
+  TextField,
+  api,
+  html,
+  navigate,
+  session,
+  useAction,
+  useEffect,
+  useLoad,
+  useState,
+  useTitle,
 } from "console/core";
 
 const MIN_PASSWORD_CHARACTERS = 12;
@@ -13,7 +26,10 @@ const MIN_PASSWORD_CHARACTERS = 12;
  */
 export default function JoinForm({ token }) {
   useTitle("Join");
-  const preview = useLoad(() => (token ? api.post("/api/join/preview", { token }) : Promise.resolve(null)), [token]);
+  const preview = useLoad(
+    () => (token ? api.post("/api/join/preview", { token }) : Promise.resolve(null)),
+    [token],
+  );
   if (preview.error?.code === "link_expired") return html`<${Gone} />`;
   if (preview.error) return html`<${ErrorNote} error=${preview.error} retry=${preview.reload} />`;
   if (preview.loading) return html`<div class="card"><${Skeleton} lines=${4} /></div>`;
@@ -31,7 +47,10 @@ function Form({ token, kind, email, account, role, has_password: known, needs_co
   const [join, busy, error] = useAction(async () => {
     const { name, password, code } = fields;
     const sent = {
-      token, password, ...(choosesEmail && { email: fields.email }), ...(!known && !isReset && { name }),
+      token,
+      password,
+      ...(choosesEmail && { email: fields.email }),
+      ...(!known && !isReset && { name }),
       ...(asksCode && { code }),
     };
     session.value = await api.post("/api/join", sent);
@@ -46,20 +65,86 @@ function Form({ token, kind, email, account, role, has_password: known, needs_co
     join();
   };
   const password = isNew
-    ? { label: "New password", autocomplete: "new-password", minlength: MIN_PASSWORD_CHARACTERS, hint: `At least ${MIN_PASSWORD_CHARACTERS} characters. A few unrelated words are good.` }
-    : { label: "Your password", autocomplete: "current-password", hint: "You have one here already." };
+    ? {
+        label: "New password",
+        autocomplete: "new-password",
+        minlength: MIN_PASSWORD_CHARACTERS,
+        hint: `At least ${MIN_PASSWORD_CHARACTERS} characters. A few unrelated words are good.`,
+      }
+    : {
+        label: "Your password",
+        autocomplete: "current-password",
+        hint: "You have one here already.",
+      };
   return html`<form class="card" onSubmit=${submit}>
     <div class="stack close">
       <h1>${isReset ? "Set a new password" : `Join ${account?.name}`}</h1>
-      <p class="about">${isReset ? email : choosesEmail ? `As ${role}.` : `As ${role}, with ${email}.`}</p>
+      <p class="about">
+        ${isReset ? email : choosesEmail ? `As ${role}.` : `As ${role}, with ${email}.`}
+      </p>
     </div>
-    ${choosesEmail
-      ? html`<${TextField} label="Your e-mail" name="email" type="email" autocomplete="username" hint="You sign in with it. No mail is sent." required autofocus error=${shown} value=${fields.email} onInput=${set("email")} />`
-      : html`<input class="visually-hidden" type="email" autocomplete="username" value=${email} readonly tabindex="-1" aria-hidden="true" />`}
-    ${!known && !isReset && html`<${TextField} label="Your name" name="name" autocomplete="name" required autofocus=${!choosesEmail} error=${shown} value=${fields.name} onInput=${set("name")} />`}
-    <${TextField} ...${password} name="password" type=${visible ? "text" : "password"} required autofocus=${known || isReset} error=${shown} value=${fields.password} onInput=${set("password")} />
+    ${
+      choosesEmail
+        ? html`<${TextField}
+          label="Your e-mail"
+          name="email"
+          type="email"
+          autocomplete="username"
+          hint="You sign in with it. No mail is sent."
+          required
+          autofocus
+          error=${shown}
+          value=${fields.email}
+          onInput=${set("email")}
+        />`
+        : html`<input
+          class="visually-hidden"
+          type="email"
+          autocomplete="username"
+          value=${email}
+          readonly
+          tabindex="-1"
+          aria-hidden="true"
+        />`
+    }
+    ${
+      !known &&
+      !isReset &&
+      html`<${TextField}
+        label="Your name"
+        name="name"
+        autocomplete="name"
+        required
+        autofocus=${!choosesEmail}
+        error=${shown}
+        value=${fields.name}
+        onInput=${set("name")}
+      />`
+    }
+    <${TextField}
+      ...${password}
+      name="password"
+      type=${visible ? "text" : "password"}
+      required
+      autofocus=${known || isReset}
+      error=${shown}
+      value=${fields.password}
+      onInput=${set("password")}
+    />
     <${Checkbox} label="Show the password" checked=${visible} onInput=${setVisible} />
-    ${asksCode && html`<${TextField} label="Code" name="code" hint="From your authenticator, or a recovery code" autocomplete="one-time-code" required error=${shown} value=${fields.code} onInput=${set("code")} />`}
+    ${
+      asksCode &&
+      html`<${TextField}
+        label="Code"
+        name="code"
+        hint="From your authenticator, or a recovery code"
+        autocomplete="one-time-code"
+        required
+        error=${shown}
+        value=${fields.code}
+        onInput=${set("code")}
+      />`
+    }
     <${ErrorNote} error=${shown} fields=${["email", "name", "password", "code"]} />
     <${Button} kind="main" type="submit" busy=${busy}>${isReset ? "Set and sign in" : "Join"}<//>
   </form>`;
@@ -78,7 +163,10 @@ function Gone() {
 function Missing() {
   return html`<div class="card">
     <h1>Open your link again</h1>
-    <p>For your safety the address no longer has the secret of the link. Open it once more from where you got it.</p>
+    <p>
+      For your safety the address no longer has the secret of the link. Open it once more from where
+      you got it.
+    </p>
     <a href="/console/sign-in">Sign in</a>
   </div>`;
 }

@@ -1,8 +1,25 @@
 /** One link: where it leads, its QR code, its report and last clicks, and what was changed. */
 
 import {
-  Badge, Button, CopyButton, ErrorNote, OutLink, PageHeader, Skeleton, Table, Tag, Time, api, can, format, html, lazy, toast, useAction,
-  useLoad, useState,
+  Badge,
+  Button,
+  CopyButton,
+  ErrorNote,
+  OutLink,
+  PageHeader,
+  Skeleton,
+  Table,
+  Tag,
+  Time,
+  api,
+  can,
+  format,
+  html,
+  lazy,
+  toast,
+  useAction,
+  useLoad,
+  useState,
 } from "console/core";
 import { Report } from "console/pages/overview";
 import { Changes } from "console/parts/history";
@@ -17,77 +34,201 @@ const POLL_MS = 1_000;
 
 /** The page. */
 export default function Link({ params }) {
-  const link = useLoad((signal) => api.get(`/api/short-links/${params.id}`, {}, signal), [params.id]);
-  const history = useLoad((signal) => api.get(`/api/short-links/${params.id}/history`, {}, signal), [params.id]);
+  const link = useLoad(
+    (signal) => api.get(`/api/short-links/${params.id}`, {}, signal),
+    [params.id],
+  );
+  const history = useLoad(
+    (signal) => api.get(`/api/short-links/${params.id}/history`, {}, signal),
+    [params.id],
+  );
   const [editing, setEditing] = useState(false);
   const [tested, setTested] = useState(null);
   const changed = (saved) => {
     link.set(() => saved);
     history.reload();
   };
-  if (!link.data) return html`<${PageHeader} title="Link" back=${BACK} />${link.error ? html`<${ErrorNote} error=${link.error} retry=${link.reload} />` : html`<${Skeleton} lines=${6} />`}`;
+  if (!link.data)
+    return html`
+      <${PageHeader} title="Link" back=${BACK} />
+      ${
+        link.error
+          ? html`<${ErrorNote} error=${link.error} retry=${link.reload} />`
+          : html`<${Skeleton} lines=${6} />`
+      }
+    `;
   return html`
     <${PageHeader} title=${link.data.internal_name} back=${BACK}>
-      <${Actions} link=${link.data} onEdit=${() => setEditing(true)} onChanged=${changed} onTested=${setTested} />
+      <${Actions}
+        link=${link.data}
+        onEdit=${() => setEditing(true)}
+        onChanged=${changed}
+        onTested=${setTested}
+      />
     <//>
-    <div class="columns link-facts"><${Facts} link=${link.data} /><section class="card"><h2>QR code</h2><${QrCode} link=${link.data} /></section></div>
-    ${can("reports:read") && html`<section class="stack"><h2>Report</h2><${Report} fixed=${{ link: link.data.id }} /></section>`}
+    <div class="columns link-facts">
+      <${Facts} link=${link.data} />
+      <section class="card"><h2>QR code</h2><${QrCode} link=${link.data} /></section>
+    </div>
+    ${
+      can("reports:read") &&
+      html`<section class="stack">
+        <h2>Report</h2>
+        <${Report} fixed=${{ link: link.data.id }} />
+      </section>`
+    }
     ${can("conversions:read") && html`<${Clicks} link=${link.data} tested=${tested} />`}
     <${History} history=${history} />
-    ${editing && html`<${LinkDialog} link=${link.data} onClose=${() => setEditing(false)} onDone=${changed} />`}`;
+    ${
+      editing &&
+      html`<${LinkDialog} link=${link.data} onClose=${() => setEditing(false)} onDone=${changed} />`
+    }
+  `;
 }
 
 const BACK = { href: "/console/links", label: "Links" };
 
 function Actions({ link, onEdit, onChanged, onTested }) {
-  const [act, busy] = useAction((work) => work().catch((error) => toast(error.message, { kind: "bad" })));
+  const [act, busy] = useAction((work) =>
+    work().catch((error) => toast(error.message, { kind: "bad" })),
+  );
   const archive = async () => {
     await api.delete(`/api/short-links/${link.id}`);
     onChanged({ ...link, archived: true });
-    toast(`“${link.internal_name}” is archived`, { action: { label: "Undo", run: () => act(restore) } });
+    toast(`“${link.internal_name}” is archived`, {
+      action: { label: "Undo", run: () => act(restore) },
+    });
   };
   const restore = async () => onChanged(await api.post(`/api/short-links/${link.id}/restore`));
-  const setActive = (active) => async () => onChanged(await api.patch(`/api/short-links/${link.id}`, { active }));
+  const setActive = (active) => async () =>
+    onChanged(await api.patch(`/api/short-links/${link.id}`, { active }));
   if (!can("links:write")) return null;
-  if (link.archived) return html`<${Button} kind="main" icon="refresh" busy=${busy} onClick=${() => act(restore)}>Restore<//>`;
+  if (link.archived)
+    return html`<${Button} kind="main" icon="refresh" busy=${busy} onClick=${() => act(restore)}>
+      Restore
+    <//>`;
   return html`
-    ${link.active && html`<${Button} busy=${busy} onClick=${() => act(() => testClick(link).then(onTested))}>Test click<//>`}
-    <${Button} busy=${busy} onClick=${() => act(setActive(!link.active))}>${link.active ? "Pause" : "Activate"}<//>
+    ${
+      link.active &&
+      html`<${Button} busy=${busy} onClick=${() => act(() => testClick(link).then(onTested))}>
+        Test click
+      <//>`
+    }
+    <${Button} busy=${busy} onClick=${() => act(setActive(!link.active))}>
+      ${link.active ? "Pause" : "Activate"}
+    <//>
     <${Button} kind="danger" icon="archive" busy=${busy} onClick=${() => act(archive)}>Archive<//>
-    <${Button} kind="main" icon="edit" onClick=${onEdit}>Edit<//>`;
+    <${Button} kind="main" icon="edit" onClick=${onEdit}>Edit<//>
+  `;
 }
 
 function Facts({ link }) {
   return html`<section class="card">
     <h2>The link</h2>
     <dl class="facts">
-      <dt>Short URL</dt><dd><span class="copy-value"><${OutLink} url=${link.short_url} /><${CopyButton} text=${link.short_url} label="Copy the short URL" /></span></dd>
-      <dt>Destination</dt><dd><${OutLink} url=${link.destination_url} /></dd>
-      ${UTM.map(([name, label]) => link[name] !== null && html`<dt>UTM ${label.toLowerCase()}</dt><dd>${link[name]}</dd>`)}
-      <dt>State</dt><dd>${link.archived ? html`<${Badge}>archived<//>` : link.active ? html`<${Badge} kind="good">active<//>` : html`<${Badge} kind="warning">paused<//>`}</dd>
-      <dt>Tags</dt><dd class="tags">${link.tags.length ? link.tags.map(({ name }) => html`<${Tag}>${name}<//>`) : html`<span class="faint">none</span>`}</dd>
-      <dt>Created</dt><dd><${Time} at=${link.created_at} exact /></dd>
-      <dt>Id</dt><dd><code>${link.id}</code></dd>
+      <dt>Short URL</dt>
+      <dd>
+        <span class="copy-value">
+          <${OutLink} url=${link.short_url} />
+          <${CopyButton} text=${link.short_url} label="Copy the short URL" />
+        </span>
+      </dd>
+      <dt>Destination</dt>
+      <dd><${OutLink} url=${link.destination_url} /></dd>
+      ${UTM.map(
+        ([name, label]) =>
+          link[name] !== null &&
+          html`
+            <dt>UTM ${label.toLowerCase()}</dt>
+            <dd>${link[name]}</dd>
+          `,
+      )}
+      <dt>State</dt>
+      <dd>
+        ${
+          link.archived
+            ? html`<${Badge}>
+              archived
+            <//>`
+            : link.active
+              ? html`<${Badge} kind="good">
+                active
+              <//>`
+              : html`<${Badge} kind="warning">paused<//>`
+        }
+      </dd>
+      <dt>Tags</dt>
+      <dd class="tags">
+        ${
+          link.tags.length
+            ? link.tags.map(
+                ({ name }) => html`<${Tag}>
+                  ${name}
+                <//>`,
+              )
+            : html`<span class="faint">none</span>`
+        }
+      </dd>
+      <dt>Created</dt>
+      <dd><${Time} at=${link.created_at} exact /></dd>
+      <dt>Id</dt>
+      <dd><code>${link.id}</code></dd>
     </dl>
   </section>`;
 }
 
-/** The last clicks, and what became of each. It looks again until it has the test click with the id `tested`. */
+/**
+ * The last clicks, and what became of each. It looks again until it has the test click with the id
+ * `tested`.
+ */
 function Clicks({ link, tested }) {
-  const clicks = useLoad((signal) => api.get("/api/clicks", { link: link.id, pageSize: CLICKS }, signal), [link.id]);
+  const clicks = useLoad(
+    (signal) => api.get("/api/clicks", { link: link.id, pageSize: CLICKS }, signal),
+    [link.id],
+  );
   usePoll(clicks, tested && !clicks.data?.rows.some(({ id }) => id === tested), POLL_MS);
   const own = `/console/conversions?link=${link.id}`;
   const columns = [
-    { label: "When", wide: true, cell: ({ at, test }) => html`<span class="row"><${Time} at=${at} exact />${test && html` <${Badge} kind="accent">test<//>`}</span>` },
+    {
+      label: "When",
+      wide: true,
+      cell: ({ at, test }) =>
+        html`<span class="row">
+          <${Time} at=${at} exact />
+          ${test && html` <${Badge} kind="accent">test<//>`}
+        </span>`,
+    },
     { label: "Country", cell: ({ country }) => country },
-    { label: "Device", cell: ({ device, browser, os }) => [device, browser, os].filter((one) => one && one !== "unknown").join(", ") },
+    {
+      label: "Device",
+      cell: ({ device, browser, os }) =>
+        [device, browser, os].filter((one) => one && one !== "unknown").join(", "),
+    },
     { label: "Referrer", cell: (row) => row.referrer_host },
-    { label: "Bot", cell: ({ bot }) => bot && html`<${Badge} kind="warning">${bot.replace(/_/g, " ")}<//>` },
-    { label: "Conversions", numeric: true, cell: ({ conversions: count }) => (count ? html`<a href=${own}>${format.number(count)}</a>` : html`<span class="faint">–</span>`) },
+    {
+      label: "Bot",
+      cell: ({ bot }) => bot && html`<${Badge} kind="warning">${bot.replace(/_/g, " ")}<//>`,
+    },
+    {
+      label: "Conversions",
+      numeric: true,
+      cell: ({ conversions: count }) =>
+        count
+          ? html`<a href=${own}>${format.number(count)}</a>`
+          : html`<span class="faint">–</span>`,
+    },
   ];
   return html`<section class="stack">
-    <header class="row between"><h2>Last clicks</h2><a href=${own}>Its conversions, one by one</a></header>
-    <${Table} caption="Last clicks" load=${clicks} columns=${columns} empty=${html`<p class="about">No click yet.</p>`} />
+    <header class="row between">
+      <h2>Last clicks</h2>
+      <a href=${own}>Its conversions, one by one</a>
+    </header>
+    <${Table}
+      caption="Last clicks"
+      load=${clicks}
+      columns=${columns}
+      empty=${html`<p class="about">No click yet.</p>`}
+    />
   </section>`;
 }
 
@@ -98,12 +239,19 @@ function History({ history }) {
     <${ErrorNote} error=${history.error} retry=${history.reload} />
     ${!rows && !history.error && html`<${Skeleton} />`}
     ${rows?.length === 0 && html`<p class="about">No changes are recorded.</p>`}
-    ${rows?.length > 0 && html`<ol class="history">
-      ${rows.map((entry) => html`<li key=${entry.id}>
-        <span><strong>${entry.actor.name}</strong> ${verb(entry.action)} <${Time} at=${entry.at} /></span>
-        <${Changes} changes=${entry.changes} />
-      </li>`)}
-    </ol>`}
+    ${
+      rows?.length > 0 &&
+      html`<ol class="history">
+        ${rows.map(
+          (entry) => html`<li key=${entry.id}>
+            <span>
+              <strong>${entry.actor.name}</strong> ${verb(entry.action)} <${Time} at=${entry.at} />
+            </span>
+            <${Changes} changes=${entry.changes} />
+          </li>`,
+        )}
+      </ol>`
+    }
   </section>`;
 }
 

@@ -1,12 +1,25 @@
 /** Live: clicks and conversions as they land. */
 
-import { Badge, Button, Empty, PageHeader, Table, format, html, useLoad, useState } from "console/core";
+import {
+  Badge,
+  Button,
+  Empty,
+  PageHeader,
+  Table,
+  format,
+  html,
+  useLoad,
+  useState,
+} from "console/core";
 import { ConversionState } from "console/parts/conversion-states";
 import { MINUTES, addRecent, begins, isHeard, rows, state } from "console/parts/live";
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
-/** The page: what landed in the last minutes, then what lands. While it is paused it shows what was there then. */
+/**
+ * The page: what landed in the last minutes, then what lands. While it is paused it shows what was
+ * there then.
+ */
 export default function Live() {
   const [paused, setPaused] = useState(null);
   const now = state.value;
@@ -14,37 +27,109 @@ export default function Live() {
   // Again with each stream: what landed between two is in the feeds.
   const recent = useLoad(addRecent, [begins.value]);
   const isKnown = shown.length > 0 || (recent.data && !recent.error);
-  const load = { error: recent.error, reload: recent.reload, ...(isKnown ? { data: { rows: shown } } : { loading: !recent.error }) };
+  const load = {
+    error: recent.error,
+    reload: recent.reload,
+    ...(isKnown ? { data: { rows: shown } } : { loading: !recent.error }),
+  };
   return html`
-    <${PageHeader} title="Live" about="Clicks and conversions as they are stored, the last hundred.">
-      <${Button} aria-pressed=${Boolean(paused)} onClick=${() => setPaused(paused ? null : rows.value)}>${paused ? "Go on" : "Pause"}<//>
+    <${PageHeader}
+      title="Live"
+      about="Clicks and conversions as they are stored, the last hundred."
+    >
+      <${Button}
+        aria-pressed=${Boolean(paused)}
+        onClick=${() => setPaused(paused ? null : rows.value)}
+      >
+        ${paused ? "Go on" : "Pause"}
+      <//>
     <//>
-    ${now?.behindSeconds > 0 && html`<div class="note warning" role="status"><p>Clicks are stored ${format.count(now.behindSeconds, "second")} late at the moment. None is lost.</p></div>`}
-    ${now && !isHeard.value && html`<div class="note warning" role="status"><p>Nothing is heard at the moment; connecting again.</p></div>`}
+    ${
+      now?.behindSeconds > 0 &&
+      html`<div class="note warning" role="status">
+        <p>
+          Clicks are stored ${format.count(now.behindSeconds, "second")} late at the moment. None is
+          lost.
+        </p>
+      </div>`
+    }
+    ${
+      now &&
+      !isHeard.value &&
+      html`<div class="note warning" role="status">
+        <p>Nothing is heard at the moment; connecting again.</p>
+      </div>`
+    }
     <dl class="figures card">
-      <div><dt>Clicks, ${now?.minutes ?? MINUTES} minutes</dt><dd>${now ? format.number(now.clicks) : "–"}</dd></div>
+      <div>
+        <dt>Clicks, ${now?.minutes ?? MINUTES} minutes</dt>
+        <dd>${now ? format.number(now.clicks) : "–"}</dd>
+      </div>
       <div><dt>Bots</dt><dd>${now ? format.number(now.bots) : "–"}</dd></div>
       <div><dt>Conversions</dt><dd>${now ? format.number(now.conversions) : "–"}</dd></div>
     </dl>
-    <${Table} caption="What landed" load=${load} rowKey=${({ key }) => key} columns=${COLUMNS}
-      empty=${html`<${Empty} title="Nothing yet"><p>Open one of your <a href="/console/links">short links</a>, and watch its click come in.</p><//>`} />`;
+    <${Table}
+      caption="What landed"
+      load=${load}
+      rowKey=${({ key }) => key}
+      columns=${COLUMNS}
+      empty=${html`<${Empty} title="Nothing yet">
+        <p>
+          Open one of your <a href="/console/links">short links</a>, and watch its click come in.
+        </p>
+      <//>`}
+    />
+  `;
 }
 
 const COLUMNS = [
-  { label: "When", wide: true, cell: ({ row }) => html`<time datetime=${row.at} title=${format.exact(row.at)}>${CLOCK.format(new Date(row.at))}</time>` },
-  { label: "What", cell: ({ kind, row }) => (kind === "click" ? html`<${ClickKind} click=${row} />` : html`<${ConversionKind} conversion=${row} />`) },
-  { label: "Link", cell: ({ row: { link } }) => (link ? html`<a href="/console/links/${link.id}">${link.internal_name}</a>` : html`<span class="faint">–</span>`) },
+  {
+    label: "When",
+    wide: true,
+    cell: ({ row }) =>
+      html`<time datetime=${row.at} title=${format.exact(row.at)}>
+        ${CLOCK.format(new Date(row.at))}
+      </time>`,
+  },
+  {
+    label: "What",
+    cell: ({ kind, row }) =>
+      kind === "click"
+        ? html`<${ClickKind} click=${row} />`
+        : html`<${ConversionKind} conversion=${row} />`,
+  },
+  {
+    label: "Link",
+    cell: ({ row: { link } }) =>
+      link
+        ? html`<a href="/console/links/${link.id}">${link.internal_name}</a>`
+        : html`<span class="faint">–</span>`,
+  },
   { label: "Country", cell: ({ row }) => row.country },
-  { label: "Device", cell: ({ row }) => [row.device, row.browser, row.os].filter((one) => one && one !== "unknown").join(", ") },
+  {
+    label: "Device",
+    cell: ({ row }) =>
+      [row.device, row.browser, row.os].filter((one) => one && one !== "unknown").join(", "),
+  },
   { label: "Referrer", cell: ({ row }) => row.referrer },
-  { label: "Value", numeric: true, cell: ({ kind, row }) => kind === "conversion" && format.money(row.value) },
+  {
+    label: "Value",
+    numeric: true,
+    cell: ({ kind, row }) => kind === "conversion" && format.money(row.value),
+  },
 ];
 
 function ClickKind({ click }) {
   if (click.test) return html`<${Badge} kind="accent">test click<//>`;
-  return click.bot ? html`<${Badge} kind="warning">${click.bot.replace(/_/g, " ")}<//>` : html`<${Badge}>click<//>`;
+  return click.bot
+    ? html`<${Badge} kind="warning">${click.bot.replace(/_/g, " ")}<//>`
+    : html`<${Badge}>click<//>`;
 }
 
 function ConversionKind({ conversion }) {
-  return html`<a href="/console/conversions/${conversion.event_id}">${conversion.event_config?.name ?? "conversion"}</a> <${ConversionState} conversion=${conversion} />`;
+  return html`
+    <a href="/console/conversions/${conversion.event_id}">
+      ${conversion.event_config?.name ?? "conversion"}
+    </a> <${ConversionState} conversion=${conversion} />
+  `;
 }

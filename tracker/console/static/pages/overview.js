@@ -1,10 +1,41 @@
 /** Overview: what the account, or one link of it, brought in some days. All of it is in the URL. */
 
 import {
-  Button, Empty, ErrorNote, Menu, PageHeader, Skeleton, Tag, api, can, format, html, joinValues, lastDays, lazy, owned, route, session, setQuery,
-  splitValues, toast, useCallback, useEffect, useLoad, useShortcut, useState,
+  Button,
+  Empty,
+  ErrorNote,
+  Menu,
+  PageHeader,
+  Skeleton,
+  Tag,
+  api,
+  can,
+  format,
+  html,
+  joinValues,
+  lastDays,
+  lazy,
+  owned,
+  route,
+  session,
+  setQuery,
+  splitValues,
+  toast,
+  useCallback,
+  useEffect,
+  useLoad,
+  useShortcut,
+  useState,
 } from "console/core";
-import { CARDS, DIMENSIONS, FILTERS, MEASURES, ReportView, groupOf, measureOf } from "console/parts/report";
+import {
+  CARDS,
+  DIMENSIONS,
+  FILTERS,
+  MEASURES,
+  ReportView,
+  groupOf,
+  measureOf,
+} from "console/parts/report";
 import { daysText } from "console/parts/report-words";
 
 const FilterDialog = lazy("console/parts/report-filter", "FilterDialog");
@@ -27,12 +58,34 @@ export const PERIODS = {
   year: "This year",
   "365d": "Last 365 days",
 };
-const COMPARISONS = [["", "vs time before"], ["previous_year", "vs year before"], ["none", "Not compared"]];
+const COMPARISONS = [
+  ["", "vs time before"],
+  ["previous_year", "vs year before"],
+  ["none", "Not compared"],
+];
 /** What the time before a period of the calendar is. Before other periods it is as many days. */
-const TIME_BEFORE = { week: "previous_week", month: "previous_month", last_month: "previous_month", year: "previous_year" };
-const LAST_DAYS = [["", "Including today"], ["yesterday", "Up to yesterday"]];
-const INTERVALS = [["", "Automatic steps"], ["hour", "By hour"], ["day", "By day"], ["week", "By week"], ["month", "By month"]];
-const BOTS = [["", "Without bots"], ["include", "With bots"], ["only", "Only bots"]];
+const TIME_BEFORE = {
+  week: "previous_week",
+  month: "previous_month",
+  last_month: "previous_month",
+  year: "previous_year",
+};
+const LAST_DAYS = [
+  ["", "Including today"],
+  ["yesterday", "Up to yesterday"],
+];
+const INTERVALS = [
+  ["", "Automatic steps"],
+  ["hour", "By hour"],
+  ["day", "By day"],
+  ["week", "By week"],
+  ["month", "By month"],
+];
+const BOTS = [
+  ["", "Without bots"],
+  ["include", "With bots"],
+  ["only", "Only bots"],
+];
 const ROWS = 8;
 const ALL_COUNTRIES = 250;
 const HOURS_OF_WEEK = 168;
@@ -53,7 +106,10 @@ export function Report({ title, fixed = {} }) {
   const report = readReport(query, fixed);
   const cards = CARDS.map((panels) => panels.filter((panel) => !(groupOf(panel) in fixed)));
   const body = owned(requestOf(report, cards, fixed));
-  const answer = useLoad((signal) => api.post("/api/reports/overview", body, { signal, timeout: REPORT_MS }), [JSON.stringify(body)]);
+  const answer = useLoad(
+    (signal) => api.post("/api/reports/overview", body, { signal, timeout: REPORT_MS }),
+    [JSON.stringify(body)],
+  );
   const names = useNames(answer.data);
   const [open, setOpen] = useState(null);
   useFreshness(answer, report.days);
@@ -61,12 +117,28 @@ export function Report({ title, fixed = {} }) {
     const { days } = readReport(route.peek().query);
     if (direction < 0 || canStep(days)) setQuery({ period: null, ...shifted(days, direction) });
   }, []);
-  useShortcut("ArrowLeft", "Show the time before", useCallback(() => step(-1), []));
-  useShortcut("ArrowRight", "Show the time after", useCallback(() => step(1), []));
+  useShortcut(
+    "ArrowLeft",
+    "Show the time before",
+    useCallback(() => step(-1), []),
+  );
+  useShortcut(
+    "ArrowRight",
+    "Show the time after",
+    useCallback(() => step(1), []),
+  );
   const actions = {
     setMeasure: (measure) => setQuery({ measure: measure === "clicks" ? null : measure }),
     setPanel: (card, panel) => setQuery({ panels: panelsText(report.panels, cards[card], panel) }),
-    setRange: (first, last) => setQuery({ period: null, ...daysBetween(first, last, answer.data), ...intervalFor(first, last, report.interval) }, { replace: false }),
+    setRange: (first, last) =>
+      setQuery(
+        {
+          period: null,
+          ...daysBetween(first, last, answer.data),
+          ...intervalFor(first, last, report.interval),
+        },
+        { replace: false },
+      ),
     filter: (dimension, { key, name }) => {
       names.set(`${dimension} ${key}`, name);
       toggleFilter(report.filters, dimension, key);
@@ -80,32 +152,93 @@ export function Report({ title, fixed = {} }) {
     ${title && html`<${PageHeader} title=${title} />`}
     <${Controls} ...${{ report, answer, step }} />
     <${Chips} ...${{ report, names, onAdd: () => setOpen({ kind: "filter" }) }}>
-      ${title && can("views:read") && html`<${Button} onClick=${() => setOpen({ kind: "views" })}>Views<//>`}
-      ${can("shares:write") && !report.tests && html`<${Button} onClick=${() => setOpen({ kind: "share" })}>Share<//>`}
-      <${Menu} kind="plain" icon="download" label="Download as CSV" items=${downloads(exported, shown, report.measure, answer.data)}>CSV<//>
+      ${
+        title &&
+        can("views:read") &&
+        html`<${Button} onClick=${() => setOpen({ kind: "views" })}>Views<//>`
+      }
+      ${
+        can("shares:write") &&
+        !report.tests &&
+        html`<${Button} onClick=${() => setOpen({ kind: "share" })}>
+          Share
+        <//>`
+      }
+      <${Menu}
+        kind="plain"
+        icon="download"
+        label="Download as CSV"
+        items=${downloads(exported, shown, report.measure, answer.data)}
+      >
+        CSV
+      <//>
     <//>
     <${ErrorNote} error=${answer.error} retry=${answer.reload} />
-    ${answer.progress > 0 && html`<p class="hint" role="status">${format.percent(Math.floor(answer.progress * 100) / 100)} is counted. The rest follows.</p>`}
+    ${
+      answer.progress > 0 &&
+      html`<p class="hint" role="status">
+        ${format.percent(Math.floor(answer.progress * 100) / 100)} is counted. The rest follows.
+      </p>`
+    }
     ${!answer.data && !answer.error && html`<div class="card"><${Skeleton} lines=${8} /></div>`}
-    ${answer.data && html`<div class="stack report" aria-busy=${answer.loading}>
-      ${isEmpty(answer.data) && html`<${Nothing} narrowed=${report.tests || Object.keys(report.filters).length > 0} />`}
-      <${ReportView} data=${answer.data} measure=${report.measure} ...${{ cards, shown, actions, filters: report.filters }} />
-    </div>`}
-    ${open?.kind === "filter" && html`<${FilterDialog} ...${{ report, names, onClose: close, dimensions: FILTERS.filter((name) => !(name in fixed)) }} />`}
+    ${
+      answer.data &&
+      html`<div class="stack report" aria-busy=${answer.loading}>
+        ${
+          isEmpty(answer.data) &&
+          html`<${Nothing} narrowed=${report.tests || Object.keys(report.filters).length > 0} />`
+        }
+        <${ReportView}
+          data=${answer.data}
+          measure=${report.measure}
+          ...${{ cards, shown, actions, filters: report.filters }}
+        />
+      </div>`
+    }
+    ${
+      open?.kind === "filter" &&
+      html`<${FilterDialog} ...${{
+        report,
+        names,
+        onClose: close,
+        dimensions: FILTERS.filter((name) => !(name in fixed)),
+      }} />`
+    }
     ${open?.kind === "views" && html`<${ViewsDialog} onClose=${close} />`}
-    ${open?.kind === "share" && html`<${ShareDialog} report=${sharedReport(report, cards, fixed)} days=${report.days} onClose=${close} />`}
-    ${open?.kind === "details" && html`<${DetailsDialog} ...${{ panel: groupOf(open.panel), body: exported, measure: measureOf(open.panel, report.measure), onFilter: actions.filter, onClose: close }} />`}`;
+    ${
+      open?.kind === "share" &&
+      html`<${ShareDialog}
+        report=${sharedReport(report, cards, fixed)}
+        days=${report.days}
+        onClose=${close}
+      />`
+    }
+    ${
+      open?.kind === "details" &&
+      html`<${DetailsDialog} ...${{
+        panel: groupOf(open.panel),
+        body: exported,
+        measure: measureOf(open.panel, report.measure),
+        onFilter: actions.filter,
+        onClose: close,
+      }} />`
+    }
+  `;
 }
 
 // --------------------------------------------------------------------------- the report in the URL
 
 /**
- * Return what the query of the URL asks for: {period, until, days, compare, interval, bots, tests, measure,
- * panels, filters, tagOperator}. What it does not know is left out.
+ * Return what the query of the URL asks for: {period, until, days, compare, interval, bots, tests,
+ * measure, panels, filters, tagOperator}. What it does not know is left out.
  */
 function readReport(query, fixed = {}) {
   const own = isDay(query.from) && isDay(query.to);
-  const period = own ? "own" : Object.hasOwn(PERIODS, query.period ?? "") ? query.period : DEFAULT_PERIOD;
+  const period = own
+    ? "own"
+    : Object.hasOwn(PERIODS, query.period ?? "")
+      ? query.period
+      : DEFAULT_PERIOD;
   const [from, to] = [query.from, query.to].sort();
   const known = (options, value) => (options.some(([one]) => one === value) ? value : "");
   const filters = {};
@@ -119,7 +252,10 @@ function readReport(query, fixed = {}) {
     period,
     until,
     days,
-    compare: query.compare === "none" ? undefined : known(COMPARISONS, query.compare) || (TIME_BEFORE[period] ?? "previous_period"),
+    compare:
+      query.compare === "none"
+        ? undefined
+        : known(COMPARISONS, query.compare) || (TIME_BEFORE[period] ?? "previous_period"),
     interval: known(intervalsFor(days), query.interval) || undefined,
     bots: known(BOTS, query.bots) || undefined,
     tests: query.tests === "only" ? "only" : undefined,
@@ -136,25 +272,48 @@ function intervalsFor(days) {
 }
 
 /** Return the body of the request for a report. */
-function requestOf({ days, compare, interval, bots, tests, filters, tagOperator, panels, measure }, cards, fixed) {
-  const asked = cards.map((one) => shownPanel(panels, one)).map((panel) => ({
-    groupBy: groupOf(panel),
-    limit: panel === "map" ? ALL_COUNTRIES : panel === "hour_of_week" ? HOURS_OF_WEEK : ROWS,
-    sort: panel === "hour_of_week" ? "key" : `-${measureOf(panel, measure)}`,
-  }));
-  return { dateRange: days, compare, interval, filters: { ...filters, ...fixed, bots, tests, tagOperator }, panels: asked };
+function requestOf(
+  { days, compare, interval, bots, tests, filters, tagOperator, panels, measure },
+  cards,
+  fixed,
+) {
+  const asked = cards
+    .map((one) => shownPanel(panels, one))
+    .map((panel) => ({
+      groupBy: groupOf(panel),
+      limit: panel === "map" ? ALL_COUNTRIES : panel === "hour_of_week" ? HOURS_OF_WEEK : ROWS,
+      sort: panel === "hour_of_week" ? "key" : `-${measureOf(panel, measure)}`,
+    }));
+  return {
+    dateRange: days,
+    compare,
+    interval,
+    filters: { ...filters, ...fixed, bots, tests, tagOperator },
+    panels: asked,
+  };
 }
 
-/** Return what is shown of a report, as `/api/shares` takes it: its days roll unless they are own ones. */
+/**
+ * Return what is shown of a report, as `/api/shares` takes it: its days roll unless they are own
+ * ones.
+ */
 function sharedReport(report, cards, fixed) {
   const { dateRange, ...others } = requestOf(report, cards, fixed);
   const shown = cards.map((one) => shownPanel(report.panels, one));
-  return { ...(report.period === "own" ? { dateRange } : rolling(report)), ...others, measure: report.measure, shown };
+  return {
+    ...(report.period === "own" ? { dateRange } : rolling(report)),
+    ...others,
+    measure: report.measure,
+    shown,
+  };
 }
 
 function rolling({ period, until }) {
   if (!isRolling(period)) return { period };
-  return { lastDays: Number.parseInt(period, 10), untilYesterday: until === "yesterday" || undefined };
+  return {
+    lastDays: Number.parseInt(period, 10),
+    untilYesterday: until === "yesterday" || undefined,
+  };
 }
 
 function toggleFilter(filters, dimension, key) {
@@ -172,7 +331,10 @@ function panelsText(chosen, panels, panel) {
   return joinValues(panel === panels[0] ? others : [...others, panel]);
 }
 
-/** Return the interval that is needed to look into steps: a day by hours, a single step by its parts. */
+/**
+ * Return the interval that is needed to look into steps: a day by hours, a single step by its
+ * parts.
+ */
 function intervalFor(first, last, interval) {
   if (first.includes("T")) return { interval: "hour" };
   return first === last && interval ? { interval: null } : {};
@@ -180,7 +342,10 @@ function intervalFor(first, last, interval) {
 
 // ----------------------------------------------------------------------------------------- days
 
-const isDay = (text) => /^[1-9]\d{3}-\d\d-\d\d$/.test(text ?? "") && !Number.isNaN(Date.parse(text)) && plus(text, 0) === text;
+const isDay = (text) =>
+  /^[1-9]\d{3}-\d\d-\d\d$/.test(text ?? "") &&
+  !Number.isNaN(Date.parse(text)) &&
+  plus(text, 0) === text;
 
 function plus(day, days) {
   return new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
@@ -204,18 +369,28 @@ function isRolling(period) {
   return /^\d+d$/.test(period);
 }
 
-/** Return the days of a period, by the calendar of the account's time zone; last days end at `until`. */
+/**
+ * Return the days of a period, by the calendar of the account's time zone; last days end at
+ * `until`.
+ */
 function daysOf(period, until) {
   const [today] = lastDays(1);
   const month = monthsAfter(today, 0);
   switch (period) {
-    case "today": return { from: today, to: today };
-    case "yesterday": return { from: plus(today, -1), to: plus(today, -1) };
-    case "week": return { from: mondayOf(today), to: today };
-    case "last_week": return { from: plus(mondayOf(today), -7), to: plus(mondayOf(today), -1) };
-    case "month": return { from: month, to: today };
-    case "last_month": return { from: monthsAfter(today, -1), to: plus(month, -1) };
-    case "year": return { from: `${today.slice(0, 4)}-01-01`, to: today };
+    case "today":
+      return { from: today, to: today };
+    case "yesterday":
+      return { from: plus(today, -1), to: plus(today, -1) };
+    case "week":
+      return { from: mondayOf(today), to: today };
+    case "last_week":
+      return { from: plus(mondayOf(today), -7), to: plus(mondayOf(today), -1) };
+    case "month":
+      return { from: month, to: today };
+    case "last_month":
+      return { from: monthsAfter(today, -1), to: plus(month, -1) };
+    case "year":
+      return { from: `${today.slice(0, 4)}-01-01`, to: today };
     default: {
       const to = until === "yesterday" ? plus(today, -1) : today;
       return { from: plus(to, 1 - Number.parseInt(period, 10)), to };
@@ -224,12 +399,14 @@ function daysOf(period, until) {
 }
 
 /**
- * Return the days before or after those of a report: as many, or the whole month beside a month, also
- * one that goes on.
+ * Return the days before or after those of a report: as many, or the whole month beside a month,
+ * also one that goes on.
  */
 function shifted({ from, to }, direction) {
   const [today] = lastDays(1);
-  const isMonth = from === monthsAfter(from, 0) && (to === plus(monthsAfter(from, 1), -1) || (to === today && from < to));
+  const isMonth =
+    from === monthsAfter(from, 0) &&
+    (to === plus(monthsAfter(from, 1), -1) || (to === today && from < to));
   if (isMonth) {
     const first = monthsAfter(from, direction);
     return { from: first, to: plus(monthsAfter(first, 1), -1) };
@@ -247,7 +424,10 @@ function canStep({ to }) {
 function daysBetween(first, last, { interval, dateRange }) {
   const from = interval === "month" ? `${first}-01` : first.slice(0, 10);
   const to = lastDayOf(last, interval);
-  return { from: from < dateRange.from ? dateRange.from : from, to: to > dateRange.to ? dateRange.to : to };
+  return {
+    from: from < dateRange.from ? dateRange.from : from,
+    to: to > dateRange.to ? dateRange.to : to,
+  };
 }
 
 /** Return the last day of a step. */
@@ -262,26 +442,74 @@ function lastDayOf(key, interval) {
 function Controls({ report, answer, step }) {
   const { from, to } = report.days;
   const pick = (name, value) => setQuery({ [name]: value || null }, { replace: false });
-  const period = (value) => setQuery(value === "own" ? { period: null, from, to } : { period: value === DEFAULT_PERIOD ? null : value, from: null, to: null }, { replace: false });
+  const period = (value) =>
+    setQuery(
+      value === "own"
+        ? { period: null, from, to }
+        : { period: value === DEFAULT_PERIOD ? null : value, from: null, to: null },
+      { replace: false },
+    );
   const select = (name, label, options) => {
-    const chosen = options.some(([one]) => one === route.value.query[name]) ? route.value.query[name] : "";
-    return html`<select aria-label=${label} value=${chosen} onChange=${(event) => pick(name, event.target.value)}>
-      ${options.map(([value, text]) => html`<option value=${value} selected=${value === chosen}>${text}</option>`)}
+    const chosen = options.some(([one]) => one === route.value.query[name])
+      ? route.value.query[name]
+      : "";
+    return html`<select
+      aria-label=${label}
+      value=${chosen}
+      onChange=${(event) => pick(name, event.target.value)}
+    >
+      ${options.map(
+        ([value, text]) => html`<option value=${value} selected=${value === chosen}>
+          ${text}
+        </option>`,
+      )}
     </select>`;
   };
   // While a year is typed its first digits are a year too.
-  const own = (name, value) => value >= "1000" && setQuery({ period: null, from, to, [name]: value }, { replace: false });
+  const own = (name, value) =>
+    value >= "1000" && setQuery({ period: null, from, to, [name]: value }, { replace: false });
   return html`<div class="filters report-controls">
     <${Button} icon="back" label="The time before" onClick=${() => step(-1)} />
-    <select aria-label="Period" value=${report.period} onChange=${(event) => period(event.target.value)}>
-      ${Object.entries(PERIODS).map(([value, text]) => html`<option value=${value} selected=${value === report.period}>${text}</option>`)}
+    <select
+      aria-label="Period"
+      value=${report.period}
+      onChange=${(event) => period(event.target.value)}
+    >
+      ${Object.entries(PERIODS).map(
+        ([value, text]) => html`<option value=${value} selected=${value === report.period}>
+          ${text}
+        </option>`,
+      )}
       <option value="own" selected=${report.period === "own"}>Own dates</option>
     </select>
-    <${Button} icon="forward" label="The time after" disabled=${!canStep(report.days)} onClick=${() => step(1)} />
-    ${report.period === "own"
-      ? html`<label class="row">From <input type="date" value=${from} max=${to} onChange=${(event) => own("from", event.target.value)} /></label>
-        <label class="row">to <input type="date" value=${to} min=${from} onChange=${(event) => own("to", event.target.value)} /></label>`
-      : html`<span class="hint">${daysText(report.days)}</span>`}
+    <${Button}
+      icon="forward"
+      label="The time after"
+      disabled=${!canStep(report.days)}
+      onClick=${() => step(1)}
+    />
+    ${
+      report.period === "own"
+        ? html`
+          <label class="row">
+            From <input
+              type="date"
+              value=${from}
+              max=${to}
+              onChange=${(event) => own("from", event.target.value)}
+            />
+          </label>
+          <label class="row">
+            to <input
+              type="date"
+              value=${to}
+              min=${from}
+              onChange=${(event) => own("to", event.target.value)}
+            />
+          </label>
+        `
+        : html`<span class="hint">${daysText(report.days)}</span>`
+    }
     ${isRolling(report.period) && select("until", "Last day", LAST_DAYS)}
     ${select("compare", "Comparison", COMPARISONS)}
     ${select("interval", "Steps", intervalsFor(report.days))}
@@ -296,18 +524,36 @@ function Chips({ report, names, onAdd, children }) {
   return html`<div class="filters chips">
     ${Object.entries(report.filters).map(([name, values]) => {
       const text = `${DIMENSIONS[name][0]} is ${values.map((key) => label(name, key)).join(name === "tag" && report.tagOperator === "AND" ? " and " : " or ")}`;
-      return html`<${Tag} key=${name} onRemove=${() => setQuery({ [name]: null }, { replace: false })}>${text}<//>`;
+      return html`<${Tag}
+        key=${name}
+        onRemove=${() => setQuery({ [name]: null }, { replace: false })}
+      >
+        ${text}
+      <//>`;
     })}
-    ${report.tests && html`<${Tag} onRemove=${() => setQuery({ tests: null }, { replace: false })}>Only tests<//>`}
+    ${
+      report.tests &&
+      html`<${Tag} onRemove=${() => setQuery({ tests: null }, { replace: false })}>
+        Only tests
+      <//>`
+    }
     <${Button} icon="filter" onClick=${onAdd}>Filter<//>
     <span class="end row">${children}</span>
   </div>`;
 }
 
 function Nothing({ narrowed }) {
-  if (narrowed) return html`<div class="note"><p>Nothing passes these filters in this time.</p></div>`;
-  const action = can("links:write") && html`<div class="row"><a class="button main" href="/console/start">Show me how it works</a><a class="button" href="/console/links">Your links</a></div>`;
-  return html`<${Empty} title="No clicks in this time" action=${action}><p>Open a short link, and its click is here a moment later.</p><//>`;
+  if (narrowed)
+    return html`<div class="note"><p>Nothing passes these filters in this time.</p></div>`;
+  const action =
+    can("links:write") &&
+    html`<div class="row">
+      <a class="button main" href="/console/start">Show me how it works</a>
+      <a class="button" href="/console/links">Your links</a>
+    </div>`;
+  return html`<${Empty} title="No clicks in this time" action=${action}>
+    <p>Open a short link, and its click is here a moment later.</p>
+  <//>`;
 }
 
 function isEmpty({ totals }) {
@@ -335,8 +581,16 @@ function useFreshness({ reload }, { to }) {
 /** Return the menu of files: the series by day, and each panel that is shown, with all its rows. */
 function downloads(body, shown, measure, data) {
   const days = { label: "Days", groupBy: data?.interval ?? "day", sort: "key" };
-  const panels = shown.map((panel) => ({ label: DIMENSIONS[panel][1], groupBy: groupOf(panel), sort: panel === "hour_of_week" ? "key" : `-${measureOf(panel, measure)}` }));
-  return [days, ...panels].map(({ label, ...by }) => ({ label, icon: "download", run: () => download({ ...body, ...by }) }));
+  const panels = shown.map((panel) => ({
+    label: DIMENSIONS[panel][1],
+    groupBy: groupOf(panel),
+    sort: panel === "hour_of_week" ? "key" : `-${measureOf(panel, measure)}`,
+  }));
+  return [days, ...panels].map(({ label, ...by }) => ({
+    label,
+    icon: "download",
+    run: () => download({ ...body, ...by }),
+  }));
 }
 
 async function download(body) {

@@ -1,6 +1,21 @@
 /** Refused postbacks: requests to report a conversion that were not accepted, and why. */
 
-import { Badge, Button, Empty, Icon, PageHeader, Pagination, Table, Time, api, format, html, route, setQuery, useLoad } from "console/core";
+import {
+  Badge,
+  Button,
+  Empty,
+  Icon,
+  PageHeader,
+  Pagination,
+  Table,
+  Time,
+  api,
+  format,
+  html,
+  route,
+  setQuery,
+  useLoad,
+} from "console/core";
 
 const BACK = { href: "/console/conversions", label: "Conversions" };
 
@@ -18,30 +33,70 @@ const REASONS = {
 /** The page. Its filter is in the URL. */
 export default function RefusedPostbacks() {
   const { page, reason } = route.value.query;
-  const refused = useLoad((signal) => api.get("/api/refused-postbacks", { page, reason }, signal), [page, reason]);
+  const refused = useLoad(
+    (signal) => api.get("/api/refused-postbacks", { page, reason }, signal),
+    [page, reason],
+  );
   const counts = refused.data?.counts ?? [];
   const all = counts.reduce((sum, { count }) => sum + count, 0);
   const empty = html`<${Empty} title=${reason ? "None for this reason" : "Nothing was refused"}>
-    <p>Requests to your postback address that break a rule are listed here for 7 days. One that names neither a postback key nor a click of yours cannot be told apart, and is not listed.</p>
+    <p>
+      Requests to your postback address that break a rule are listed here for 7 days. One that names
+      neither a postback key nor a click of yours cannot be told apart, and is not listed.
+    </p>
   <//>`;
   return html`
-    <${PageHeader} title="Refused postbacks" about="Requests of the last 7 days that were not accepted as conversions, and why. Nothing of them counts." back=${BACK}>
+    <${PageHeader}
+      title="Refused postbacks"
+      about="Requests of the last 7 days that were not accepted as conversions, and why. Nothing of them counts."
+      back=${BACK}
+    >
       <${Button} icon="refresh" onClick=${refused.reload}>Refresh<//>
     <//>
-    ${counts.length > 0 && html`<div class="filters">
-      <${Icon} name="filter" />
-      <select aria-label="Reason" value=${reason ?? ""} onChange=${(event) => setQuery({ reason: event.target.value, page: null })}>
-        <option value="">Every reason (${format.number(all)})</option>
-        ${counts.map((one) => html`<option value=${one.reason} selected=${one.reason === reason}>${REASONS[one.reason] ?? one.reason} (${format.number(one.count)})</option>`)}
-      </select>
-    </div>`}
+    ${
+      counts.length > 0 &&
+      html`<div class="filters">
+        <${Icon} name="filter" />
+        <select
+          aria-label="Reason"
+          value=${reason ?? ""}
+          onChange=${(event) => setQuery({ reason: event.target.value, page: null })}
+        >
+          <option value="">Every reason (${format.number(all)})</option>
+          ${counts.map(
+            (one) => html`<option value=${one.reason} selected=${one.reason === reason}>
+              ${REASONS[one.reason] ?? one.reason} (${format.number(one.count)})
+            </option>`,
+          )}
+        </select>
+      </div>`
+    }
     <${Table} caption="Refused postbacks" load=${refused} columns=${COLUMNS} empty=${empty} />
-    <${Pagination} pagination=${refused.data?.pagination} noun="request" />`;
+    <${Pagination} pagination=${refused.data?.pagination} noun="request" />
+  `;
 }
 
 const COLUMNS = [
   { label: "When", cell: ({ at }) => html`<${Time} at=${at} exact />` },
-  { label: "Why", wide: true, cell: ({ reason, error }) => html`<div class="main-cell"><span><${Badge} kind="bad">${REASONS[reason] ?? reason}<//></span><span>${error}</span></div>` },
-  { label: "Event", cell: ({ event_config: config }) => config?.name ?? html`<span class="faint">–</span>` },
-  { label: "Request", cell: (row) => html`<div class="sent"><span class="hint">${row.method} /api/event</span>${[row.query, row.body].filter(Boolean).map((text) => html`<code>${text}</code>`)}</div>` },
+  {
+    label: "Why",
+    wide: true,
+    cell: ({ reason, error }) =>
+      html`<div class="main-cell">
+        <span><${Badge} kind="bad">${REASONS[reason] ?? reason}<//></span>
+        <span>${error}</span>
+      </div>`,
+  },
+  {
+    label: "Event",
+    cell: ({ event_config: config }) => config?.name ?? html`<span class="faint">–</span>`,
+  },
+  {
+    label: "Request",
+    cell: (row) =>
+      html`<div class="sent">
+        <span class="hint">${row.method} /api/event</span>
+        ${[row.query, row.body].filter(Boolean).map((text) => html`<code>${text}</code>`)}
+      </div>`,
+  },
 ];

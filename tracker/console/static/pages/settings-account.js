@@ -1,15 +1,33 @@
 /** Settings, Account: its name, its time zone, and the rules against forged conversions. */
 
 import {
-  Button, ErrorNote, Skeleton, Switch, TextField, api, can, format, html, owned, session, toast, useAction, useEffect,
-  useLoad, useState,
+  Button,
+  ErrorNote,
+  Skeleton,
+  Switch,
+  TextField,
+  api,
+  can,
+  format,
+  html,
+  owned,
+  session,
+  toast,
+  useAction,
+  useEffect,
+  useLoad,
+  useState,
 } from "console/core";
 import { CopyValue } from "console/parts/code";
 import { SettingsHeader } from "console/parts/settings";
 
 /** The rules that are switched on and off, with what they mean. */
 const SWITCHES = [
-  ["require_pbk", "Conversions need a postback key", "A click id alone is refused. Switch it on if conversions come only from servers that know the key."],
+  [
+    "require_pbk",
+    "Conversions need a postback key",
+    "A click id alone is refused. Switch it on if conversions come only from servers that know the key.",
+  ],
   ["no_negative_values", "No values below zero", "Refunds are then refused too."],
 ];
 
@@ -23,7 +41,15 @@ export default function AccountSettings() {
   return html`
     <${SettingsHeader} title="Account" />
     <${ErrorNote} error=${account.error} retry=${account.reload} />
-    ${account.data ? html`<${Forms} account=${account.data} onChanged=${(changed) => account.set(() => changed)} />` : html`<${Skeleton} lines=${6} />`}`;
+    ${
+      account.data
+        ? html`<${Forms}
+          account=${account.data}
+          onChanged=${(changed) => account.set(() => changed)}
+        />`
+        : html`<${Skeleton} lines=${6} />`
+    }
+  `;
 }
 
 function Forms({ account, onChanged }) {
@@ -71,10 +97,29 @@ function NameForm({ account, change }) {
   const fixed = !can("account:write");
   return html`<form class="card" onSubmit=${submit}>
     <h2>Name</h2>
-    <${TextField} label="Name" name="name" required maxlength="255" disabled=${fixed} error=${error} value=${name} onInput=${setName} />
-    <div class="field"><span class="label">Account id</span><${CopyValue} text=${account.id} label="the account id" /></div>
+    <${TextField}
+      label="Name"
+      name="name"
+      required
+      maxlength="255"
+      disabled=${fixed}
+      error=${error}
+      value=${name}
+      onInput=${setName}
+    />
+    <div class="field">
+      <span class="label">Account id</span>
+      <${CopyValue} text=${account.id} label="the account id" />
+    </div>
     <${ErrorNote} error=${error} fields=${["name"]} />
-    ${!fixed && html`<div class="row end"><${Button} kind="main" type="submit" busy=${busy} disabled=${name.trim() === account.name}>Save<//></div>`}
+    ${
+      !fixed &&
+      html`<div class="row end">
+        <${Button} kind="main" type="submit" busy=${busy} disabled=${name.trim() === account.name}>
+          Save
+        <//>
+      </div>`
+    }
   </form>`;
 }
 
@@ -93,14 +138,34 @@ function TimeZoneForm({ account, change }) {
   const fixed = !can("account:write");
   return html`<form class="card" onSubmit=${submit}>
     <h2>Time zone</h2>
-    <${TextField} label="Time zone" name="time_zone" list="time-zones" hint="Days and hours in reports are those of this zone, such as Europe/Berlin. Type a city." required disabled=${fixed} error=${error} value=${zone} onInput=${setZone} />
+    <${TextField}
+      label="Time zone"
+      name="time_zone"
+      list="time-zones"
+      hint="Days and hours in reports are those of this zone, such as Europe/Berlin. Type a city."
+      required
+      disabled=${fixed}
+      error=${error}
+      value=${zone}
+      onInput=${setZone}
+    />
     <datalist id="time-zones">${zones().map((one) => html`<option value=${one} />`)}</datalist>
     <${ErrorNote} error=${error} fields=${["time_zone"]} />
     ${account.time_zone_change && html`<${ZoneProgress} account=${account} />`}
-    ${!fixed && html`<div class="row end">
-      ${account.time_zone_change && html`<${Button} busy=${busy} onClick=${keep}>Keep ${account.time_zone}<//>`}
-      <${Button} kind="main" type="submit" busy=${busy} disabled=${zone.trim() === current}>Save<//>
-    </div>`}
+    ${
+      !fixed &&
+      html`<div class="row end">
+        ${
+          account.time_zone_change &&
+          html`<${Button} busy=${busy} onClick=${keep}>
+            Keep ${account.time_zone}
+          <//>`
+        }
+        <${Button} kind="main" type="submit" busy=${busy} disabled=${zone.trim() === current}>
+          Save
+        <//>
+      </div>`
+    }
   </form>`;
 }
 
@@ -110,9 +175,16 @@ function zones() {
 }
 
 function ZoneProgress({ account: { time_zone, time_zone_change: change } }) {
-  const done = change.days === null ? "It begins in a moment" : `${format.number(change.days_done)} of ${format.count(change.days, "day")} done`;
+  const done =
+    change.days === null
+      ? "It begins in a moment"
+      : `${format.number(change.days_done)} of ${format.count(change.days, "day")} done`;
   return html`<div class="stack close" role="status">
-    <p>Everything is being counted again in ${change.time_zone}. ${done}. Until then reports are in ${time_zone}.</p>
+    <p>
+      Everything is being counted again in ${change.time_zone}. ${done}. Until then reports are in ${
+        time_zone
+      }.
+    </p>
     <progress aria-label="Days counted again" max=${change.days || 1} value=${change.days_done} />
   </div>`;
 }
@@ -122,10 +194,33 @@ function RulesForm({ rules, change }) {
   const fixed = busy || !can("account:write");
   return html`<section class="card">
     <h2>Conversions that are accepted</h2>
-    <p class="about">Anybody who sees a pixel can send a conversion. These rules refuse what does not fit, before it counts.</p>
-    ${SWITCHES.map(([name, label, hint]) => html`<${Switch} ...${{ label, hint }} checked=${rules[name]} disabled=${fixed} onInput=${(on) => set({ [name]: on })} />`)}
-    <${NumberRule} name="max_value" label="Highest value" hint="Empty: any value" value=${rules.max_value} ...${{ fixed, set, error }} />
-    <${NumberRule} name="max_per_click" label="Conversions of one click" hint="For each event configuration; more are listed as refused. Empty: any number" step="1" value=${rules.max_per_click} ...${{ fixed, set, error }} />
+    <p class="about">
+      Anybody who sees a pixel can send a conversion. These rules refuse what does not fit, before
+      it counts.
+    </p>
+    ${SWITCHES.map(
+      ([name, label, hint]) => html`<${Switch}
+        ...${{ label, hint }}
+        checked=${rules[name]}
+        disabled=${fixed}
+        onInput=${(on) => set({ [name]: on })}
+      />`,
+    )}
+    <${NumberRule}
+      name="max_value"
+      label="Highest value"
+      hint="Empty: any value"
+      value=${rules.max_value}
+      ...${{ fixed, set, error }}
+    />
+    <${NumberRule}
+      name="max_per_click"
+      label="Conversions of one click"
+      hint="For each event configuration; more are listed as refused. Empty: any number"
+      step="1"
+      value=${rules.max_per_click}
+      ...${{ fixed, set, error }}
+    />
     <${ErrorNote} error=${error} fields=${["max_value", "max_per_click"]} />
   </section>`;
 }
@@ -138,7 +233,14 @@ function NumberRule({ name, label, hint, value, step = "any", fixed, set, error 
     set({ [name]: text === "" ? null : Number(text) });
   };
   return html`<form class="number-rule" onSubmit=${submit}>
-    <${TextField} type="number" min="0" ...${{ name, label, hint, step, error }} disabled=${fixed} value=${text} onInput=${setText} />
+    <${TextField}
+      type="number"
+      min="0"
+      ...${{ name, label, hint, step, error }}
+      disabled=${fixed}
+      value=${text}
+      onInput=${setText}
+    />
     <${Button} type="submit" disabled=${fixed || String(text) === String(value ?? "")}>Save<//>
   </form>`;
 }

@@ -1,21 +1,57 @@
 /** Settings, Audit log: who changed what, when, and from where. */
 
-import { Button, Empty, Icon, Pagination, Table, Time, api, can, html, route, setQuery, useLoad } from "console/core";
+import {
+  Button,
+  Empty,
+  Icon,
+  Pagination,
+  Table,
+  Time,
+  api,
+  can,
+  html,
+  route,
+  setQuery,
+  useLoad,
+} from "console/core";
 import { Changes } from "console/parts/history";
 import { SettingsHeader } from "console/parts/settings";
 
 /** The actions by which the log can be filtered, by kind of object. */
 const ACTIONS = {
-  "Short links": ["short_link.created", "short_link.changed", "short_link.archived", "short_link.restored"],
+  "Short links": [
+    "short_link.created",
+    "short_link.changed",
+    "short_link.archived",
+    "short_link.restored",
+  ],
   Tags: ["tag.created", "tag.renamed", "tag.deleted"],
   Domains: ["domain.added", "domain.verified", "domain.deleted"],
   "Event configurations": ["event_config.created", "event_config.changed", "event_config.archived"],
-  Webhooks: ["webhook.created", "webhook.changed", "webhook.deleted", "webhook.secret_rotated", "webhook.deliveries_retried"],
+  Webhooks: [
+    "webhook.created",
+    "webhook.changed",
+    "webhook.deleted",
+    "webhook.secret_rotated",
+    "webhook.deliveries_retried",
+  ],
   "API keys": ["api_key.created", "api_key.revoked"],
   People: [
-    "invitation.created", "invitation.withdrawn", "member.joined", "member.role_changed", "member.removed",
-    "password_reset.created", "password_reset.withdrawn", "password_reset.used", "person.changed", "session.signed_in", "session.signed_out", "password.changed",
-    "totp.enabled", "totp.disabled", "recovery_code.used",
+    "invitation.created",
+    "invitation.withdrawn",
+    "member.joined",
+    "member.role_changed",
+    "member.removed",
+    "password_reset.created",
+    "password_reset.withdrawn",
+    "password_reset.used",
+    "person.changed",
+    "session.signed_in",
+    "session.signed_out",
+    "password.changed",
+    "totp.enabled",
+    "totp.disabled",
+    "recovery_code.used",
   ],
   Reports: ["share.created", "share.revoked", "view.created", "view.deleted"],
   Account: ["account.changed"],
@@ -24,23 +60,53 @@ const ACTIONS = {
 /** The page. Its filters are in the URL. */
 export default function AuditLog() {
   const { page, action, target, actor } = route.value.query;
-  const log = useLoad((signal) => api.get("/api/audit", { page, action, target, actor }, signal), [page, action, target, actor]);
+  const log = useLoad(
+    (signal) => api.get("/api/audit", { page, action, target, actor }, signal),
+    [page, action, target, actor],
+  );
   const narrowed = action || target || actor;
-  const empty = html`<${Empty} title=${narrowed ? "Nothing fits" : "Nothing yet"}><p>Every change in this account is listed here for 400 days.</p><//>`;
+  const empty = html`<${Empty} title=${narrowed ? "Nothing fits" : "Nothing yet"}>
+    <p>Every change in this account is listed here for 400 days.</p>
+  <//>`;
   return html`
-    <${SettingsHeader} title="Audit log" about="Every change in this account, by people, API keys and the operator." />
-    ${can("audit:read") && html`<div class="filters">
-      <${Icon} name="filter" />
-      <select aria-label="Action" value=${action ?? ""} onChange=${(event) => setQuery({ action: event.target.value, page: null })}>
-        <option value="">Every action</option>
-        ${Object.entries(ACTIONS).map(([kind, actions]) => html`<optgroup label=${kind}>
-          ${actions.map((one) => html`<option value=${one} selected=${one === action}>${words(one)}</option>`)}
-        </optgroup>`)}
-      </select>
-      ${narrowed && html`<${Button} kind="quiet" icon="close" onClick=${() => setQuery({ action: null, target: null, actor: null, page: null })}>Show everything<//>`}
-    </div>`}
+    <${SettingsHeader}
+      title="Audit log"
+      about="Every change in this account, by people, API keys and the operator."
+    />
+    ${
+      can("audit:read") &&
+      html`<div class="filters">
+        <${Icon} name="filter" />
+        <select
+          aria-label="Action"
+          value=${action ?? ""}
+          onChange=${(event) => setQuery({ action: event.target.value, page: null })}
+        >
+          <option value="">Every action</option>
+          ${Object.entries(ACTIONS).map(
+            ([kind, actions]) => html`<optgroup label=${kind}>
+              ${actions.map(
+                (one) =>
+                  html`<option value=${one} selected=${one === action}>${words(one)}</option>`,
+              )}
+            </optgroup>`,
+          )}
+        </select>
+        ${
+          narrowed &&
+          html`<${Button}
+            kind="quiet"
+            icon="close"
+            onClick=${() => setQuery({ action: null, target: null, actor: null, page: null })}
+          >
+            Show everything
+          <//>`
+        }
+      </div>`
+    }
     <${Table} caption="Audit log" load=${log} columns=${COLUMNS} empty=${empty} />
-    <${Pagination} pagination=${log.data?.pagination} noun="entry" plural="entries" />`;
+    <${Pagination} pagination=${log.data?.pagination} noun="entry" plural="entries" />
+  `;
 }
 
 const COLUMNS = [
@@ -52,16 +118,34 @@ const COLUMNS = [
 
 function Who({ entry: { actor } }) {
   if (!actor.id) return html`<span>${actor.name}</span>`;
-  return html`<button type="button" class="link" title="Show only what ${actor.name} did" onClick=${() => setQuery({ actor: actor.id, page: null })}>${actor.name}</button>`;
+  return html`<button
+    type="button"
+    class="link"
+    title="Show only what ${actor.name} did"
+    onClick=${() => setQuery({ actor: actor.id, page: null })}
+  >
+    ${actor.name}
+  </button>`;
 }
 
 function What({ entry }) {
   const { action, target, changes } = entry;
   return html`<div class="main-cell">
     <strong>${words(action)}</strong>
-    ${target.id
-      ? html`<span><button type="button" class="link" title="Show only ${target.name}" onClick=${() => setQuery({ target: target.id, page: null })}>${target.name}</button></span>`
-      : html`<span>${target.name}</span>`}
+    ${
+      target.id
+        ? html`<span>
+          <button
+            type="button"
+            class="link"
+            title="Show only ${target.name}"
+            onClick=${() => setQuery({ target: target.id, page: null })}
+          >
+            ${target.name}
+          </button>
+        </span>`
+        : html`<span>${target.name}</span>`
+    }
     <${Changes} changes=${changes} />
   </div>`;
 }

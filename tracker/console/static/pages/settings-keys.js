@@ -1,15 +1,44 @@
-/** Settings, API Keys: the keys of programs that use the API; each is shown once, when it is made. */
+/**
+ * Settings, API Keys: the keys of programs that use the API; each is shown once, when it is made.
+ */
 
 import {
-  Badge, Button, Checkbox, Empty, ErrorNote, Pagination, Select, Table, TextField, Time, api, can, format, html,
-  owned, route, session, toast, useAction, useCallback, useLoad, useShortcut, useState,
+  Badge,
+  Button,
+  Checkbox,
+  Empty,
+  ErrorNote,
+  Pagination,
+  Select,
+  Table,
+  TextField,
+  Time,
+  api,
+  can,
+  format,
+  html,
+  owned,
+  route,
+  session,
+  toast,
+  useAction,
+  useCallback,
+  useLoad,
+  useShortcut,
+  useState,
 } from "console/core";
 import { CodeBlock, Secret } from "console/parts/code";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
 import { SettingsHeader } from "console/parts/settings";
 
 const DAY_MS = 86_400_000;
-const EXPIRIES = [["", "Never"], ["7", "In 7 days"], ["30", "In 30 days"], ["90", "In 90 days"], ["365", "In a year"]];
+const EXPIRIES = [
+  ["", "Never"],
+  ["7", "In 7 days"],
+  ["30", "In 30 days"],
+  ["90", "In 90 days"],
+  ["365", "In a year"],
+];
 
 /** The resources that a scope can name, as people call them. */
 const RESOURCES = [
@@ -40,13 +69,31 @@ export default function ApiKeys() {
   const close = () => setOpen(null);
 
   return html`
-    <${SettingsHeader} title="API Keys" about="A key lets a program use the API in the name of this account, as far as its scopes go.">
-      ${mayWrite && html`<${Button} kind="main" icon="plus" onClick=${generate}>Generate New Key<//>`}
+    <${SettingsHeader}
+      title="API Keys"
+      about="A key lets a program use the API in the name of this account, as far as its scopes go."
+    >
+      ${
+        mayWrite &&
+        html`<${Button} kind="main" icon="plus" onClick=${generate}>Generate New Key<//>`
+      }
     <//>
-    <${Table} caption="API keys" load=${grouped(keys)} columns=${columns(mayWrite, setOpen)} empty=${html`<${NoKeys} generate=${mayWrite && generate} />`} />
+    <${Table}
+      caption="API keys"
+      load=${grouped(keys)}
+      columns=${columns(mayWrite, setOpen)}
+      empty=${html`<${NoKeys} generate=${mayWrite && generate} />`}
+    />
     <${Pagination} pagination=${keys.data?.pagination} noun="key" />
-    ${open?.kind === "generate" && html`<${GenerateDialog} onClose=${close} onDone=${keys.reload} />`}
-    ${open?.kind === "revoke" && html`<${RevokeDialog} apiKey=${open.key} onClose=${close} onDone=${keys.reload} />`}`;
+    ${
+      open?.kind === "generate" &&
+      html`<${GenerateDialog} onClose=${close} onDone=${keys.reload} />`
+    }
+    ${
+      open?.kind === "revoke" &&
+      html`<${RevokeDialog} apiKey=${open.key} onClose=${close} onDone=${keys.reload} />`
+    }
+  `;
 }
 
 /** Return the load with each key below the one that made it, if that is on the page. */
@@ -66,18 +113,39 @@ function columns(mayWrite, setOpen) {
     { label: "Scopes", cell: (key) => html`<${Scopes} scopes=${key.scopes} />` },
     { label: "State", cell: (key) => html`<${State} apiKey=${key} />` },
     { label: "Last used", cell: (key) => html`<${Time} at=${key.last_used_at} none="never" />` },
-    { label: "Created", cell: (key) => html`<span class="main-cell"><${Time} at=${key.created_at} />${key.created_by && html`<span>by ${key.created_by.name}</span>`}</span>` },
+    {
+      label: "Created",
+      cell: (key) =>
+        html`<span class="main-cell">
+          <${Time} at=${key.created_at} />
+          ${key.created_by && html`<span>by ${key.created_by.name}</span>`}
+        </span>`,
+    },
     mayWrite && {
       label: "Actions",
       actions: true,
-      cell: (key) => (!isOver(key) || key.descendants.length > 0) && html`<${Button} kind="danger" label="Revoke ${key.name}" onClick=${() => setOpen({ kind: "revoke", key })}>Revoke<//>`,
+      cell: (key) =>
+        (!isOver(key) || key.descendants.length > 0) &&
+        html`<${Button}
+          kind="danger"
+          label="Revoke ${key.name}"
+          onClick=${() => setOpen({ kind: "revoke", key })}
+        >
+          Revoke
+        <//>`,
     },
   ].filter(Boolean);
 }
 
 function Name({ apiKey: { name, prefix, parent, isChild } }) {
-  const made = parent && html`<span>made with “${parent.name}”${parent.revoked_at && ", which is revoked"}</span>`;
-  return html`<span class="main-cell${isChild ? " child" : ""}"><strong>${name}</strong><span class="mono">${prefix}…</span>${made}</span>`;
+  const made =
+    parent &&
+    html`<span>made with “${parent.name}”${parent.revoked_at && ", which is revoked"}</span>`;
+  return html`<span class="main-cell${isChild ? " child" : ""}">
+    <strong>${name}</strong>
+    <span class="mono">${prefix}…</span>
+    ${made}
+  </span>`;
 }
 
 function isOver(key) {
@@ -96,13 +164,20 @@ function Scopes({ scopes }) {
 }
 
 function State({ apiKey: key }) {
-  if (key.revoked_at) return html`<${Badge} kind="bad">revoked<//> <${Time} at=${key.revoked_at} />`;
-  if (isExpired(key)) return html`<${Badge} kind="bad">expired<//> <${Time} at=${key.expires_at} />`;
-  return html`<${Badge} kind="good">active<//> ${key.expires_at && html`<span class="faint">until ${format.date(key.expires_at)}</span>`}`;
+  if (key.revoked_at)
+    return html`<${Badge} kind="bad">revoked<//> <${Time} at=${key.revoked_at} />`;
+  if (isExpired(key))
+    return html`<${Badge} kind="bad">expired<//> <${Time} at=${key.expires_at} />`;
+  return html`
+    <${Badge} kind="good">active<//> ${
+      key.expires_at && html`<span class="faint">until ${format.date(key.expires_at)}</span>`
+    }
+  `;
 }
 
 function NoKeys({ generate }) {
-  const action = generate && html`<${Button} kind="main" icon="plus" onClick=${generate}>Generate New Key<//>`;
+  const action =
+    generate && html`<${Button} kind="main" icon="plus" onClick=${generate}>Generate New Key<//>`;
   return html`<${Empty} title="No API keys yet" action=${action}>
     <p>A program sends its key with every request: <code>Authorization: Bearer trk_…</code></p>
   <//>`;
@@ -117,17 +192,53 @@ function GenerateDialog({ onClose, onDone }) {
   const [made, setMade] = useState(null);
   const [generate, busy, error] = useAction(async () => {
     const expires_at = expiry ? new Date(Date.now() + Number(expiry) * DAY_MS).toISOString() : null;
-    setMade(await api.post("/api/keys", owned({ name, expires_at, scopes: everything ? null : [...scopes] })));
+    setMade(
+      await api.post(
+        "/api/keys",
+        owned({ name, expires_at, scopes: everything ? null : [...scopes] }),
+      ),
+    );
     onDone();
   });
   if (made) return html`<${MadeDialog} made=${made} onClose=${onClose} />`;
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy} disabled=${!everything && !scopes.size}>Generate<//>`;
-  return html`<${Dialog} title="Generate a key" ...${{ footer, busy, onClose }} onSubmit=${generate}>
-    <${TextField} label="Name" name="name" hint="Where the key will be used, such as “shop server”" required maxlength="255" error=${error} value=${name} onInput=${setName} />
-    <${Select} label="Expires" name="expires_at" options=${EXPIRIES} error=${error} value=${expiry} onInput=${setExpiry} />
-    ${session.value.scopes === null && html`<${Checkbox} label="Everything" hint="Every scope, also those of later releases" checked=${everything} onInput=${setEverything} />`}
+    <${Button} kind="main" type="submit" busy=${busy} disabled=${!everything && !scopes.size}>
+      Generate
+    <//>
+  `;
+  return html`<${Dialog}
+    title="Generate a key"
+    ...${{ footer, busy, onClose }}
+    onSubmit=${generate}
+  >
+    <${TextField}
+      label="Name"
+      name="name"
+      hint="Where the key will be used, such as “shop server”"
+      required
+      maxlength="255"
+      error=${error}
+      value=${name}
+      onInput=${setName}
+    />
+    <${Select}
+      label="Expires"
+      name="expires_at"
+      options=${EXPIRIES}
+      error=${error}
+      value=${expiry}
+      onInput=${setExpiry}
+    />
+    ${
+      session.value.scopes === null &&
+      html`<${Checkbox}
+        label="Everything"
+        hint="Every scope, also those of later releases"
+        checked=${everything}
+        onInput=${setEverything}
+      />`
+    }
     ${!everything && html`<${ScopeTable} scopes=${scopes} onChange=${setScopes} />`}
     <${ErrorNote} error=${error} fields=${["name", "expires_at"]} />
   <//>`;
@@ -141,15 +252,23 @@ function ScopeTable({ scopes, onChange }) {
   };
   const box = (resource, noun, verb) => {
     const scope = `${resource}:${verb}`;
-    return html`<${Checkbox} label="${verb}" aria-label="${verb} ${noun}" checked=${scopes.has(scope)} disabled=${!can(scope)} onInput=${toggle(scope)} />`;
+    return html`<${Checkbox}
+      label="${verb}"
+      aria-label="${verb} ${noun}"
+      checked=${scopes.has(scope)}
+      disabled=${!can(scope)}
+      onInput=${toggle(scope)}
+    />`;
   };
   return html`<fieldset class="scopes">
     <legend>What it may do</legend>
-    ${RESOURCES.map(([resource, noun]) => html`<div class="scope-row">
-      <span>${noun}</span>
-      ${box(resource, noun, "read")}
-      ${READ_ONLY.includes(resource) ? html`<span />` : box(resource, noun, "write")}
-    </div>`)}
+    ${RESOURCES.map(
+      ([resource, noun]) => html`<div class="scope-row">
+        <span>${noun}</span>
+        ${box(resource, noun, "read")}
+        ${READ_ONLY.includes(resource) ? html`<span />` : box(resource, noun, "write")}
+      </div>`,
+    )}
   </fieldset>`;
 }
 
@@ -158,7 +277,11 @@ function MadeDialog({ made, onClose }) {
   const footer = html`<${Button} kind="main" onClick=${onClose}>I have copied it<//>`;
   return html`<${Dialog} title="Your new key" wide ...${{ footer, onClose }}>
     <${Secret} label=${made.name} value=${made.key} />
-    <${CodeBlock} title="Try it in a terminal" label="the curl line" text=${`curl -s "${url}" \\\n  -H "Authorization: Bearer ${made.key}"`} />
+    <${CodeBlock}
+      title="Try it in a terminal"
+      label="the curl line"
+      text=${`curl -s "${url}" \\\n  -H "Authorization: Bearer ${made.key}"`}
+    />
   <//>`;
 }
 
@@ -167,12 +290,35 @@ function RevokeDialog({ apiKey: key, onClose, onDone }) {
   const [younger, setYounger] = useState(count > 0);
   const confirm = async () => {
     await api.delete(`/api/keys/${key.id}${younger ? "?descendants=true" : ""}`);
-    toast(younger ? `“${key.name}” and the keys made with it are revoked` : `“${key.name}” is revoked`);
+    toast(
+      younger ? `“${key.name}” and the keys made with it are revoked` : `“${key.name}” is revoked`,
+    );
     onDone();
   };
-  return html`<${ConfirmDialog} title="Revoke “${key.name}”?" action="Revoke the key" ...${{ onClose }} onConfirm=${confirm}>
-    <p>Every program that uses <code>${key.prefix}…</code> is refused at once. This cannot be undone.</p>
-    <p>${key.last_used_at ? html`It was last used <${Time} at=${key.last_used_at} />.` : "It was never used."}</p>
-    ${count > 0 && html`<${Checkbox} label="Also revoke the ${format.count(count, "key")} made with it" hint="Otherwise they stay valid" checked=${younger} onInput=${setYounger} />`}
+  return html`<${ConfirmDialog}
+    title="Revoke “${key.name}”?"
+    action="Revoke the key"
+    ...${{ onClose }}
+    onConfirm=${confirm}
+  >
+    <p>
+      Every program that uses <code>${key.prefix}…</code> is refused at once. This cannot be undone.
+    </p>
+    <p>
+      ${
+        key.last_used_at
+          ? html`It was last used <${Time} at=${key.last_used_at} />.`
+          : "It was never used."
+      }
+    </p>
+    ${
+      count > 0 &&
+      html`<${Checkbox}
+        label="Also revoke the ${format.count(count, "key")} made with it"
+        hint="Otherwise they stay valid"
+        checked=${younger}
+        onInput=${setYounger}
+      />`
+    }
   <//>`;
 }

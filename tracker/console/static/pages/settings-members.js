@@ -1,8 +1,26 @@
 /** Settings, Members: who may use this account, and links with which others join. */
 
 import {
-  Badge, Button, ErrorNote, Pagination, Select, Table, TextField, Time, api, can, html, owned, route, session, toast,
-  useAction, useCallback, useLoad, useShortcut, useState,
+  Badge,
+  Button,
+  ErrorNote,
+  Pagination,
+  Select,
+  Table,
+  TextField,
+  Time,
+  api,
+  can,
+  html,
+  owned,
+  route,
+  session,
+  toast,
+  useAction,
+  useCallback,
+  useLoad,
+  useShortcut,
+  useState,
 } from "console/core";
 import { Secret } from "console/parts/code";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
@@ -25,7 +43,15 @@ export default function Members() {
   const [open, setOpen] = useState(null);
   const invite = useCallback(() => mayWrite && setOpen({ kind: "invite" }), [mayWrite]);
   useShortcut("c", "Invite somebody", invite);
-  const dialog = { ...open, onClose: () => setOpen(null), onDone: () => { members.reload(); invitations.reload(); resets.reload(); } };
+  const dialog = {
+    ...open,
+    onClose: () => setOpen(null),
+    onDone: () => {
+      members.reload();
+      invitations.reload();
+      resets.reload();
+    },
+  };
 
   return html`
     <${SettingsHeader} title="Members" about="The people who may use this account.">
@@ -33,51 +59,98 @@ export default function Members() {
     <//>
     <${Table} caption="Members" load=${members} columns=${memberColumns(mayWrite, setOpen)} />
     <${Pagination} pagination=${members.data?.pagination} noun="member" />
-    ${Boolean(invitations.data?.rows.length) && html`
-      <h2>Open invitations</h2>
-      <${Table} caption="Open invitations" load=${invitations} columns=${invitationColumns(setOpen)} />`}
-    ${Boolean(resets.data?.rows.length) && html`
-      <h2>Open password resets</h2>
-      <${Table} caption="Open password resets" load=${resets} columns=${resetColumns(setOpen)} />`}
+    ${
+      Boolean(invitations.data?.rows.length) &&
+      html`
+        <h2>Open invitations</h2>
+        <${Table}
+          caption="Open invitations"
+          load=${invitations}
+          columns=${invitationColumns(setOpen)}
+        />
+      `
+    }
+    ${
+      Boolean(resets.data?.rows.length) &&
+      html`
+        <h2>Open password resets</h2>
+        <${Table} caption="Open password resets" load=${resets} columns=${resetColumns(setOpen)} />
+      `
+    }
     ${open?.kind === "invite" && html`<${InviteDialog} ...${dialog} />`}
     ${open?.kind === "role" && html`<${RoleDialog} ...${dialog} />`}
     ${open?.kind === "remove" && html`<${RemoveDialog} ...${dialog} />`}
     ${open?.kind === "reset" && html`<${ResetDialog} ...${dialog} />`}
-    ${open?.kind === "withdraw" && html`<${WithdrawDialog} ...${dialog} />`}`;
+    ${open?.kind === "withdraw" && html`<${WithdrawDialog} ...${dialog} />`}
+  `;
 }
 
 /** Load open links, for those who may withdraw them. */
 function useLinks(path, mayWrite) {
-  return useLoad((signal) => (mayWrite ? api.get(path, {}, signal) : Promise.resolve({ rows: [] })), [path, mayWrite]);
+  return useLoad(
+    (signal) => (mayWrite ? api.get(path, {}, signal) : Promise.resolve({ rows: [] })),
+    [path, mayWrite],
+  );
 }
 
 function memberColumns(mayWrite, setOpen) {
   return [
     { label: "Name", wide: true, cell: (one) => html`<${Who} member=${one} />` },
-    { label: "Role", cell: ({ role }) => html`<${Badge} kind=${role === "owner" ? "accent" : "quiet"}>${role}<//>` },
-    { label: "Second factor", cell: ({ totp }) => (totp ? html`<${Badge} kind="good">on<//>` : html`<span class="faint">off</span>`) },
+    {
+      label: "Role",
+      cell: ({ role }) => html`<${Badge} kind=${role === "owner" ? "accent" : "quiet"}>${role}<//>`,
+    },
+    {
+      label: "Second factor",
+      cell: ({ totp }) =>
+        totp ? html`<${Badge} kind="good">on<//>` : html`<span class="faint">off</span>`,
+    },
     { label: "Last seen", cell: (one) => html`<${Time} at=${one.last_seen_at} none="never" />` },
     { label: "Member since", cell: (one) => html`<${Time} at=${one.created_at} />` },
     mayWrite && {
       label: "Actions",
       actions: true,
-      cell: (member) => html`<${Menu} label="Actions for ${member.name || member.email}" items=${[
-        { label: "Change the role", icon: "edit", run: () => setOpen({ kind: "role", member }) },
-        { label: "Reset the password", icon: "key", run: () => setOpen({ kind: "reset", member }) },
-        { label: "Remove", icon: "trash", kind: "danger", run: () => setOpen({ kind: "remove", member }) },
-      ]} />`,
+      cell: (member) =>
+        html`<${Menu}
+          label="Actions for ${member.name || member.email}"
+          items=${[
+            {
+              label: "Change the role",
+              icon: "edit",
+              run: () => setOpen({ kind: "role", member }),
+            },
+            {
+              label: "Reset the password",
+              icon: "key",
+              run: () => setOpen({ kind: "reset", member }),
+            },
+            {
+              label: "Remove",
+              icon: "trash",
+              kind: "danger",
+              run: () => setOpen({ kind: "remove", member }),
+            },
+          ]}
+        />`,
     },
   ].filter(Boolean);
 }
 
 function Who({ member }) {
   const own = member.person_id === session.value.person.id;
-  return html`<span class="main-cell"><strong>${member.name || member.email}${own && html` <${Badge}>you<//>`}</strong><span>${member.email}</span></span>`;
+  return html`<span class="main-cell">
+    <strong>${member.name || member.email}${own && html` <${Badge}>you<//>`}</strong>
+    <span>${member.email}</span>
+  </span>`;
 }
 
 function invitationColumns(setOpen) {
   return [
-    { label: "E-mail", wide: true, cell: (one) => html`<strong>${one.email ?? "Anyone with the link"}</strong>` },
+    {
+      label: "E-mail",
+      wide: true,
+      cell: (one) => html`<strong>${one.email ?? "Anyone with the link"}</strong>`,
+    },
     { label: "Role", cell: ({ role }) => html`<${Badge}>${role}<//>` },
     ...linkColumns("invitation", "/api/invitations", setOpen),
   ];
@@ -98,7 +171,14 @@ function linkColumns(noun, path, setOpen) {
     {
       label: "Actions",
       actions: true,
-      cell: (link) => html`<${Button} kind="danger" label="Withdraw the ${noun} of ${link.email ?? "anyone"}" onClick=${() => setOpen({ kind: "withdraw", link, noun, path })}>Withdraw<//>`,
+      cell: (link) =>
+        html`<${Button}
+          kind="danger"
+          label="Withdraw the ${noun} of ${link.email ?? "anyone"}"
+          onClick=${() => setOpen({ kind: "withdraw", link, noun, path })}
+        >
+          Withdraw
+        <//>`,
     },
   ];
 }
@@ -111,13 +191,40 @@ function InviteDialog({ onClose, onDone }) {
     setMade(await api.post("/api/invitations", owned({ email, role })));
     onDone();
   });
-  if (made) return html`<${LinkDialog} title="Pass on this link" label="Invitation for ${email}" url=${made.url} onClose=${onClose} />`;
+  if (made)
+    return html`<${LinkDialog}
+      title="Pass on this link"
+      label="Invitation for ${email}"
+      url=${made.url}
+      onClose=${onClose}
+    />`;
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Make a link<//>`;
-  return html`<${Dialog} title="Invite somebody" about="You get a link to pass on. No mail is sent." ...${{ footer, busy, onClose }} onSubmit=${invite}>
-    <${TextField} label="E-mail" name="email" type="email" required error=${error} value=${email} onInput=${setEmail} />
-    <${Select} label="Role" name="role" options=${ROLES} error=${error} value=${role} onInput=${setRole} />
+    <${Button} kind="main" type="submit" busy=${busy}>Make a link<//>
+  `;
+  return html`<${Dialog}
+    title="Invite somebody"
+    about="You get a link to pass on. No mail is sent."
+    ...${{ footer, busy, onClose }}
+    onSubmit=${invite}
+  >
+    <${TextField}
+      label="E-mail"
+      name="email"
+      type="email"
+      required
+      error=${error}
+      value=${email}
+      onInput=${setEmail}
+    />
+    <${Select}
+      label="Role"
+      name="role"
+      options=${ROLES}
+      error=${error}
+      value=${role}
+      onInput=${setRole}
+    />
     <${ErrorNote} error=${error} fields=${["email", "role"]} />
   <//>`;
 }
@@ -125,7 +232,12 @@ function InviteDialog({ onClose, onDone }) {
 /** The dialog with a link that works once. */
 function LinkDialog({ title, label, url, onClose }) {
   const footer = html`<${Button} kind="main" onClick=${onClose}>I have copied it<//>`;
-  return html`<${Dialog} title=${title} about="It works once, for 24 hours. Whoever opens it first gets in." wide ...${{ footer, onClose }}>
+  return html`<${Dialog}
+    title=${title}
+    about="It works once, for 24 hours. Whoever opens it first gets in."
+    wide
+    ...${{ footer, onClose }}
+  >
     <${Secret} label=${label} value=${url} />
   <//>`;
 }
@@ -140,8 +252,14 @@ function RoleDialog({ member, onClose, onDone }) {
   });
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy} disabled=${role === member.role}>Change<//>`;
-  return html`<${Dialog} title="Role of ${member.name || member.email}" about="They are signed out, and have the new role from their next sign-in." ...${{ footer, busy, onClose }} onSubmit=${save}>
+    <${Button} kind="main" type="submit" busy=${busy} disabled=${role === member.role}>Change<//>
+  `;
+  return html`<${Dialog}
+    title="Role of ${member.name || member.email}"
+    about="They are signed out, and have the new role from their next sign-in."
+    ...${{ footer, busy, onClose }}
+    onSubmit=${save}
+  >
     <${Select} label="Role" name="role" options=${ROLES} value=${role} onInput=${setRole} />
     <${ErrorNote} error=${error} />
   <//>`;
@@ -153,8 +271,16 @@ function RemoveDialog({ member, onClose, onDone }) {
     toast(`${member.name || member.email} is removed`);
     onDone();
   };
-  return html`<${ConfirmDialog} title="Remove ${member.name || member.email}?" action="Remove" ...${{ onClose }} onConfirm=${confirm}>
-    <p>They are signed out of this account at once. Links that they made stop working: invitations and password resets. What else they made stays, also their API keys: revoke those they know.</p>
+  return html`<${ConfirmDialog}
+    title="Remove ${member.name || member.email}?"
+    action="Remove"
+    ...${{ onClose }}
+    onConfirm=${confirm}
+  >
+    <p>
+      They are signed out of this account at once. Links that they made stop working: invitations
+      and password resets. What else they made stays, also their API keys: revoke those they know.
+    </p>
   <//>`;
 }
 
@@ -164,12 +290,25 @@ function ResetDialog({ member, onClose, onDone }) {
     setMade(await api.post(`/api/members/${member.id}/password-reset`));
     onDone();
   });
-  if (made) return html`<${LinkDialog} title="Pass on this link" label="New password for ${member.email}" url=${made.url} onClose=${onClose} />`;
+  if (made)
+    return html`<${LinkDialog}
+      title="Pass on this link"
+      label="New password for ${member.email}"
+      url=${made.url}
+      onClose=${onClose}
+    />`;
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Make a link<//>`;
-  return html`<${Dialog} title="Reset the password of ${member.name || member.email}" ...${{ footer, busy, onClose }} onSubmit=${reset}>
-    <p>You get a link with which they set a new password. It ends all their sessions when it is used.</p>
+    <${Button} kind="main" type="submit" busy=${busy}>Make a link<//>
+  `;
+  return html`<${Dialog}
+    title="Reset the password of ${member.name || member.email}"
+    ...${{ footer, busy, onClose }}
+    onSubmit=${reset}
+  >
+    <p>
+      You get a link with which they set a new password. It ends all their sessions when it is used.
+    </p>
     <${ErrorNote} error=${error} />
   <//>`;
 }
@@ -180,7 +319,12 @@ function WithdrawDialog({ link, noun, path, onClose, onDone }) {
     toast(`The ${noun} is withdrawn`);
     onDone();
   };
-  return html`<${ConfirmDialog} title="Withdraw the ${noun}?" action="Withdraw" ...${{ onClose }} onConfirm=${confirm}>
+  return html`<${ConfirmDialog}
+    title="Withdraw the ${noun}?"
+    action="Withdraw"
+    ...${{ onClose }}
+    onConfirm=${confirm}
+  >
     <p>The link of ${link.email ?? `the ${noun}`} stops working.</p>
   <//>`;
 }

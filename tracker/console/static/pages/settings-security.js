@@ -1,7 +1,19 @@
 /** Settings, Security: one's own name, password, second factor and sessions. */
 
 import {
-  Badge, Button, ErrorNote, Table, TextField, Time, api, html, session, toast, useAction, useLoad, useState,
+  Badge,
+  Button,
+  ErrorNote,
+  Table,
+  TextField,
+  Time,
+  api,
+  html,
+  session,
+  toast,
+  useAction,
+  useLoad,
+  useState,
 } from "console/core";
 import { CodeBlock, CopyValue } from "console/parts/code";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
@@ -15,17 +27,26 @@ export default function Security() {
   const [ending, setEnding] = useState(false);
   const others = (sessions.data?.rows ?? []).filter((one) => !one.current);
   return html`
-    <${SettingsHeader} title="Security" about="You, ${session.value.person.email}, in every account." />
+    <${SettingsHeader}
+      title="Security"
+      about="You, ${session.value.person.email}, in every account."
+    />
     <div class="columns">
       <div class="stack"><${NameForm} /><${TotpCard} onChanged=${sessions.reload} /></div>
       <${PasswordForm} onChanged=${sessions.reload} />
     </div>
     <header class="row between">
       <h2>Your sessions</h2>
-      ${Boolean(others.length) && html`<${Button} kind="danger" onClick=${() => setEnding(true)}>End all others<//>`}
+      ${
+        Boolean(others.length) &&
+        html`<${Button} kind="danger" onClick=${() => setEnding(true)}>
+          End all others
+        <//>`
+      }
     </header>
     <${Table} caption="Your sessions" load=${sessions} columns=${sessionColumns(sessions.reload)} />
-    ${ending && html`<${EndDialog} onClose=${() => setEnding(false)} onDone=${sessions.reload} />`}`;
+    ${ending && html`<${EndDialog} onClose=${() => setEnding(false)} onDone=${sessions.reload} />`}
+  `;
 }
 
 function NameForm() {
@@ -40,9 +61,27 @@ function NameForm() {
   };
   return html`<form class="card" onSubmit=${submit}>
     <h2>Name</h2>
-    <${TextField} label="Your name" name="name" autocomplete="name" required maxlength="255" error=${error} value=${name} onInput=${setName} />
+    <${TextField}
+      label="Your name"
+      name="name"
+      autocomplete="name"
+      required
+      maxlength="255"
+      error=${error}
+      value=${name}
+      onInput=${setName}
+    />
     <${ErrorNote} error=${error} fields=${["name"]} />
-    <div class="row end"><${Button} kind="main" type="submit" busy=${busy} disabled=${name.trim() === session.value.person.name}>Save<//></div>
+    <div class="row end">
+      <${Button}
+        kind="main"
+        type="submit"
+        busy=${busy}
+        disabled=${name.trim() === session.value.person.name}
+      >
+        Save
+      <//>
+    </div>
   </form>`;
 }
 
@@ -62,9 +101,37 @@ function PasswordForm({ onChanged }) {
   };
   return html`<form class="card" onSubmit=${submit}>
     <h2>Password</h2>
-    <input class="visually-hidden" type="email" autocomplete="username" value=${session.value.person.email} readonly tabindex="-1" aria-hidden="true" />
-    <${TextField} label="Current password" name="current_password" type="password" autocomplete="current-password" required error=${error} value=${fields.current_password} onInput=${set("current_password")} />
-    <${TextField} label="New password" name="new_password" type="password" autocomplete="new-password" required minlength=${MIN_PASSWORD_CHARACTERS} hint="At least ${MIN_PASSWORD_CHARACTERS} characters. A few unrelated words are good." error=${error} value=${fields.new_password} onInput=${set("new_password")} />
+    <input
+      class="visually-hidden"
+      type="email"
+      autocomplete="username"
+      value=${session.value.person.email}
+      readonly
+      tabindex="-1"
+      aria-hidden="true"
+    />
+    <${TextField}
+      label="Current password"
+      name="current_password"
+      type="password"
+      autocomplete="current-password"
+      required
+      error=${error}
+      value=${fields.current_password}
+      onInput=${set("current_password")}
+    />
+    <${TextField}
+      label="New password"
+      name="new_password"
+      type="password"
+      autocomplete="new-password"
+      required
+      minlength=${MIN_PASSWORD_CHARACTERS}
+      hint="At least ${MIN_PASSWORD_CHARACTERS} characters. A few unrelated words are good."
+      error=${error}
+      value=${fields.new_password}
+      onInput=${set("new_password")}
+    />
     <${ErrorNote} error=${error} fields=${["current_password", "new_password"]} />
     <div class="row end"><${Button} kind="main" type="submit" busy=${busy}>Change<//></div>
   </form>`;
@@ -75,12 +142,19 @@ function TotpCard({ onChanged }) {
   const on = session.value.person.totp;
   const close = () => setOpen("");
   return html`<section class="card">
-    <header class="row between"><h2>Second factor</h2>${on ? html`<${Badge} kind="good">on<//>` : html`<${Badge}>off<//>`}</header>
-    <p class="about">A code of six digits from an authenticator app, besides the password, whenever you sign in.</p>
+    <header class="row between">
+      <h2>Second factor</h2>
+      ${on ? html`<${Badge} kind="good">on<//>` : html`<${Badge}>off<//>`}
+    </header>
+    <p class="about">
+      A code of six digits from an authenticator app, besides the password, whenever you sign in.
+    </p>
     <div class="row end">
-      ${on
-        ? html`<${Button} kind="danger" onClick=${() => setOpen("off")}>Switch off<//>`
-        : html`<${Button} kind="main" onClick=${() => setOpen("on")}>Set up<//>`}
+      ${
+        on
+          ? html`<${Button} kind="danger" onClick=${() => setOpen("off")}>Switch off<//>`
+          : html`<${Button} kind="main" onClick=${() => setOpen("on")}>Set up<//>`
+      }
     </div>
     ${open === "on" && html`<${SetUpDialog} onClose=${close} onDone=${onChanged} />`}
     ${open === "off" && html`<${SwitchOffDialog} onClose=${close} onDone=${onChanged} />`}
@@ -106,22 +180,60 @@ function SetUpDialog({ onClose, onDone }) {
   if (codes) return html`<${RecoveryCodes} codes=${codes} onClose=${finish} />`;
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>${begun ? "Switch on" : "Continue"}<//>`;
-  return html`<${Dialog} key=${begun ? "code" : "password"} title="Set up a second factor" ...${{ footer, busy, onClose }} onSubmit=${next}>
-    ${begun
-      ? html`
-        <p>Scan this with an authenticator app, then type the code that it shows.</p>
-        <div class="qr"><img src="data:image/svg+xml,${encodeURIComponent(begun.qr_svg)}" alt="QR code of the secret" /></div>
-        <p class="hint">Or type the secret: <${CopyValue} text=${begun.secret} label="the secret" /></p>
-        <${TextField} label="Code" name="code" inputmode="numeric" autocomplete="one-time-code" required error=${error} value=${code} onInput=${setCode} />`
-      : html`<${TextField} label="Your password" name="password" type="password" autocomplete="current-password" required error=${error} value=${password} onInput=${setPassword} />`}
+    <${Button} kind="main" type="submit" busy=${busy}>${begun ? "Switch on" : "Continue"}<//>
+  `;
+  return html`<${Dialog}
+    key=${begun ? "code" : "password"}
+    title="Set up a second factor"
+    ...${{ footer, busy, onClose }}
+    onSubmit=${next}
+  >
+    ${
+      begun
+        ? html`
+          <p>Scan this with an authenticator app, then type the code that it shows.</p>
+          <div class="qr">
+            <img
+              src="data:image/svg+xml,${encodeURIComponent(begun.qr_svg)}"
+              alt="QR code of the secret"
+            />
+          </div>
+          <p class="hint">
+            Or type the secret: <${CopyValue} text=${begun.secret} label="the secret" />
+          </p>
+          <${TextField}
+            label="Code"
+            name="code"
+            inputmode="numeric"
+            autocomplete="one-time-code"
+            required
+            error=${error}
+            value=${code}
+            onInput=${setCode}
+          />
+        `
+        : html`<${TextField}
+          label="Your password"
+          name="password"
+          type="password"
+          autocomplete="current-password"
+          required
+          error=${error}
+          value=${password}
+          onInput=${setPassword}
+        />`
+    }
     <${ErrorNote} error=${error} fields=${["code", "password"]} />
   <//>`;
 }
 
 function RecoveryCodes({ codes, onClose }) {
   const footer = html`<${Button} kind="main" onClick=${onClose}>I have kept them<//>`;
-  return html`<${Dialog} title="The second factor is on" about="Each of these codes signs you in once, if you lose the app. They are shown only now. Your other sessions have ended." ...${{ footer, onClose }}>
+  return html`<${Dialog}
+    title="The second factor is on"
+    about="Each of these codes signs you in once, if you lose the app. They are shown only now. Your other sessions have ended."
+    ...${{ footer, onClose }}
+  >
     <${CodeBlock} text=${codes.join("\n")} label="the recovery codes" />
   <//>`;
 }
@@ -137,20 +249,58 @@ function SwitchOffDialog({ onClose, onDone }) {
   });
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main danger" type="submit" busy=${busy}>Switch off<//>`;
-  return html`<${Dialog} title="Switch the second factor off?" ...${{ footer, busy, onClose }} onSubmit=${off}>
-    <${TextField} label="Your password" name="password" type="password" autocomplete="current-password" required error=${error} value=${fields.password} onInput=${set("password")} />
-    <${TextField} label="Code" name="code" hint="From your authenticator, or a recovery code" autocomplete="one-time-code" required error=${error} value=${fields.code} onInput=${set("code")} />
+    <${Button} kind="main danger" type="submit" busy=${busy}>Switch off<//>
+  `;
+  return html`<${Dialog}
+    title="Switch the second factor off?"
+    ...${{ footer, busy, onClose }}
+    onSubmit=${off}
+  >
+    <${TextField}
+      label="Your password"
+      name="password"
+      type="password"
+      autocomplete="current-password"
+      required
+      error=${error}
+      value=${fields.password}
+      onInput=${set("password")}
+    />
+    <${TextField}
+      label="Code"
+      name="code"
+      hint="From your authenticator, or a recovery code"
+      autocomplete="one-time-code"
+      required
+      error=${error}
+      value=${fields.code}
+      onInput=${set("code")}
+    />
     <${ErrorNote} error=${error} fields=${["password", "code"]} />
   <//>`;
 }
 
 function sessionColumns(reload) {
   return [
-    { label: "Browser", wide: true, cell: (one) => html`<span class="main-cell"><strong>${browserOf(one.user_agent)}${one.current && html` <${Badge} kind="accent">this one<//>`}</strong><span>${one.address}</span></span>` },
+    {
+      label: "Browser",
+      wide: true,
+      cell: (one) =>
+        html`<span class="main-cell">
+          <strong>
+            ${browserOf(one.user_agent)}
+            ${one.current && html` <${Badge} kind="accent">this one<//>`}
+          </strong>
+          <span>${one.address}</span>
+        </span>`,
+    },
     { label: "Last seen", cell: (one) => html`<${Time} at=${one.last_seen_at} />` },
     { label: "Signed in", cell: (one) => html`<${Time} at=${one.created_at} />` },
-    { label: "Actions", actions: true, cell: (one) => !one.current && html`<${EndButton} one=${one} reload=${reload} />` },
+    {
+      label: "Actions",
+      actions: true,
+      cell: (one) => !one.current && html`<${EndButton} one=${one} reload=${reload} />`,
+    },
   ];
 }
 
@@ -160,7 +310,14 @@ function EndButton({ one, reload }) {
     toast("The session has ended");
     reload();
   });
-  return html`<${Button} kind="danger" label="End the session of ${browserOf(one.user_agent)}" busy=${busy} onClick=${end}>End<//>`;
+  return html`<${Button}
+    kind="danger"
+    label="End the session of ${browserOf(one.user_agent)}"
+    busy=${busy}
+    onClick=${end}
+  >
+    End
+  <//>`;
 }
 
 function EndDialog({ onClose, onDone }) {
@@ -169,7 +326,12 @@ function EndDialog({ onClose, onDone }) {
     toast("Your other sessions have ended");
     onDone();
   };
-  return html`<${ConfirmDialog} title="End all other sessions?" action="End them" ...${{ onClose }} onConfirm=${confirm}>
+  return html`<${ConfirmDialog}
+    title="End all other sessions?"
+    action="End them"
+    ...${{ onClose }}
+    onConfirm=${confirm}
+  >
     <p>You stay signed in here, and nowhere else.</p>
   <//>`;
 }

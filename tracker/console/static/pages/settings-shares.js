@@ -1,6 +1,21 @@
 /** Settings, Shared reports: the public links to reports, and their end. */
 
-import { Badge, Button, Empty, Pagination, Table, Time, api, can, format, html, route, toast, useLoad, useState } from "console/core";
+import {
+  Badge,
+  Button,
+  Empty,
+  Pagination,
+  Table,
+  Time,
+  api,
+  can,
+  format,
+  html,
+  route,
+  toast,
+  useLoad,
+  useState,
+} from "console/core";
 import { ConfirmDialog } from "console/parts/dialog";
 import { daysText } from "console/parts/report-words";
 import { SettingsHeader } from "console/parts/settings";
@@ -9,19 +24,43 @@ import { rollingDays } from "console/parts/share";
 /** The page. */
 export default function Shares() {
   const { page } = route.value.query;
-  const shares = useLoad((signal) => api.get("/api/shares", { page, revoked: true }, signal), [page]);
+  const shares = useLoad(
+    (signal) => api.get("/api/shares", { page, revoked: true }, signal),
+    [page],
+  );
   const [leaving, setLeaving] = useState(null);
   const revoke = async () => {
     await api.delete(`/api/shares/${leaving.id}`);
     toast(`“${leaving.name}” is revoked`);
     shares.reload();
   };
-  const empty = html`<${Empty} title="No report is shared"><p>The overview has a button for it: a link that shows one report, and nothing else.</p><//>`;
+  const empty = html`<${Empty} title="No report is shared">
+    <p>The overview has a button for it: a link that shows one report, and nothing else.</p>
+  <//>`;
   return html`
-    <${SettingsHeader} title="Shared reports" about="Whoever has the link of one sees it without signing in." />
-    <${Table} caption="Shared reports" load=${shares} columns=${columns(setLeaving)} empty=${empty} />
+    <${SettingsHeader}
+      title="Shared reports"
+      about="Whoever has the link of one sees it without signing in."
+    />
+    <${Table}
+      caption="Shared reports"
+      load=${shares}
+      columns=${columns(setLeaving)}
+      empty=${empty}
+    />
     <${Pagination} pagination=${shares.data?.pagination} noun="shared report" />
-    ${leaving && html`<${ConfirmDialog} title="Revoke “${leaving.name}”?" action="Revoke" onConfirm=${revoke} onClose=${() => setLeaving(null)}><p>Its link opens nothing from here on. This cannot be undone.</p><//>`}`;
+    ${
+      leaving &&
+      html`<${ConfirmDialog}
+        title="Revoke “${leaving.name}”?"
+        action="Revoke"
+        onConfirm=${revoke}
+        onClose=${() => setLeaving(null)}
+      >
+        <p>Its link opens nothing from here on. This cannot be undone.</p>
+      <//>`
+    }
+  `;
 }
 
 function columns(setLeaving) {
@@ -29,11 +68,43 @@ function columns(setLeaving) {
     { label: "Title", wide: true, cell: (share) => html`<strong>${share.name}</strong>` },
     { label: "Status", cell: (share) => html`<${Badge} ...${stateOf(share)} />` },
     { label: "Days", cell: ({ report }) => rollingDays(report) || daysText(report.dateRange) },
-    { label: "Asks for", cell: (share) => (share.has_password ? html`<${Badge} kind="good">a password<//>` : html`<${Badge}>nothing<//>`) },
+    {
+      label: "Asks for",
+      cell: (share) =>
+        share.has_password
+          ? html`<${Badge} kind="good">a password<//>`
+          : html`<${Badge}>nothing<//>`,
+    },
     { label: "Link names", cell: (share) => (share.show_link_names ? "shown" : "hidden") },
-    { label: "Opened", cell: (share) => html`<span class="main-cell"><span>${share.last_opened_at ? format.count(share.opens, "time") : "never"}</span>${share.last_opened_at && html`<${Time} at=${share.last_opened_at} />`}</span>` },
-    { label: "Shared", cell: (share) => html`<span class="main-cell"><${Time} at=${share.created_at} />${share.created_by && html`<span>by ${share.created_by.name}</span>`}</span>` },
-    can("shares:write") && { label: "Actions", actions: true, cell: (share) => !share.revoked_at && html`<${Button} kind="danger" label="Revoke ${share.name}" onClick=${() => setLeaving(share)}>Revoke<//>` },
+    {
+      label: "Opened",
+      cell: (share) =>
+        html`<span class="main-cell">
+          <span>${share.last_opened_at ? format.count(share.opens, "time") : "never"}</span>
+          ${share.last_opened_at && html`<${Time} at=${share.last_opened_at} />`}
+        </span>`,
+    },
+    {
+      label: "Shared",
+      cell: (share) =>
+        html`<span class="main-cell">
+          <${Time} at=${share.created_at} />
+          ${share.created_by && html`<span>by ${share.created_by.name}</span>`}
+        </span>`,
+    },
+    can("shares:write") && {
+      label: "Actions",
+      actions: true,
+      cell: (share) =>
+        !share.revoked_at &&
+        html`<${Button}
+          kind="danger"
+          label="Revoke ${share.name}"
+          onClick=${() => setLeaving(share)}
+        >
+          Revoke
+        <//>`,
+    },
   ].filter(Boolean);
 }
 
@@ -42,5 +113,7 @@ function stateOf({ revoked_at, expires_at }) {
   if (revoked_at) return { children: `Revoked ${format.date(revoked_at)}` };
   if (!expires_at) return { kind: "good", children: "Active, no end" };
   const hasEnded = Date.parse(expires_at) <= Date.now();
-  return hasEnded ? { children: `Ended ${format.date(expires_at)}` } : { kind: "good", children: `Active until ${format.date(expires_at)}` };
+  return hasEnded
+    ? { children: `Ended ${format.date(expires_at)}` }
+    : { kind: "good", children: `Active until ${format.date(expires_at)}` };
 }

@@ -3,7 +3,20 @@
  * rows are then read for that one.
  */
 
-import { Button, ErrorNote, Skeleton, Tag, TextField, api, format, html, useAction, useEffect, useState, useTitle } from "console/core";
+import {
+  Button,
+  ErrorNote,
+  Skeleton,
+  Tag,
+  TextField,
+  api,
+  format,
+  html,
+  useAction,
+  useEffect,
+  useState,
+  useTitle,
+} from "console/core";
 import { CARDS, DIMENSIONS, ReportView, groupOf } from "console/parts/report";
 import { daysText } from "console/parts/report-words";
 
@@ -12,7 +25,7 @@ const DEFAULT_MEASURE = "clicks";
 
 /** Ask for a report until it comes, as long as each try gets further: what is counted is kept. */
 async function untilDone(ask) {
-  for (let reached = 0; ; ) {
+  for (let reached = 0; ;) {
     try {
       return await ask();
     } catch (error) {
@@ -46,23 +59,47 @@ export default function Shared({ token }) {
     open();
   };
   if (asks || password) {
-    return html`<main class="outside" id="main"><form class="card" onSubmit=${submit}>
-      <h1>A shared report</h1>
-      <${TextField} label="Password" type="password" autocomplete="off" required autofocus value=${password} onInput=${setPassword} error=${asks && wasTried && !busy ? error.rule : undefined} />
-      <${ErrorNote} error=${asks ? null : error} />
-      <${Button} kind="main" type="submit" busy=${busy}>Show it<//>
-    </form></main>`;
+    return html`<main class="outside" id="main">
+      <form class="card" onSubmit=${submit}>
+        <h1>A shared report</h1>
+        <${TextField}
+          label="Password"
+          type="password"
+          autocomplete="off"
+          required
+          autofocus
+          value=${password}
+          onInput=${setPassword}
+          error=${asks && wasTried && !busy ? error.rule : undefined}
+        />
+        <${ErrorNote} error=${asks ? null : error} />
+        <${Button} kind="main" type="submit" busy=${busy}>Show it<//>
+      </form>
+    </main>`;
   }
-  return html`<main class="outside" id="main"><h1>A shared report</h1>${error ? html`<${ErrorNote} error=${error} retry=${open} />` : html`<${Skeleton} lines=${6} />`}</main>`;
+  return html`<main class="outside" id="main">
+    <h1>A shared report</h1>
+    ${
+      error ? html`<${ErrorNote} error=${error} retry=${open} />` : html`<${Skeleton} lines=${6} />`
+    }
+  </main>`;
 }
 
 const BOTS = { include: "With bots", only: "Only bots" };
 
 /** What of the account the figures count. */
 function Narrowed({ filters, tagOperator, bots }) {
-  const said = Object.entries(filters).map(([name, values]) => `${DIMENSIONS[name][0]} is ${values.join(name === "tag" && tagOperator === "AND" ? " and " : " or ")}`);
+  const said = Object.entries(filters).map(
+    ([name, values]) =>
+      `${DIMENSIONS[name][0]} is ${values.join(name === "tag" && tagOperator === "AND" ? " and " : " or ")}`,
+  );
   if (bots in BOTS) said.push(BOTS[bots]);
-  return said.length > 0 && html`<div class="filters chips">${said.map((text) => html`<${Tag} key=${text}>${text}<//>`)}</div>`;
+  return (
+    said.length > 0 &&
+    html`<div class="filters chips">
+      ${said.map((text) => html`<${Tag} key=${text}>${text}<//>`)}
+    </div>`
+  );
 }
 
 function SharedReport({ first, read }) {
@@ -79,22 +116,39 @@ function SharedReport({ first, read }) {
   const data = answers[measure];
   const cards = cardsOf(data);
   const shown = cards.map((panels, card) => chosen[card] ?? panels[0]);
-  const actions = { setMeasure: choose, setPanel: (card, panel) => setChosen({ ...chosen, [card]: panel }) };
+  const actions = {
+    setMeasure: choose,
+    setPanel: (card, panel) => setChosen({ ...chosen, [card]: panel }),
+  };
   return html`
-    <header class="page-header"><div>
-      <h1>${data.name}</h1>
-      <p class="about">${daysText(data.dateRange)}, days of ${data.timeZone}${data.expiresAt && `. Shared until ${format.date(data.expiresAt)}`}</p>
-      <${Narrowed} ...${data} />
-    </div></header>
+    <header class="page-header">
+      <div>
+        <h1>${data.name}</h1>
+        <p class="about">
+          ${daysText(data.dateRange)}, days of ${data.timeZone}
+          ${data.expiresAt && `. Shared until ${format.date(data.expiresAt)}`}
+        </p>
+        <${Narrowed} ...${data} />
+      </div>
+    </header>
     <${ErrorNote} error=${error} />
-    <div class="stack report" aria-busy=${busy}><${ReportView} ...${{ data, measure, cards, shown, actions }} /></div>`;
+    <div class="stack report" aria-busy=${busy}>
+      <${ReportView} ...${{ data, measure, cards, shown, actions }} />
+    </div>
+  `;
 }
 
-/** Return the panels by the cards that they share: those that were chosen, or as tabs all there are. */
+/**
+ * Return the panels by the cards that they share: those that were chosen, or as tabs all there are.
+ */
 function cardsOf({ shown, panels }) {
   // A map of the first countries only would show the others as empty.
   const isWhole = ({ rows, totalRows }) => rows.length === totalRows;
-  const isKnown = (panel) => groupOf(panel) in panels && (panel !== "map" || isWhole(panels.country));
-  if (shown) return [...new Set(shown.map((panel) => (isKnown(panel) ? panel : groupOf(panel))))].map((panel) => [panel]);
+  const isKnown = (panel) =>
+    groupOf(panel) in panels && (panel !== "map" || isWhole(panels.country));
+  if (shown)
+    return [...new Set(shown.map((panel) => (isKnown(panel) ? panel : groupOf(panel))))].map(
+      (panel) => [panel],
+    );
   return CARDS.map((card) => card.filter(isKnown)).filter((card) => card.length);
 }

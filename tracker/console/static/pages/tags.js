@@ -1,18 +1,44 @@
 /** Tags: a list with the number of links of each; create, rename and delete them. */
 
 import {
-  Button, Empty, ErrorNote, Menu, PageHeader, Pagination, Table, TextField, Time, api, can, format, html, owned,
-  queryText, route, toast, useAction, useCallback, useLoad, useShortcut, useState,
+  Button,
+  Empty,
+  ErrorNote,
+  Menu,
+  PageHeader,
+  Pagination,
+  Table,
+  TextField,
+  Time,
+  api,
+  can,
+  format,
+  html,
+  owned,
+  queryText,
+  route,
+  toast,
+  useAction,
+  useCallback,
+  useLoad,
+  useShortcut,
+  useState,
 } from "console/core";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
 
 const PAGE_SIZE = 50;
 const MAX_NAME_CHARACTERS = 190;
 
-/** The page. What is open (`new`, or a tag to rename or delete) is state; the page number is in the URL. */
+/**
+ * The page. What is open (`new`, or a tag to rename or delete) is state; the page number is in the
+ * URL.
+ */
 export default function Tags() {
   const { page } = route.value.query;
-  const tags = useLoad((signal) => api.get("/api/tags", { page, pageSize: PAGE_SIZE }, signal), [page]);
+  const tags = useLoad(
+    (signal) => api.get("/api/tags", { page, pageSize: PAGE_SIZE }, signal),
+    [page],
+  );
   const [open, setOpen] = useState(null);
   const mayWrite = can("tags:write");
   const create = useCallback(() => mayWrite && setOpen({ kind: "name" }), [mayWrite]);
@@ -21,24 +47,41 @@ export default function Tags() {
   const dialog = { ...open, onClose: close, onDone: tags.reload };
 
   return html`
-    <${PageHeader} title="Tags" about="Group links by campaign, channel or partner. Links can be searched and counted by tag.">
+    <${PageHeader}
+      title="Tags"
+      about="Group links by campaign, channel or partner. Links can be searched and counted by tag."
+    >
       ${mayWrite && html`<${Button} kind="main" icon="plus" onClick=${create}>New tag<//>`}
     <//>
-    <${Table} caption="Tags" load=${tags} columns=${columns(mayWrite, setOpen)} empty=${html`<${NoTags} create=${mayWrite && create} />`} />
+    <${Table}
+      caption="Tags"
+      load=${tags}
+      columns=${columns(mayWrite, setOpen)}
+      empty=${html`<${NoTags} create=${mayWrite && create} />`}
+    />
     <${Pagination} pagination=${tags.data?.pagination} noun="tag" />
     ${open?.kind === "name" && html`<${NameDialog} ...${dialog} />`}
-    ${open?.kind === "delete" && html`<${DeleteDialog} ...${dialog} />`}`;
+    ${open?.kind === "delete" && html`<${DeleteDialog} ...${dialog} />`}
+  `;
 }
 
 function columns(mayWrite, setOpen) {
   return [
-    { label: "Name", wide: true, cell: (tag) => (can("reports:read") ? html`<a href="/console/overview?tag=${tag.id}">${tag.name}</a>` : html`<strong>${tag.name}</strong>`) },
+    {
+      label: "Name",
+      wide: true,
+      cell: (tag) =>
+        can("reports:read")
+          ? html`<a href="/console/overview?tag=${tag.id}">${tag.name}</a>`
+          : html`<strong>${tag.name}</strong>`,
+    },
     { label: "Links", numeric: true, cell: (tag) => html`<${LinkCount} tag=${tag} />` },
     { label: "Created", cell: (tag) => html`<${Time} at=${tag.created_at} />` },
     mayWrite && {
       label: "Actions",
       actions: true,
-      cell: (tag) => html`<${Menu} label="Actions for ${tag.name}" items=${actions(tag, setOpen)} />`,
+      cell: (tag) =>
+        html`<${Menu} label="Actions for ${tag.name}" items=${actions(tag, setOpen)} />`,
     },
   ].filter(Boolean);
 }
@@ -57,13 +100,22 @@ function linksOf(tag) {
 
 function LinkCount({ tag }) {
   if (!tag.links) return html`<span class="faint">${format.number(tag.links ?? 0)}</span>`;
-  return html`<a href=${linksOf(tag)} aria-label="${format.count(tag.links, "link")} with ${tag.name}">${format.number(tag.links)}</a>`;
+  return html`<a
+    href=${linksOf(tag)}
+    aria-label="${format.count(tag.links, "link")} with ${tag.name}"
+  >
+    ${format.number(tag.links)}
+  </a>`;
 }
 
 function NoTags({ create }) {
-  const action = create && html`<${Button} kind="main" icon="plus" onClick=${create}>Create your first tag<//>`;
+  const action =
+    create && html`<${Button} kind="main" icon="plus" onClick=${create}>Create your first tag<//>`;
   return html`<${Empty} title="No tags yet" action=${action}>
-    <p>A tag puts links together that belong together: the links of <em>Spring sale</em>, of one <em>newsletter</em>, or of a <em>partner</em>.</p>
+    <p>
+      A tag puts links together that belong together: the links of <em>Spring sale</em>, of one <em>newsletter</em>,
+      or of a <em>partner</em>.
+    </p>
   <//>`;
 }
 
@@ -78,9 +130,22 @@ function NameDialog({ tag, onClose, onDone }) {
   });
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>${tag ? "Rename" : "Create"}<//>`;
-  return html`<${Dialog} title=${tag ? "Rename the tag" : "New tag"} ...${{ footer, busy, onClose }} onSubmit=${save}>
-    <${TextField} label="Name" name="name" required maxlength=${MAX_NAME_CHARACTERS} error=${error} value=${name} onInput=${setName} />
+    <${Button} kind="main" type="submit" busy=${busy}>${tag ? "Rename" : "Create"}<//>
+  `;
+  return html`<${Dialog}
+    title=${tag ? "Rename the tag" : "New tag"}
+    ...${{ footer, busy, onClose }}
+    onSubmit=${save}
+  >
+    <${TextField}
+      label="Name"
+      name="name"
+      required
+      maxlength=${MAX_NAME_CHARACTERS}
+      error=${error}
+      value=${name}
+      onInput=${setName}
+    />
     <${ErrorNote} error=${error} fields=${["name"]} />
   <//>`;
 }
@@ -98,7 +163,18 @@ function DeleteDialog({ tag, onClose, onDone }) {
     toast(`“${tag.name}” is deleted`);
     onDone();
   };
-  return html`<${ConfirmDialog} title="Delete “${tag.name}”?" action="Delete the tag" ...${{ onClose }} onConfirm=${confirm}>
-    <p>${tag.links ? `${format.count(tag.links, "link loses", "links lose")} the tag.` : "No link has it."} Links keep working, and counted clicks stay. This cannot be undone.</p>
+  return html`<${ConfirmDialog}
+    title="Delete “${tag.name}”?"
+    action="Delete the tag"
+    ...${{ onClose }}
+    onConfirm=${confirm}
+  >
+    <p>
+      ${
+        tag.links
+          ? `${format.count(tag.links, "link loses", "links lose")} the tag.`
+          : "No link has it."
+      } Links keep working, and counted clicks stay. This cannot be undone.
+    </p>
   <//>`;
 }

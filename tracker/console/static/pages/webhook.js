@@ -1,8 +1,26 @@
 /** One webhook: its settings, a test, and its deliveries with every attempt. */
 
 import {
-  Badge, Button, ErrorNote, OutLink, PageHeader, Pagination, Skeleton, Time, api, can, format, html, lazy, navigate, route,
-  setQuery, toast, useAction, useLoad, useState,
+  Badge,
+  Button,
+  ErrorNote,
+  OutLink,
+  PageHeader,
+  Pagination,
+  Skeleton,
+  Time,
+  api,
+  can,
+  format,
+  html,
+  lazy,
+  navigate,
+  route,
+  setQuery,
+  toast,
+  useAction,
+  useLoad,
+  useState,
 } from "console/core";
 import { CodeBlock } from "console/parts/code";
 import { Deliveries } from "console/parts/deliveries";
@@ -14,7 +32,13 @@ import { WebhookState } from "console/pages/webhooks";
 
 const DeliveryCharts = lazy("console/parts/delivery-charts", "DeliveryCharts");
 const BACK = { href: "/console/webhooks", label: "Webhooks" };
-const STATES = [["", "All"], ["due", "Waiting"], ["delivered", "Delivered"], ["failed", "Failed"], ["cancelled", "Cancelled"]];
+const STATES = [
+  ["", "All"],
+  ["due", "Waiting"],
+  ["delivered", "Delivered"],
+  ["failed", "Failed"],
+  ["cancelled", "Cancelled"],
+];
 const RETRY_DAYS = 30;
 const POLL_MS = 5_000;
 
@@ -23,35 +47,93 @@ export default function WebhookPage({ params }) {
   const path = `/api/webhooks/${params.id}`;
   const { page, status } = route.value.query;
   const webhook = useLoad((signal) => api.get(path, {}, signal), [path]);
-  const deliveries = useLoad((signal) => api.get(`${path}/deliveries`, { page, status }, signal), [path, page, status]);
+  const deliveries = useLoad(
+    (signal) => api.get(`${path}/deliveries`, { page, status }, signal),
+    [path, page, status],
+  );
   const [open, setOpen] = useState(null);
-  usePoll(deliveries, deliveries.data?.rows.some((one) => one.status === "due"), POLL_MS);
-  if (!webhook.data) return html`<${PageHeader} title="Webhook" back=${BACK} />${webhook.error ? html`<${ErrorNote} error=${webhook.error} retry=${webhook.reload} />` : html`<${Skeleton} lines=${6} />`}`;
-  const dialog = { ...open, webhook: webhook.data, onClose: () => setOpen(null), onDone: (saved) => webhook.set(() => saved) };
+  usePoll(
+    deliveries,
+    deliveries.data?.rows.some((one) => one.status === "due"),
+    POLL_MS,
+  );
+  if (!webhook.data)
+    return html`
+      <${PageHeader} title="Webhook" back=${BACK} />
+      ${
+        webhook.error
+          ? html`<${ErrorNote} error=${webhook.error} retry=${webhook.reload} />`
+          : html`<${Skeleton} lines=${6} />`
+      }
+    `;
+  const dialog = {
+    ...open,
+    webhook: webhook.data,
+    onClose: () => setOpen(null),
+    onDone: (saved) => webhook.set(() => saved),
+  };
   const mayWrite = can("webhooks:write");
   return html`
     <${PageHeader} title=${webhook.data.name} back=${BACK}>
-      ${mayWrite && html`<${Actions} webhook=${webhook.data} path=${path} setOpen=${setOpen} onChanged=${dialog.onDone} />`}
+      ${
+        mayWrite &&
+        html`<${Actions}
+          webhook=${webhook.data}
+          path=${path}
+          setOpen=${setOpen}
+          onChanged=${dialog.onDone}
+        />`
+      }
     <//>
     <${Facts} webhook=${webhook.data} />
     <${DeliveryCharts} path=${path} />
     <header class="row between">
       <h2>Deliveries</h2>
       <div class="row">
-        <select aria-label="State of the deliveries" value=${status ?? ""} onChange=${(event) => setQuery({ status: event.target.value, page: null })}>
-          ${STATES.map(([value, label]) => html`<option value=${value} selected=${value === (status ?? "")}>${label}</option>`)}
+        <select
+          aria-label="State of the deliveries"
+          value=${status ?? ""}
+          onChange=${(event) => setQuery({ status: event.target.value, page: null })}
+        >
+          ${STATES.map(
+            ([value, label]) => html`<option value=${value} selected=${value === (status ?? "")}>
+              ${label}
+            </option>`,
+          )}
         </select>
         <${Button} icon="refresh" label="Load the deliveries again" onClick=${deliveries.reload} />
-        ${mayWrite && html`<${RetryAll} path=${path} active=${webhook.data.active} reload=${deliveries.reload} />`}
+        ${
+          mayWrite &&
+          html`<${RetryAll}
+            path=${path}
+            active=${webhook.data.active}
+            reload=${deliveries.reload}
+          />`
+        }
       </div>
     </header>
-    <${Deliveries} load=${deliveries} retryPath=${mayWrite && webhook.data.active ? (one) => `${path}/deliveries/${one.id}/retry` : null} />
+    <${Deliveries}
+      load=${deliveries}
+      retryPath=${
+        mayWrite && webhook.data.active ? (one) => `${path}/deliveries/${one.id}/retry` : null
+      }
+    />
     <${Pagination} pagination=${deliveries.data?.pagination} noun="delivery" plural="deliveries" />
     ${open?.kind === "form" && html`<${WebhookDialog} ...${dialog} />`}
     ${open?.kind === "test" && html`<${TestDialog} ...${dialog} />`}
-    ${open?.kind === "secret" && html`<${SecretDialog} webhook=${open.rotated} onClose=${dialog.onClose} />`}
-    ${open?.kind === "rotate" && html`<${RotateDialog} ...${dialog} onRotated=${(rotated) => setOpen({ kind: "secret", rotated })} />`}
-    ${open?.kind === "delete" && html`<${DeleteDialog} ...${dialog} />`}`;
+    ${
+      open?.kind === "secret" &&
+      html`<${SecretDialog} webhook=${open.rotated} onClose=${dialog.onClose} />`
+    }
+    ${
+      open?.kind === "rotate" &&
+      html`<${RotateDialog}
+        ...${dialog}
+        onRotated=${(rotated) => setOpen({ kind: "secret", rotated })}
+      />`
+    }
+    ${open?.kind === "delete" && html`<${DeleteDialog} ...${dialog} />`}
+  `;
 }
 
 function Actions({ webhook, path, setOpen, onChanged }) {
@@ -72,23 +154,50 @@ function Actions({ webhook, path, setOpen, onChanged }) {
   });
   return html`
     <${Button} busy=${testing} onClick=${test}>Send a test<//>
-    <${Button} busy=${busy} onClick=${() => setActive(!webhook.active)}>${webhook.active ? "Pause" : "Activate"}<//>
+    <${Button} busy=${busy} onClick=${() => setActive(!webhook.active)}>
+      ${webhook.active ? "Pause" : "Activate"}
+    <//>
     <${Button} icon="key" onClick=${() => setOpen({ kind: "rotate" })}>Rotate the secret<//>
-    <${Button} kind="danger" icon="trash" label="Delete the webhook" onClick=${() => setOpen({ kind: "delete" })} />
-    <${Button} kind="main" icon="edit" onClick=${() => setOpen({ kind: "form" })}>Edit<//>`;
+    <${Button}
+      kind="danger"
+      icon="trash"
+      label="Delete the webhook"
+      onClick=${() => setOpen({ kind: "delete" })}
+    />
+    <${Button} kind="main" icon="edit" onClick=${() => setOpen({ kind: "form" })}>Edit<//>
+  `;
 }
 
 function Facts({ webhook }) {
-  return html`<section class="card"><div class="columns">
-    <dl class="facts">
-      <dt>Target</dt><dd>${webhook.method} <${OutLink} url=${webhook.target_url} /></dd>
-      <dt>State</dt><dd><${WebhookState} webhook=${webhook} />${webhook.disabled_at && html` <${Time} at=${webhook.disabled_at} />`}</dd>
-      ${Object.keys(webhook.headers).length > 0 && html`<dt>Headers</dt><dd>${Object.keys(webhook.headers).join(", ")}</dd>`}
-      <dt>Gets</dt><dd>${webhook.events.join(", ")}</dd>
-      <dt>Created</dt><dd><${Time} at=${webhook.created_at} exact /></dd>
-    </dl>
-    <${CodeBlock} title="Payload" text=${JSON.stringify(webhook.payload_template, null, 2)} label="the template" />
-  </div></section>`;
+  return html`<section class="card">
+    <div class="columns">
+      <dl class="facts">
+        <dt>Target</dt>
+        <dd>${webhook.method} <${OutLink} url=${webhook.target_url} /></dd>
+        <dt>State</dt>
+        <dd>
+          <${WebhookState} webhook=${webhook} />
+          ${webhook.disabled_at && html` <${Time} at=${webhook.disabled_at} />`}
+        </dd>
+        ${
+          Object.keys(webhook.headers).length > 0 &&
+          html`
+            <dt>Headers</dt>
+            <dd>${Object.keys(webhook.headers).join(", ")}</dd>
+          `
+        }
+        <dt>Gets</dt>
+        <dd>${webhook.events.join(", ")}</dd>
+        <dt>Created</dt>
+        <dd><${Time} at=${webhook.created_at} exact /></dd>
+      </dl>
+      <${CodeBlock}
+        title="Payload"
+        text=${JSON.stringify(webhook.payload_template, null, 2)}
+        label="the template"
+      />
+    </div>
+  </section>`;
 }
 
 /** A button that sends again what failed in the last days. */
@@ -97,36 +206,72 @@ function RetryAll({ path, active, reload }) {
     const since = new Date(Date.now() - RETRY_DAYS * 86_400_000).toISOString();
     try {
       const { deliveries } = await api.post(`${path}/deliveries/retry`, { since });
-      toast(deliveries ? `${format.count(deliveries, "delivery is", "deliveries are")} sent again` : "Nothing had failed");
+      toast(
+        deliveries
+          ? `${format.count(deliveries, "delivery is", "deliveries are")} sent again`
+          : "Nothing had failed",
+      );
       reload();
     } catch (error) {
       toast(error.message, { kind: "bad" });
     }
   });
-  return html`<${Button} busy=${busy} disabled=${!active} onClick=${retry}>Retry all that failed<//>`;
+  return html`<${Button} busy=${busy} disabled=${!active} onClick=${retry}>
+    Retry all that failed
+  <//>`;
 }
 
 function TestDialog({ webhook, result, onClose }) {
   const { delivered, payload, url, headers, attempt } = result;
   const footer = html`<${Button} kind="main" onClick=${onClose}>Close<//>`;
-  return html`<${Dialog} title=${delivered ? "The receiver took it" : "The receiver did not take it"} wide ...${{ footer, onClose }}>
+  return html`<${Dialog}
+    title=${delivered ? "The receiver took it" : "The receiver did not take it"}
+    wide
+    ...${{ footer, onClose }}
+  >
     <dl class="facts">
-      <dt>Answer</dt><dd>${attempt.code ? html`<${Badge} kind=${delivered ? "good" : "bad"}>${attempt.code}<//>` : html`<${Badge} kind="bad">none<//> ${attempt.error}`}</dd>
-      <dt>Time</dt><dd>${format.number(attempt.milliseconds)} ms</dd>
+      <dt>Answer</dt>
+      <dd>
+        ${
+          attempt.code
+            ? html`<${Badge} kind=${delivered ? "good" : "bad"}>
+              ${attempt.code}
+            <//>`
+            : html`<${Badge} kind="bad">none<//> ${attempt.error}`
+        }
+      </dd>
+      <dt>Time</dt>
+      <dd>${format.number(attempt.milliseconds)} ms</dd>
     </dl>
-    ${attempt.answer && html`<${CodeBlock} title="What it said" text=${attempt.answer} label="the answer" />`}
-    <${CodeBlock} title="What was sent" text=${requestText(webhook.method, url, headers)} label="the request" />
+    ${
+      attempt.answer &&
+      html`<${CodeBlock} title="What it said" text=${attempt.answer} label="the answer" />`
+    }
+    <${CodeBlock}
+      title="What was sent"
+      text=${requestText(webhook.method, url, headers)}
+      label="the request"
+    />
     <${CodeBlock} title="Its payload" text=${pretty(payload)} label="the payload" />
   <//>`;
 }
 
 function RotateDialog({ webhook, onClose, onRotated }) {
-  const [rotate, busy, error] = useAction(async () => onRotated(await api.post(`/api/webhooks/${webhook.id}/secret`)));
+  const [rotate, busy, error] = useAction(async () =>
+    onRotated(await api.post(`/api/webhooks/${webhook.id}/secret`)),
+  );
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Make a new secret<//>`;
-  return html`<${Dialog} title="Rotate the secret?" ...${{ footer, busy, onClose }} onSubmit=${rotate}>
-    <p>For a day deliveries are signed with the old secret too, so your receiver has time to change.</p>
+    <${Button} kind="main" type="submit" busy=${busy}>Make a new secret<//>
+  `;
+  return html`<${Dialog}
+    title="Rotate the secret?"
+    ...${{ footer, busy, onClose }}
+    onSubmit=${rotate}
+  >
+    <p>
+      For a day deliveries are signed with the old secret too, so your receiver has time to change.
+    </p>
     <${ErrorNote} error=${error} />
   <//>`;
 }
@@ -137,7 +282,12 @@ function DeleteDialog({ webhook, onClose }) {
     toast(`“${webhook.name}” is deleted`);
     navigate("/console/webhooks");
   };
-  return html`<${ConfirmDialog} title="Delete “${webhook.name}”?" action="Delete the webhook" ...${{ onClose }} onConfirm=${confirm}>
+  return html`<${ConfirmDialog}
+    title="Delete “${webhook.name}”?"
+    action="Delete the webhook"
+    ...${{ onClose }}
+    onConfirm=${confirm}
+  >
     <p>What is waiting is not sent, and its deliveries are no longer listed.</p>
   <//>`;
 }

@@ -1,8 +1,24 @@
 /** Webhooks: the receivers of conversions, and whether they get them. */
 
 import {
-  Badge, Button, Empty, OutLink, PageHeader, Pagination, Table, Time, api, can, html, lazy, navigate, route, useCallback,
-  useLoad, useShortcut, useState,
+  Badge,
+  Button,
+  Empty,
+  OutLink,
+  PageHeader,
+  Pagination,
+  Table,
+  Time,
+  api,
+  can,
+  html,
+  lazy,
+  navigate,
+  route,
+  useCallback,
+  useLoad,
+  useShortcut,
+  useState,
 } from "console/core";
 
 const WebhookDialog = lazy("console/parts/webhook-form", "WebhookDialog");
@@ -16,36 +32,75 @@ export default function Webhooks() {
   const create = useCallback(() => mayWrite && setCreating(true), [mayWrite]);
   useShortcut("c", "Create a webhook", create);
   return html`
-    <${PageHeader} title="Webhooks" about="Every conversion is sent to your receivers: signed, and again until it arrives.">
+    <${PageHeader}
+      title="Webhooks"
+      about="Every conversion is sent to your receivers: signed, and again until it arrives."
+    >
       ${mayWrite && html`<${Button} kind="main" icon="plus" onClick=${create}>New webhook<//>`}
     <//>
-    <${Table} caption="Webhooks" load=${webhooks} columns=${COLUMNS} empty=${html`<${NoWebhooks} create=${mayWrite && create} />`} />
+    <${Table}
+      caption="Webhooks"
+      load=${webhooks}
+      columns=${COLUMNS}
+      empty=${html`<${NoWebhooks} create=${mayWrite && create} />`}
+    />
     <${Pagination} pagination=${webhooks.data?.pagination} noun="webhook" />
-    ${creating && html`<${WebhookDialog} onClose=${() => setCreating(false)} onDone=${webhooks.reload} onLeave=${(id) => navigate(`/console/webhooks/${id}`)} />`}`;
+    ${
+      creating &&
+      html`<${WebhookDialog}
+        onClose=${() => setCreating(false)}
+        onDone=${webhooks.reload}
+        onLeave=${(id) => navigate(`/console/webhooks/${id}`)}
+      />`
+    }
+  `;
 }
 
 const COLUMNS = [
-  { label: "Name", wide: true, cell: (one) => html`<span class="main-cell"><a href="/console/webhooks/${one.id}">${one.name}</a></span>` },
-  { label: "Target", cell: (one) => html`<span class="truncate destination">${one.method} <${OutLink} url=${one.target_url}>${one.target_url.replace(/^https?:\/\//, "")}<//></span>` },
+  {
+    label: "Name",
+    wide: true,
+    cell: (one) =>
+      html`<span class="main-cell"><a href="/console/webhooks/${one.id}">${one.name}</a></span>`,
+  },
+  {
+    label: "Target",
+    cell: (one) =>
+      html`<span class="truncate destination">
+        ${one.method} <${OutLink} url=${one.target_url}>${one.target_url.replace(/^https?:\/\//, "")}<//>
+      </span>`,
+  },
   { label: "Gets", cell: ({ events }) => events.join(", ") },
   { label: "State", cell: (one) => html`<${WebhookState} webhook=${one} />` },
   { label: "Created", cell: (one) => html`<${Time} at=${one.created_at} />` },
 ];
 
-const REASONS = { gone: "its receiver answered 410 Gone", failing: "every attempt of five days failed" };
+const REASONS = {
+  gone: "its receiver answered 410 Gone",
+  failing: "every attempt of five days failed",
+};
 
 /** The state of a webhook, and why the service has disabled it. */
 export function WebhookState({ webhook }) {
   const { failing_since: since } = webhook;
-  if (webhook.active && since) return html`<span><${Badge} kind="warning">failing<//> <span class="hint">since <${Time} at=${since} /></span></span>`;
+  if (webhook.active && since)
+    return html`<span>
+      <${Badge} kind="warning">failing<//> <span class="hint">since <${Time} at=${since} /></span>
+    </span>`;
   if (webhook.active) return html`<${Badge} kind="good">active<//>`;
   if (!webhook.disabled_reason) return html`<${Badge} kind="warning">paused<//>`;
-  return html`<span><${Badge} kind="bad">disabled<//> <span class="hint">${REASONS[webhook.disabled_reason] ?? webhook.disabled_reason}</span></span>`;
+  return html`<span>
+    <${Badge} kind="bad">disabled<//> <span class="hint">${REASONS[webhook.disabled_reason] ?? webhook.disabled_reason}</span>
+  </span>`;
 }
 
 function NoWebhooks({ create }) {
-  const action = create && html`<${Button} kind="main" icon="plus" onClick=${create}>Create the first one<//>`;
+  const action =
+    create && html`<${Button} kind="main" icon="plus" onClick=${create}>Create the first one<//>`;
   return html`<${Empty} title="No webhooks yet" action=${action}>
-    <p>A webhook sends each conversion to a server of yours or of your network, in the shape that it wants: <code>{"id": "{click_id}", "amount": "{value}"}</code></p>
+    <p>
+      A webhook sends each conversion to a server of yours or of your network, in the shape that it
+      wants: <code>{"id": "{click_id}", "amount": "{value}"}</code>
+    </p>
   <//>`;
 }

@@ -10,6 +10,8 @@ export async function loadAll(path, signal) {
   const first = await api.get(path, { pageSize: PAGE_SIZE }, signal);
   const pages = Math.min(first.pagination.totalPages, MOST_PAGES);
   const numbers = Array.from({ length: Math.max(0, pages - 1) }, (_, index) => index + 2);
-  const others = await Promise.all(numbers.map((page) => api.get(path, { pageSize: PAGE_SIZE, page }, signal)));
+  const others = await Promise.all(
+    numbers.map((page) => api.get(path, { pageSize: PAGE_SIZE, page }, signal)),
+  );
   return { rows: [first, ...others].flatMap(({ rows }) => rows) };
 }

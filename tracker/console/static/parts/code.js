@@ -13,7 +13,10 @@ export function CodeBlock({ text, label = "the code", title }) {
 
 /** A short value in one line with a button that copies it, such as a DNS record. */
 export function CopyValue({ text, label }) {
-  return html`<span class="copy-value"><code>${text}</code><${CopyButton} text=${text} label="Copy ${label}" /></span>`;
+  return html`<span class="copy-value">
+    <code>${text}</code>
+    <${CopyButton} text=${text} label="Copy ${label}" />
+  </span>`;
 }
 
 /** A value that the service shows once. A click selects all of it. */
@@ -23,10 +26,15 @@ export function Secret({ label, value, children }) {
   const take = async () => setCopied(await copy(value));
   const select = () => getSelection().selectAllChildren(code.current);
   return html`<div class="secret">
-    <p><${Icon} name="key" /><strong>${label}</strong> <span>Shown only now. Keep it where others cannot read it.</span></p>
+    <p>
+      <${Icon} name="key" />
+      <strong>${label}</strong> <span>Shown only now. Keep it where others cannot read it.</span>
+    </p>
     <div class="row">
       <code ref=${code} onClick=${select}>${value}</code>
-      <${Button} kind="main" icon=${copied ? "check" : "copy"} onClick=${take}>${copied ? "Copied" : "Copy"}<//>
+      <${Button} kind="main" icon=${copied ? "check" : "copy"} onClick=${take}>
+        ${copied ? "Copied" : "Copy"}
+      <//>
     </div>
     ${children}
   </div>`;

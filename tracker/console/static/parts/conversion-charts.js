@@ -1,6 +1,16 @@
 /** The conversions of some days as charts: their number, rate and value, and their delays. */
 
-import { ErrorNote, Skeleton, api, format, html, lastDays, owned, useLoad, useState } from "console/core";
+import {
+  ErrorNote,
+  Skeleton,
+  api,
+  format,
+  html,
+  lastDays,
+  owned,
+  useLoad,
+  useState,
+} from "console/core";
 import { ColumnChart } from "console/parts/column-chart";
 import { MEASURES, SeriesChart } from "console/parts/report";
 import { chartSteps, comparedText, daysText } from "console/parts/report-words";
@@ -10,16 +20,33 @@ const MAX_DAYS = 731;
 const DAY_MS = 86_400_000;
 const REPORT_MS = 35_000;
 const SHOWN = ["conversions", "conversionRate", "value", "payout"];
-const UNITS = [[86_400, "day"], [3_600, "hour"], [60, "minute"]];
+const UNITS = [
+  [86_400, "day"],
+  [3_600, "hour"],
+  [60, "minute"],
+];
 
 /** All reasons of clicks to be a bot's, and none: what only conversions with a click have. */
-const WITH_CLICK = ["none", "prefetch", "no_user_agent", "preview", "crawler", "headless", "library"];
+const WITH_CLICK = [
+  "none",
+  "prefetch",
+  "no_user_agent",
+  "preview",
+  "crawler",
+  "headless",
+  "library",
+];
 
-/** The charts. `filters` are those of the log. Of states reports know only whether there is a click. */
+/**
+ * The charts. `filters` are those of the log. Of states reports know only whether there is a click.
+ */
 export function ConversionCharts({ filters: { status, event, link, from, to, ...named } }) {
   const narrowed = [status, event, link, from, to].some(Boolean);
   if (Object.values(named).some(Boolean)) return null;
-  if (status && status !== "attributed") return html`<p class="about">Charts are of all states together, or of attributed conversions.</p>`;
+  if (status && status !== "attributed")
+    return html`<p class="about">
+      Charts are of all states together, or of attributed conversions.
+    </p>`;
   const days = daysOf(from, to);
   if (days.from > days.to) return null;
   return html`<div class="columns">
@@ -28,10 +55,14 @@ export function ConversionCharts({ filters: { status, event, link, from, to, ...
   </div>`;
 }
 
-/** Return the days of the charts: those of the log, at most as many as a report has; else the last ones. */
+/**
+ * Return the days of the charts: those of the log, at most as many as a report has; else the last
+ * ones.
+ */
 function daysOf(from, to) {
   const end = to || lastDays(1)[0];
-  const before = (days) => new Date(Date.parse(end) - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+  const before = (days) =>
+    new Date(Date.parse(end) - (days - 1) * DAY_MS).toISOString().slice(0, 10);
   const first = from || before(DAYS);
   return { from: first > before(MAX_DAYS) ? first : before(MAX_DAYS), to: end };
 }
@@ -39,7 +70,10 @@ function daysOf(from, to) {
 function Days({ days, filters }) {
   const [chosen, setChosen] = useState("conversions");
   const body = owned({ dateRange: days, compare: "previous_period", filters });
-  const report = useLoad((signal) => api.post("/api/reports/overview", body, { signal, timeout: REPORT_MS }), [JSON.stringify(body)]);
+  const report = useLoad(
+    (signal) => api.post("/api/reports/overview", body, { signal, timeout: REPORT_MS }),
+    [JSON.stringify(body)],
+  );
   if (report.error) return html`<${ErrorNote} error=${report.error} retry=${report.reload} />`;
   if (!report.data) return html`<div class="card"><${Skeleton} lines=${6} /></div>`;
   const { totals, dateRange } = report.data;
@@ -48,8 +82,23 @@ function Days({ days, filters }) {
   const measure = shown.includes(chosen) ? chosen : "conversions";
   const [name, text] = MEASURES[measure];
   return html`<section class="card" aria-busy=${report.loading}>
-    <div class="row panel-tabs">${shown.map((one) => html`<button type="button" key=${one} aria-pressed=${one === measure} onClick=${() => setChosen(one)}>${MEASURES[one][0]} ${MEASURES[one][1](totals[one])}</button>`)}</div>
-    <${SeriesChart} title="${name}, ${daysText(dateRange)}" ...${chartSteps(report.data, measure)} format=${text} />
+    <div class="row panel-tabs">
+      ${shown.map(
+        (one) => html`<button
+          type="button"
+          key=${one}
+          aria-pressed=${one === measure}
+          onClick=${() => setChosen(one)}
+        >
+          ${MEASURES[one][0]} ${MEASURES[one][1](totals[one])}
+        </button>`,
+      )}
+    </div>
+    <${SeriesChart}
+      title="${name}, ${daysText(dateRange)}"
+      ...${chartSteps(report.data, measure)}
+      format=${text}
+    />
     <p class="hint">${comparedText(report.data)}</p>
   </section>`;
 }
@@ -60,14 +109,20 @@ function Delays() {
   if (delays.error) return html`<${ErrorNote} error=${delays.error} retry=${delays.reload} />`;
   if (!delays.data?.conversions) return null;
   return html`<section class="card">
-    <${ColumnChart} title="From click to conversion, last 30 days" valueLabel="Conversions" columns=${delayColumns(delays.data.groups)} />
+    <${ColumnChart}
+      title="From click to conversion, last 30 days"
+      valueLabel="Conversions"
+      columns=${delayColumns(delays.data.groups)}
+    />
     <p class="hint">${delayText(delays.data)}</p>
   </section>`;
 }
 
 function delayColumns(groups) {
   return groups.map(({ upToSeconds, conversions }, index) => ({
-    label: upToSeconds ? `up to ${short(upToSeconds)}` : `over ${short(groups[index - 1].upToSeconds)}`,
+    label: upToSeconds
+      ? `up to ${short(upToSeconds)}`
+      : `over ${short(groups[index - 1].upToSeconds)}`,
     value: conversions,
   }));
 }

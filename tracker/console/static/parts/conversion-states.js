@@ -28,5 +28,14 @@ const RULES = {
 /** The state of a conversion, with the rule that it breaks. */
 export function ConversionState({ conversion }) {
   const [kind, meaning] = STATES[conversion.status] ?? ["quiet", ""];
-  return html`<span title=${meaning}><${Badge} kind=${kind}>${stateWord(conversion.status)}<//>${conversion.refused && html` <span class="hint">${RULES[conversion.refused] ?? conversion.refused}</span>`}</span>`;
+  return html`<span title=${meaning}>
+    <${Badge} kind=${kind}>${stateWord(conversion.status)}<//>
+    ${" "}
+    ${
+      conversion.refused &&
+      html`<span class="hint">
+        ${RULES[conversion.refused] ?? conversion.refused}
+      </span>`
+    }
+  </span>`;
 }

@@ -1,11 +1,14 @@
 /** Delimited text: CSV (RFC 4180) with any separator, of one character. Pure. */
 
 /**
- * Yield {line, cells} of each row that is not empty. `line` is where it begins, counted from 1 as an
- * editor does: empty lines and line breaks within quotes count. Cells are trimmed.
+ * Yield {line, cells} of each row that is not empty. `line` is where it begins, counted from 1 as
+ * an editor does: empty lines and line breaks within quotes count. Cells are trimmed.
  */
 export function* delimitedRows(text, separator) {
-  const cell = new RegExp(`( *"(?:[^"]|"")*" *|[^${separator}\\r\\n]*)(${separator}|\\r\\n|\\n|\\r|$)`, "y");
+  const cell = new RegExp(
+    `( *"(?:[^"]|"")*" *|[^${separator}\\r\\n]*)(${separator}|\\r\\n|\\n|\\r|$)`,
+    "y",
+  );
   let line = 1;
   let row = { line, cells: [] };
   while (cell.lastIndex <= text.length) {
@@ -23,11 +26,17 @@ export function* delimitedRows(text, separator) {
 }
 
 function unquoted(content) {
-  return /^".*"$/s.test(content) && content.length > 1 ? content.slice(1, -1).replaceAll('""', '"') : content;
+  return /^".*"$/s.test(content) && content.length > 1
+    ? content.slice(1, -1).replaceAll('""', '"')
+    : content;
 }
 
-const IGNORED = "[\"'\\x00-\\x08\\x0b\\x0c\\x0e-\\x20\\x7f-\\xa0\\u2000-\\u200f\\u2028-\\u202f\\u2060\\u3000\\ufeff]*";
-const APOSTROPHE = new RegExp(`(^|[;\\t\\r\\n])'(?=${IGNORED}[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20])|^'(?=[ "']*[\\t\\r])`, "g");
+const IGNORED =
+  "[\"'\\x00-\\x08\\x0b\\x0c\\x0e-\\x20\\x7f-\\xa0\\u2000-\\u200f\\u2028-\\u202f\\u2060\\u3000\\ufeff]*";
+const APOSTROPHE = new RegExp(
+  `(^|[;\\t\\r\\n])'(?=${IGNORED}[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20])|^'(?=[ "']*[\\t\\r])`,
+  "g",
+);
 
 /** Return a cell of a download without the apostrophes that keep a spreadsheet from running it. */
 export function withoutApostrophes(cell) {

@@ -20,8 +20,16 @@ export function DeliveryCharts({ path }) {
       ${figure("Answer, half within", milliseconds(medianMilliseconds))}
       ${figure("Answer, 95 % within", milliseconds(p95Milliseconds))}
     </dl>
-    <${ColumnChart} title="The last ${format.count(deliveries, "delivery", "deliveries")} by day" valueLabel="Delivered" badLabel="Failed"
-      columns=${days.map((day) => ({ label: stepText(day.day), value: day.delivered, bad: day.failed }))} />
+    <${ColumnChart}
+      title="The last ${format.count(deliveries, "delivery", "deliveries")} by day"
+      valueLabel="Delivered"
+      badLabel="Failed"
+      columns=${days.map((day) => ({
+        label: stepText(day.day),
+        value: day.delivered,
+        bad: day.failed,
+      }))}
+    />
   </section>`;
 }
 

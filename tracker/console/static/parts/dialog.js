@@ -1,15 +1,29 @@
 /** Dialogs: a window above the page that takes the focus and gives it back. */
 
-import { Button, ErrorNote, TextField, html, useAction, useId, useLayoutEffect, useRef, useState } from "console/core";
+import {
+  Button,
+  ErrorNote,
+  TextField,
+  html,
+  useAction,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "console/core";
 
-const FIRST = ["[data-focus]", ".dialog-body :is(input, select, textarea):not(:disabled)", ".dialog-foot button"];
+const FIRST = [
+  "[data-focus]",
+  ".dialog-body :is(input, select, textarea):not(:disabled)",
+  ".dialog-foot button",
+];
 
 /**
  * A dialog, shown as long as it is rendered. Escape and the button in its corner call `onClose`.
  *
- * With `onSubmit` its content is a form. `footer` holds its buttons, the main one last. While `busy`
- * it cannot be closed. The focus goes to the element with `data-focus`, else to the first field.
- * `wide` makes it wider; "page" as wide as a page.
+ * With `onSubmit` its content is a form. `footer` holds its buttons, the main one last. While
+ * `busy` it cannot be closed. The focus goes to the element with `data-focus`, else to the first
+ * field. `wide` makes it wider; "page" as wide as a page.
  */
 export function Dialog({ title, about, footer, onClose, onSubmit, busy, wide, children }) {
   const dialog = useRef(null);
@@ -29,8 +43,14 @@ export function Dialog({ title, about, footer, onClose, onSubmit, busy, wide, ch
       <${Button} kind="quiet" icon="close" label="Close" disabled=${busy} onClick=${close} />
     </div>
     <div class="dialog-body">${children}</div>
-    ${footer && html`<div class="dialog-foot">${footer}</div>`}`;
-  return html`<dialog ref=${dialog} class=${wide === true ? "wide" : wide} aria-labelledby=${id} onCancel=${close}>
+    ${footer && html`<div class="dialog-foot">${footer}</div>`}
+  `;
+  return html`<dialog
+    ref=${dialog}
+    class=${wide === true ? "wide" : wide}
+    aria-labelledby=${id}
+    onCancel=${close}
+  >
     ${onSubmit ? html`<form onSubmit=${submit}>${content}</form>` : html`<div>${content}</div>`}
   </dialog>`;
 }
@@ -39,7 +59,9 @@ export function Dialog({ title, about, footer, onClose, onSubmit, busy, wide, ch
 function showModally(dialog) {
   const opener = document.activeElement;
   dialog.showModal();
-  FIRST.map((selector) => dialog.querySelector(selector)).find(Boolean)?.focus();
+  FIRST.map((selector) => dialog.querySelector(selector))
+    .find(Boolean)
+    ?.focus();
   return () => {
     dialog.close();
     if (opener?.isConnected) opener.focus({ preventScroll: true });
@@ -52,7 +74,15 @@ function showModally(dialog) {
  *
  * `typed` is a text that has to be typed first, for what cannot be undone.
  */
-export function ConfirmDialog({ title, action, kind = "danger", typed = "", onConfirm, onClose, children }) {
+export function ConfirmDialog({
+  title,
+  action,
+  kind = "danger",
+  typed = "",
+  onConfirm,
+  onClose,
+  children,
+}) {
   const [text, setText] = useState("");
   const [confirm, busy, error] = useAction(async () => {
     await onConfirm();
@@ -60,10 +90,20 @@ export function ConfirmDialog({ title, action, kind = "danger", typed = "", onCo
   });
   const footer = html`
     <${Button} data-focus=${typed ? undefined : true} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main ${kind}" type="submit" busy=${busy} disabled=${text.trim() !== typed}>${action}<//>`;
+    <${Button} kind="main ${kind}" type="submit" busy=${busy} disabled=${text.trim() !== typed}>
+      ${action}
+    <//>
+  `;
   return html`<${Dialog} ...${{ title, footer, onClose, busy }} onSubmit=${confirm}>
     <div class="stack">${children}</div>
-    ${typed && html`<${TextField} label=${html`Type <strong>${typed}</strong> to go on`} value=${text} onInput=${setText} />`}
+    ${
+      typed &&
+      html`<${TextField}
+        label=${html`Type <strong>${typed}</strong> to go on`}
+        value=${text}
+        onInput=${setText}
+      />`
+    }
     <${ErrorNote} error=${error} />
   <//>`;
 }

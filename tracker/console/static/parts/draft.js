@@ -6,7 +6,8 @@ import { session, useState } from "console/core";
  * Keep the fields of a form as a draft. `name` tells drafts apart, such as "link:new".
  *
  * Return {fields, set, change, dirty, clear}: `set("slug")` is a handler for the field `slug`,
- * `change({slug, tags})` changes several, and `clear()` forgets the draft. Secrets do not belong here.
+ * `change({slug, tags})` changes several, and `clear()` forgets the draft. Secrets do not belong
+ * here.
  */
 export function useDraft(name, initial) {
   const key = `draft:${session.value?.account.id}:${name}`;

@@ -7,7 +7,12 @@ import { Dialog } from "console/parts/dialog";
 export function HelpDialog({ navigation, onClose }) {
   const own = Object.entries(shortcuts.value).map(([key, { label }]) => [[key], label]);
   const pages = navigation.filter(({ key }) => key).map(({ key, label }) => [["g", key], label]);
-  const general = [[["?"], "This list"], [["/"], "Search"], [["Ctrl", "K"], "Go to a page, link or tag"], [["Esc"], "Close what is open"]];
+  const general = [
+    [["?"], "This list"],
+    [["/"], "Search"],
+    [["Ctrl", "K"], "Go to a page, link or tag"],
+    [["Esc"], "Close what is open"],
+  ];
   return html`<${Dialog} title="Keyboard shortcuts" onClose=${onClose}>
     <div class="columns">
       <${Keys} title="This page" rows=${own} />
@@ -22,7 +27,12 @@ function Keys({ title, rows }) {
   return html`<section class="stack close">
     <h3>${title}</h3>
     <dl class="keys">
-      ${rows.map(([keys, label]) => html`<div><dt>${label}</dt><dd>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dd></div>`)}
+      ${rows.map(
+        ([keys, label]) => html`<div>
+          <dt>${label}</dt>
+          <dd>${keys.map((key) => html`<kbd>${key}</kbd> `)}</dd>
+        </div>`,
+      )}
     </dl>
   </section>`;
 }

@@ -7,10 +7,12 @@ export function Changes({ changes }) {
   const fields = Object.entries(changes ?? {});
   if (!fields.length) return null;
   return html`<dl class="changes">
-    ${fields.map(([name, { before, after }]) => html`<div>
-      <dt>${name.replace(/_/g, " ")}</dt>
-      <dd>${before !== null && html`<del>${shown(before)}</del> `}<ins>${shown(after)}</ins></dd>
-    </div>`)}
+    ${fields.map(
+      ([name, { before, after }]) => html`<div>
+        <dt>${name.replace(/_/g, " ")}</dt>
+        <dd>${before !== null && html`<del>${shown(before)}</del> `}<ins>${shown(after)}</ins></dd>
+      </div>`,
+    )}
   </dl>`;
 }
 

@@ -14,7 +14,13 @@ const SHOWN_ENTRIES = 100;
 export function JsonViewer({ text, label = "the JSON" }) {
   const parsed = parse(text);
   return html`<div class="code-block json">
-    ${parsed ? html`<div class="tree"><${Value} value=${parsed.value} level=${0} /></div>` : html`<pre>${text}</pre>`}
+    ${
+      parsed
+        ? html`<div class="tree">
+          <${Value} value=${parsed.value} level=${0} />
+        </div>`
+        : html`<pre>${text}</pre>`
+    }
     <${CopyButton} text=${text} label="Copy ${label}" />
   </div>`;
 }
@@ -40,7 +46,8 @@ function parse(text) {
 function Value({ value, level }) {
   if (value instanceof Digits) return html`<span class="number">${value.text}</span>`;
   if (typeof value === "string") return html`<span class="string">${JSON.stringify(value)}</span>`;
-  if (value === null || typeof value === "boolean") return html`<span class="word">${String(value)}</span>`;
+  if (value === null || typeof value === "boolean")
+    return html`<span class="word">${String(value)}</span>`;
   if (level >= DEEPEST) return html`<span class="faint">nested deeper than is shown</span>`;
   return html`<${Group} value=${value} level=${level} />`;
 }
@@ -55,13 +62,29 @@ function Group({ value, level }) {
   if (entries.length === 0) return html`<span>${first}${last}</span>`;
   const more = entries.length - limit;
   return html`<details open=${open} onToggle=${(event) => setOpen(event.currentTarget.open)}>
-    <summary>${first}<span class="faint"> ${format.count(entries.length, isList ? "value" : "key")}</span></summary>
-    ${open && html`<ul>
-      ${entries.slice(0, limit).map(([key, one], number) => html`<li key=${number}>
-        ${key !== null && html`<span class="key">${key}</span>: `}<${Value} value=${one} level=${level + 1} />
-      </li>`)}
-      ${more > 0 && html`<li><button type="button" class="link" onClick=${() => setLimit(Infinity)}>Show ${format.number(more)} more</button></li>`}
-    </ul>`}
+    <summary>
+      ${first}
+      <span class="faint"> ${format.count(entries.length, isList ? "value" : "key")}</span>
+    </summary>
+    ${
+      open &&
+      html`<ul>
+        ${entries.slice(0, limit).map(
+          ([key, one], number) => html`<li key=${number}>
+            ${key !== null && html`<span class="key">${key}</span>: `}
+            <${Value} value=${one} level=${level + 1} />
+          </li>`,
+        )}
+        ${
+          more > 0 &&
+          html`<li>
+            <button type="button" class="link" onClick=${() => setLimit(Infinity)}>
+              Show ${format.number(more)} more
+            </button>
+          </li>`
+        }
+      </ul>`
+    }
     <span>${last}</span>
   </details>`;
 }

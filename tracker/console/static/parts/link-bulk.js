@@ -1,7 +1,21 @@
-/** The dialog that creates many links at once, from lines or CSV. It shows them before they exist. */
+/**
+ * The dialog that creates many links at once, from lines or CSV. It shows them before they exist.
+ */
 
 import {
-  Button, ErrorNote, Select, TextField, api, can, copy, format, html, owned, toast, useAction, useLoad,
+  Button,
+  ErrorNote,
+  Select,
+  TextField,
+  api,
+  can,
+  copy,
+  format,
+  html,
+  owned,
+  toast,
+  useAction,
+  useLoad,
 } from "console/core";
 import { loadAll } from "console/parts/all";
 import { decoded } from "console/parts/delimited";
@@ -12,15 +26,26 @@ import { SEPARATORS, readLinks } from "console/parts/link-lines";
 import { TagPicker } from "console/parts/link-tags";
 
 const MOST = 100;
-const EXAMPLE = "https://shop.example/offer spring Spring offer\nhttps://shop.example/news - Newsletter\nhttps://shop.example/sale";
-const HINT = "A line has the destination, then a slug (- for a random one), then a name. Slug and name may be left out. A CSV file with a header may also have the columns domain_name, tags, active, and utm_source to utm_content.";
+const EXAMPLE =
+  "https://shop.example/offer spring Spring offer\nhttps://shop.example/news - Newsletter\nhttps://shop.example/sale";
+const HINT =
+  "A line has the destination, then a slug (- for a random one), then a name. Slug and name may be left out. A CSV file with a header may also have the columns domain_name, tags, active, and utm_source to utm_content.";
 
 /** The dialog. All links are created, or none. */
 export function BulkDialog({ onClose, onDone }) {
-  const { fields, set, dirty, clear } = useDraft("links:many", { text: "", separator: "", domain_id: "", tags: [] });
+  const { fields, set, dirty, clear } = useDraft("links:many", {
+    text: "",
+    separator: "",
+    domain_id: "",
+    tags: [],
+  });
   const domains = useChoices("/api/domains", "domains:read");
   const tags = useChoices("/api/tags", "tags:read");
-  const { rows, hosts, newTags, header, separator } = linksIn(fields, domains.data?.rows, tags.data?.rows);
+  const { rows, hosts, newTags, header, separator } = linksIn(
+    fields,
+    domains.data?.rows,
+    tags.data?.rows,
+  );
   const [create, busy, error] = useAction(async () => {
     const links = { rows, hosts, newTags, known: tags.data.rows, ...fields };
     const created = await createAll(links).catch((failed) => {
@@ -31,41 +56,102 @@ export function BulkDialog({ onClose, onDone }) {
     onDone();
     onClose();
     const urls = created.rows.map((row) => row.short_url).join("\n");
-    toast(`${format.count(rows.length, "link")} created`, { action: { label: "Copy their URLs", run: () => copy(urls) } });
+    toast(`${format.count(rows.length, "link")} created`, {
+      action: { label: "Copy their URLs", run: () => copy(urls) },
+    });
   });
-  const options = [["", location.host], ...(domains.data?.rows ?? []).map(({ id, domain_name: name }) => [id, name])];
+  const options = [
+    ["", location.host],
+    ...(domains.data?.rows ?? []).map(({ id, domain_name: name }) => [id, name]),
+  ];
   const host = options.find(([id]) => id === fields.domain_id)?.[1] ?? location.host;
   const bad = rows.filter((row) => row.problem).length;
   const tooMany = rows.length > MOST && `At most ${MOST} links at once; these are ${rows.length}.`;
   const failedLine = error?.of === fields.text && error.line;
   const footer = html`
-    ${dirty && html`<${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard the draft<//>`}
+    ${
+      dirty && html`<${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard the draft<//>`
+    }
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy} disabled=${!rows.length || bad > 0 || tooMany || !domains.data || !tags.data}>Create ${format.count(rows.length, "link")}<//>`;
-  return html`<${Dialog} title="Create many links" about="All of them are created, or none." wide ...${{ footer, busy, onClose }} onSubmit=${create}>
-    <${TextField} label="One link a line, or CSV" rows="7" class="code" spellcheck=${false} placeholder=${EXAMPLE} hint=${HINT} error=${tooMany} value=${fields.text} onInput=${set("text")} />
+    <${Button}
+      kind="main"
+      type="submit"
+      busy=${busy}
+      disabled=${!rows.length || bad > 0 || tooMany || !domains.data || !tags.data}
+    >
+      Create ${format.count(rows.length, "link")}
+    <//>
+  `;
+  return html`<${Dialog}
+    title="Create many links"
+    about="All of them are created, or none."
+    wide
+    ...${{ footer, busy, onClose }}
+    onSubmit=${create}
+  >
+    <${TextField}
+      label="One link a line, or CSV"
+      rows="7"
+      class="code"
+      spellcheck=${false}
+      placeholder=${EXAMPLE}
+      hint=${HINT}
+      error=${tooMany}
+      value=${fields.text}
+      onInput=${set("text")}
+    />
     <div class="row">
       <${FileButton} onText=${set("text")} />
-      <${SeparatorSelect} found=${fields.text.trim() ? separator : ""} value=${fields.separator} onInput=${set("separator")} />
+      <${SeparatorSelect}
+        found=${fields.text.trim() ? separator : ""}
+        value=${fields.separator}
+        onInput=${set("separator")}
+      />
     </div>
-    ${rows.length > 0 && html`<${LinkPreview} ...${{ rows, host, bad, newTags, header, failedLine }} most=${MOST} />`}
-    ${options.length > 1 && html`<${Select} label="Domain" options=${options} value=${fields.domain_id} onInput=${set("domain_id")} />`}
-    ${can("tags:read") && html`<${TagPicker} label="Tags of all of them" selected=${fields.tags} onChange=${set("tags")} />`}
-    ${[domains, tags].map((list) => html`<${ErrorNote} error=${list.error} retry=${list.reload} />`)}
+    ${
+      rows.length > 0 &&
+      html`<${LinkPreview} ...${{ rows, host, bad, newTags, header, failedLine }} most=${MOST} />`
+    }
+    ${
+      options.length > 1 &&
+      html`<${Select}
+        label="Domain"
+        options=${options}
+        value=${fields.domain_id}
+        onInput=${set("domain_id")}
+      />`
+    }
+    ${
+      can("tags:read") &&
+      html`<${TagPicker}
+        label="Tags of all of them"
+        selected=${fields.tags}
+        onChange=${set("tags")}
+      />`
+    }
+    ${[domains, tags].map(
+      (list) => html`<${ErrorNote} error=${list.error} retry=${list.reload} />`,
+    )}
     <${ErrorNote} error=${error} />
   <//>`;
 }
 
 /** Load all rows of a list, none without the scope. */
 function useChoices(path, scope) {
-  return useLoad((signal) => (can(scope) ? loadAll(path, signal) : Promise.resolve({ rows: [] })), []);
+  return useLoad(
+    (signal) => (can(scope) ? loadAll(path, signal) : Promise.resolve({ rows: [] })),
+    [],
+  );
 }
 
 /** Return the links of a text. Lists that are not there yet find no problems. */
 function linksIn({ text, separator }, domains, tags) {
   const read = readLinks(text, separator);
   const hosts = domains && new Map(domains.map(({ id, domain_name: name }) => [name, id]));
-  const rows = read.rows.map((row) => ({ ...row, problem: row.problem || unknown(row, hosts, tags) }));
+  const rows = read.rows.map((row) => ({
+    ...row,
+    problem: row.problem || unknown(row, hosts, tags),
+  }));
   return { ...read, rows, hosts, newTags: missingTags(rows, tags) };
 }
 
@@ -77,8 +163,10 @@ async function createAll({ rows, hosts, newTags, known, ...chosen }) {
 
 /** Return what a row names and the account does not have, in words. */
 function unknown({ domain, tags: names }, hosts, tags) {
-  if (domain && hosts && !isDefault(domain) && !hosts.has(domain)) return `the domain ${domain} is none of yours`;
-  if (tags && !can("tags:write") && names.some((name) => !find(tags, name))) return "a tag that does not exist";
+  if (domain && hosts && !isDefault(domain) && !hosts.has(domain))
+    return `the domain ${domain} is none of yours`;
+  if (tags && !can("tags:write") && names.some((name) => !find(tags, name)))
+    return "a tag that does not exist";
   return "";
 }
 
@@ -116,13 +204,20 @@ function body({ link, domain, tags }, { hosts, ids, domain_id: chosen, tags: com
 
 const FIELDS = { destination_url: "destination", internal_name: "name", domain_id: "domain" };
 
-/** Return an error that names the line, and the field as people see it. It is `of` the text that was sent. */
+/**
+ * Return an error that names the line, and the field as people see it. It is `of` the text that was
+ * sent.
+ */
 function atLine(error, { rows, text }) {
   const match = /^links\[(\d+)\](?:\.(\w+)[^:]*)?: (.*)$/s.exec(error.text);
   if (!match) return error;
   const [, index, field, rule] = match;
   const { line } = rows[index];
-  return Object.assign(error, { of: text, line, message: `Line ${line}${field ? `, ${FIELDS[field] ?? field}` : ""}: ${rule}` });
+  return Object.assign(error, {
+    of: text,
+    line,
+    message: `Line ${line}${field ? `, ${FIELDS[field] ?? field}` : ""}: ${rule}`,
+  });
 }
 
 /** A button that reads a file of text. */
@@ -132,14 +227,23 @@ function FileButton({ onText }) {
     if (file) onText(decoded(await file.arrayBuffer()));
     event.target.value = "";
   };
-  return html`<label class="button file">Choose a CSV file
-    <input class="visually-hidden" type="file" accept=".csv,.tsv,.txt,text/csv,text/plain" onChange=${pick} />
+  return html`<label class="button file">
+    Choose a CSV file
+    <input
+      class="visually-hidden"
+      type="file"
+      accept=".csv,.tsv,.txt,text/csv,text/plain"
+      onChange=${pick}
+    />
   </label>`;
 }
 
 /** The separator: the one that was found, or another. */
 function SeparatorSelect({ found, value, onInput }) {
   const name = SEPARATORS.find(([one]) => one === found)?.[1];
-  const options = [["", name && !value ? `Found: ${name}` : "Find it"], ...SEPARATORS.map(([one, text]) => [one, text[0].toUpperCase() + text.slice(1)])];
+  const options = [
+    ["", name && !value ? `Found: ${name}` : "Find it"],
+    ...SEPARATORS.map(([one, text]) => [one, text[0].toUpperCase() + text.slice(1)]),
+  ];
   return html`<${Select} label="Separator" options=${options} value=${value} onInput=${onInput} />`;
 }

@@ -1,7 +1,13 @@
 /** The texts of a link: in its form, and in lines that are pasted. Pure. */
 
 export const TEXTS = [
-  { name: "internal_name", label: "Name", most: 255, hint: "For you and your reports. Empty: the destination’s host and path.", required: true },
+  {
+    name: "internal_name",
+    label: "Name",
+    most: 255,
+    hint: "For you and your reports. Empty: the destination’s host and path.",
+    required: true,
+  },
 ];
 
 export const SLUG = /^[\w-]{1,64}$/;

@@ -18,5 +18,7 @@ export function QrCode({ link }) {
 /** The dialog with the QR code of `link`. */
 export function QrDialog({ link, onClose }) {
   const footer = html`<${Button} kind="main" onClick=${onClose}>Close<//>`;
-  return html`<${Dialog} title="QR code" about=${link.short_url} ...${{ footer, onClose }}><${QrCode} link=${link} /><//>`;
+  return html`<${Dialog} title="QR code" about=${link.short_url} ...${{ footer, onClose }}>
+    <${QrCode} link=${link} />
+  <//>`;
 }

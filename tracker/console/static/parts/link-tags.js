@@ -1,7 +1,19 @@
 /** Tags of links: the picker in a form, the filter of the list, and tagging many links at once. */
 
 import {
-  Button, Checkbox, ErrorNote, api, can, format, html, owned, setQuery, toast, useAction, useLoad, useState,
+  Button,
+  Checkbox,
+  ErrorNote,
+  api,
+  can,
+  format,
+  html,
+  owned,
+  setQuery,
+  toast,
+  useAction,
+  useLoad,
+  useState,
 } from "console/core";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
@@ -11,14 +23,17 @@ function useTags() {
 }
 
 /**
- * A set of boxes, one a tag, and a field that finds a tag among many, or creates one. `selected` are ids.
+ * A set of boxes, one a tag, and a field that finds a tag among many, or creates one. `selected`
+ * are ids.
  */
 export function TagPicker({ selected, onChange, label = "Tags" }) {
   const tags = useTags();
   const [name, setName] = useState("");
   const rows = tags.data?.rows ?? [];
   const wanted = name.trim().toLowerCase();
-  const shown = rows.filter((tag) => tag.name.toLowerCase().includes(wanted) || selected.includes(tag.id));
+  const shown = rows.filter(
+    (tag) => tag.name.toLowerCase().includes(wanted) || selected.includes(tag.id),
+  );
   const [add, busy, error] = useAction(async () => {
     // A name may be typed before the list is there.
     const { rows: all } = tags.data ?? (await loadAll("/api/tags"));
@@ -28,7 +43,8 @@ export function TagPicker({ selected, onChange, label = "Tags" }) {
     onChange([...new Set([...selected, tag.id])]);
     setName("");
   });
-  const toggle = (id) => (on) => onChange(on ? [...selected, id] : selected.filter((one) => one !== id));
+  const toggle = (id) => (on) =>
+    onChange(on ? [...selected, id] : selected.filter((one) => one !== id));
   const enter = (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
@@ -36,11 +52,31 @@ export function TagPicker({ selected, onChange, label = "Tags" }) {
   };
   return html`<fieldset class="tag-picker">
     <legend>${label}</legend>
-    <div class="boxes">${shown.map(({ id, name: text }) => html`<${Checkbox} key=${id} label=${text} checked=${selected.includes(id)} onInput=${toggle(id)} />`)}</div>
-    ${can("tags:write") && html`<div class="row">
-      <input type="text" aria-label="New tag" placeholder=${rows.length > 10 ? "Find or create a tag" : "New tag"} maxlength="190" value=${name} onInput=${(event) => setName(event.target.value)} onKeyDown=${enter} />
-      <${Button} busy=${busy} disabled=${!wanted} onClick=${add}>Add<//>
-    </div>`}
+    <div class="boxes">
+      ${shown.map(
+        ({ id, name: text }) => html`<${Checkbox}
+          key=${id}
+          label=${text}
+          checked=${selected.includes(id)}
+          onInput=${toggle(id)}
+        />`,
+      )}
+    </div>
+    ${
+      can("tags:write") &&
+      html`<div class="row">
+        <input
+          type="text"
+          aria-label="New tag"
+          placeholder=${rows.length > 10 ? "Find or create a tag" : "New tag"}
+          maxlength="190"
+          value=${name}
+          onInput=${(event) => setName(event.target.value)}
+          onKeyDown=${enter}
+        />
+        <${Button} busy=${busy} disabled=${!wanted} onClick=${add}>Add<//>
+      </div>`
+    }
     <${ErrorNote} error=${error ?? tags.error} />
   </fieldset>`;
 }
@@ -49,34 +85,63 @@ export function TagPicker({ selected, onChange, label = "Tags" }) {
 export function TagFilterDialog({ selected, operator, onClose }) {
   const pick = (ids) => setQuery({ tags: ids.join(","), page: null });
   const tags = useTags();
-  const toggle = (id) => (on) => pick(on ? [...selected, id] : selected.filter((one) => one !== id));
+  const toggle = (id) => (on) =>
+    pick(on ? [...selected, id] : selected.filter((one) => one !== id));
   const footer = html`
     <${Button} disabled=${!selected.length} onClick=${() => pick([])}>Clear<//>
-    <${Button} kind="main" onClick=${onClose}>Done<//>`;
+    <${Button} kind="main" onClick=${onClose}>Done<//>
+  `;
   return html`<${Dialog} title="Filter by tags" ...${{ footer, onClose }}>
-    <div class="boxes">${(tags.data?.rows ?? []).map(({ id, name }) => html`<${Checkbox} key=${id} label=${name} checked=${selected.includes(id)} onInput=${toggle(id)} />`)}</div>
+    <div class="boxes">
+      ${(tags.data?.rows ?? []).map(
+        ({ id, name }) => html`<${Checkbox}
+          key=${id}
+          label=${name}
+          checked=${selected.includes(id)}
+          onInput=${toggle(id)}
+        />`,
+      )}
+    </div>
     ${tags.data?.rows.length === 0 && html`<p class="about">There are no tags yet.</p>`}
-    ${selected.length > 1 && html`<${Checkbox} label="Links must have all of them" checked=${operator === "AND"} onInput=${(on) => setQuery({ tagOperator: on ? "AND" : null, page: null })} />`}
+    ${
+      selected.length > 1 &&
+      html`<${Checkbox}
+        label="Links must have all of them"
+        checked=${operator === "AND"}
+        onInput=${(on) => setQuery({ tagOperator: on ? "AND" : null, page: null })}
+      />`
+    }
     <${ErrorNote} error=${tags.error} retry=${tags.reload} />
   <//>`;
 }
 
 /** The dialog that adds tags to several links, and removes others. */
 export function TagsDialog({ links, onClose, onDone }) {
-  const common = links[0].tags.map(({ id }) => id).filter((id) => links.every((link) => link.tags.some((tag) => tag.id === id)));
+  const common = links[0].tags
+    .map(({ id }) => id)
+    .filter((id) => links.every((link) => link.tags.some((tag) => tag.id === id)));
   const [selected, setSelected] = useState(common);
   const [save, busy, error] = useAction(async () => {
     const add_tags = selected.filter((id) => !common.includes(id));
     const remove_tags = common.filter((id) => !selected.includes(id));
-    await api.patch("/api/short-links/bulk", owned({ ids: links.map(({ id }) => id), add_tags, remove_tags }));
+    await api.patch(
+      "/api/short-links/bulk",
+      owned({ ids: links.map(({ id }) => id), add_tags, remove_tags }),
+    );
     toast(`Tags of ${format.count(links.length, "link")} changed`);
     onDone();
     onClose();
   });
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>Save<//>`;
-  return html`<${Dialog} title="Tags of ${format.count(links.length, "link")}" about="Ticked are the tags that all of them have." ...${{ footer, busy, onClose }} onSubmit=${save}>
+    <${Button} kind="main" type="submit" busy=${busy}>Save<//>
+  `;
+  return html`<${Dialog}
+    title="Tags of ${format.count(links.length, "link")}"
+    about="Ticked are the tags that all of them have."
+    ...${{ footer, busy, onClose }}
+    onSubmit=${save}
+  >
     <${TagPicker} selected=${selected} onChange=${setSelected} />
     <${ErrorNote} error=${error} />
   <//>`;

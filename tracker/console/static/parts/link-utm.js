@@ -1,4 +1,7 @@
-/** UTM values of links: how they are written into a destination, and shown and filtered by in the list. */
+/**
+ * UTM values of links: how they are written into a destination, and shown and filtered by in the
+ * list.
+ */
 
 import { Tag, html, joinValues, queryText, route, setQuery, splitValues } from "console/core";
 
@@ -12,8 +15,8 @@ export const UTM = [
 ];
 
 /**
- * Return `url` with one parameter of its query set, or removed if `value` is empty. All else stays as
- * it was typed: the URL class would encode the braces of macros.
+ * Return `url` with one parameter of its query set, or removed if `value` is empty. All else stays
+ * as it was typed: the URL class would encode the braces of macros.
  */
 export function withParameter(url, name, value) {
   const [, start, query = "", fragment] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(url);
@@ -25,8 +28,15 @@ export function withParameter(url, name, value) {
 
 /** Return `url` with the UTM `values` that it does not have. */
 export function withUtm(url, values) {
-  const has = (name) => /^[^?#]*\?([^#]*)/.exec(url)?.[1].split("&").some((part) => part.startsWith(`${name}=`));
-  return UTM.reduce((made, [name]) => (values[name] && !has(name) ? withParameter(made, name, values[name]) : made), url);
+  const has = (name) =>
+    /^[^?#]*\?([^#]*)/
+      .exec(url)?.[1]
+      .split("&")
+      .some((part) => part.startsWith(`${name}=`));
+  return UTM.reduce(
+    (made, [name]) => (values[name] && !has(name) ? withParameter(made, name, values[name]) : made),
+    url,
+  );
 }
 
 /** Return the filters of the list that the query of a page has, as parameters of the API. */
@@ -43,7 +53,12 @@ export function noUtmFilters() {
 export function UtmChips({ query }) {
   return UTM.map(([name, label]) => {
     const values = splitValues(query[name]);
-    return values.length > 0 && html`<${Tag} key=${name} onRemove=${() => setQuery({ [name]: null, page: null })}>${`UTM ${label.toLowerCase()} is ${values.join(" or ")}`}<//>`;
+    return (
+      values.length > 0 &&
+      html`<${Tag} key=${name} onRemove=${() => setQuery({ [name]: null, page: null })}>
+        ${`UTM ${label.toLowerCase()} is ${values.join(" or ")}`}
+      <//>`
+    );
   });
 }
 
@@ -54,7 +69,14 @@ export function hasUtm(link) {
 
 /** The values of a link. Each leads to the links that have it too. */
 export function UtmValues({ link }) {
-  const href = (name) => `/console/links${queryText({ ...route.value.query, [name]: joinValues([link[name]]), page: null })}`;
+  const href = (name) =>
+    `/console/links${queryText({ ...route.value.query, [name]: joinValues([link[name]]), page: null })}`;
   const set = UTM.filter(([name]) => link[name] !== null);
-  return html`<ul class="utm-values" role="list">${set.map(([name, label]) => html`<li key=${name} title=${link[name]}><span>${label}</span> <a href=${href(name)}>${link[name]}</a></li>`)}</ul>`;
+  return html`<ul class="utm-values" role="list">
+    ${set.map(
+      ([name, label]) => html`<li key=${name} title=${link[name]}>
+        <span>${label}</span> <a href=${href(name)}>${link[name]}</a>
+      </li>`,
+    )}
+  </ul>`;
 }

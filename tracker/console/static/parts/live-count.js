@@ -12,8 +12,17 @@ export function LiveCount() {
   const now = state.value;
   if (!now) return null;
   const late = now.behindSeconds > 0 && `stored ${format.count(now.behindSeconds, "second")} late`;
-  const about = late || (isHeard.value ? `${format.count(now.clicks, "click")} in ${now.minutes} minutes` : "connecting again");
-  return html`<a class="live-count ${late || !isHeard.value ? "late" : ""}" href="/console/live" title=${about} aria-label="Live: ${about}">
+  const about =
+    late ||
+    (isHeard.value
+      ? `${format.count(now.clicks, "click")} in ${now.minutes} minutes`
+      : "connecting again");
+  return html`<a
+    class="live-count ${late || !isHeard.value ? "late" : ""}"
+    href="/console/live"
+    title=${about}
+    aria-label="Live: ${about}"
+  >
     ${format.compact(now.clicks)} now${late && html` <span class="hint">${late}</span>`}
   </a>`;
 }

@@ -21,7 +21,9 @@ export const state = signal(null);
 /** The last rows that landed, newest first: {kind: "click" | "conversion", key, row}. */
 export const rows = signal([]);
 
-/** How many streams have begun. What lands after that is heard; what landed before is in the feeds. */
+/**
+ * How many streams have begun. What lands after that is heard; what landed before is in the feeds.
+ */
 export const begins = signal(0);
 
 /** Whether what lands is heard at this moment. */
@@ -105,13 +107,21 @@ function add(landed) {
   for (const one of landed) {
     if (!(known.has(one.key) && one.row.status === "pending")) known.set(one.key, one);
   }
-  rows.value = [...known.values()].sort((one, other) => Date.parse(other.row.at) - Date.parse(one.row.at)).slice(0, MAX_ROWS);
+  rows.value = [...known.values()]
+    .sort((one, other) => Date.parse(other.row.at) - Date.parse(one.row.at))
+    .slice(0, MAX_ROWS);
 }
 
-/** Add what the feeds have of the last minutes. Read after a stream has begun, they miss nothing that it does not tell. */
+/**
+ * Add what the feeds have of the last minutes. Read after a stream has begun, they miss nothing
+ * that it does not tell.
+ */
 export async function addRecent(signal) {
   const query = { pageSize: MAX_ROWS };
-  const [clicks, conversions] = await Promise.all([api.get("/api/clicks", query, signal), api.get("/api/conversions", query, signal)]);
+  const [clicks, conversions] = await Promise.all([
+    api.get("/api/clicks", query, signal),
+    api.get("/api/conversions", query, signal),
+  ]);
   if (signal.aborted) return false;
   const since = Date.now() - (state.peek()?.minutes ?? MINUTES) * 60_000;
   const found = [
@@ -122,7 +132,10 @@ export async function addRecent(signal) {
   return true;
 }
 
-/** Hold one stream after the other, until `signal` is aborted, as it is when the session has no access. */
+/**
+ * Hold one stream after the other, until `signal` is aborted, as it is when the session has no
+ * access.
+ */
 async function listen(account, tell, signal) {
   let pause = FIRST_PAUSE_MS;
   while (!signal.aborted) {

@@ -19,8 +19,15 @@ export function MenuItems({ label, items }) {
     addEventListener("scroll", hide, { capture: true });
     return () => removeEventListener("scroll", hide, { capture: true });
   }, []);
-  return html`<div ref=${list} role="menu" aria-label=${label} onKeyDown=${(event) => move(event, list.current, close)}>
-    ${items.filter(Boolean).map((item) => html`<${Item} key=${item.label} ...${item} close=${close} />`)}
+  return html`<div
+    ref=${list}
+    role="menu"
+    aria-label=${label}
+    onKeyDown=${(event) => move(event, list.current, close)}
+  >
+    ${items
+      .filter(Boolean)
+      .map((item) => html`<${Item} key=${item.label} ...${item} close=${close} />`)}
   </div>`;
 }
 
@@ -32,14 +39,19 @@ function Item({ label, icon, run, href, kind = "", disabled, close }) {
     close();
     run();
   };
-  return html`<button type="button" ...${given} disabled=${disabled} onClick=${act}>${content}</button>`;
+  return html`<button type="button" ...${given} disabled=${disabled} onClick=${act}>
+    ${content}
+  </button>`;
 }
 
 function entriesOf(list) {
   return [...list.querySelectorAll("[role=menuitem]:not(:disabled)")];
 }
 
-/** Put a menu under its button, or above it where there is no room, towards the middle of the window. */
+/**
+ * Put a menu under its button, or above it where there is no room, towards the middle of the
+ * window.
+ */
 function place(popover, button) {
   const { left, right, top, bottom } = button.getBoundingClientRect();
   const { clientWidth, clientHeight } = document.documentElement;

@@ -1,6 +1,18 @@
 /** The command palette: any page, link or tag, by a few letters. */
 
-import { ErrorNote, api, can, html, navigate, useEffect, useId, useLoad, useRef, useSettled, useState } from "console/core";
+import {
+  ErrorNote,
+  api,
+  can,
+  html,
+  navigate,
+  useEffect,
+  useId,
+  useLoad,
+  useRef,
+  useSettled,
+  useState,
+} from "console/core";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 
@@ -25,7 +37,11 @@ export function PaletteDialog({ navigation, onClose }) {
     options.push(...(tags.data?.rows ?? []).map(tagOption).filter(has).slice(0, FOUND));
   }
   const current = Math.min(at, options.length - 1);
-  useEffect(() => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" }), [current]);
+  useEffect(
+    () =>
+      list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" }),
+    [current],
+  );
   const go = (option) => {
     if (!option) return;
     onClose();
@@ -38,25 +54,69 @@ export function PaletteDialog({ navigation, onClose }) {
     setAt((current + step + options.length) % Math.max(1, options.length));
   };
   return html`<${Dialog} title="Go to" onClose=${onClose} onSubmit=${() => go(options[current])}>
-    <input type="text" role="combobox" aria-label="Page, link or tag" placeholder="Page, link or tag" autocomplete="off" data-focus aria-expanded="true" aria-controls=${id}
-      aria-activedescendant=${options.length ? `${id}-${current}` : undefined} value=${text} onInput=${(event) => { setText(event.target.value); setAt(0); }} onKeyDown=${press} />
-    <${ErrorNote} error=${links.error ?? tags.error} retry=${() => (links.error ? links : tags).reload()} />
+    <input
+      type="text"
+      role="combobox"
+      aria-label="Page, link or tag"
+      placeholder="Page, link or tag"
+      autocomplete="off"
+      data-focus
+      aria-expanded="true"
+      aria-controls=${id}
+      aria-activedescendant=${options.length ? `${id}-${current}` : undefined}
+      value=${text}
+      onInput=${(event) => {
+        setText(event.target.value);
+        setAt(0);
+      }}
+      onKeyDown=${press}
+    />
+    <${ErrorNote}
+      error=${links.error ?? tags.error}
+      retry=${() => (links.error ? links : tags).reload()}
+    />
     <ul class="palette" id=${id} role="listbox" aria-label="Found" ref=${list}>
-      ${options.map((option, index) => html`<li key=${option.href} id="${id}-${index}" role="option" aria-selected=${index === current} onClick=${() => go(option)} onPointerMove=${() => setAt(index)}>
-        <span class="truncate">${option.label}</span><span class="hint">${option.about}</span>
-      </li>`)}
+      ${options.map(
+        (option, index) => html`<li
+          key=${option.href}
+          id="${id}-${index}"
+          role="option"
+          aria-selected=${index === current}
+          onClick=${() => go(option)}
+          onPointerMove=${() => setAt(index)}
+        >
+          <span class="truncate">${option.label}</span>
+          <span class="hint">${option.about}</span>
+        </li>`,
+      )}
     </ul>
-    ${options.length === 0 && known && tags.data && html`<p class="about">Nothing is called that.</p>`}
+    ${
+      options.length === 0 &&
+      known &&
+      tags.data &&
+      html`<p class="about">Nothing is called that.</p>`
+    }
   <//>`;
 }
 
-const tagOption = ({ id, name: label }) => ({ href: `/console/overview?tag=${id}`, label, about: "tag" });
+const tagOption = ({ id, name: label }) => ({
+  href: `/console/overview?tag=${id}`,
+  label,
+  about: "tag",
+});
 
 /** Return {text, options}: the links that a text finds. */
 async function findLinks(text, signal) {
   if (!text || !can("links:read")) return { text, options: [] };
   const { rows } = await api.get("/api/short-links", { search: text, pageSize: FOUND }, signal);
-  return { text, options: rows.map(({ id, internal_name: label, slug }) => ({ href: `/console/links/${id}`, label, about: `link /${slug}` })) };
+  return {
+    text,
+    options: rows.map(({ id, internal_name: label, slug }) => ({
+      href: `/console/links/${id}`,
+      label,
+      about: `link /${slug}`,
+    })),
+  };
 }
 
 /** Return {rows} with the tags whose reports the reader may see. */

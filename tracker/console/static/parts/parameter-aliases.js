@@ -11,7 +11,12 @@ const FIELDS = [
 /** Return the text of each field, by parameter: its names, separated by commas. */
 export function namesIn(aliases = {}) {
   return Object.fromEntries(
-    FIELDS.map(([parameter]) => [parameter, Object.keys(aliases).filter((name) => aliases[name] === parameter).join(", ")]),
+    FIELDS.map(([parameter]) => [
+      parameter,
+      Object.keys(aliases)
+        .filter((name) => aliases[name] === parameter)
+        .join(", "),
+    ]),
   );
 }
 
@@ -19,8 +24,12 @@ export function namesIn(aliases = {}) {
 export function aliasesFrom(names) {
   const aliases = new Map();
   for (const [parameter] of FIELDS) {
-    for (const name of names[parameter].split(",").map((one) => one.trim()).filter(Boolean)) {
-      if ((aliases.get(name) ?? parameter) !== parameter) throw new Error(`“${name}” can stand for one parameter only.`);
+    for (const name of names[parameter]
+      .split(",")
+      .map((one) => one.trim())
+      .filter(Boolean)) {
+      if ((aliases.get(name) ?? parameter) !== parameter)
+        throw new Error(`“${name}” can stand for one parameter only.`);
       aliases.set(name, parameter);
     }
   }
@@ -33,8 +42,19 @@ export function ParameterAliases({ names, onInput }) {
   const [isOpen] = useState(Object.values(names).some(Boolean)); // at first; then it is the person's choice
   return html`<details class="aliases" open=${isOpen}>
     <summary>Names that your network uses</summary>
-    <p class="hint">If it cannot send click_id, say what it sends instead. Separate names by commas.</p>
-    ${FIELDS.map(([parameter, example]) => html`
-      <${TextField} label=${`Other names of ${parameter}`} name=${parameter} placeholder=${example} value=${names[parameter]} onInput=${set(parameter)} />`)}
+    <p class="hint">
+      If it cannot send click_id, say what it sends instead. Separate names by commas.
+    </p>
+    ${FIELDS.map(
+      ([parameter, example]) => html`
+        <${TextField}
+          label=${`Other names of ${parameter}`}
+          name=${parameter}
+          placeholder=${example}
+          value=${names[parameter]}
+          onInput=${set(parameter)}
+        />
+      `,
+    )}
   </details>`;
 }

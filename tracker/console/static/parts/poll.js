@@ -3,7 +3,8 @@
 import { useEffect } from "console/core";
 
 /**
- * Load again and again while `wanted`, `ms` milliseconds after each answer, as long as the page is seen.
+ * Load again and again while `wanted`, `ms` milliseconds after each answer, as long as the page is
+ * seen.
  *
  * `load` is the answer of `useLoad`. A slow answer is waited for: to ask again would start it anew.
  */

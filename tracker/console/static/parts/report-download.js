@@ -6,7 +6,10 @@ const EXPORT_MS = 900_000;
 
 /** Save all rows of a report as CSV. Throws an ApiError if the service refuses, or cuts it off. */
 export async function downloadReport(body) {
-  const answer = await send("POST", "/api/reports", { body: { ...body, format: "csv" }, timeout: EXPORT_MS });
+  const answer = await send("POST", "/api/reports", {
+    body: { ...body, format: "csv" },
+    timeout: EXPORT_MS,
+  });
   const file = await answer.blob().catch(() => null);
   if (!file) throw new ApiError(0, "", "The service ended before the file was complete.");
   const link = document.createElement("a");

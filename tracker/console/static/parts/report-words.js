@@ -5,14 +5,18 @@ import { format, todayIn } from "console/core";
 const DAY_PARTS = { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" };
 const DAY = new Intl.DateTimeFormat(undefined, DAY_PARTS);
 const DAY_OF_YEAR = new Intl.DateTimeFormat(undefined, { ...DAY_PARTS, year: "numeric" });
-const MONTH = new Intl.DateTimeFormat(undefined, { month: "short", year: "numeric", timeZone: "UTC" });
+const MONTH = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});
 
 const yearOf = (key) => key.slice(0, 4);
 const isOtherYear = (key) => yearOf(key) !== String(new Date().getFullYear());
 
 /**
- * Return a step of a report, whatever its zone, in the reader's language: "Fri 14 Nov, 09:00". It has
- * a year if that is not this one.
+ * Return a step of a report, whatever its zone, in the reader's language: "Fri 14 Nov, 09:00". It
+ * has a year if that is not this one.
  */
 export function stepText(key, year = isOtherYear(key)) {
   const [day, hour] = key.split("T");
@@ -35,7 +39,9 @@ function labelled(steps) {
 /** Return days as text: "Mon 16 Nov to Sun 22 Nov". */
 export function daysText({ from, to }) {
   if (from === to) return stepText(from);
-  return labelled([{ key: from }, { key: to }]).map(({ label }) => label).join(" to ");
+  return labelled([{ key: from }, { key: to }])
+    .map(({ label }) => label)
+    .join(" to ");
 }
 
 // ------------------------------------------------------------------------------------- comparison
@@ -44,10 +50,16 @@ const POINTS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
 const clock = (moment) => moment?.slice(11, 16);
 
-/** Return the time up to which the other days of a report are compared, "04:14"; undefined if they are whole. */
+/**
+ * Return the time up to which the other days of a report are compared, "04:14"; undefined if they
+ * are whole.
+ */
 export const comparedUntil = ({ unfinished }) => clock(unfinished?.previousUntil);
 
-/** Return which days a report is compared with: "Compared with Thu 8 Oct until 04:14"; "" if with none. */
+/**
+ * Return which days a report is compared with: "Compared with Thu 8 Oct until 04:14"; "" if with
+ * none.
+ */
 export function comparedText({ previousDateRange, unfinished }) {
   if (!previousDateRange) return "";
   const { from, to } = previousDateRange;
@@ -68,11 +80,16 @@ export function changeText(write, now, was) {
   if (now === null || (!now && !was)) return "–";
   const isRate = write === format.percent;
   if (was === null || (!was && !isRate)) return "new";
-  return isRate ? pointsText(100 * (now - was)) : signed((now - was) / Math.abs(was), format.percent);
+  return isRate
+    ? pointsText(100 * (now - was))
+    : signed((now - was) / Math.abs(was), format.percent);
 }
 
 function pointsText(points) {
-  return signed(points, (size) => `${POINTS.format(size)} ${POINTS.format(size) === "1" ? "point" : "points"}`);
+  return signed(
+    points,
+    (size) => `${POINTS.format(size)} ${POINTS.format(size) === "1" ? "point" : "points"}`,
+  );
 }
 
 function signed(change, write) {
@@ -91,11 +108,22 @@ function signed(change, write) {
 export function chartSteps(report, measure) {
   const { series, previousSeries, timeZone, unfinished } = report;
   const value = (measures) => figureOf(measures, measure);
-  const previous = previousSeries && labelled(previousSeries).map((step) => ({ label: step.label, value: value(step) }));
+  const previous =
+    previousSeries &&
+    labelled(previousSeries).map((step) => ({ label: step.label, value: value(step) }));
   const steps = labelled(series).map((step, index) => {
-    const found = { key: step.key, label: step.label, value: value(step), isAhead: isAhead(step.key, timeZone) };
+    const found = {
+      key: step.key,
+      label: step.label,
+      value: value(step),
+      isAhead: isAhead(step.key, timeZone),
+    };
     if (step.key !== unfinished?.step) return { ...found, before: previous?.[index] };
-    return { ...found, until: clock(unfinished.until), before: unfinishedBefore(report, previous?.[index], value) };
+    return {
+      ...found,
+      until: clock(unfinished.until),
+      before: unfinishedBefore(report, previous?.[index], value),
+    };
   });
   return { steps, previous };
 }
@@ -130,5 +158,7 @@ export function stepLine(write, step) {
   const name = step.until ? `${step.label} ${unfinishedText(step)}` : step.label;
   const now = `${name}: ${step.isAhead ? "not yet" : valueText(write, step)}`;
   const { before } = step;
-  return before ? `${now} (before, ${before.label}: ${valueText(write, before)}, ${stepChange(write, step)})` : now;
+  return before
+    ? `${now} (before, ${before.label}: ${valueText(write, before)}, ${stepChange(write, step)})`
+    : now;
 }

@@ -18,5 +18,8 @@ export function settingsTabs() {
 
 /** The head of a page of the settings. `title` names the page, its children are its actions. */
 export function SettingsHeader({ title, about, children }) {
-  return html`<${Tabs} label="Settings" tabs=${settingsTabs()} /><${PageHeader} ...${{ title, about }}>${children}<//>`;
+  return html`
+    <${Tabs} label="Settings" tabs=${settingsTabs()} />
+    <${PageHeader} ...${{ title, about }}>${children}<//>
+  `;
 }

@@ -1,4 +1,7 @@
-/** The shades of maps: steps of one hue from little to much, and the legend that says what they stand for. */
+/**
+ * The shades of maps: steps of one hue from little to much, and the legend that says what they
+ * stand for.
+ */
 
 import { format, html } from "console/core";
 
@@ -17,15 +20,29 @@ export function scaleOf(most, power = 1) {
   };
 }
 
-/** The legend of a scale: its shades from low to high, each titled with its values. `text` writes a value. */
+/**
+ * The legend of a scale: its shades from low to high, each titled with its values. `text` writes a
+ * value.
+ */
 export function Legend({ scale, text }) {
   if (!scale.most) return null;
-  const end = (shade) => text(text === format.number ? Math.floor(scale.end(shade) + 1e-9) : scale.end(shade));
-  const values = (shade) => (shade === 0 ? end(0) : shade === 1 ? `up to ${end(1)}` : `over ${end(shade - 1)}, up to ${end(shade)}`);
+  const end = (shade) =>
+    text(text === format.number ? Math.floor(scale.end(shade) + 1e-9) : scale.end(shade));
+  const values = (shade) =>
+    shade === 0
+      ? end(0)
+      : shade === 1
+        ? `up to ${end(1)}`
+        : `over ${end(shade - 1)}, up to ${end(shade)}`;
   return html`<div class="legend">
     <span class="numeric">${text(0)}</span>
     <svg viewBox="0 0 ${SHADES + 1} 1" preserveAspectRatio="none" aria-hidden="true">
-      ${Array.from({ length: SHADES + 1 }, (_, shade) => html`<rect class="shade-${shade}" x=${shade} width="1" height="1"><title>${values(shade)}</title></rect>`)}
+      ${Array.from(
+        { length: SHADES + 1 },
+        (_, shade) => html`<rect class="shade-${shade}" x=${shade} width="1" height="1">
+          <title>${values(shade)}</title>
+        </rect>`,
+      )}
     </svg>
     <span class="numeric">${text(scale.most)}</span>
   </div>`;

@@ -2,7 +2,10 @@
 
 import { api, toast } from "console/core";
 
-/** Record a test click of a link, open where it leads, and return its id. Call it in the gesture of the person. */
+/**
+ * Record a test click of a link, open where it leads, and return its id. Call it in the gesture of
+ * the person.
+ */
 export async function testClick(link) {
   // Later than the gesture, the browser would take the tab for a pop-up and block it.
   const tab = window.open("", "_blank");
@@ -10,7 +13,11 @@ export async function testClick(link) {
   try {
     const { click_id: id, location } = await api.post(`/api/short-links/${link.id}/test-click`);
     if (tab) tab.location.replace(location);
-    toast(tab ? "A test click is recorded" : "A test click is recorded. Your browser did not let its destination open.");
+    toast(
+      tab
+        ? "A test click is recorded"
+        : "A test click is recorded. Your browser did not let its destination open.",
+    );
     return id;
   } catch (error) {
     tab?.close();

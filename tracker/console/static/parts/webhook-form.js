@@ -1,7 +1,19 @@
 /** The form of a webhook, with a preview of its payload while the template is typed. */
 
 import {
-  ApiError, Button, Checkbox, ErrorNote, Select, TextField, api, html, owned, useAction, useLoad, useRef, useSettled,
+  ApiError,
+  Button,
+  Checkbox,
+  ErrorNote,
+  Select,
+  TextField,
+  api,
+  html,
+  owned,
+  useAction,
+  useLoad,
+  useRef,
+  useSettled,
   useState,
 } from "console/core";
 import { CodeBlock, Secret } from "console/parts/code";
@@ -9,40 +21,110 @@ import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
 import { HeadersEditor, headerRows, requestText, sentHeaders } from "console/parts/webhook-headers";
 
-const METHODS = [["POST", "POST"], ["PUT", "PUT"], ["PATCH", "PATCH"], ["GET", "GET, the payload as query"]];
+const METHODS = [
+  ["POST", "POST"],
+  ["PUT", "PUT"],
+  ["PATCH", "PATCH"],
+  ["GET", "GET, the payload as query"],
+];
 const EVENTS = [
   ["conversion", "Conversions", "Each conversion, once its click is known"],
   ["webhook.disabled", "Disabled webhooks", "When another webhook of the account is disabled"],
-  ["delivery.failed", "Failed deliveries", "When a conversion could not be delivered to another webhook"],
+  [
+    "delivery.failed",
+    "Failed deliveries",
+    "When a conversion could not be delivered to another webhook",
+  ],
 ];
-const TEMPLATE = { event: "{event_name}", id: "{event_id}", click_id: "{click_id}", value: "{value}", payout: "{payout}" };
+const TEMPLATE = {
+  event: "{event_name}",
+  id: "{event_id}",
+  click_id: "{click_id}",
+  value: "{value}",
+  payout: "{payout}",
+};
 
 /** The dialog to create a webhook, or to change `webhook`. A new one shows its secret once. */
 export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
-  const { fields, set, dirty, clear } = useDraft(webhook ? `webhook:${webhook.id}` : "webhook:new", initial(webhook));
+  const { fields, set, dirty, clear } = useDraft(
+    webhook ? `webhook:${webhook.id}` : "webhook:new",
+    initial(webhook),
+  );
   const [headers, setHeaders] = useState(() => headerRows(webhook)); // not in the draft: their values are secrets
   const [made, setMade] = useState(null);
   const [save, busy, error] = useAction(async () => {
-    const sent = { ...fields, payload_template: parsed(fields.payload_template), headers: sentHeaders(headers) };
-    const saved = webhook ? await api.patch(`/api/webhooks/${webhook.id}`, sent) : await api.post("/api/webhooks", owned(withoutEmpty(sent)));
+    const sent = {
+      ...fields,
+      payload_template: parsed(fields.payload_template),
+      headers: sentHeaders(headers),
+    };
+    const saved = webhook
+      ? await api.patch(`/api/webhooks/${webhook.id}`, sent)
+      : await api.post("/api/webhooks", owned(withoutEmpty(sent)));
     clear();
     onDone(saved);
     if (webhook) onClose();
     else setMade(saved);
   });
-  if (made) return html`<${SecretDialog} webhook=${made} onClose=${() => { onClose(); onLeave?.(made.id); }} />`;
+  if (made)
+    return html`<${SecretDialog}
+      webhook=${made}
+      onClose=${() => {
+        onClose();
+        onLeave?.(made.id);
+      }}
+    />`;
   const footer = html`
-    ${dirty && html`<${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard the draft<//>`}
+    ${
+      dirty && html`<${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard the draft<//>`
+    }
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
-    <${Button} kind="main" type="submit" busy=${busy}>${webhook ? "Save" : "Create"}<//>`;
-  return html`<${Dialog} title=${webhook ? "Edit the webhook" : "New webhook"} wide ...${{ footer, busy, onClose }} onSubmit=${save}>
-    <${TextField} label="Target" name="target_url" type="url" required placeholder="https://network.example/postback?cid={click_id}" hint="Path and query may have macros, such as {click_id}." error=${error} value=${fields.target_url} onInput=${set("target_url")} />
+    <${Button} kind="main" type="submit" busy=${busy}>${webhook ? "Save" : "Create"}<//>
+  `;
+  return html`<${Dialog}
+    title=${webhook ? "Edit the webhook" : "New webhook"}
+    wide
+    ...${{ footer, busy, onClose }}
+    onSubmit=${save}
+  >
+    <${TextField}
+      label="Target"
+      name="target_url"
+      type="url"
+      required
+      placeholder="https://network.example/postback?cid={click_id}"
+      hint="Path and query may have macros, such as {click_id}."
+      error=${error}
+      value=${fields.target_url}
+      onInput=${set("target_url")}
+    />
     <div class="columns">
-      <${TextField} label="Name" name="name" hint=${webhook ? undefined : "Empty: the host of the target"} required=${Boolean(webhook)} maxlength="255" error=${error} value=${fields.name} onInput=${set("name")} />
-      <${Select} label="Method" name="method" options=${METHODS} error=${error} value=${fields.method} onInput=${set("method")} />
+      <${TextField}
+        label="Name"
+        name="name"
+        hint=${webhook ? undefined : "Empty: the host of the target"}
+        required=${Boolean(webhook)}
+        maxlength="255"
+        error=${error}
+        value=${fields.name}
+        onInput=${set("name")}
+      />
+      <${Select}
+        label="Method"
+        name="method"
+        options=${METHODS}
+        error=${error}
+        value=${fields.method}
+        onInput=${set("method")}
+      />
     </div>
     <${EventBoxes} events=${fields.events} onChange=${set("events")} />
-    <${TemplateEditor} text=${fields.payload_template} method=${fields.method} onInput=${set("payload_template")} error=${error} />
+    <${TemplateEditor}
+      text=${fields.payload_template}
+      method=${fields.method}
+      onInput=${set("payload_template")}
+      error=${error}
+    />
     <${HeadersEditor} rows=${headers} onChange=${setHeaders} />
     <${RequestPreview} ...${{ ...fields, headers: sentHeaders(headers) }} />
     <${ErrorNote} error=${error} fields=${["target_url", "name", "method", "payload_template"]} />
@@ -50,9 +132,22 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
 }
 
 function initial(webhook) {
-  if (!webhook) return { target_url: "", name: "", method: "POST", events: ["conversion"], payload_template: JSON.stringify(TEMPLATE, null, 2) };
+  if (!webhook)
+    return {
+      target_url: "",
+      name: "",
+      method: "POST",
+      events: ["conversion"],
+      payload_template: JSON.stringify(TEMPLATE, null, 2),
+    };
   const { target_url, name, method, events, payload_template } = webhook;
-  return { target_url, name, method, events, payload_template: JSON.stringify(payload_template, null, 2) };
+  return {
+    target_url,
+    name,
+    method,
+    events,
+    payload_template: JSON.stringify(payload_template, null, 2),
+  };
 }
 
 function withoutEmpty({ name, ...others }) {
@@ -69,9 +164,17 @@ function parsed(text) {
 }
 
 function EventBoxes({ events, onChange }) {
-  const toggle = (kind) => (on) => onChange(on ? [...events, kind] : events.filter((one) => one !== kind));
-  return html`<fieldset><legend>What it gets</legend>
-    ${EVENTS.map(([kind, label, hint]) => html`<${Checkbox} ...${{ label, hint }} checked=${events.includes(kind)} onInput=${toggle(kind)} />`)}
+  const toggle = (kind) => (on) =>
+    onChange(on ? [...events, kind] : events.filter((one) => one !== kind));
+  return html`<fieldset>
+    <legend>What it gets</legend>
+    ${EVENTS.map(
+      ([kind, label, hint]) => html`<${Checkbox}
+        ...${{ label, hint }}
+        checked=${events.includes(kind)}
+        onInput=${toggle(kind)}
+      />`,
+    )}
   </fieldset>`;
 }
 
@@ -86,13 +189,36 @@ function TemplateEditor({ text, method, onInput, error }) {
     element.focus();
   };
   return html`<div class="template" ref=${area}>
-    <${TextField} label="Payload" name="payload_template" rows="9" class="code" spellcheck=${false} hint="JSON with macros in braces. A value that is one macro keeps its type." error=${error} value=${text} onInput=${onInput} />
+    <${TextField}
+      label="Payload"
+      name="payload_template"
+      rows="9"
+      class="code"
+      spellcheck=${false}
+      hint="JSON with macros in braces. A value that is one macro keeps its type."
+      error=${error}
+      value=${text}
+      onInput=${onInput}
+    />
     <details>
       <summary>Macros</summary>
-      <dl class="macros">${(macros.data?.rows ?? []).map(({ name, description, example }) => html`<div key=${name}>
-        <dt><button type="button" class="link mono" onClick=${() => insert(name)}>${`{${name}}`}</button></dt>
-        <dd>${description}${example !== null && example !== undefined && html` <span class="hint">${String(example)}</span>`}</dd>
-      </div>`)}</dl>
+      <dl class="macros">${(macros.data?.rows ?? []).map(
+        ({ name, description, example }) => html`<div key=${name}>
+          <dt>
+            <button type="button" class="link mono" onClick=${() => insert(name)}>
+              ${`{${name}}`}
+            </button>
+          </dt>
+          <dd>
+            ${description}
+            ${
+              example !== null &&
+              example !== undefined &&
+              html` <span class="hint">${String(example)}</span>`
+            }
+          </dd>
+        </div>`,
+      )}</dl>
     </details>
     <${Preview} ...${{ text, method }} />
   </div>`;
@@ -107,23 +233,45 @@ function Preview({ text, method }) {
   }, [settled, method]);
   return html`<div class="stack close" aria-live="polite">
     <h3>Preview</h3>
-    ${preview.error ? html`<p class="error">${preview.error.rule}</p>` : html`<${CodeBlock} text=${pretty(preview.data ?? "")} label="the preview" />`}
+    ${
+      preview.error
+        ? html`<p class="error">
+          ${preview.error.rule}
+        </p>`
+        : html`<${CodeBlock} text=${pretty(preview.data ?? "")} label="the preview" />`
+    }
   </div>`;
 }
 
 /** The request that carries the payload. With GET the payload is in its URL. */
 function RequestPreview({ target_url, method, payload_template, headers }) {
-  const settled = useSettled(JSON.stringify({ target_url, method, payload_template, headers }), 400);
+  const settled = useSettled(
+    JSON.stringify({ target_url, method, payload_template, headers }),
+    400,
+  );
   const preview = useLoad(async () => {
     const { payload_template: text, ...sent } = JSON.parse(settled);
     if (!sent.target_url) return "";
-    const filled = await api.post("/api/webhooks/preview", owned({ ...sent, payload_template: method === "GET" ? parsed(text) : {} }));
-    return requestText(method, method === "GET" ? withQuery(filled.url, filled.payload) : filled.url, filled.headers);
+    const filled = await api.post(
+      "/api/webhooks/preview",
+      owned({ ...sent, payload_template: method === "GET" ? parsed(text) : {} }),
+    );
+    return requestText(
+      method,
+      method === "GET" ? withQuery(filled.url, filled.payload) : filled.url,
+      filled.headers,
+    );
   }, [settled]);
   if (!preview.error && !preview.data) return null;
   return html`<div class="stack close" aria-live="polite">
     <h3>Request</h3>
-    ${preview.error ? html`<p class="error">${preview.error.message}</p>` : html`<${CodeBlock} text=${preview.data} label="the request" />`}
+    ${
+      preview.error
+        ? html`<p class="error">
+          ${preview.error.message}
+        </p>`
+        : html`<${CodeBlock} text=${preview.data} label="the request" />`
+    }
   </div>`;
 }
 
@@ -143,7 +291,12 @@ export function pretty(text) {
 /** The dialog with the signing secret of a webhook, which is shown once. */
 export function SecretDialog({ webhook, onClose }) {
   const footer = html`<${Button} kind="main" onClick=${onClose}>I have copied it<//>`;
-  return html`<${Dialog} title="The signing secret" about="Your receiver checks the signature of every delivery with it (Standard Webhooks)." wide ...${{ footer, onClose }}>
+  return html`<${Dialog}
+    title="The signing secret"
+    about="Your receiver checks the signature of every delivery with it (Standard Webhooks)."
+    wide
+    ...${{ footer, onClose }}
+  >
     <${Secret} label=${webhook.name} value=${webhook.secret} />
     ${webhook.previous_secret_until && html`<p>The previous secret signs too, for a day.</p>`}
   <//>`;

@@ -15,25 +15,58 @@ const POWER = 0.5;
 export function WorldMap({ rows, format: text, onChoose }) {
   const [at, setAt] = useState(null);
   const known = new Map(rows.map((row) => [row.key, row]));
-  const scale = scaleOf(Math.max(0, ...rows.filter(({ key }) => key !== "unknown").map(({ value }) => value)), POWER);
+  const scale = scaleOf(
+    Math.max(0, ...rows.filter(({ key }) => key !== "unknown").map(({ value }) => value)),
+    POWER,
+  );
   const place = (code) => {
     const row = known.get(code);
     const chosen = row && onChoose ? { onClick: () => onChoose(row) } : {};
-    return { class: `shade-${scale.shade(row?.value ?? 0)} ${row && onChoose ? "choosable" : ""}`, onPointerEnter: () => setAt(row ?? null), ...chosen };
+    return {
+      class: `shade-${scale.shade(row?.value ?? 0)} ${row && onChoose ? "choosable" : ""}`,
+      onPointerEnter: () => setAt(row ?? null),
+      ...chosen,
+    };
   };
-  const unplaced = rows.filter(({ key }) => key === "unknown").reduce((sum, { value }) => sum + value, 0);
+  const unplaced = rows
+    .filter(({ key }) => key === "unknown")
+    .reduce((sum, { value }) => sum + value, 0);
   return html`<figure class="world-map">
-    <figcaption class="hint"><span>${at ? `${at.name}: ${text(at.value)}` : unplaced ? `Without a country: ${text(unplaced)}` : ""}</span><${Legend} ...${{ scale, text }} /></figcaption>
+    <figcaption class="hint">
+      <span>
+        ${
+          at
+            ? `${at.name}: ${text(at.value)}`
+            : unplaced
+              ? `Without a country: ${text(unplaced)}`
+              : ""
+        }
+      </span>
+      <${Legend} ...${{ scale, text }} />
+    </figcaption>
     <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true" onPointerLeave=${() => setAt(null)}>
-      ${SHAPES.map(([code, path], index) => html`<path key=${index} d=${path} ...${place(code)} />`)}
-      ${DOTS.map(([code, x, y]) => html`<circle key=${code} cx=${x} cy=${y} r="5" ...${place(code)} />`)}
+      ${SHAPES.map(
+        ([code, path], index) => html`<path key=${index} d=${path} ...${place(code)} />`,
+      )}
+      ${DOTS.map(
+        ([code, x, y]) => html`<circle key=${code} cx=${x} cy=${y} r="5" ...${place(code)} />`,
+      )}
     </svg>
     <details>
       <summary>As a table</summary>
       <table>
         <caption class="visually-hidden">By country</caption>
-        <thead><tr><th scope="col">Country</th><th scope="col" class="numeric">Value</th></tr></thead>
-        <tbody>${rows.map((row) => html`<tr key=${row.key}><th scope="row">${row.name}</th><td class="numeric">${text(row.value)}</td></tr>`)}</tbody>
+        <thead>
+          <tr><th scope="col">Country</th><th scope="col" class="numeric">Value</th></tr>
+        </thead>
+        <tbody>
+          ${rows.map(
+            (row) => html`<tr key=${row.key}>
+              <th scope="row">${row.name}</th>
+              <td class="numeric">${text(row.value)}</td>
+            </tr>`,
+          )}
+        </tbody>
       </table>
     </details>
   </figure>`;

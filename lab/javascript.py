@@ -1,0 +1,29 @@
+"""Check what is written in JavaScript: `python -m lab.javascript`, which `make lint` runs.
+
+eslint and prettier are those that `package-lock.json` pins; they are installed when they are not.
+"""
+
+import subprocess
+import sys
+from typing import Final
+
+from lab import npm
+
+_CHECKS: Final = (
+    ("eslint/bin/eslint.js", "."),
+    ("prettier/bin/prettier.cjs", "--check", "--log-level=warn", "**/*.{js,mjs}"),
+)
+
+
+def main() -> int:
+    npm.install(npm.LINTERS)
+    return max(_exit_code(*check) for check in _CHECKS)
+
+
+def _exit_code(program: str, *options: str) -> int:
+    command = [str(npm.NODE), str(npm.LINTERS.modules / program), *options]
+    return subprocess.run(command, cwd=npm.LINTERS.folder, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
