@@ -1,5 +1,5 @@
 /**
- * Draw `tracker/console/static/parts/world.js`, the shapes of the world map.
+ * Draw `tracker/console/static/reports/world.js`, the shapes of the world map.
  *
  * Run in a folder with the packages:
  *   npm install world-atlas@2.0.2 d3-geo@3.1.2 topojson-client@3.1.0 i18n-iso-countries@7.14.0

@@ -29,23 +29,6 @@ ELSEWHERE = [
 ]
 
 
-async def test_signing_in_leads_only_to_pages_of_the_console(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    async with open_page() as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto("/console/tags")
-        for next_page in ELSEWHERE:
-            chosen = await page.evaluate(
-                "async (next) => (await import('console/core')).nextPage(next)", next_page
-            )
-            assert chosen == "/console/overview", next_page
-        kept = "/console/conversions?status=pending"
-        assert kept == await page.evaluate(
-            "async (next) => (await import('console/core')).nextPage(next)", kept
-        )
-
-
 @pytest.mark.parametrize(
     ("next_page", "path"),
     [("//evil.example/", "/console/overview"), ("/console/tags", "/console/tags")],

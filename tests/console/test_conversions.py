@@ -250,6 +250,6 @@ async def test_a_delay_below_a_second_is_no_delay_below_none(
 
 
 def test_the_chart_of_attributed_conversions_names_every_reason_to_be_a_bot() -> None:
-    text = Path("tracker/console/static/parts/conversion-charts.js").read_text()
+    text = Path("tracker/console/static/conversions/charts.js").read_text()
     _, _, reasons = text.partition("const WITH_CLICK = [")
     assert set(re.findall(r'"(\w+)"', reasons.partition("]")[0])) == {"none", *REASONS}

@@ -243,7 +243,7 @@ async def test_what_the_api_says_of_common_mistakes_has_words(
     open_page: OpenPage, services: Services, account: Account, path: str, body: Any, words: str
 ) -> None:
     asking = """async ([path, body]) => {
-        const { api, owned } = await import("console/core");
+        const { api, owned } = await import("console/core/api");
         const sent = path.startsWith("/api/session") ? body : owned(body);
         return api.post(path, sent).catch((error) => error.message);
     }"""

@@ -1,9 +1,7 @@
 """The frame of every page: addresses, themes, shortcuts, and what signing in and out leaves."""
 
-from typing import Any
-
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
@@ -13,14 +11,6 @@ from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
 HOME = "/console/overview"
-
-
-async def call(page: Page, function: str, argument: object) -> Any:
-    """Return what an exported function of `console/core` returns."""
-    return await page.evaluate(
-        "async ([name, value]) => (await import('console/core'))[name](value) ?? null",
-        [function, argument],
-    )
 
 
 async def test_a_stranger_is_asked_to_sign_in(open_page: OpenPage) -> None:
@@ -79,58 +69,6 @@ async def test_signing_out_leaves_nothing_that_back_shows(
         await page.goto("/console/tags")
         await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
         await expect(page.get_by_text("Confidential")).to_have_count(0)
-
-
-async def test_only_pages_of_the_console_are_next(open_page: OpenPage) -> None:
-    own = ("/console/links", "/console/tags/", "/console/links/1-a?search=a%20b&page=2")
-    foreign: tuple[object, ...] = (
-        *(
-            "/console",
-            "/console?a",
-            "//evil.example",
-            "///evil.example/console",
-            "/\\evil.example",
-            "\\\\evil.example",
-        ),
-        *(
-            "/console//evil.example",
-            "/console/\\evil",
-            "/console/links?a=\\",
-            "/console@evil.example",
-        ),
-        *("https://evil.example/console", "javascript:alert(1)//console", "/consoles", "console"),
-        *("/console/../api/session", "/console/%2e%2e/api", "/console/links#x", "/console/a b"),
-        *(
-            "/con\tsole",
-            "\n/console",
-            "/console/\x00",
-            "/console/links\r\n",
-            "",
-            None,
-            ["/console"],
-            1,
-        ),
-    )
-    async with open_page() as (page, _):
-        await page.goto("/console/sign-in")
-        assert [await call(page, "nextPage", path) for path in own] == list(own)
-        for path in foreign:
-            assert await call(page, "nextPage", path) == HOME, path
-
-
-async def test_only_addresses_of_the_web_become_links(open_page: OpenPage) -> None:
-    async with open_page() as (page, _):
-        await page.goto("/console/sign-in")
-        for url in ("http://example.com/a?b#c", "HTTPS://example.com"):
-            assert await call(page, "safeHref", url) == url
-        for url in (
-            "javascript:alert(1)",
-            " JavaScript:alert(1)",
-            "java\tscript:x",
-            "data:,x",
-            "x:",
-        ):
-            assert await call(page, "safeHref", url) is None, url
 
 
 async def test_a_chosen_theme_outlives_a_reload_before_any_script_runs(open_page: OpenPage) -> None:

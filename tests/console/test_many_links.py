@@ -1,6 +1,5 @@
 """Creating many links at once: lines, CSV of any separator, and the console's own download."""
 
-import json
 from typing import Any
 
 import pytest
@@ -287,33 +286,3 @@ async def test_a_destination_without_a_scheme_becomes_https(
         await expect(page.get_by_role("dialog")).to_have_count(0)
     [link] = await links_of(services, account)
     assert link.destination_url == "https://shop.example/offer?a={click_id}"
-
-
-@pytest.mark.parametrize(
-    ("typed", "url", "hostname"),
-    [
-        ("shop.example/offer", "https://shop.example/offer", "shop.example"),
-        ("//shop.example", "https://shop.example", "shop.example"),
-        (" shop.example:8080/x ", "https://shop.example:8080/x", "shop.example"),
-        ("HTTP://Shop.example/", "HTTP://Shop.example/", "Shop.example"),
-        ("https://go.acme.example/", "https://go.acme.example/", "go.acme.example"),
-        ("http://me@a.example.:443/a@b?c#d", "http://me@a.example.:443/a@b?c#d", "a.example"),
-        ("mailto:ada@shop.example", "mailto:ada@shop.example", "shop.example"),
-        ("javascript:alert(1)", "javascript:alert(1)", "javascript:alert(1)"),
-        ("localhost/x", "localhost/x", "localhost"),
-        ("bücher.example?x", "https://bücher.example?x", "bücher.example"),
-    ],
-)
-async def test_what_is_typed_is_completed_or_stripped(
-    open_page: OpenPage, typed: str, url: str, hostname: str
-) -> None:
-    async with open_page() as (page, _):
-        await page.goto("/console/style")
-        made = await page.evaluate(
-            """async (typed) => {
-                const { completedUrl, hostnameOf } = await import("console/parts/typed-url");
-                return [completedUrl(typed), hostnameOf(typed)];
-            }""",
-            typed,
-        )
-    assert made == [url, hostname], json.dumps(made)

@@ -20,7 +20,6 @@ VENDORED_SHA256 = {
     "vendor/hooks.mjs": "e862ab2973aa6455eaa0f77c5d832d2157d6be59a17c8ba546550a575b58c6b4",
     "vendor/signals-core.mjs": "0c80bc127d72ecb1496ef116ffddae75079829a3af01e7f417c8e5a6474c68b6",
     "vendor/signals.mjs": "ba8177597f45acaca4d05dcf3966b527d0a8264cfa2b0a87ace92dff324217f8",
-    "vendor/d3-array.min.mjs": "4e24ca07df2a535953796a9b4e4b07c475b64c002048b984d3e933832dd6f5c8",
     "vendor/htm.module.js": "ab33dd3f38059b9be4d5f5350128eefb2356639c4e0bbe9d9e8b3ba75847e9e4",
 }
 
@@ -122,7 +121,7 @@ def test_vendored_files_are_those_of_their_makers() -> None:
 async def test_files_are_compressed_only_for_clients_that_take_gzip(
     client: Client, accepted: str, encoding: str | None
 ) -> None:
-    path = assets()["core.js"].path
+    path = assets()["core/api.js"].path
     response = await client.get(path, Accept_Encoding=accepted)
     assert response.headers.get("Content-Encoding") == encoding
     assert response.headers["Vary"] == "Accept-Encoding"

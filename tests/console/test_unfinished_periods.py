@@ -331,37 +331,3 @@ async def test_more_bots_are_neither_good_nor_bad(
             classes = await change.get_attribute("class") or ""
             assert not {"up", "down"} & set(classes.split())
         await expect(tile(page, "Clicks").locator(".change")).to_have_class("change up")
-
-
-CHANGE = """async ([kind, now, was]) => {
-  const { changeText } = await import("console/parts/report-words");
-  const { format } = await import("console/core");
-  return changeText(format[kind], now, was);
-}"""
-
-
-async def test_changes_are_told_in_the_words_of_their_measure(open_page: OpenPage) -> None:
-    async with open_page() as (page, _):
-        await page.goto("/console/style")
-        await expect(page.get_by_role("heading", name="Parts")).to_be_visible()
-        for kind, now, was, text in (
-            ("number", 108, 100, "+8%"),
-            ("number", 92, 100, "\N{MINUS SIGN}8%"),
-            ("number", 100, 100, "±0%"),
-            ("number", 100_001, 100_000, "±0%"),
-            ("number", 3, 0, "new"),
-            ("number", 0, 3, "\N{MINUS SIGN}100%"),
-            ("number", 0, 0, "\N{EN DASH}"),
-            ("money", -5, -10, "+50%"),
-            ("percent", 0.024, 0.02, "+0.4 points"),
-            ("percent", 0.02, 0.024, "\N{MINUS SIGN}0.4 points"),
-            ("percent", 0.03, 0.02, "+1 point"),
-            ("percent", 0.02, 0, "+2 points"),
-            ("percent", 0, 0.02, "\N{MINUS SIGN}2 points"),
-            ("percent", 0.0200001, 0.02, "±0 points"),
-            # The rate of no clicks is none.
-            ("percent", 0.02, None, "new"),
-            ("percent", None, 0.02, "\N{EN DASH}"),
-            ("percent", None, None, "\N{EN DASH}"),
-        ):
-            assert await page.evaluate(CHANGE, [kind, now, was]) == text, (kind, now, was)

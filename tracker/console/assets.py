@@ -19,18 +19,20 @@ from tracker.reports.dimensions import CARDS, DIMENSIONS
 STATIC: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/console/assets/"
 
-_VENDORED_FIRST: Final = {
+VENDORED: Final = {
     "preact": "vendor/preact.mjs",
     "preact/hooks": "vendor/hooks.mjs",
     "@preact/signals-core": "vendor/signals-core.mjs",
     "@preact/signals": "vendor/signals.mjs",
     "htm": "vendor/htm.module.js",
 }
-VENDORED: Final = {**_VENDORED_FIRST, "d3-array": "vendor/d3-array.min.mjs"}
 """The files of libraries, by the names under which modules import them."""
 
-FIRST: Final = ("core.js", "app.js", *_VENDORED_FIRST.values())
-"""The modules of every page. They are loaded side by side instead of one after another."""
+_ENTRY: Final = "app.js"
+_SIGN_IN: Final = "pages/sign-in.js"
+_OVERVIEW: Final = "pages/overview.js"
+_TO_OVERVIEW: Final = ("/console", "/console/overview", "/console/sign-in")
+_IMPORT: Final = re.compile(rb'(?:^|;)(?:import|export)\b[^;]*?\bfrom\s*"([^"]+)"', re.MULTILINE)
 
 _KINDS: Final = {
     ".js": "text/javascript; charset=utf-8",
@@ -63,30 +65,64 @@ def assets_by_path() -> Mapping[str, Asset]:
 
 
 @cache
-def import_map() -> str:
-    """Return the import map as JSON. Our own `pages/links.js` is called `console/pages/links`."""
+def modules() -> Mapping[str, str]:
+    """Return the files of modules by the names under which others import them.
+
+    Our own `pages/links.js` is `console/pages/links`.
+    """
     own = {
         f"console/{name.removesuffix('.js')}": name
         for name in assets()
         if name.endswith(".js") and not name.startswith("vendor/")
     }
-    names = {**VENDORED, **own}
-    paths = {specifier: assets()[name].path for specifier, name in names.items()}
-    return orjson.dumps({"imports": paths}).decode()
+    return {**VENDORED, **own}
 
 
 @cache
-def shell(development: bool, session: bool, theme: str) -> Asset:
-    """Return the page that loads the console. `theme` is `light`, `dark` or empty."""
+def import_map() -> str:
+    paths = {specifier: assets()[name].path for specifier, name in modules().items()}
+    return orjson.dumps({"imports": paths}).decode()
+
+
+def with_imports(*names: str) -> list[str]:
+    """Return modules with all that they import, and what that imports, each once."""
+    found = list(names)
+    for name in found:
+        imported = (one.decode() for one in _IMPORT.findall(assets()[name].body))
+        files = (modules()[specifier] for specifier in imported)
+        found.extend(file for file in dict.fromkeys(files) if file not in found)
+    return found
+
+
+def first_modules(path: str, session: bool) -> list[str]:
+    """Return the modules that a browser needs until the page at `path` is on screen.
+
+    Of pages other than the overview, and the sign-in page before it, the own ones are left out.
+    Those of every page come first: with them the browser can already ask who is signed in.
+    """
+    pages = ([] if session else [_SIGN_IN]) + ([_OVERVIEW] if path in _TO_OVERVIEW else [])
+    return list(dict.fromkeys([*with_imports(_ENTRY), *with_imports(*pages)]))
+
+
+def shell(path: str, development: bool, session: bool, theme: str) -> Asset:
+    """Return the page that loads the console. `theme` is `light`, `dark` or empty.
+
+    It names the first modules, so that they are loaded side by side instead of one after another.
+    """
+    return _shell(tuple(first_modules(path, session)), development, session, theme)
+
+
+@cache
+def _shell(first: tuple[str, ...], development: bool, session: bool, theme: str) -> Asset:
     preloads = "".join(
-        f'<link rel="modulepreload" href="{assets()[name].path}">\n' for name in FIRST
+        f'<link rel="modulepreload" href="{assets()[name].path}">\n' for name in first
     )
     values = {
         "style": assets()["app.css"].path,
         "import_map": import_map(),
         "dimensions": _dimensions(),
         "preloads": preloads,
-        "entry": assets()["app.js"].path,
+        "entry": assets()[_ENTRY].path,
         "environment": "development" if development else "production",
         "session": "yes" if session else "no",
         "theme": theme,

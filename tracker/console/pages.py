@@ -51,7 +51,8 @@ class Page(OwnHostHandler):
         has_session = cookie.sent(self.request.headers) is not None
         theme = self.get_cookie("theme") or ""
         development = not self.web.is_production
-        self.finish_asset(shell(development, has_session, theme if theme in _THEMES else ""))
+        theme = theme if theme in _THEMES else ""
+        self.finish_asset(shell(self.request.path, development, has_session, theme))
 
     head = get
 

@@ -1,20 +1,14 @@
 /** One conversion: its state, its click, its metadata, and its deliveries. */
 
-import {
-  ErrorNote,
-  OutLink,
-  PageHeader,
-  Skeleton,
-  Time,
-  api,
-  can,
-  format,
-  html,
-  useLoad,
-} from "console/core";
-import { Deliveries } from "console/parts/deliveries";
+import { api } from "console/core/api";
+import { format } from "console/core/format";
+import { useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
+import { ErrorNote, OutLink, PageHeader, Skeleton, Time } from "console/core/parts";
+import { can } from "console/core/session";
 import { JsonViewer } from "console/parts/json";
-import { ConversionState, STATES } from "console/parts/conversion-states";
+import { ConversionState, STATES } from "console/conversions/states";
+import { Deliveries } from "console/webhooks/deliveries";
 
 const BACK = { href: "/console/conversions", label: "Conversions" };
 

@@ -1,29 +1,28 @@
 /** Conversions: the log, newest first, with what became of each. */
 
+import { useState } from "preact/hooks";
+import { api } from "console/core/api";
+import { format } from "console/core/format";
+import { useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Table } from "console/core/lists";
 import {
   Button,
+  Choice,
   CsvButton,
   Empty,
   Icon,
   PageHeader,
-  Table,
   Tag,
   Time,
-  api,
-  can,
-  format,
-  html,
   lazy,
-  route,
-  session,
-  setQuery,
-  useLoad,
-  useState,
-} from "console/core";
+} from "console/core/parts";
+import { route, setQuery } from "console/core/route";
+import { can, session } from "console/core/session";
 import { loadAll } from "console/parts/all";
-import { ConversionState, STATES, stateWord } from "console/parts/conversion-states";
+import { ConversionState, STATES, stateWord } from "console/conversions/states";
 
-const ConversionCharts = lazy("console/parts/conversion-charts", "ConversionCharts");
+const ConversionCharts = lazy("console/conversions/charts", "ConversionCharts");
 const PAGE_SIZE = 50;
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
@@ -127,7 +126,7 @@ function Filters({ filters, find }) {
         : Promise.resolve({ rows: [] }),
     [],
   );
-  const pick = (name) => (event) => setQuery({ [name]: event.target.value });
+  const pick = (name) => (value) => setQuery({ [name]: value });
   const search = (event) => setQuery({ find: event.target.value.trim() });
   return html`<div class="filters">
     <form class="search" role="search" onSubmit=${(event) => event.preventDefault()}>
@@ -140,27 +139,23 @@ function Filters({ filters, find }) {
         onChange=${search}
       />
     </form>
-    <select aria-label="State" value=${filters.status ?? ""} onChange=${pick("status")}>
-      <option value="">Every state</option>
-      ${Object.keys(STATES).map(
-        (value) => html`<option value=${value} selected=${value === filters.status}>
-          ${stateWord(value)}
-        </option>`,
-      )}
-    </select>
-    <select aria-label="Event configuration" value=${filters.event ?? ""} onChange=${pick("event")}>
-      <option value="">Every event</option>
-      ${(configs.data?.rows ?? []).map(
-        ({ id, name }) => html`<option value=${id} selected=${id === filters.event}>
-          ${name}
-        </option>`,
-      )}
-    </select>
+    <${Choice}
+      label="State"
+      value=${filters.status ?? ""}
+      options=${[["", "Every state"], ...Object.keys(STATES).map((one) => [one, stateWord(one)])]}
+      onInput=${pick("status")}
+    />
+    <${Choice}
+      label="Event configuration"
+      value=${filters.event ?? ""}
+      options=${[["", "Every event"], ...(configs.data?.rows ?? []).map(({ id, name }) => [id, name])]}
+      onInput=${pick("event")}
+    />
     <label class="row">
-      From <input type="date" value=${filters.from ?? ""} onChange=${pick("from")} />
+      From <${DayInput} value=${filters.from} onInput=${pick("from")} />
     </label>
     <label class="row">
-      to <input type="date" value=${filters.to ?? ""} onChange=${pick("to")} />
+      to <${DayInput} value=${filters.to} onInput=${pick("to")} />
     </label>
     <span class="hint">Days of ${session.value.account.time_zone}</span>
     ${
@@ -235,4 +230,12 @@ function NoConversions({ narrowed }) {
       a network reports it.
     </p>
   <//>`;
+}
+
+function DayInput({ value = "", onInput }) {
+  return html`<input
+    type="date"
+    value=${value}
+    onChange=${(event) => onInput(event.target.value)}
+  />`;
 }

@@ -1,31 +1,19 @@
 /** Domains: the hostnames of the account, and the DNS record that proves each. */
 
-import {
-  Badge,
-  Button,
-  Empty,
-  ErrorNote,
-  PageHeader,
-  Pagination,
-  TextField,
-  Time,
-  Skeleton,
-  api,
-  can,
-  format,
-  html,
-  owned,
-  route,
-  toast,
-  useAction,
-  useCallback,
-  useLoad,
-  useShortcut,
-  useState,
-} from "console/core";
+import { useCallback, useState } from "preact/hooks";
+import { api, owned } from "console/core/api";
+import { TextField } from "console/core/fields";
+import { format } from "console/core/format";
+import { useAction, useLoad, useShortcut } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Pagination } from "console/core/lists";
+import { Badge, Button, Empty, ErrorNote, PageHeader, Skeleton, Time } from "console/core/parts";
+import { route } from "console/core/route";
+import { can } from "console/core/session";
+import { toast } from "console/core/toasts";
 import { CopyValue } from "console/parts/code";
-import { ConfirmDialog, Dialog } from "console/parts/dialog";
-import { hostnameOf } from "console/parts/typed-url";
+import { ConfirmDeletion, Dialog } from "console/parts/dialog";
+import { hostnameOf } from "console/links/typed-url";
 
 /** The page. */
 export default function Domains() {
@@ -224,17 +212,13 @@ function AddDialog({ onClose, onDone }) {
 }
 
 function DeleteDialog({ domain, onClose, onDone }) {
-  const confirm = async () => {
-    await api.delete(`/api/domains/${domain.id}`);
-    toast(`${domain.domain_name} is deleted`);
-    onDone();
-  };
-  return html`<${ConfirmDialog}
+  return html`<${ConfirmDeletion}
     title="Delete ${domain.domain_name}?"
     action="Delete the domain"
     typed=${domain.verified ? domain.domain_name : ""}
-    ...${{ onClose }}
-    onConfirm=${confirm}
+    path="/api/domains/${domain.id}"
+    done="${domain.domain_name} is deleted"
+    ...${{ onClose, onDone }}
   >
     <p>
       Its archived links no longer open, and it can only be deleted while no other link uses it.

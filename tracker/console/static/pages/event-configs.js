@@ -1,33 +1,26 @@
 /** Event configurations: what conversions are and pay, with snippets to report them. */
 
-import {
-  Badge,
-  Button,
-  Empty,
-  ErrorNote,
-  PageHeader,
-  Pagination,
-  Select,
-  Table,
-  TextField,
-  Time,
-  api,
-  can,
-  format,
-  html,
-  owned,
-  route,
-  toast,
-  useAction,
-  useCallback,
-  useLoad,
-  useShortcut,
-  useState,
-} from "console/core";
+import { useCallback, useState } from "preact/hooks";
+import { api, owned } from "console/core/api";
+import { Select, TextField } from "console/core/fields";
+import { format } from "console/core/format";
+import { useAction, useLoad, useShortcut } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Pagination, Table } from "console/core/lists";
+import { Badge, Button, Empty, ErrorNote, Menu, PageHeader, Time } from "console/core/parts";
+import { route } from "console/core/route";
+import { can } from "console/core/session";
+import { toast } from "console/core/toasts";
 import { CodeBlock, CopyValue } from "console/parts/code";
-import { ConfirmDialog, Dialog } from "console/parts/dialog";
-import { Menu } from "console/parts/menu";
-import { ParameterAliases, aliasesFrom, namesIn } from "console/parts/parameter-aliases";
+import { ConfirmDeletion, Dialog } from "console/parts/dialog";
+import { ParameterAliases, aliasesFrom, namesIn } from "console/conversions/parameter-aliases";
+import { snippets } from "console/conversions/snippets";
+
+const ABOUT_SNIPPETS = [
+  "Replace CLICK_ID by the click_id that the landing page was opened with, and ORDER_ID by the",
+  "number of the order. A conversion that still has one of them is refused. Each transaction_id",
+  "counts once.",
+].join(" ");
 
 const PAYOUT_TYPES = [
   ["CPA", "CPA: a fixed amount for each action"],
@@ -241,14 +234,14 @@ function SnippetsDialog({ config, onClose }) {
   `;
   return html`<${Dialog}
     title="Report “${config.name}”"
-    about="Replace CLICK_ID by the click_id that the landing page was opened with, and ORDER_ID by the number of the order. A conversion that still has one of them is refused. Each transaction_id counts once."
+    about=${ABOUT_SNIPPETS}
     wide
     ...${{ footer, onClose }}
   >
     ${snippets(location.origin, config.pbk).map(
       ([title, text]) => html`<${CodeBlock}
         title=${title}
-        label=${`the snippet: ${title}`}
+        label="the snippet: ${title}"
         text=${text}
       />`,
     )}
@@ -256,42 +249,13 @@ function SnippetsDialog({ config, onClose }) {
   <//>`;
 }
 
-/** Return pairs of title and code that report a conversion to the service at `origin`. */
-export function snippets(origin, pbk) {
-  const url = `${origin}/api/event`;
-  const query = `pbk=${pbk}&click_id=CLICK_ID&value=12.50&transaction_id=ORDER_ID`;
-  return [
-    ["Postback URL, for a network", `${url}?${query}`],
-    [
-      "Pixel, for a page",
-      `<img src="${url}?${query.replaceAll("&", "&amp;")}" width="1" height="1" alt="">`,
-    ],
-    [
-      "Server, with curl",
-      `curl -s ${url} -H 'Content-Type: application/json' \\\n  -d '{"pbk": "${pbk}", "click_id": "CLICK_ID", "value": 12.50, "transaction_id": "ORDER_ID"}'`,
-    ],
-    [
-      "Server, in Python",
-      `import requests\n\nrequests.post(\n    "${url}",\n    json={\n        "pbk": "${pbk}",\n        "click_id": click_id,\n        "value": 12.50,\n        "transaction_id": order_id,\n    },\n    timeout=10,\n).raise_for_status()`,
-    ],
-    [
-      "Server or browser, in JavaScript",
-      `await fetch("${url}", {\n  method: "POST",\n  headers: { "Content-Type": "application/json" },\n  body: JSON.stringify({ pbk: "${pbk}", click_id: clickId, value: 12.5, transaction_id: orderId }),\n});`,
-    ],
-  ];
-}
-
 function ArchiveDialog({ config, onClose, onDone }) {
-  const confirm = async () => {
-    await api.delete(`/api/event-configs/${config.id}`);
-    toast(`“${config.name}” is archived`);
-    onDone();
-  };
-  return html`<${ConfirmDialog}
+  return html`<${ConfirmDeletion}
     title="Archive “${config.name}”?"
     action="Archive"
-    ...${{ onClose }}
-    onConfirm=${confirm}
+    path="/api/event-configs/${config.id}"
+    done="“${config.name}” is archived"
+    ...${{ onClose, onDone }}
   >
     <p>
       Its postback key stops working for good; requests with it are refused. Its conversions stay in

@@ -1,22 +1,14 @@
 /** The page behind a link of an invitation or a password reset. */
 
-import {
-  Button,
-  Checkbox,
-  ErrorNote,
-  HOME,
-  Skeleton,
-  TextField,
-  api,
-  html,
-  navigate,
-  session,
-  useAction,
-  useEffect,
-  useLoad,
-  useState,
-  useTitle,
-} from "console/core";
+import { useEffect, useState } from "preact/hooks";
+import { api } from "console/core/api";
+import { Checkbox, TextField } from "console/core/fields";
+import { useAction, useLoad, useTitle } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Button, ErrorNote, Skeleton } from "console/core/parts";
+import { navigate } from "console/core/route";
+import { session } from "console/core/session";
+import { HOME } from "console/core/url";
 
 const MIN_PASSWORD_CHARACTERS = 12;
 

@@ -1,5 +1,11 @@
 /** One link: where it leads, its QR code, its report and last clicks, and what was changed. */
 
+import { useState } from "preact/hooks";
+import { api } from "console/core/api";
+import { format } from "console/core/format";
+import { useAction, useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Table } from "console/core/lists";
 import {
   Badge,
   Button,
@@ -8,27 +14,20 @@ import {
   OutLink,
   PageHeader,
   Skeleton,
-  Table,
   Tag,
   Time,
-  api,
-  can,
-  format,
-  html,
   lazy,
-  toast,
-  useAction,
-  useLoad,
-  useState,
-} from "console/core";
-import { Report } from "console/pages/overview";
+} from "console/core/parts";
+import { can } from "console/core/session";
+import { toast } from "console/core/toasts";
 import { Changes } from "console/parts/history";
-import { QrCode } from "console/parts/link-qr";
-import { UTM } from "console/parts/link-utm";
 import { usePoll } from "console/parts/poll";
-import { testClick } from "console/parts/test-click";
+import { testClick } from "console/conversions/test-click";
+import { QrCode } from "console/links/qr";
+import { UTM } from "console/links/utm";
+import { Report } from "console/pages/overview";
 
-const LinkDialog = lazy("console/parts/link-form", "LinkDialog");
+const LinkDialog = lazy("console/links/form", "LinkDialog");
 const CLICKS = 15;
 const POLL_MS = 1_000;
 

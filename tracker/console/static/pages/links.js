@@ -1,44 +1,37 @@
 /** Links: the list, with search, filters, and changes of many at once. */
 
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { api, owned } from "console/core/api";
+import { lastDays } from "console/core/dates";
+import { format } from "console/core/format";
+import { useAction, useLoad, useShortcut } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Pagination, SearchBox, Table } from "console/core/lists";
 import {
   Badge,
   Button,
+  Choice,
   CopyButton,
   CsvButton,
   Empty,
   Menu,
   OutLink,
   PageHeader,
-  Pagination,
-  SearchBox,
-  Table,
   Tag,
   Time,
-  api,
-  can,
-  format,
-  html,
-  lastRange,
   lazy,
-  owned,
-  route,
-  setQuery,
-  toast,
-  useAction,
-  useCallback,
-  useEffect,
-  useLoad,
-  useShortcut,
-  useState,
-} from "console/core";
-import { UtmChips, UtmValues, hasUtm, noUtmFilters, utmFilters } from "console/parts/link-utm";
+} from "console/core/parts";
+import { route, setQuery } from "console/core/route";
+import { can, today } from "console/core/session";
+import { toast } from "console/core/toasts";
+import { UtmChips, UtmValues, hasUtm, noUtmFilters, utmFilters } from "console/links/utm";
 
 // The first page is painted before any of these is loaded.
-const LinkDialog = lazy("console/parts/link-form", "LinkDialog");
-const BulkDialog = lazy("console/parts/link-bulk", "BulkDialog");
-const QrDialog = lazy("console/parts/link-qr", "QrDialog");
-const TagsDialog = lazy("console/parts/link-tags", "TagsDialog");
-const TagFilterDialog = lazy("console/parts/link-tags", "TagFilterDialog");
+const LinkDialog = lazy("console/links/form", "LinkDialog");
+const BulkDialog = lazy("console/links/bulk", "BulkDialog");
+const QrDialog = lazy("console/links/qr", "QrDialog");
+const TagsDialog = lazy("console/links/tags", "TagsDialog");
+const TagFilterDialog = lazy("console/links/tags", "TagFilterDialog");
 
 const STATES = [
   ["", "All in use"],
@@ -129,23 +122,15 @@ function parameters({ page, search, tags, tagOperator, state, sort, ...others })
 }
 
 function Filters({ query }) {
-  const pick = (name) => (event) => setQuery({ [name]: event.target.value, page: null });
-  const select = (
-    name,
-    label,
-    options,
-  ) => html`<select aria-label=${label} value=${query[name] ?? ""} onChange=${pick(name)}>
-    ${options.map(
-      ([value, text]) => html`<option value=${value} selected=${value === (query[name] ?? "")}>
-        ${text}
-      </option>`,
-    )}
-  </select>`;
+  const choice = (name, label, options) => html`<${Choice}
+    ...${{ label, options, value: query[name] ?? "" }}
+    onInput=${(value) => setQuery({ [name]: value, page: null })}
+  />`;
   return html`<div class="filters">
     <${SearchBox} label="Search name, slug or destination" />
-    ${select("state", "State", STATES)}
+    ${choice("state", "State", STATES)}
     ${can("tags:read") && html`<${TagFilter} tags=${query.tags} operator=${query.tagOperator} />`}
-    ${select("sort", "Order", SORTS)}
+    ${choice("sort", "Order", SORTS)}
     <${UtmChips} query=${query} />
   </div>`;
 }
@@ -369,7 +354,12 @@ function useClicks(rows) {
     api
       .post(
         "/api/reports",
-        owned({ dateRange: lastRange(30), groupBy: "link", filters: { link: ids }, pageSize: 100 }),
+        owned({
+          dateRange: lastDays(30, today()),
+          groupBy: "link",
+          filters: { link: ids },
+          pageSize: 100,
+        }),
       )
       .then(
         ({ rows: found }) =>

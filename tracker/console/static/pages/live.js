@@ -1,18 +1,13 @@
 /** Live: clicks and conversions as they land. */
 
-import {
-  Badge,
-  Button,
-  Empty,
-  PageHeader,
-  Table,
-  format,
-  html,
-  useLoad,
-  useState,
-} from "console/core";
-import { ConversionState } from "console/parts/conversion-states";
-import { MINUTES, addRecent, begins, isHeard, rows, state } from "console/parts/live";
+import { useState } from "preact/hooks";
+import { format } from "console/core/format";
+import { useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Table } from "console/core/lists";
+import { Badge, Button, Empty, PageHeader } from "console/core/parts";
+import { ConversionState } from "console/conversions/states";
+import { MINUTES, addRecent, begins, isHeard, rows, state } from "console/live/stream";
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 

@@ -1,21 +1,12 @@
 /** Refused postbacks: requests to report a conversion that were not accepted, and why. */
 
-import {
-  Badge,
-  Button,
-  Empty,
-  Icon,
-  PageHeader,
-  Pagination,
-  Table,
-  Time,
-  api,
-  format,
-  html,
-  route,
-  setQuery,
-  useLoad,
-} from "console/core";
+import { api } from "console/core/api";
+import { format } from "console/core/format";
+import { useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Pagination, Table } from "console/core/lists";
+import { Badge, Button, Choice, Empty, Icon, PageHeader, Time } from "console/core/parts";
+import { route, setQuery } from "console/core/route";
 
 const BACK = { href: "/console/conversions", label: "Conversions" };
 
@@ -57,18 +48,12 @@ export default function RefusedPostbacks() {
       counts.length > 0 &&
       html`<div class="filters">
         <${Icon} name="filter" />
-        <select
-          aria-label="Reason"
+        <${Choice}
+          label="Reason"
           value=${reason ?? ""}
-          onChange=${(event) => setQuery({ reason: event.target.value, page: null })}
-        >
-          <option value="">Every reason (${format.number(all)})</option>
-          ${counts.map(
-            (one) => html`<option value=${one.reason} selected=${one.reason === reason}>
-              ${REASONS[one.reason] ?? one.reason} (${format.number(one.count)})
-            </option>`,
-          )}
-        </select>
+          options=${[["", `Every reason (${format.number(all)})`], ...counts.map(reasonOption)]}
+          onInput=${(value) => setQuery({ reason: value, page: null })}
+        />
       </div>`
     }
     <${Table} caption="Refused postbacks" load=${refused} columns=${COLUMNS} empty=${empty} />
@@ -100,3 +85,7 @@ const COLUMNS = [
       </div>`,
   },
 ];
+
+function reasonOption({ reason, count }) {
+  return [reason, `${REASONS[reason] ?? reason} (${format.number(count)})`];
+}

@@ -1,23 +1,14 @@
 /** Settings, Account: its name, its time zone, and the rules against forged conversions. */
 
-import {
-  Button,
-  ErrorNote,
-  Skeleton,
-  Switch,
-  TextField,
-  api,
-  can,
-  format,
-  html,
-  owned,
-  session,
-  toast,
-  useAction,
-  useEffect,
-  useLoad,
-  useState,
-} from "console/core";
+import { useEffect, useState } from "preact/hooks";
+import { api, owned } from "console/core/api";
+import { Switch, TextField } from "console/core/fields";
+import { format } from "console/core/format";
+import { useAction, useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Button, ErrorNote, Skeleton } from "console/core/parts";
+import { can, session } from "console/core/session";
+import { toast } from "console/core/toasts";
 import { CopyValue } from "console/parts/code";
 import { SettingsHeader } from "console/parts/settings";
 

@@ -1,19 +1,12 @@
 /** Settings, Audit log: who changed what, when, and from where. */
 
-import {
-  Button,
-  Empty,
-  Icon,
-  Pagination,
-  Table,
-  Time,
-  api,
-  can,
-  html,
-  route,
-  setQuery,
-  useLoad,
-} from "console/core";
+import { api } from "console/core/api";
+import { useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Pagination, Table } from "console/core/lists";
+import { Button, Choice, Empty, Icon, Time } from "console/core/parts";
+import { route, setQuery } from "console/core/route";
+import { can } from "console/core/session";
 import { Changes } from "console/parts/history";
 import { SettingsHeader } from "console/parts/settings";
 
@@ -77,21 +70,12 @@ export default function AuditLog() {
       can("audit:read") &&
       html`<div class="filters">
         <${Icon} name="filter" />
-        <select
-          aria-label="Action"
+        <${Choice}
+          label="Action"
           value=${action ?? ""}
-          onChange=${(event) => setQuery({ action: event.target.value, page: null })}
-        >
-          <option value="">Every action</option>
-          ${Object.entries(ACTIONS).map(
-            ([kind, actions]) => html`<optgroup label=${kind}>
-              ${actions.map(
-                (one) =>
-                  html`<option value=${one} selected=${one === action}>${words(one)}</option>`,
-              )}
-            </optgroup>`,
-          )}
-        </select>
+          options=${[["", "Every action"], ...Object.entries(ACTIONS).map(actionGroup)]}
+          onInput=${(value) => setQuery({ action: value, page: null })}
+        />
         ${
           narrowed &&
           html`<${Button}
@@ -151,6 +135,10 @@ function What({ entry }) {
 }
 
 /** Return an action as people say it: "short_link.created" is "Short link created". */
+function actionGroup([group, actions]) {
+  return [group, actions.map((one) => [one, words(one)])];
+}
+
 function words(action) {
   const text = action.replace(/[._]/g, " ");
   return text[0].toUpperCase() + text.slice(1);

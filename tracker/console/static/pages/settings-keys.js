@@ -2,36 +2,21 @@
  * Settings, API Keys: the keys of programs that use the API; each is shown once, when it is made.
  */
 
-import {
-  Badge,
-  Button,
-  Checkbox,
-  Empty,
-  ErrorNote,
-  Pagination,
-  Select,
-  Table,
-  TextField,
-  Time,
-  api,
-  can,
-  format,
-  html,
-  owned,
-  route,
-  session,
-  toast,
-  useAction,
-  useCallback,
-  useLoad,
-  useShortcut,
-  useState,
-} from "console/core";
+import { useCallback, useState } from "preact/hooks";
+import { api, owned } from "console/core/api";
+import { daysFromNow } from "console/core/dates";
+import { Checkbox, Select, TextField } from "console/core/fields";
+import { format } from "console/core/format";
+import { useAction, useLoad, useShortcut } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Pagination, Table } from "console/core/lists";
+import { Badge, Button, Empty, ErrorNote, Time } from "console/core/parts";
+import { route } from "console/core/route";
+import { can, session } from "console/core/session";
 import { CodeBlock, Secret } from "console/parts/code";
-import { ConfirmDialog, Dialog } from "console/parts/dialog";
+import { ConfirmDeletion, Dialog } from "console/parts/dialog";
 import { SettingsHeader } from "console/parts/settings";
 
-const DAY_MS = 86_400_000;
 const EXPIRIES = [
   ["", "Never"],
   ["7", "In 7 days"],
@@ -191,7 +176,7 @@ function GenerateDialog({ onClose, onDone }) {
   const [scopes, setScopes] = useState(new Set(["links:read", "links:write"]));
   const [made, setMade] = useState(null);
   const [generate, busy, error] = useAction(async () => {
-    const expires_at = expiry ? new Date(Date.now() + Number(expiry) * DAY_MS).toISOString() : null;
+    const expires_at = expiry ? daysFromNow(Number(expiry)).toISOString() : null;
     setMade(
       await api.post(
         "/api/keys",
@@ -288,18 +273,12 @@ function MadeDialog({ made, onClose }) {
 function RevokeDialog({ apiKey: key, onClose, onDone }) {
   const count = key.descendants.length;
   const [younger, setYounger] = useState(count > 0);
-  const confirm = async () => {
-    await api.delete(`/api/keys/${key.id}${younger ? "?descendants=true" : ""}`);
-    toast(
-      younger ? `“${key.name}” and the keys made with it are revoked` : `“${key.name}” is revoked`,
-    );
-    onDone();
-  };
-  return html`<${ConfirmDialog}
+  return html`<${ConfirmDeletion}
     title="Revoke “${key.name}”?"
     action="Revoke the key"
-    ...${{ onClose }}
-    onConfirm=${confirm}
+    path=${`/api/keys/${key.id}${younger ? "?descendants=true" : ""}`}
+    done=${younger ? `“${key.name}” and the keys made with it are revoked` : `“${key.name}” is revoked`}
+    ...${{ onClose, onDone }}
   >
     <p>
       Every program that uses <code>${key.prefix}…</code> is refused at once. This cannot be undone.

@@ -1,30 +1,17 @@
 /** Settings, Members: who may use this account, and links with which others join. */
 
-import {
-  Badge,
-  Button,
-  ErrorNote,
-  Pagination,
-  Select,
-  Table,
-  TextField,
-  Time,
-  api,
-  can,
-  html,
-  owned,
-  route,
-  session,
-  toast,
-  useAction,
-  useCallback,
-  useLoad,
-  useShortcut,
-  useState,
-} from "console/core";
+import { useCallback, useState } from "preact/hooks";
+import { api, owned } from "console/core/api";
+import { Select, TextField } from "console/core/fields";
+import { useAction, useLoad, useShortcut } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Pagination, Table } from "console/core/lists";
+import { Badge, Button, ErrorNote, Menu, Time } from "console/core/parts";
+import { route } from "console/core/route";
+import { can, session } from "console/core/session";
+import { toast } from "console/core/toasts";
 import { Secret } from "console/parts/code";
-import { ConfirmDialog, Dialog } from "console/parts/dialog";
-import { Menu } from "console/parts/menu";
+import { ConfirmDeletion, Dialog } from "console/parts/dialog";
 import { SettingsHeader } from "console/parts/settings";
 
 const ROLES = [
@@ -266,16 +253,12 @@ function RoleDialog({ member, onClose, onDone }) {
 }
 
 function RemoveDialog({ member, onClose, onDone }) {
-  const confirm = async () => {
-    await api.delete(`/api/members/${member.id}`);
-    toast(`${member.name || member.email} is removed`);
-    onDone();
-  };
-  return html`<${ConfirmDialog}
+  return html`<${ConfirmDeletion}
     title="Remove ${member.name || member.email}?"
     action="Remove"
-    ...${{ onClose }}
-    onConfirm=${confirm}
+    path="/api/members/${member.id}"
+    done="${member.name || member.email} is removed"
+    ...${{ onClose, onDone }}
   >
     <p>
       They are signed out of this account at once. Links that they made stop working: invitations
@@ -314,16 +297,12 @@ function ResetDialog({ member, onClose, onDone }) {
 }
 
 function WithdrawDialog({ link, noun, path, onClose, onDone }) {
-  const confirm = async () => {
-    await api.delete(`${path}/${link.id}`);
-    toast(`The ${noun} is withdrawn`);
-    onDone();
-  };
-  return html`<${ConfirmDialog}
+  return html`<${ConfirmDeletion}
     title="Withdraw the ${noun}?"
     action="Withdraw"
-    ...${{ onClose }}
-    onConfirm=${confirm}
+    path="${path}/${link.id}"
+    done="The ${noun} is withdrawn"
+    ...${{ onClose, onDone }}
   >
     <p>The link of ${link.email ?? `the ${noun}`} stops working.</p>
   <//>`;

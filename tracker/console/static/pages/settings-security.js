@@ -1,22 +1,16 @@
 /** Settings, Security: one's own name, password, second factor and sessions. */
 
-import {
-  Badge,
-  Button,
-  ErrorNote,
-  Table,
-  TextField,
-  Time,
-  api,
-  html,
-  session,
-  toast,
-  useAction,
-  useLoad,
-  useState,
-} from "console/core";
+import { useState } from "preact/hooks";
+import { api } from "console/core/api";
+import { TextField } from "console/core/fields";
+import { useAction, useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Table } from "console/core/lists";
+import { Badge, Button, ErrorNote, Time } from "console/core/parts";
+import { session } from "console/core/session";
+import { toast } from "console/core/toasts";
 import { CodeBlock, CopyValue } from "console/parts/code";
-import { ConfirmDialog, Dialog } from "console/parts/dialog";
+import { ConfirmDeletion, Dialog } from "console/parts/dialog";
 import { SettingsHeader } from "console/parts/settings";
 
 const MIN_PASSWORD_CHARACTERS = 12;
@@ -321,16 +315,12 @@ function EndButton({ one, reload }) {
 }
 
 function EndDialog({ onClose, onDone }) {
-  const confirm = async () => {
-    await api.delete("/api/sessions");
-    toast("Your other sessions have ended");
-    onDone();
-  };
-  return html`<${ConfirmDialog}
+  return html`<${ConfirmDeletion}
     title="End all other sessions?"
     action="End them"
-    ...${{ onClose }}
-    onConfirm=${confirm}
+    path="/api/sessions"
+    done="Your other sessions have ended"
+    ...${{ onClose, onDone }}
   >
     <p>You stay signed in here, and nowhere else.</p>
   <//>`;

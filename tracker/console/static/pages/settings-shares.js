@@ -1,25 +1,18 @@
 /** Settings, Shared reports: the public links to reports, and their end. */
 
-import {
-  Badge,
-  Button,
-  Empty,
-  Pagination,
-  Table,
-  Time,
-  api,
-  can,
-  format,
-  html,
-  route,
-  toast,
-  useLoad,
-  useState,
-} from "console/core";
-import { ConfirmDialog } from "console/parts/dialog";
-import { daysText } from "console/parts/report-words";
+import { useState } from "preact/hooks";
+import { api } from "console/core/api";
+import { format } from "console/core/format";
+import { useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Pagination, Table } from "console/core/lists";
+import { Badge, Button, Empty, Time } from "console/core/parts";
+import { route } from "console/core/route";
+import { can } from "console/core/session";
+import { ConfirmDeletion } from "console/parts/dialog";
 import { SettingsHeader } from "console/parts/settings";
-import { rollingDays } from "console/parts/share";
+import { rollingDays } from "console/reports/share";
+import { daysText } from "console/reports/words";
 
 /** The page. */
 export default function Shares() {
@@ -29,11 +22,6 @@ export default function Shares() {
     [page],
   );
   const [leaving, setLeaving] = useState(null);
-  const revoke = async () => {
-    await api.delete(`/api/shares/${leaving.id}`);
-    toast(`“${leaving.name}” is revoked`);
-    shares.reload();
-  };
   const empty = html`<${Empty} title="No report is shared">
     <p>The overview has a button for it: a link that shows one report, and nothing else.</p>
   <//>`;
@@ -51,10 +39,12 @@ export default function Shares() {
     <${Pagination} pagination=${shares.data?.pagination} noun="shared report" />
     ${
       leaving &&
-      html`<${ConfirmDialog}
+      html`<${ConfirmDeletion}
         title="Revoke “${leaving.name}”?"
         action="Revoke"
-        onConfirm=${revoke}
+        path="/api/shares/${leaving.id}"
+        done="“${leaving.name}” is revoked"
+        onDone=${shares.reload}
         onClose=${() => setLeaving(null)}
       >
         <p>Its link opens nothing from here on. This cannot be undone.</p>

@@ -1,6 +1,7 @@
 /** Settings: leads to the first of its pages that the reader may see. */
 
-import { navigate, useEffect } from "console/core";
+import { useEffect } from "preact/hooks";
+import { navigate } from "console/core/route";
 import { settingsTabs } from "console/parts/settings";
 
 /** The page. */

@@ -3,22 +3,17 @@
  * rows are then read for that one.
  */
 
-import {
-  Button,
-  ErrorNote,
-  Skeleton,
-  Tag,
-  TextField,
-  api,
-  format,
-  html,
-  useAction,
-  useEffect,
-  useState,
-  useTitle,
-} from "console/core";
-import { CARDS, DIMENSIONS, ReportView, groupOf } from "console/parts/report";
-import { daysText } from "console/parts/report-words";
+import { useEffect, useState } from "preact/hooks";
+import { api } from "console/core/api";
+import { TextField } from "console/core/fields";
+import { format } from "console/core/format";
+import { useAction, useTitle } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Button, ErrorNote, Skeleton, Tag } from "console/core/parts";
+import { CARDS, filterText } from "console/reports/dimensions";
+import { groupOf } from "console/reports/measures";
+import { ReportView } from "console/reports/report";
+import { daysText } from "console/reports/words";
 
 const REPORT_MS = 35_000;
 const DEFAULT_MEASURE = "clicks";
@@ -89,9 +84,8 @@ const BOTS = { include: "With bots", only: "Only bots" };
 
 /** What of the account the figures count. */
 function Narrowed({ filters, tagOperator, bots }) {
-  const said = Object.entries(filters).map(
-    ([name, values]) =>
-      `${DIMENSIONS[name][0]} is ${values.join(name === "tag" && tagOperator === "AND" ? " and " : " or ")}`,
+  const said = Object.entries(filters).map(([name, values]) =>
+    filterText(name, values, tagOperator),
   );
   if (bots in BOTS) said.push(BOTS[bots]);
   return (

@@ -2,6 +2,11 @@
  * Start: leads a new account through a link, a click, and a conversion, with what it has by now.
  */
 
+import { useState } from "preact/hooks";
+import { api, owned } from "console/core/api";
+import { format } from "console/core/format";
+import { useAction, useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
 import {
   Badge,
   Button,
@@ -10,23 +15,16 @@ import {
   PageHeader,
   Skeleton,
   Time,
-  api,
-  can,
-  format,
-  html,
   lazy,
-  owned,
-  toast,
-  useAction,
-  useLoad,
-  useState,
-} from "console/core";
+} from "console/core/parts";
+import { can } from "console/core/session";
+import { toast } from "console/core/toasts";
 import { CodeBlock } from "console/parts/code";
-import { rows } from "console/parts/live";
 import { usePoll } from "console/parts/poll";
-import { testClick } from "console/parts/test-click";
+import { testClick } from "console/conversions/test-click";
+import { rows } from "console/live/stream";
 
-const LinkDialog = lazy("console/parts/link-form", "LinkDialog");
+const LinkDialog = lazy("console/links/form", "LinkDialog");
 const POLL_MS = 2_000;
 
 /** The page. It looks every two seconds, while it is seen, whether the next step is done. */

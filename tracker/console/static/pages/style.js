@@ -1,39 +1,35 @@
 /** Every part in every state, to look at. Only in development. */
 
+import { useState } from "preact/hooks";
+import { ApiError } from "console/core/api";
+import { Checkbox, Select, Switch, TextField } from "console/core/fields";
+import { format } from "console/core/format";
+import { html } from "console/core/html";
+import { Pagination, Table } from "console/core/lists";
 import {
-  ApiError,
   Badge,
   Button,
-  Checkbox,
   CopyButton,
   Empty,
   ErrorNote,
-  Icon,
   ICON_NAMES,
+  Icon,
   Menu,
   OutLink,
   PageHeader,
-  Pagination,
-  Select,
   Skeleton,
-  Switch,
-  Table,
   Tabs,
   Tag,
-  TextField,
   Time,
-  format,
-  html,
-  toast,
-  useState,
-} from "console/core";
+} from "console/core/parts";
+import { toast } from "console/core/toasts";
 import { CodeBlock, CopyValue, Secret } from "console/parts/code";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
-import { HeatMap } from "console/parts/heat-map";
 import { JsonViewer } from "console/parts/json";
-import { SeriesChart } from "console/parts/report";
-import { WorldMap } from "console/parts/world-map";
+import { HeatMap } from "console/reports/heat-map";
+import { SeriesChart } from "console/reports/series-chart";
+import { WorldMap } from "console/reports/world-map";
 
 const REFUSED = new ApiError(400, "bad_request", "slug: already taken");
 const UNREACHABLE = new ApiError(0, "", "The service cannot be reached.");

@@ -1,30 +1,18 @@
 /** Tags: a list with the number of links of each; create, rename and delete them. */
 
-import {
-  Button,
-  Empty,
-  ErrorNote,
-  Menu,
-  PageHeader,
-  Pagination,
-  Table,
-  TextField,
-  Time,
-  api,
-  can,
-  format,
-  html,
-  owned,
-  queryText,
-  route,
-  toast,
-  useAction,
-  useCallback,
-  useLoad,
-  useShortcut,
-  useState,
-} from "console/core";
-import { ConfirmDialog, Dialog } from "console/parts/dialog";
+import { useCallback, useState } from "preact/hooks";
+import { api, owned } from "console/core/api";
+import { TextField } from "console/core/fields";
+import { format } from "console/core/format";
+import { useAction, useLoad, useShortcut } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Pagination, Table } from "console/core/lists";
+import { Button, Empty, ErrorNote, Menu, PageHeader, Time } from "console/core/parts";
+import { route } from "console/core/route";
+import { can } from "console/core/session";
+import { toast } from "console/core/toasts";
+import { queryText } from "console/core/url";
+import { ConfirmDeletion, Dialog } from "console/parts/dialog";
 
 const PAGE_SIZE = 50;
 const MAX_NAME_CHARACTERS = 190;
@@ -158,16 +146,12 @@ async function rename(tag, name, onDone) {
 }
 
 function DeleteDialog({ tag, onClose, onDone }) {
-  const confirm = async () => {
-    await api.delete(`/api/tags/${tag.id}`);
-    toast(`“${tag.name}” is deleted`);
-    onDone();
-  };
-  return html`<${ConfirmDialog}
+  return html`<${ConfirmDeletion}
     title="Delete “${tag.name}”?"
     action="Delete the tag"
-    ...${{ onClose }}
-    onConfirm=${confirm}
+    path="/api/tags/${tag.id}"
+    done="“${tag.name}” is deleted"
+    ...${{ onClose, onDone }}
   >
     <p>
       ${

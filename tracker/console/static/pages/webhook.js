@@ -1,36 +1,35 @@
 /** One webhook: its settings, a test, and its deliveries with every attempt. */
 
+import { useState } from "preact/hooks";
+import { api } from "console/core/api";
+import { daysFromNow } from "console/core/dates";
+import { format } from "console/core/format";
+import { useAction, useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Pagination } from "console/core/lists";
 import {
   Badge,
   Button,
+  Choice,
   ErrorNote,
   OutLink,
   PageHeader,
-  Pagination,
   Skeleton,
   Time,
-  api,
-  can,
-  format,
-  html,
   lazy,
-  navigate,
-  route,
-  setQuery,
-  toast,
-  useAction,
-  useLoad,
-  useState,
-} from "console/core";
+} from "console/core/parts";
+import { navigate, route, setQuery } from "console/core/route";
+import { can } from "console/core/session";
+import { toast } from "console/core/toasts";
 import { CodeBlock } from "console/parts/code";
-import { Deliveries } from "console/parts/deliveries";
-import { ConfirmDialog, Dialog } from "console/parts/dialog";
+import { ConfirmDeletion, Dialog } from "console/parts/dialog";
 import { usePoll } from "console/parts/poll";
-import { SecretDialog, WebhookDialog, pretty } from "console/parts/webhook-form";
-import { requestText } from "console/parts/webhook-headers";
 import { WebhookState } from "console/pages/webhooks";
+import { Deliveries } from "console/webhooks/deliveries";
+import { SecretDialog, WebhookDialog, pretty } from "console/webhooks/form";
+import { requestText } from "console/webhooks/headers";
 
-const DeliveryCharts = lazy("console/parts/delivery-charts", "DeliveryCharts");
+const DeliveryCharts = lazy("console/webhooks/delivery-charts", "DeliveryCharts");
 const BACK = { href: "/console/webhooks", label: "Webhooks" };
 const STATES = [
   ["", "All"],
@@ -90,17 +89,12 @@ export default function WebhookPage({ params }) {
     <header class="row between">
       <h2>Deliveries</h2>
       <div class="row">
-        <select
-          aria-label="State of the deliveries"
+        <${Choice}
+          label="State of the deliveries"
           value=${status ?? ""}
-          onChange=${(event) => setQuery({ status: event.target.value, page: null })}
-        >
-          ${STATES.map(
-            ([value, label]) => html`<option value=${value} selected=${value === (status ?? "")}>
-              ${label}
-            </option>`,
-          )}
-        </select>
+          options=${STATES}
+          onInput=${(value) => setQuery({ status: value, page: null })}
+        />
         <${Button} icon="refresh" label="Load the deliveries again" onClick=${deliveries.reload} />
         ${
           mayWrite &&
@@ -203,7 +197,7 @@ function Facts({ webhook }) {
 /** A button that sends again what failed in the last days. */
 function RetryAll({ path, active, reload }) {
   const [retry, busy] = useAction(async () => {
-    const since = new Date(Date.now() - RETRY_DAYS * 86_400_000).toISOString();
+    const since = daysFromNow(-RETRY_DAYS).toISOString();
     try {
       const { deliveries } = await api.post(`${path}/deliveries/retry`, { since });
       toast(
@@ -277,16 +271,12 @@ function RotateDialog({ webhook, onClose, onRotated }) {
 }
 
 function DeleteDialog({ webhook, onClose }) {
-  const confirm = async () => {
-    await api.delete(`/api/webhooks/${webhook.id}`);
-    toast(`“${webhook.name}” is deleted`);
-    navigate("/console/webhooks");
-  };
-  return html`<${ConfirmDialog}
+  return html`<${ConfirmDeletion}
     title="Delete “${webhook.name}”?"
     action="Delete the webhook"
-    ...${{ onClose }}
-    onConfirm=${confirm}
+    path="/api/webhooks/${webhook.id}"
+    done="“${webhook.name}” is deleted"
+    ...${{ onClose, onDone: () => navigate("/console/webhooks") }}
   >
     <p>What is waiting is not sent, and its deliveries are no longer listed.</p>
   <//>`;

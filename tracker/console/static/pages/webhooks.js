@@ -1,27 +1,15 @@
 /** Webhooks: the receivers of conversions, and whether they get them. */
 
-import {
-  Badge,
-  Button,
-  Empty,
-  OutLink,
-  PageHeader,
-  Pagination,
-  Table,
-  Time,
-  api,
-  can,
-  html,
-  lazy,
-  navigate,
-  route,
-  useCallback,
-  useLoad,
-  useShortcut,
-  useState,
-} from "console/core";
+import { useCallback, useState } from "preact/hooks";
+import { api } from "console/core/api";
+import { useLoad, useShortcut } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Pagination, Table } from "console/core/lists";
+import { Badge, Button, Empty, OutLink, PageHeader, Time, lazy } from "console/core/parts";
+import { navigate, route } from "console/core/route";
+import { can } from "console/core/session";
 
-const WebhookDialog = lazy("console/parts/webhook-form", "WebhookDialog");
+const WebhookDialog = lazy("console/webhooks/form", "WebhookDialog");
 
 /** The page. */
 export default function Webhooks() {

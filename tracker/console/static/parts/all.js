@@ -1,6 +1,6 @@
 /** Whole lists, for choices: the API answers page by page. */
 
-import { api } from "console/core";
+import { api } from "console/core/api";
 
 const PAGE_SIZE = 100;
 const MOST_PAGES = 20;

@@ -1,6 +1,9 @@
 /** Text to take away: code with a button that copies it, and secrets that are shown once. */
 
-import { Button, CopyButton, Icon, copy, html, useRef, useState } from "console/core";
+import { useRef, useState } from "preact/hooks";
+import { html } from "console/core/html";
+import { Button, CopyButton, Icon } from "console/core/parts";
+import { copy } from "console/core/toasts";
 
 /** A block of code. `label` says what is copied, such as "the curl line". */
 export function CodeBlock({ text, label = "the code", title }) {

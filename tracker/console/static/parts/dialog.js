@@ -1,16 +1,12 @@
 /** Dialogs: a window above the page that takes the focus and gives it back. */
 
-import {
-  Button,
-  ErrorNote,
-  TextField,
-  html,
-  useAction,
-  useId,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from "console/core";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { api } from "console/core/api";
+import { TextField } from "console/core/fields";
+import { useAction } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Button, ErrorNote } from "console/core/parts";
+import { toast } from "console/core/toasts";
 
 const FIRST = [
   "[data-focus]",
@@ -106,4 +102,16 @@ export function ConfirmDialog({
     }
     <${ErrorNote} error=${error} />
   <//>`;
+}
+
+/**
+ * A dialog that asks before what `path` names is deleted. It then says `done`, and calls `onDone`.
+ */
+export function ConfirmDeletion({ path, done, onDone, ...others }) {
+  const remove = async () => {
+    await api.delete(path);
+    toast(done);
+    onDone();
+  };
+  return html`<${ConfirmDialog} onConfirm=${remove} ...${others} />`;
 }

@@ -1,6 +1,7 @@
 /** Drafts: what was typed into a form outlives a reload, in this tab and until it is sent. */
 
-import { session, useState } from "console/core";
+import { useState } from "preact/hooks";
+import { session } from "console/core/session";
 
 /**
  * Keep the fields of a form as a draft. `name` tells drafts apart, such as "link:new".

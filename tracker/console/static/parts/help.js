@@ -1,6 +1,7 @@
 /** The list of keyboard shortcuts: those of every page, and those of the page on screen. */
 
-import { html, shortcuts } from "console/core";
+import { shortcuts } from "console/core/hooks";
+import { html } from "console/core/html";
 import { Dialog } from "console/parts/dialog";
 
 /** The dialog that lists the shortcuts. `navigation` has the pages that `g` leads to. */

@@ -1,6 +1,6 @@
 /** What a change did: the fields, with their values before and after. */
 
-import { html } from "console/core";
+import { html } from "console/core/html";
 
 /** The fields of a change, as the audit log has them. */
 export function Changes({ changes }) {

@@ -1,6 +1,9 @@
 /** JSON as people read it: indented, coloured, with parts that fold. */
 
-import { CopyButton, format, html, useState } from "console/core";
+import { useState } from "preact/hooks";
+import { format } from "console/core/format";
+import { html } from "console/core/html";
+import { CopyButton } from "console/core/parts";
 
 const OPEN_LEVELS = 2;
 const DEEPEST = 40;

@@ -1,8 +1,8 @@
 /** The inside of an open menu: its place on the screen, its keys, and its items. */
 
-import { Icon, html, useLayoutEffect, useRef } from "console/core";
-
-export { Menu } from "console/core";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { html } from "console/core/html";
+import { Icon } from "console/core/parts";
 
 const GAP = 4;
 

@@ -1,18 +1,12 @@
 /** The command palette: any page, link or tag, by a few letters. */
 
-import {
-  ErrorNote,
-  api,
-  can,
-  html,
-  navigate,
-  useEffect,
-  useId,
-  useLoad,
-  useRef,
-  useSettled,
-  useState,
-} from "console/core";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { api } from "console/core/api";
+import { useLoad, useSettled } from "console/core/hooks";
+import { html } from "console/core/html";
+import { ErrorNote } from "console/core/parts";
+import { navigate } from "console/core/route";
+import { can } from "console/core/session";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 
@@ -32,7 +26,8 @@ export function PaletteDialog({ navigation, onClose }) {
   const known = links.data?.text === wanted;
   const options = navigation.filter(has).map(({ href, label }) => ({ href, label, about: "page" }));
   if (wanted) {
-    // Links that were found for another text count only if they have this one: Enter must not lead elsewhere.
+    // Links that were found for another text count only if they have this one: Enter must not lead
+    // elsewhere.
     options.push(...(links.data?.options ?? []).filter((option) => known || has(option)));
     options.push(...(tags.data?.rows ?? []).map(tagOption).filter(has).slice(0, FOUND));
   }

@@ -1,6 +1,6 @@
 /** Lists that change by themselves. */
 
-import { useEffect } from "console/core";
+import { useEffect } from "preact/hooks";
 
 /**
  * Load again and again while `wanted`, `ms` milliseconds after each answer, as long as the page is

@@ -1,6 +1,8 @@
 /** The frame of the settings: one heading for all of them, and the way between them. */
 
-import { PageHeader, Tabs, can, html } from "console/core";
+import { html } from "console/core/html";
+import { PageHeader, Tabs } from "console/core/parts";
+import { can } from "console/core/session";
 
 const TABS = [
   { href: "/console/settings/keys", label: "API Keys", scope: "keys:read" },

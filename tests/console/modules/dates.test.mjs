@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { countDays, firstOfMonth, isDay, lastDays, mondayOf, plusDays } from "console/core/dates";
+
+test("days are counted over months, leap days and years", () => {
+  assert.equal(plusDays("2024-02-28", 1), "2024-02-29");
+  assert.equal(plusDays("2025-02-28", 1), "2025-03-01");
+  assert.equal(plusDays("2026-01-01", -1), "2025-12-31");
+  assert.equal(countDays({ from: "2025-12-31", to: "2026-01-01" }), 2);
+  assert.equal(countDays({ from: "2024-01-01", to: "2024-12-31" }), 366);
+});
+
+test("a day is added where clocks change as elsewhere", () => {
+  assert.equal(plusDays("2026-03-28", 2), "2026-03-30");
+  assert.equal(plusDays("2026-10-24", 2), "2026-10-26");
+});
+
+test("the last days end with the day that is given", () => {
+  assert.deepEqual(lastDays(1, "2026-03-01"), { from: "2026-03-01", to: "2026-03-01" });
+  assert.deepEqual(lastDays(28, "2026-03-01"), { from: "2026-02-02", to: "2026-03-01" });
+});
+
+test("a month begins on its first day, however many months away", () => {
+  assert.equal(firstOfMonth("2026-01-31"), "2026-01-01");
+  assert.equal(firstOfMonth("2026-01-31", 1), "2026-02-01");
+  assert.equal(firstOfMonth("2026-01-31", -1), "2025-12-01");
+  assert.equal(firstOfMonth("2026-01-31", -13), "2024-12-01");
+});
+
+test("a week begins on its Monday", () => {
+  assert.equal(mondayOf("2026-11-23"), "2026-11-23");
+  assert.equal(mondayOf("2026-11-29"), "2026-11-23");
+  assert.equal(mondayOf("2026-01-01"), "2025-12-29");
+});
+
+test("only days of the calendar are days", () => {
+  for (const day of ["2026-01-31", "2024-02-29", "1000-01-01"]) assert.ok(isDay(day), day);
+  const others = ["2025-02-29", "2026-13-01", "2026-1-1", "0026-01-01", "2026-01-31T00", "", null];
+  for (const text of [...others, undefined]) assert.ok(!isDay(text), text);
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  intervalsFor,
+  panelsText,
+  readReport,
+  requestOf,
+  sharedReport,
+  shownPanel,
+  switched,
+} from "console/reports/query";
+
+const TODAY = "2026-11-26";
+const CARDS = [
+  ["link", "tag", "event"],
+  ["country", "map"],
+  ["bot", "hour_of_week"],
+];
+
+const read = (query, dimensions = ["country", "tag"]) =>
+  readReport(query, { today: TODAY, dimensions });
+
+test("an empty query is the last 28 days beside as many before, of clicks without bots", () => {
+  const { days, compare, measure, ...others } = read({});
+  assert.deepEqual(days, { from: "2026-10-30", to: TODAY });
+  assert.deepEqual([compare, measure, others.period], ["previous_period", "clicks", "28d"]);
+  assert.deepEqual([others.interval, others.bots, others.tests], Array(3).fill(undefined));
+  assert.deepEqual(others.filters, {});
+});
+
+test("what a query asks for in vain is left out", () => {
+  const query = { period: "toString", measure: "constructor", interval: "year", bots: "x" };
+  const nonsense = { compare: "x", until: "x", tests: "x", tagOperator: "OR", constructor: "x" };
+  assert.deepEqual(read({ ...query, ...nonsense }), read({}));
+});
+
+test("own days are taken in their order, and only if both exist", () => {
+  const { days, period } = read({ from: "2026-02-28", to: "2026-02-01" });
+  assert.deepEqual([days, period], [{ from: "2026-02-01", to: "2026-02-28" }, "own"]);
+  assert.equal(read({ from: "2026-02-30", to: "2026-02-01" }).period, "28d");
+  assert.equal(read({ from: "2026-02-01" }).period, "28d");
+});
+
+test("periods of the calendar are compared with the one before", () => {
+  const compared = Object.fromEntries(
+    ["week", "month", "last_month", "year", "7d", "today"].map((period) => [
+      period,
+      read({ period }).compare,
+    ]),
+  );
+  assert.deepEqual(compared, {
+    week: "previous_week",
+    month: "previous_month",
+    last_month: "previous_month",
+    year: "previous_year",
+    "7d": "previous_period",
+    today: "previous_period",
+  });
+  assert.equal(read({ compare: "none" }).compare, undefined);
+  assert.equal(read({ period: "week", compare: "previous_year" }).compare, "previous_year");
+});
+
+test("only last days may end yesterday", () => {
+  assert.equal(read({ period: "7d", until: "yesterday" }).days.to, "2026-11-25");
+  assert.equal(read({ period: "week", until: "yesterday" }).until, undefined);
+});
+
+test("steps of an hour are for at most 31 days", () => {
+  const names = (from) => intervalsFor({ from, to: TODAY }).map(([name]) => name);
+  assert.ok(names("2026-10-27").includes("hour"));
+  assert.ok(!names("2026-10-26").includes("hour"));
+  assert.equal(read({ period: "90d", interval: "hour" }).interval, undefined);
+});
+
+test("filters are those of the dimensions that are given", () => {
+  const query = { country: "DE,FR", tag: "a%2Cb", tagOperator: "AND", link: "x" };
+  const { filters, tagOperator } = read(query);
+  assert.deepEqual(filters, { country: ["DE", "FR"], tag: ["a,b"] });
+  assert.equal(tagOperator, "AND");
+  assert.equal(read({ tagOperator: "AND" }).tagOperator, undefined);
+});
+
+test("a request asks for the panel of each card that is seen", () => {
+  const report = read({ panels: "event,map,hour_of_week", measure: "uniqueClicks" });
+  const { panels, filters } = requestOf(report, CARDS, { link: "1" });
+  assert.deepEqual(panels, [
+    { groupBy: "event", limit: 8, sort: "-conversions" },
+    { groupBy: "country", limit: 250, sort: "-uniqueClicks" },
+    { groupBy: "hour_of_week", limit: 168, sort: "key" },
+  ]);
+  assert.equal(filters.link, "1");
+});
+
+test("a share of a period rolls, and one of own days does not", () => {
+  const shared = (query) => sharedReport(read(query), CARDS, {});
+  const rolling = shared({ period: "7d", until: "yesterday", measure: "value" });
+  assert.equal(rolling.dateRange, undefined);
+  assert.deepEqual([rolling.lastDays, rolling.untilYesterday], [7, true]);
+  assert.deepEqual([rolling.measure, rolling.shown], ["value", ["link", "country", "bot"]]);
+  assert.equal(shared({ period: "last_week" }).period, "last_week");
+  const own = { from: "2026-02-01", to: "2026-02-28" };
+  assert.deepEqual(shared(own).dateRange, own);
+});
+
+test("a card shows its first panel until another is chosen", () => {
+  assert.equal(shownPanel([], CARDS[0]), "link");
+  assert.equal(shownPanel(["map", "tag"], CARDS[0]), "tag");
+  assert.equal(panelsText(["map"], CARDS[0], "tag"), "map,tag");
+  assert.equal(panelsText(["map", "tag"], CARDS[0], "event"), "map,event");
+  assert.equal(panelsText(["tag"], CARDS[0], "link"), null);
+});
+
+test("a value is switched on beside others, and off again", () => {
+  assert.equal(switched(undefined, "DE"), "DE");
+  assert.equal(switched(["DE"], "F,R"), "DE,F%2CR");
+  assert.equal(switched(["DE", "FR"], "DE"), "FR");
+  assert.equal(switched(["DE"], "DE"), null);
+});

@@ -1,0 +1,129 @@
+/** The client of the API. */
+
+import { format } from "console/core/format";
+import { session, sessionEnded } from "console/core/session";
+import { queryText } from "console/core/url";
+
+const TIMEOUT_MS = 15_000;
+
+/**
+ * An answer that is an error, or none at all (`status` 0). `text` is that of the API; `words` say
+ * the same to people, if there are any. The message adds when to try again.
+ */
+export class ApiError extends Error {
+  constructor(status, code, text, { retryAfter = 0, progress = 0, words = "" } = {}) {
+    super(
+      (words || text) + (retryAfter ? ` Try again in ${format.count(retryAfter, "second")}.` : ""),
+    );
+    this.status = status;
+    this.code = code;
+    this.text = text;
+    this.words = words;
+    this.retryAfter = retryAfter;
+    /** The share of a report that is counted and kept, from 0 to 1. */
+    this.progress = progress;
+  }
+
+  /** Return the field that the API names ("slug: already taken"), or "". */
+  get field() {
+    return /^([\w.[\]]+): /.exec(this.text)?.[1] ?? "";
+  }
+
+  /** Return what is wrong with the field, without its name. */
+  get rule() {
+    return this.words ? this.message : this.text.replace(/^[\w.[\]]+: /, "");
+  }
+
+  /** Return whether the same request may succeed later. */
+  get mayPass() {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** The client of the API. Every function returns the parsed answer, or throws an ApiError. */
+export const api = {
+  get: (path, query, signal) => request("GET", path, { query: owned(query), signal }),
+  post: (path, body = {}, { signal, timeout } = {}) =>
+    request("POST", path, { body, signal, timeout }),
+  patch: (path, body = {}) => request("PATCH", path, { body }),
+  delete: (path) => request("DELETE", path, { body: {} }),
+};
+
+/** Return fields together with the account of the session. */
+export function owned(fields) {
+  const account = session.value?.account?.id;
+  return account ? { accountId: account, ...fields } : { ...fields };
+}
+
+async function request(method, path, options) {
+  return (await send(method, path, options)).json().catch(() => null);
+}
+
+/** Send a request of the API, and return the answer as it is. Throws an ApiError if it is one. */
+export async function send(method, path, { query, body, signal, timeout = TIMEOUT_MS }) {
+  const late = AbortSignal.timeout(timeout);
+  const answer = await fetched(path + queryText(query), {
+    method,
+    headers: body ? { "Content-Type": "application/json" } : {},
+    body: body && JSON.stringify(body),
+    signal: signal ? AbortSignal.any([signal, late]) : late,
+    credentials: "same-origin",
+    redirect: "error",
+  });
+  if (answer.ok) return answer;
+  const error = await errorOf(answer);
+  followSession(path, error);
+  throw error;
+}
+
+async function errorOf(answer) {
+  const { status, headers } = answer;
+  const value = await answer.json().catch(() => null);
+  const code = headers.get("X-Error-Code") ?? "";
+  const text = value?.error ?? `The service answered ${status}.`;
+  const words = await import("console/parts/errors").then(
+    ({ wordsFor }) => wordsFor({ code, text }),
+    () => "",
+  );
+  const retryAfter = Number(headers.get("Retry-After") ?? 0);
+  return new ApiError(status, code, text, {
+    retryAfter,
+    progress: Number(headers.get("X-Report-Progress") ?? 0),
+    words,
+  });
+}
+
+async function fetched(url, options) {
+  try {
+    return await fetch(url, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    const late = error.name === "TimeoutError";
+    throw new ApiError(
+      0,
+      "",
+      late ? "The service did not answer." : "The service cannot be reached.",
+    );
+  }
+}
+
+/** Notice that the session ended, or that another tab has switched to another account. */
+function followSession(path, error) {
+  if (error.status === 401 && session.value && !path.startsWith("/api/session")) {
+    sessionEnded.value = true;
+    session.value = null;
+  } else if (error.status === 403 && error.field === "accountId") {
+    location.reload();
+  }
+}
+
+/** Ask the API who is signed in, and set `session`. An unreachable service leaves it unchanged. */
+export async function loadSession() {
+  try {
+    session.value = await api.get("/api/session");
+  } catch (error) {
+    if (error.status !== 401) throw error;
+    sessionEnded.value = true;
+    session.value = null;
+  }
+}

@@ -1,0 +1,46 @@
+/** Arithmetic of days. A day is a text such as `2026-01-31`; a range of days is {from, to}. */
+
+const DAY_MS = 86_400_000;
+
+/** Return the day that it is in a time zone. */
+export function todayIn(zone) {
+  const parts = { year: "numeric", month: "2-digit", day: "2-digit" };
+  return new Intl.DateTimeFormat("en-CA", { timeZone: zone, ...parts }).format(new Date());
+}
+
+/** Return the day that is so many days after another. */
+export function plusDays(day, count) {
+  return new Date(Date.parse(day) + count * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Return the first day of the month that is so many months after that of a day. */
+export function firstOfMonth(day, months = 0) {
+  const [year, month] = day.split("-").map(Number);
+  return new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10);
+}
+
+/** Return the Monday of the week of a day. */
+export function mondayOf(day) {
+  return plusDays(day, -((new Date(day).getUTCDay() + 6) % 7));
+}
+
+/** Return whether a text is a day of the calendar, from the year 1000 on. */
+export function isDay(text) {
+  const isShaped = /^[1-9]\d{3}-\d\d-\d\d$/.test(text ?? "");
+  return isShaped && !Number.isNaN(Date.parse(text)) && plusDays(text, 0) === text;
+}
+
+/** Return how many days a range has. */
+export function countDays({ from, to }) {
+  return (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
+}
+
+/** Return the range of the last days up to a day. */
+export function lastDays(count, to) {
+  return { from: plusDays(to, 1 - count), to };
+}
+
+/** Return the moment so many days from now, or before it if negative. */
+export function daysFromNow(count) {
+  return new Date(Date.now() + count * DAY_MS);
+}

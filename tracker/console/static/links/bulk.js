@@ -1,0 +1,248 @@
+/**
+ * The dialog that creates many links at once, from lines or CSV. It shows them before they exist.
+ */
+
+import { api, owned } from "console/core/api";
+import { Select, TextField } from "console/core/fields";
+import { format } from "console/core/format";
+import { useAction, useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Button, ErrorNote } from "console/core/parts";
+import { can } from "console/core/session";
+import { copy, toast } from "console/core/toasts";
+import { loadAll } from "console/parts/all";
+import { Dialog } from "console/parts/dialog";
+import { useDraft } from "console/parts/draft";
+import { decoded } from "console/links/delimited";
+import { SEPARATORS, readLinks } from "console/links/lines";
+import { LinkPreview } from "console/links/preview";
+import { TagPicker } from "console/links/tags";
+
+const MOST = 100;
+const EXAMPLE = [
+  "https://shop.example/offer spring Spring offer",
+  "https://shop.example/news - Newsletter",
+  "https://shop.example/sale",
+].join("\n");
+const HINT = [
+  "A line has the destination, then a slug (- for a random one), then a name. Slug and name may be",
+  "left out. A CSV file with a header may also have the columns domain_name, tags, active, and",
+  "utm_source to utm_content.",
+].join(" ");
+
+/** The dialog. All links are created, or none. */
+export function BulkDialog({ onClose, onDone }) {
+  const { fields, set, dirty, clear } = useDraft("links:many", {
+    text: "",
+    separator: "",
+    domain_id: "",
+    tags: [],
+  });
+  const domains = useChoices("/api/domains", "domains:read");
+  const tags = useChoices("/api/tags", "tags:read");
+  const { rows, hosts, newTags, header, separator } = linksIn(
+    fields,
+    domains.data?.rows,
+    tags.data?.rows,
+  );
+  const [create, busy, error] = useAction(async () => {
+    const links = { rows, hosts, newTags, known: tags.data.rows, ...fields };
+    const created = await createAll(links).catch((failed) => {
+      if (newTags.length) tags.reload();
+      throw atLine(failed, links);
+    });
+    clear();
+    onDone();
+    onClose();
+    const urls = created.rows.map((row) => row.short_url).join("\n");
+    toast(`${format.count(rows.length, "link")} created`, {
+      action: { label: "Copy their URLs", run: () => copy(urls) },
+    });
+  });
+  const options = [
+    ["", location.host],
+    ...(domains.data?.rows ?? []).map(({ id, domain_name: name }) => [id, name]),
+  ];
+  const host = options.find(([id]) => id === fields.domain_id)?.[1] ?? location.host;
+  const bad = rows.filter((row) => row.problem).length;
+  const tooMany = rows.length > MOST && `At most ${MOST} links at once; these are ${rows.length}.`;
+  const failedLine = error?.of === fields.text && error.line;
+  const footer = html`
+    ${
+      dirty && html`<${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard the draft<//>`
+    }
+    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
+    <${Button}
+      kind="main"
+      type="submit"
+      busy=${busy}
+      disabled=${!rows.length || bad > 0 || tooMany || !domains.data || !tags.data}
+    >
+      Create ${format.count(rows.length, "link")}
+    <//>
+  `;
+  return html`<${Dialog}
+    title="Create many links"
+    about="All of them are created, or none."
+    wide
+    ...${{ footer, busy, onClose }}
+    onSubmit=${create}
+  >
+    <${TextField}
+      label="One link a line, or CSV"
+      rows="7"
+      class="code"
+      spellcheck=${false}
+      placeholder=${EXAMPLE}
+      hint=${HINT}
+      error=${tooMany}
+      value=${fields.text}
+      onInput=${set("text")}
+    />
+    <div class="row">
+      <${FileButton} onText=${set("text")} />
+      <${SeparatorSelect}
+        found=${fields.text.trim() ? separator : ""}
+        value=${fields.separator}
+        onInput=${set("separator")}
+      />
+    </div>
+    ${
+      rows.length > 0 &&
+      html`<${LinkPreview} ...${{ rows, host, bad, newTags, header, failedLine }} most=${MOST} />`
+    }
+    ${
+      options.length > 1 &&
+      html`<${Select}
+        label="Domain"
+        options=${options}
+        value=${fields.domain_id}
+        onInput=${set("domain_id")}
+      />`
+    }
+    ${
+      can("tags:read") &&
+      html`<${TagPicker}
+        label="Tags of all of them"
+        selected=${fields.tags}
+        onChange=${set("tags")}
+      />`
+    }
+    ${[domains, tags].map(
+      (list) => html`<${ErrorNote} error=${list.error} retry=${list.reload} />`,
+    )}
+    <${ErrorNote} error=${error} />
+  <//>`;
+}
+
+/** Load all rows of a list, none without the scope. */
+function useChoices(path, scope) {
+  return useLoad(
+    (signal) => (can(scope) ? loadAll(path, signal) : Promise.resolve({ rows: [] })),
+    [],
+  );
+}
+
+/** Return the links of a text. Lists that are not there yet find no problems. */
+function linksIn({ text, separator }, domains, tags) {
+  const read = readLinks(text, separator);
+  const hosts = domains && new Map(domains.map(({ id, domain_name: name }) => [name, id]));
+  const rows = read.rows.map((row) => ({
+    ...row,
+    problem: row.problem || unknown(row, hosts, tags),
+  }));
+  return { ...read, rows, hosts, newTags: missingTags(rows, tags) };
+}
+
+async function createAll({ rows, hosts, newTags, known, ...chosen }) {
+  const ids = await tagIds(known, newTags);
+  const links = rows.map((row) => body(row, { hosts, ids, ...chosen }));
+  return api.post("/api/short-links/bulk", owned({ links }));
+}
+
+/** Return what a row names and the account does not have, in words. */
+function unknown({ domain, tags: names }, hosts, tags) {
+  if (domain && hosts && !isDefault(domain) && !hosts.has(domain))
+    return `the domain ${domain} is none of yours`;
+  if (tags && !can("tags:write") && names.some((name) => !find(tags, name)))
+    return "a tag that does not exist";
+  return "";
+}
+
+function isDefault(domain) {
+  return [location.host, location.hostname].includes(domain);
+}
+
+function find(tags, name) {
+  return tags.find((tag) => tag.name.toLowerCase() === name.toLowerCase());
+}
+
+/** Return the names of tags that rows have and the account does not, each once. */
+function missingTags(rows, tags) {
+  if (!tags) return [];
+  const names = new Map(rows.flatMap((row) => row.tags).map((name) => [name.toLowerCase(), name]));
+  return [...names.values()].filter((name) => !find(tags, name));
+}
+
+/** Return the id of each tag by its name in lower case, after new ones were created. */
+async function tagIds(known, newTags) {
+  // Looked up again: an attempt that failed may have created some of them.
+  const all = newTags.length ? (await loadAll("/api/tags")).rows : known;
+  const created = [];
+  for (const name of newTags) {
+    if (!find(all, name)) created.push(await api.post("/api/tags", owned({ name })));
+  }
+  return new Map([...all, ...created].map(({ id, name }) => [name.toLowerCase(), id]));
+}
+
+function body({ link, domain, tags }, { hosts, ids, domain_id: chosen, tags: common }) {
+  const domain_id = domain ? hosts.get(domain) : chosen;
+  const all = [...new Set([...tags.map((name) => ids.get(name.toLowerCase())), ...common])];
+  return { ...link, tags: all, ...(domain_id && { domain_id }) };
+}
+
+const FIELDS = { destination_url: "destination", internal_name: "name", domain_id: "domain" };
+
+/**
+ * Return an error that names the line, and the field as people see it. It is `of` the text that was
+ * sent.
+ */
+function atLine(error, { rows, text }) {
+  const match = /^links\[(\d+)\](?:\.(\w+)[^:]*)?: (.*)$/s.exec(error.text);
+  if (!match) return error;
+  const [, index, field, rule] = match;
+  const { line } = rows[index];
+  return Object.assign(error, {
+    of: text,
+    line,
+    message: `Line ${line}${field ? `, ${FIELDS[field] ?? field}` : ""}: ${rule}`,
+  });
+}
+
+/** A button that reads a file of text. */
+function FileButton({ onText }) {
+  const pick = async (event) => {
+    const [file] = event.target.files;
+    if (file) onText(decoded(await file.arrayBuffer()));
+    event.target.value = "";
+  };
+  return html`<label class="button file">
+    Choose a CSV file
+    <input
+      class="visually-hidden"
+      type="file"
+      accept=".csv,.tsv,.txt,text/csv,text/plain"
+      onChange=${pick}
+    />
+  </label>`;
+}
+
+/** The separator: the one that was found, or another. */
+function SeparatorSelect({ found, value, onInput }) {
+  const name = SEPARATORS.find(([one]) => one === found)?.[1];
+  const options = [
+    ["", name && !value ? `Found: ${name}` : "Find it"],
+    ...SEPARATORS.map(([one, text]) => [one, text[0].toUpperCase() + text.slice(1)]),
+  ];
+  return html`<${Select} label="Separator" options=${options} value=${value} onInput=${onInput} />`;
+}

@@ -1,0 +1,202 @@
+/** The form of a link: to create one, or to change it. What is typed is kept as a draft. */
+
+import { api, owned } from "console/core/api";
+import { Select, TextField } from "console/core/fields";
+import { useAction, useLoad, useSettled } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Button, ErrorNote } from "console/core/parts";
+import { can } from "console/core/session";
+import { copy, toast } from "console/core/toasts";
+import { loadAll } from "console/parts/all";
+import { Dialog } from "console/parts/dialog";
+import { useDraft } from "console/parts/draft";
+import { SLUG, SLUG_RULE, TEXTS, given, textsOf } from "console/links/fields";
+import { TagPicker } from "console/links/tags";
+import { completedUrl } from "console/links/typed-url";
+import { UTM, withParameter } from "console/links/utm";
+
+const NEW = { destination_url: "", slug: "", domain_id: "", tags: [], ...textsOf({}) };
+
+/** The dialog to create a link, or to change `link`. `onDone` gets the link. */
+export function LinkDialog({ link, onClose, onDone }) {
+  const { fields, set, dirty, clear } = useDraft(
+    link ? `link:${link.id}` : "link:new",
+    link ? editable(link) : NEW,
+  );
+  const [save, busy, error] = useAction(async () => {
+    const completed = { ...fields, destination_url: completedUrl(fields.destination_url) };
+    const saved = link
+      ? await api.patch(`/api/short-links/${link.id}`, changed(link, completed))
+      : await api.post("/api/short-links", created(completed));
+    clear();
+    onDone(saved);
+    onClose();
+    toast(
+      link ? "Saved" : `${saved.short_url} is ready`,
+      link ? {} : { action: { label: "Copy", run: () => copy(saved.short_url) } },
+    );
+  });
+  const footer = html`
+    ${
+      dirty && html`<${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard the draft<//>`
+    }
+    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
+    <${Button} kind="main" type="submit" busy=${busy}>${link ? "Save" : "Create"}<//>
+  `;
+  return html`<${Dialog}
+    title=${link ? "Edit the link" : "New link"}
+    wide
+    ...${{ footer, busy, onClose }}
+    onSubmit=${save}
+  >
+    <${TextField}
+      label="Destination"
+      name="destination_url"
+      inputmode="url"
+      autocapitalize="none"
+      spellcheck=${false}
+      required
+      data-focus
+      placeholder="https://shop.example/offer"
+      hint="Macros such as {click_id} and {country} are filled in at the click."
+      error=${error}
+      value=${fields.destination_url}
+      onInput=${set("destination_url")}
+      onBlur=${() => set("destination_url")(completedUrl(fields.destination_url))}
+    />
+    <${UtmBuilder} url=${completedUrl(fields.destination_url)} onChange=${set("destination_url")} />
+    ${!link && html`<${ShortUrl} fields=${fields} set=${set} error=${error} />`}
+    ${TEXTS.map(
+      ({ name, label, most, hint, required }) => html`<${TextField}
+        ...${{ label, name, error }}
+        hint=${link ? undefined : hint}
+        required=${Boolean(link && required)}
+        maxlength=${most}
+        value=${fields[name]}
+        onInput=${set(name)}
+      />`,
+    )}
+    ${can("tags:read") && html`<${TagPicker} selected=${fields.tags} onChange=${set("tags")} />`}
+    <${ErrorNote}
+      error=${error}
+      fields=${[
+        "destination_url",
+        ...TEXTS.map(({ name }) => name),
+        ...(link ? [] : ["slug", "domain_id"]),
+      ]}
+    />
+  <//>`;
+}
+
+function editable(link) {
+  return {
+    destination_url: link.destination_url,
+    tags: link.tags.map(({ id }) => id),
+    ...textsOf(link),
+  };
+}
+
+/** Return the fields that differ from those of the link. */
+function changed(link, fields) {
+  const before = editable(link);
+  return Object.fromEntries(
+    Object.entries(fields).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
+    ),
+  );
+}
+
+/** Return the fields of a new link; what is left empty gets its default from the service. */
+function created({ destination_url, tags, ...others }) {
+  return owned({ destination_url, tags, ...given(others) });
+}
+
+/** The domain and the slug of a new link. The slug is checked while it is typed. */
+function ShortUrl({ fields, set, error }) {
+  const domains = useLoad(
+    (signal) =>
+      can("domains:read") ? loadAll("/api/domains", signal) : Promise.resolve({ rows: [] }),
+    [],
+  );
+  const rows = domains.data?.rows ?? [];
+  const options = [
+    ["", location.host],
+    ...rows.map(({ id, domain_name, verified }) => [
+      id,
+      verified ? domain_name : `${domain_name} (not verified)`,
+    ]),
+  ];
+  const host = options.find(([id]) => id === fields.domain_id)?.[1] ?? location.host;
+  const { text, bad } = useSlugState(fields.slug, fields.domain_id);
+  return html`
+    ${
+      rows.length > 0 &&
+      html`<${Select}
+        label="Domain"
+        name="domain_id"
+        options=${options}
+        error=${error}
+        value=${fields.domain_id}
+        onInput=${set("domain_id")}
+      />`
+    }
+    <${TextField}
+      label="Slug"
+      name="slug"
+      prefix="${host.replace(/ .*/, "")}/c/"
+      maxlength="64"
+      placeholder="random"
+      spellcheck=${false}
+      autocapitalize="none"
+      hint=${bad ? undefined : text || "Letters, digits, _ and -. It cannot be changed later."}
+      error=${error?.field === "slug" ? error : bad && text}
+      value=${fields.slug}
+      onInput=${set("slug")}
+    />
+  `;
+}
+
+/** Return what is known of a slug: {text, bad}. It is asked once typing has paused. */
+function useSlugState(slug, domainId) {
+  const settled = useSettled(slug);
+  const valid = SLUG.test(settled);
+  const answer = useLoad(
+    (signal) =>
+      valid
+        ? api.get("/api/short-links/available", { slug: settled, domain_id: domainId }, signal)
+        : Promise.resolve(null),
+    [settled, domainId],
+  );
+  if (!slug) return { text: "" };
+  if (!SLUG.test(slug)) return { text: SLUG_RULE, bad: true };
+  if (slug !== settled || answer.loading || !answer.data) return { text: "Checking…" };
+  return answer.data.available ? { text: "Free" } : { text: answer.data.reason, bad: true };
+}
+
+/** Fields for the UTM parameters, which are read from the destination and written into it. */
+function UtmBuilder({ url, onChange }) {
+  const parsed = URL.canParse(url) ? new URL(url).searchParams : null;
+  const put = (name) => (value) => onChange(withParameter(url, name, value));
+  return html`<details class="utm">
+    <summary>UTM parameters</summary>
+    <p class="hint">
+      They are written into the destination, and the link’s clicks count by them. A value in the
+      query of the short link itself comes first.
+    </p>
+    ${
+      parsed
+        ? html`<div class="columns">
+          ${UTM.map(
+            ([name, label, example]) => html`<${TextField}
+              label=${label}
+              name=${name}
+              placeholder=${example}
+              value=${parsed.get(name) ?? ""}
+              onInput=${put(name)}
+            />`,
+          )}
+        </div>`
+        : html`<p class="hint">First give the destination.</p>`
+    }
+  </details>`;
+}

@@ -1,0 +1,143 @@
+/** Tags of links: the picker in a form, the filter of the list, and tagging many links at once. */
+
+import { useState } from "preact/hooks";
+import { api, owned } from "console/core/api";
+import { Checkbox } from "console/core/fields";
+import { format } from "console/core/format";
+import { useAction, useLoad } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Button, ErrorNote } from "console/core/parts";
+import { setQuery } from "console/core/route";
+import { can } from "console/core/session";
+import { toast } from "console/core/toasts";
+import { loadAll } from "console/parts/all";
+import { Dialog } from "console/parts/dialog";
+
+function useTags() {
+  return useLoad((signal) => loadAll("/api/tags", signal), []);
+}
+
+/**
+ * A set of boxes, one a tag, and a field that finds a tag among many, or creates one. `selected`
+ * are ids.
+ */
+export function TagPicker({ selected, onChange, label = "Tags" }) {
+  const tags = useTags();
+  const [name, setName] = useState("");
+  const rows = tags.data?.rows ?? [];
+  const wanted = name.trim().toLowerCase();
+  const shown = rows.filter(
+    (tag) => tag.name.toLowerCase().includes(wanted) || selected.includes(tag.id),
+  );
+  const [add, busy, error] = useAction(async () => {
+    // A name may be typed before the list is there.
+    const { rows: all } = tags.data ?? (await loadAll("/api/tags"));
+    const known = all.find((tag) => tag.name.toLowerCase() === wanted);
+    const tag = known ?? (await api.post("/api/tags", owned({ name })));
+    if (!known) tags.reload();
+    onChange([...new Set([...selected, tag.id])]);
+    setName("");
+  });
+  const toggle = (id) => (on) =>
+    onChange(on ? [...selected, id] : selected.filter((one) => one !== id));
+  const enter = (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    if (wanted) add();
+  };
+  return html`<fieldset class="tag-picker">
+    <legend>${label}</legend>
+    <div class="boxes">
+      ${shown.map(
+        ({ id, name: text }) => html`<${Checkbox}
+          key=${id}
+          label=${text}
+          checked=${selected.includes(id)}
+          onInput=${toggle(id)}
+        />`,
+      )}
+    </div>
+    ${
+      can("tags:write") &&
+      html`<div class="row">
+        <input
+          type="text"
+          aria-label="New tag"
+          placeholder=${rows.length > 10 ? "Find or create a tag" : "New tag"}
+          maxlength="190"
+          value=${name}
+          onInput=${(event) => setName(event.target.value)}
+          onKeyDown=${enter}
+        />
+        <${Button} busy=${busy} disabled=${!wanted} onClick=${add}>Add<//>
+      </div>`
+    }
+    <${ErrorNote} error=${error ?? tags.error} />
+  </fieldset>`;
+}
+
+/** The dialog of the list's filter by tags. The ids are in the URL. */
+export function TagFilterDialog({ selected, operator, onClose }) {
+  const pick = (ids) => setQuery({ tags: ids.join(","), page: null });
+  const tags = useTags();
+  const toggle = (id) => (on) =>
+    pick(on ? [...selected, id] : selected.filter((one) => one !== id));
+  const footer = html`
+    <${Button} disabled=${!selected.length} onClick=${() => pick([])}>Clear<//>
+    <${Button} kind="main" onClick=${onClose}>Done<//>
+  `;
+  return html`<${Dialog} title="Filter by tags" ...${{ footer, onClose }}>
+    <div class="boxes">
+      ${(tags.data?.rows ?? []).map(
+        ({ id, name }) => html`<${Checkbox}
+          key=${id}
+          label=${name}
+          checked=${selected.includes(id)}
+          onInput=${toggle(id)}
+        />`,
+      )}
+    </div>
+    ${tags.data?.rows.length === 0 && html`<p class="about">There are no tags yet.</p>`}
+    ${
+      selected.length > 1 &&
+      html`<${Checkbox}
+        label="Links must have all of them"
+        checked=${operator === "AND"}
+        onInput=${(on) => setQuery({ tagOperator: on ? "AND" : null, page: null })}
+      />`
+    }
+    <${ErrorNote} error=${tags.error} retry=${tags.reload} />
+  <//>`;
+}
+
+/** The dialog that adds tags to several links, and removes others. */
+export function TagsDialog({ links, onClose, onDone }) {
+  const common = links[0].tags
+    .map(({ id }) => id)
+    .filter((id) => links.every((link) => link.tags.some((tag) => tag.id === id)));
+  const [selected, setSelected] = useState(common);
+  const [save, busy, error] = useAction(async () => {
+    const add_tags = selected.filter((id) => !common.includes(id));
+    const remove_tags = common.filter((id) => !selected.includes(id));
+    await api.patch(
+      "/api/short-links/bulk",
+      owned({ ids: links.map(({ id }) => id), add_tags, remove_tags }),
+    );
+    toast(`Tags of ${format.count(links.length, "link")} changed`);
+    onDone();
+    onClose();
+  });
+  const footer = html`
+    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
+    <${Button} kind="main" type="submit" busy=${busy}>Save<//>
+  `;
+  return html`<${Dialog}
+    title="Tags of ${format.count(links.length, "link")}"
+    about="Ticked are the tags that all of them have."
+    ...${{ footer, busy, onClose }}
+    onSubmit=${save}
+  >
+    <${TagPicker} selected=${selected} onChange=${setSelected} />
+    <${ErrorNote} error=${error} />
+  <//>`;
+}

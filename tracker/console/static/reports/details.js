@@ -1,0 +1,118 @@
+/** The long tail of a panel: all rows, with every measure, a search, and any order. */
+
+import { useState } from "preact/hooks";
+import { api } from "console/core/api";
+import { TextField } from "console/core/fields";
+import { format } from "console/core/format";
+import { useLoad, useSettled } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Table } from "console/core/lists";
+import { Button, ErrorNote } from "console/core/parts";
+import { Dialog } from "console/parts/dialog";
+import { Change } from "console/reports/card";
+import { DIMENSIONS, isFilter } from "console/reports/dimensions";
+import { downloadReport } from "console/reports/download";
+import { MEASURES } from "console/reports/measures";
+import { comparedText, comparedUntil } from "console/reports/words";
+
+const PAGE_SIZE = 25;
+const REPORT_MS = 35_000;
+
+/** The dialog. `body` is the request of the report, without what is chosen here. */
+export function DetailsDialog({ panel, body, measure, onFilter, onClose }) {
+  const [text, setText] = useState("");
+  const [sort, setSort] = useState(`-${measure}`);
+  const [page, setPage] = useState(1);
+  const [error, setError] = useState(null);
+  const search = useSettled(text);
+  const asked = { ...body, groupBy: panel, sort, search };
+  const report = useLoad(
+    (signal) =>
+      api.post(
+        "/api/reports",
+        { ...asked, page, pageSize: PAGE_SIZE },
+        { signal, timeout: REPORT_MS },
+      ),
+    [JSON.stringify(asked), page],
+  );
+  const begin = (set) => (value) => {
+    setPage(1);
+    set(value);
+  };
+  const name = {
+    label: DIMENSIONS[panel][0],
+    wide: true,
+    sort: { ascending: "name", descending: "-name" },
+    cell: (row) =>
+      isFilter(panel, row.key)
+        ? html`<button
+          type="button"
+          class="link"
+          onClick=${() => {
+            onFilter(panel, row);
+            onClose();
+          }}
+        >
+          ${row.name}
+        </button>`
+        : row.name,
+  };
+  const measures = Object.entries(MEASURES).map(([key, [label, format]]) => ({
+    label,
+    numeric: true,
+    sort: { descending: `-${key}`, ascending: key },
+    key,
+    cell: (row) => format(row[key]),
+  }));
+  // One change, beside the measure that orders the rows.
+  const ordered =
+    measures.find(({ key }) => key === sort.replace("-", "")) ??
+    measures.find(({ key }) => key === measure);
+  const change = {
+    label: "Change",
+    numeric: true,
+    cell: (row) =>
+      row.previous &&
+      html`<${Change}
+        measure=${ordered.key}
+        now=${row}
+        before=${row.previous}
+        until=${comparedUntil(report.data)}
+      />`,
+  };
+  const columns = [
+    name,
+    ...measures.flatMap((one) => (body.compare && one === ordered ? [one, change] : [one])),
+  ];
+  const { totalRows = 0, totalPages = 1 } = report.data?.pagination ?? {};
+  const footer = html`
+    <span class="hint">
+      ${format.count(totalRows, "row")}, page ${format.number(page)} of ${format.number(
+        Math.max(1, totalPages),
+      )}
+    </span>
+    <${Button} disabled=${page <= 1} onClick=${() => setPage(page - 1)}>Previous<//>
+    <${Button} disabled=${page >= totalPages} onClick=${() => setPage(page + 1)}>Next<//>
+    <${Button} icon="download" onClick=${() => downloadReport(asked).catch(setError)}>CSV<//>
+    <${Button} kind="main" onClick=${onClose}>Close<//>
+  `;
+  return html`<${Dialog} title=${DIMENSIONS[panel][1]} wide="page" ...${{ footer, onClose }}>
+    <${TextField}
+      label="Search names"
+      type="search"
+      value=${text}
+      onInput=${begin(setText)}
+      data-focus
+    />
+    ${body.compare && html`<p class="hint">${report.data ? comparedText(report.data) : " "}</p>`}
+    <${ErrorNote} error=${error} />
+    <${Table}
+      caption=${DIMENSIONS[panel][1]}
+      columns=${columns}
+      load=${report}
+      rowKey=${(row) => row.key}
+      sort=${{ value: sort, onSort: begin(setSort) }}
+      empty=${html`<p class="about">Nothing is called that.</p>`}
+    />
+  <//>`;
+}

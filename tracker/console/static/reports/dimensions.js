@@ -1,0 +1,36 @@
+/** The dimensions of reports, as the document names them, and the cards that show them. */
+
+/**
+ * The panels as the page has them: [name, title of a value, title of the panel, card, whether it
+ * filters].
+ */
+const PANELS = JSON.parse(document.getElementById("dimensions").textContent).flatMap((row) =>
+  row[0] === "country" ? [row, ["map", row[1], "Map", row[3], false]] : [row],
+);
+
+/** How dimensions are called: one of them, and as the title of a panel. */
+export const DIMENSIONS = Object.fromEntries(
+  PANELS.map(([name, one, many]) => [name, [one, many]]),
+);
+
+/** The dimensions that can be filtered by. */
+export const FILTERS = PANELS.filter(([, , , , filters]) => filters).map(([name]) => name);
+
+/** The dimensions that panels show, by the card that they share. */
+export const CARDS = [...new Set(PANELS.map(([, , , card]) => card))].map((card) =>
+  PANELS.filter((row) => row[3] === card).map(([name]) => name),
+);
+
+/**
+ * Return whether a report can be filtered by the value of a row. Conversions without a click have
+ * no link.
+ */
+export function isFilter(dimension, key) {
+  return dimension !== "link" || key !== "unknown";
+}
+
+/** Return a filter as text: "Country is Germany or France". */
+export function filterText(dimension, values, tagOperator) {
+  const areAll = dimension === "tag" && tagOperator === "AND";
+  return `${DIMENSIONS[dimension][0]} is ${values.join(areAll ? " and " : " or ")}`;
+}

@@ -1,0 +1,147 @@
+/** A report in the query of the URL, and as the requests for it. */
+
+import { countDays, isDay } from "console/core/dates";
+import { joinValues, splitValues } from "console/core/url";
+import { MEASURES, groupOf, measureOf } from "console/reports/measures";
+import { DEFAULT_PERIOD, PERIODS, daysOf, isRolling, rollingLength } from "console/reports/periods";
+
+export const COMPARISONS = [
+  ["", "vs time before"],
+  ["previous_year", "vs year before"],
+  ["none", "Not compared"],
+];
+
+/** What the time before a period of the calendar is. Before other periods it is as many days. */
+const TIME_BEFORE = {
+  week: "previous_week",
+  month: "previous_month",
+  last_month: "previous_month",
+  year: "previous_year",
+};
+
+export const LAST_DAYS = [
+  ["", "Including today"],
+  ["yesterday", "Up to yesterday"],
+];
+export const INTERVALS = [
+  ["", "Automatic steps"],
+  ["hour", "By hour"],
+  ["day", "By day"],
+  ["week", "By week"],
+  ["month", "By month"],
+];
+export const BOTS = [
+  ["", "Without bots"],
+  ["include", "With bots"],
+  ["only", "Only bots"],
+];
+
+const ROWS = 8;
+const ALL_COUNTRIES = 250;
+const HOURS_OF_WEEK = 168;
+const MOST_DAYS_BY_HOUR = 31;
+
+/**
+ * Return what the query of the URL asks for, as of the day `today`, filtered by `dimensions`:
+ * {period, until, days, compare, interval, bots, tests, measure, panels, filters, tagOperator}.
+ * What it does not know is left out.
+ */
+export function readReport(query, { today, dimensions }) {
+  const own = isDay(query.from) && isDay(query.to);
+  const period = own
+    ? "own"
+    : Object.hasOwn(PERIODS, query.period ?? "")
+      ? query.period
+      : DEFAULT_PERIOD;
+  const [from, to] = [query.from, query.to].sort();
+  const known = (options, value) => (options.some(([one]) => one === value) ? value : "");
+  const filters = {};
+  for (const name of dimensions) {
+    const values = splitValues(query[name]);
+    if (values.length) filters[name] = values;
+  }
+  const until = (isRolling(period) && known(LAST_DAYS, query.until)) || undefined;
+  const days = own ? { from, to } : daysOf(period, until, today);
+  return {
+    period,
+    until,
+    days,
+    compare:
+      query.compare === "none"
+        ? undefined
+        : known(COMPARISONS, query.compare) || (TIME_BEFORE[period] ?? "previous_period"),
+    interval: known(intervalsFor(days), query.interval) || undefined,
+    bots: known(BOTS, query.bots) || undefined,
+    tests: query.tests === "only" ? "only" : undefined,
+    measure: Object.hasOwn(MEASURES, query.measure ?? "") ? query.measure : "clicks",
+    panels: splitValues(query.panels),
+    tagOperator: filters.tag && query.tagOperator === "AND" ? "AND" : undefined,
+    filters,
+  };
+}
+
+/** Return the steps that are offered for days. */
+export function intervalsFor(days) {
+  return INTERVALS.filter(([name]) => name !== "hour" || countDays(days) <= MOST_DAYS_BY_HOUR);
+}
+
+/** Return the body of the request for a report. */
+export function requestOf(
+  { days, compare, interval, bots, tests, filters, tagOperator, panels, measure },
+  cards,
+  fixed,
+) {
+  const asked = cards
+    .map((one) => shownPanel(panels, one))
+    .map((panel) => ({
+      groupBy: groupOf(panel),
+      limit: panel === "map" ? ALL_COUNTRIES : panel === "hour_of_week" ? HOURS_OF_WEEK : ROWS,
+      sort: panel === "hour_of_week" ? "key" : `-${measureOf(panel, measure)}`,
+    }));
+  return {
+    dateRange: days,
+    compare,
+    interval,
+    filters: { ...filters, ...fixed, bots, tests, tagOperator },
+    panels: asked,
+  };
+}
+
+/**
+ * Return what is shown of a report, as `/api/shares` takes it: its days roll unless they are own
+ * ones.
+ */
+export function sharedReport(report, cards, fixed) {
+  const { dateRange, ...others } = requestOf(report, cards, fixed);
+  const shown = cards.map((one) => shownPanel(report.panels, one));
+  return {
+    ...(report.period === "own" ? { dateRange } : rolling(report)),
+    ...others,
+    measure: report.measure,
+    shown,
+  };
+}
+
+function rolling({ period, until }) {
+  if (!isRolling(period)) return { period };
+  return {
+    lastDays: rollingLength(period),
+    untilYesterday: until === "yesterday" || undefined,
+  };
+}
+
+/** Return the panel of a card that is shown: the chosen one, else its first. */
+export function shownPanel(chosen, panels) {
+  return panels.find((panel) => chosen.includes(panel)) ?? panels[0];
+}
+
+/** Return the panels that are chosen as the text for the URL, once `panel` is of its card. */
+export function panelsText(chosen, panels, panel) {
+  const others = chosen.filter((one) => !panels.includes(one));
+  return joinValues(panel === panels[0] ? others : [...others, panel]);
+}
+
+/** Return the filters of a dimension as the text for the URL, once a value is switched. */
+export function switched(values = [], key) {
+  return joinValues(values.includes(key) ? values.filter((one) => one !== key) : [...values, key]);
+}

@@ -1,0 +1,86 @@
+/** A report as people look at it: tiles, a series, and the first rows of each panel. */
+
+import { html } from "console/core/html";
+import { Card, Change } from "console/reports/card";
+import { CARDS } from "console/reports/dimensions";
+import { MEASURES, groupOf, measureOf } from "console/reports/measures";
+import { SeriesChart } from "console/reports/series-chart";
+import { chartSteps, comparedText, comparedUntil } from "console/reports/words";
+
+/**
+ * The report. `data` is the answer to an overview; `measure` is the chosen one of MEASURES; `cards`
+ * are lists of panels, of which the one in `shown` is seen.
+ *
+ * `actions` are {setMeasure(measure), setPanel(card, panel)}, and where the report may be changed
+ * {setRange(first, last), filter(dimension, row), details(panel)}; `filters` are the values that
+ * are chosen, by dimension.
+ */
+export function ReportView({ data, measure, cards = CARDS, shown, filters = {}, actions }) {
+  const [name, text] = MEASURES[measure];
+  const compared = comparedText(data);
+  return html`
+    <div class="tiles-box">
+      <${Tiles} ...${{ data, measure, setMeasure: actions.setMeasure }} />
+      ${compared && html`<p class="hint">${compared}</p>`}
+    </div>
+    <section class="card">
+      <${SeriesChart}
+        title="${name} by ${data.interval}"
+        ...${chartSteps(data, measure)}
+        format=${text}
+        onRange=${actions.setRange}
+      />
+    </section>
+    <div class="report-cards">
+      ${cards.map((panels, card) => {
+        const panel = panels.includes(shown[card]) ? shown[card] : panels[0];
+        const rows = data.panels[groupOf(panel)];
+        return html`<${Card}
+          key=${panels[0]}
+          ...${{
+            panels,
+            panel,
+            card,
+            rows,
+            until: comparedUntil(data),
+            measure: measureOf(panel, measure),
+            filters,
+            actions,
+          }}
+        />`;
+      })}
+    </div>
+  `;
+}
+
+const LONG_CHARACTERS = 16;
+
+function Tiles({ data, measure, setMeasure }) {
+  const { totals, previous } = data;
+  return html`<ul class="tiles">
+    ${Object.entries(MEASURES).map(
+      ([key, [name, text]]) => html`<li key=${key}>
+        <button
+          type="button"
+          class="tile"
+          aria-pressed=${key === measure}
+          onClick=${() => setMeasure(key)}
+        >
+          <span>${name}</span>
+          <strong class=${text(totals[key]).length > LONG_CHARACTERS ? "long" : ""}>
+            ${text(totals[key])}
+          </strong>
+          ${
+            previous &&
+            html`<${Change}
+              measure=${key}
+              now=${totals}
+              before=${previous}
+              until=${comparedUntil(data)}
+            />`
+          }
+        </button>
+      </li>`,
+    )}
+  </ul>`;
+}

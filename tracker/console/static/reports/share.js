@@ -1,0 +1,122 @@
+/** Sharing a report: a public link, with an end and a password if wanted. */
+
+import { useState } from "preact/hooks";
+import { api, owned } from "console/core/api";
+import { Checkbox, TextField } from "console/core/fields";
+import { useAction } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Button, ErrorNote } from "console/core/parts";
+import { session } from "console/core/session";
+import { Secret } from "console/parts/code";
+import { Dialog } from "console/parts/dialog";
+import { PERIODS } from "console/reports/periods";
+import { daysText } from "console/reports/words";
+
+const MIN_PASSWORD_CHARACTERS = 12;
+
+/** Return the name of the days of a shared report if they roll, else "". */
+export function rollingDays({ lastDays, untilYesterday, period }) {
+  if (lastDays)
+    return (
+      (PERIODS[`${lastDays}d`] ?? `Last ${lastDays} days`) +
+      (untilYesterday ? ", up to yesterday" : "")
+    );
+  return period ? PERIODS[period] : "";
+}
+
+/**
+ * The dialog. `report` is what is shared, as `/api/shares` takes it; `days` are those it has now.
+ */
+export function ShareDialog({ report, days, onClose }) {
+  const [fields, setFields] = useState({
+    name: "",
+    password: "",
+    until: "",
+    show_link_names: false,
+  });
+  const [made, setMade] = useState(null);
+  const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
+  const [share, busy, error] = useAction(async () => {
+    const { name, password, until, show_link_names } = fields;
+    const expires_at = until ? new Date(`${until}T23:59:59`).toISOString() : null;
+    setMade(
+      await api.post(
+        "/api/shares",
+        owned({ name, report, show_link_names, password: password || null, expires_at }),
+      ),
+    );
+  });
+  if (made) {
+    return html`<${Dialog}
+      title="The report is shared"
+      about="Whoever has this link sees the report, and can change nothing. It is shown only now."
+      onClose=${onClose}
+      footer=${html`<${Button} kind="main" onClick=${onClose}>I have copied it<//>`}
+    >
+      <${Secret} label="The link" value=${made.url}>
+        <p class="hint">Settings, Shared reports lists and revokes it.</p>
+      <//>
+    <//>`;
+  }
+  const footer = html`
+    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
+    <${Button} kind="main" type="submit" busy=${busy}>Make the link<//>
+  `;
+  return html`<${Dialog}
+    title="Share this report"
+    about="With the measure, panels, filters and comparison that are shown."
+    ...${{ footer, busy, onClose }}
+    onSubmit=${share}
+  >
+    <${SharedDays} name=${rollingDays(report)} days=${days} />
+    <${TextField}
+      label="Title"
+      name="name"
+      required
+      maxlength="120"
+      error=${error}
+      value=${fields.name}
+      onInput=${set("name")}
+      data-focus
+    />
+    <${TextField}
+      label="Until"
+      type="date"
+      hint="Empty: until you revoke it"
+      name="expires_at"
+      error=${error}
+      value=${fields.until}
+      onInput=${set("until")}
+    />
+    <${TextField}
+      label="Password"
+      type="password"
+      autocomplete="new-password"
+      hint="Empty: the link is enough. At least ${MIN_PASSWORD_CHARACTERS} characters"
+      name="password"
+      error=${error}
+      value=${fields.password}
+      onInput=${set("password")}
+    />
+    <${Checkbox}
+      label="Show the names of links"
+      hint="Otherwise they are Link 1, Link 2 and so on"
+      checked=${fields.show_link_names}
+      onInput=${set("show_link_names")}
+    />
+    <${ErrorNote} error=${error} fields=${["name", "password", "expires_at"]} />
+  <//>`;
+}
+
+/** Which days the client sees. `name` is that of a period that rolls. */
+function SharedDays({ name, days }) {
+  if (!name)
+    return html`<p>
+      <strong>Days: ${daysText(days)}.</strong> These days stay. For days that roll choose a period,
+      such as “${PERIODS.last_week}”, before you share.
+    </p>`;
+  return html`<p>
+    <strong>Days: ${daysText(days)} now.</strong> “${name}” rolls: each opening shows it as of that
+    day, in ${session.value.account.time_zone}.
+  </p>`;
+}

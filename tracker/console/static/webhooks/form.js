@@ -1,0 +1,294 @@
+/** The form of a webhook, with a preview of its payload while the template is typed. */
+
+import { useRef, useState } from "preact/hooks";
+import { ApiError, api, owned } from "console/core/api";
+import { Checkbox, Select, TextField } from "console/core/fields";
+import { useAction, useLoad, useSettled } from "console/core/hooks";
+import { html } from "console/core/html";
+import { Button, ErrorNote } from "console/core/parts";
+import { CodeBlock, Secret } from "console/parts/code";
+import { Dialog } from "console/parts/dialog";
+import { useDraft } from "console/parts/draft";
+import { HeadersEditor, headerRows, requestText, sentHeaders } from "console/webhooks/headers";
+
+const METHODS = [
+  ["POST", "POST"],
+  ["PUT", "PUT"],
+  ["PATCH", "PATCH"],
+  ["GET", "GET, the payload as query"],
+];
+const EVENTS = [
+  ["conversion", "Conversions", "Each conversion, once its click is known"],
+  ["webhook.disabled", "Disabled webhooks", "When another webhook of the account is disabled"],
+  [
+    "delivery.failed",
+    "Failed deliveries",
+    "When a conversion could not be delivered to another webhook",
+  ],
+];
+const TEMPLATE = {
+  event: "{event_name}",
+  id: "{event_id}",
+  click_id: "{click_id}",
+  value: "{value}",
+  payout: "{payout}",
+};
+
+/** The dialog to create a webhook, or to change `webhook`. A new one shows its secret once. */
+export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
+  const { fields, set, dirty, clear } = useDraft(
+    webhook ? `webhook:${webhook.id}` : "webhook:new",
+    initial(webhook),
+  );
+  // Not in the draft: their values are secrets.
+  const [headers, setHeaders] = useState(() => headerRows(webhook));
+  const [made, setMade] = useState(null);
+  const [save, busy, error] = useAction(async () => {
+    const sent = {
+      ...fields,
+      payload_template: parsed(fields.payload_template),
+      headers: sentHeaders(headers),
+    };
+    const saved = webhook
+      ? await api.patch(`/api/webhooks/${webhook.id}`, sent)
+      : await api.post("/api/webhooks", owned(withoutEmpty(sent)));
+    clear();
+    onDone(saved);
+    if (webhook) onClose();
+    else setMade(saved);
+  });
+  if (made)
+    return html`<${SecretDialog}
+      webhook=${made}
+      onClose=${() => {
+        onClose();
+        onLeave?.(made.id);
+      }}
+    />`;
+  const footer = html`
+    ${
+      dirty && html`<${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard the draft<//>`
+    }
+    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
+    <${Button} kind="main" type="submit" busy=${busy}>${webhook ? "Save" : "Create"}<//>
+  `;
+  return html`<${Dialog}
+    title=${webhook ? "Edit the webhook" : "New webhook"}
+    wide
+    ...${{ footer, busy, onClose }}
+    onSubmit=${save}
+  >
+    <${TextField}
+      label="Target"
+      name="target_url"
+      type="url"
+      required
+      placeholder="https://network.example/postback?cid={click_id}"
+      hint="Path and query may have macros, such as {click_id}."
+      error=${error}
+      value=${fields.target_url}
+      onInput=${set("target_url")}
+    />
+    <div class="columns">
+      <${TextField}
+        label="Name"
+        name="name"
+        hint=${webhook ? undefined : "Empty: the host of the target"}
+        required=${Boolean(webhook)}
+        maxlength="255"
+        error=${error}
+        value=${fields.name}
+        onInput=${set("name")}
+      />
+      <${Select}
+        label="Method"
+        name="method"
+        options=${METHODS}
+        error=${error}
+        value=${fields.method}
+        onInput=${set("method")}
+      />
+    </div>
+    <${EventBoxes} events=${fields.events} onChange=${set("events")} />
+    <${TemplateEditor}
+      text=${fields.payload_template}
+      method=${fields.method}
+      onInput=${set("payload_template")}
+      error=${error}
+    />
+    <${HeadersEditor} rows=${headers} onChange=${setHeaders} />
+    <${RequestPreview} ...${{ ...fields, headers: sentHeaders(headers) }} />
+    <${ErrorNote} error=${error} fields=${["target_url", "name", "method", "payload_template"]} />
+  <//>`;
+}
+
+function initial(webhook) {
+  if (!webhook)
+    return {
+      target_url: "",
+      name: "",
+      method: "POST",
+      events: ["conversion"],
+      payload_template: JSON.stringify(TEMPLATE, null, 2),
+    };
+  const { target_url, name, method, events, payload_template } = webhook;
+  return {
+    target_url,
+    name,
+    method,
+    events,
+    payload_template: JSON.stringify(payload_template, null, 2),
+  };
+}
+
+function withoutEmpty({ name, ...others }) {
+  return name.trim() ? { name, ...others } : others;
+}
+
+/** Return the JSON in `text`. Throws an ApiError for the field if it is none. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ApiError(0, "", `payload_template: not JSON: ${error.message}`);
+  }
+}
+
+function EventBoxes({ events, onChange }) {
+  const toggle = (kind) => (on) =>
+    onChange(on ? [...events, kind] : events.filter((one) => one !== kind));
+  return html`<fieldset>
+    <legend>What it gets</legend>
+    ${EVENTS.map(
+      ([kind, label, hint]) => html`<${Checkbox}
+        ...${{ label, hint }}
+        checked=${events.includes(kind)}
+        onInput=${toggle(kind)}
+      />`,
+    )}
+  </fieldset>`;
+}
+
+/** The template, its macros to insert, and what it becomes with sample values. */
+function TemplateEditor({ text, method, onInput, error }) {
+  const area = useRef(null);
+  const macros = useLoad((signal) => api.get("/api/webhooks/macros", {}, signal), []);
+  const insert = (name) => {
+    const element = area.current.querySelector("textarea");
+    const { selectionStart: start, selectionEnd: end } = element;
+    onInput(`${text.slice(0, start)}{${name}}${text.slice(end)}`);
+    element.focus();
+  };
+  return html`<div class="template" ref=${area}>
+    <${TextField}
+      label="Payload"
+      name="payload_template"
+      rows="9"
+      class="code"
+      spellcheck=${false}
+      hint="JSON with macros in braces. A value that is one macro keeps its type."
+      error=${error}
+      value=${text}
+      onInput=${onInput}
+    />
+    <details>
+      <summary>Macros</summary>
+      <dl class="macros">${(macros.data?.rows ?? []).map(
+        ({ name, description, example }) => html`<div key=${name}>
+          <dt>
+            <button type="button" class="link mono" onClick=${() => insert(name)}>
+              ${`{${name}}`}
+            </button>
+          </dt>
+          <dd>
+            ${description}
+            ${
+              example !== null &&
+              example !== undefined &&
+              html` <span class="hint">${String(example)}</span>`
+            }
+          </dd>
+        </div>`,
+      )}</dl>
+    </details>
+    <${Preview} ...${{ text, method }} />
+  </div>`;
+}
+
+/** What a receiver would get, for a sample conversion. */
+function Preview({ text, method }) {
+  const settled = useSettled(text, 400);
+  const preview = useLoad(async () => {
+    const payload_template = parsed(settled);
+    return (await api.post("/api/webhooks/preview", owned({ payload_template, method }))).payload;
+  }, [settled, method]);
+  return html`<div class="stack close" aria-live="polite">
+    <h3>Preview</h3>
+    ${
+      preview.error
+        ? html`<p class="error">
+          ${preview.error.rule}
+        </p>`
+        : html`<${CodeBlock} text=${pretty(preview.data ?? "")} label="the preview" />`
+    }
+  </div>`;
+}
+
+/** The request that carries the payload. With GET the payload is in its URL. */
+function RequestPreview({ target_url, method, payload_template, headers }) {
+  const settled = useSettled(
+    JSON.stringify({ target_url, method, payload_template, headers }),
+    400,
+  );
+  const preview = useLoad(async () => {
+    const { payload_template: text, ...sent } = JSON.parse(settled);
+    if (!sent.target_url) return "";
+    const filled = await api.post(
+      "/api/webhooks/preview",
+      owned({ ...sent, payload_template: method === "GET" ? parsed(text) : {} }),
+    );
+    return requestText(
+      method,
+      method === "GET" ? withQuery(filled.url, filled.payload) : filled.url,
+      filled.headers,
+    );
+  }, [settled]);
+  if (!preview.error && !preview.data) return null;
+  return html`<div class="stack close" aria-live="polite">
+    <h3>Request</h3>
+    ${
+      preview.error
+        ? html`<p class="error">
+          ${preview.error.message}
+        </p>`
+        : html`<${CodeBlock} text=${preview.data} label="the request" />`
+    }
+  </div>`;
+}
+
+function withQuery(url, query) {
+  return query ? `${url}${url.includes("?") ? "&" : "?"}${query}` : url;
+}
+
+/** Return JSON text over several lines; other text as it is. */
+export function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** The dialog with the signing secret of a webhook, which is shown once. */
+export function SecretDialog({ webhook, onClose }) {
+  const footer = html`<${Button} kind="main" onClick=${onClose}>I have copied it<//>`;
+  return html`<${Dialog}
+    title="The signing secret"
+    about="Your receiver checks the signature of every delivery with it (Standard Webhooks)."
+    wide
+    ...${{ footer, onClose }}
+  >
+    <${Secret} label=${webhook.name} value=${webhook.secret} />
+    ${webhook.previous_secret_until && html`<p>The previous secret signs too, for a day.</p>`}
+  <//>`;
+}
