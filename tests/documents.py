@@ -24,9 +24,18 @@ def text(document: str) -> str:
     return (ROOT / document).read_text(encoding="utf-8")
 
 
-def blocks(document: str, language: str) -> list[str]:
-    """Return the code blocks of a language, in order."""
-    return re.findall(rf"^```{language}\n(.*?)^```", text(document), re.MULTILINE | re.DOTALL)
+def blocks(document: str) -> list[str]:
+    """Return the blocks of code, in order."""
+    return re.findall(r"^```\w*\n(.*?)^```", text(document), re.MULTILINE | re.DOTALL)
+
+
+def block(document: str, beginning: str) -> str:
+    """Return the block of code with this beginning.
+
+    `test_document_blocks` finds the tests of a block by their calls, so the text is written there.
+    """
+    [found] = [one for one in blocks(document) if one.startswith(beginning)]
+    return found
 
 
 def table(document: str, header: str) -> list[list[str]]:

@@ -20,7 +20,7 @@ import msgspec
 import pytest
 
 from config.settings import Settings
-from tests.documents import API, GUIDES, OPERATIONS, README, REPORTS, WEBHOOKS, blocks, text
+from tests.documents import API, GUIDES, OPERATIONS, README, REPORTS, WEBHOOKS, block, text
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
@@ -71,7 +71,9 @@ def commands_of(block: str) -> list[str]:
 
 
 def test_the_readme_has_the_commands_of_the_banner() -> None:
-    assert commands_of(blocks(README, "sh")[1]) == [command for _, command in COMMANDS]
+    assert commands_of(block(README, "curl -s $BASE/api/short-links")) == [
+        command for _, command in COMMANDS
+    ]
 
 
 def test_the_pasted_commands_end_in_the_report_that_is_shown(tmp_path: Path) -> None:
@@ -87,7 +89,9 @@ def test_the_pasted_commands_end_in_the_report_that_is_shown(tmp_path: Path) -> 
                 check=True,
             ).stdout
 
-        create, open_link, convert, report = commands_of(blocks(README, "sh")[1])
+        create, open_link, convert, report = commands_of(
+            block(README, "curl -s $BASE/api/short-links")
+        )
         assert '"short_url"' in paste(create)
         opened = paste(open_link)
         assert "HTTP/1.1 302" in opened
@@ -96,25 +100,29 @@ def test_the_pasted_commands_end_in_the_report_that_is_shown(tmp_path: Path) -> 
         assert "click_id" in parse_qs(urlsplit(location[1]).query)
         answer, printed = map(json.loads, paste(f"{convert}\necho\n{report}").splitlines())
         assert answer["success"]
-        [shown] = [json.loads(one) for one in blocks(README, "json")]
+        shown = json.loads(block(README, '{"rows"'))
         for row, of_row in zip(printed["rows"], shown["rows"], strict=True):
             assert row.items() >= of_row.items()
         assert printed["totals"].items() >= shown["totals"].items()
-        by_country, overview, shared = blocks(REPORTS, "sh")
+        by_country = block(REPORTS, "curl -s $BASE/api/reports -H")
+        overview = block(REPORTS, "curl -s $BASE/api/reports/overview")
+        shared = block(REPORTS, "curl -s $BASE/api/shares")
         assert "/console/shared#" in json.loads(paste(shared))["url"]
         assert '"groupBy":"country"' in paste(by_country)
         assert '"panels":{"link":' in paste(overview)
-        file, clicks, live = blocks(API, "sh")[:3]
+        file = block(API, "curl -sf")
+        clicks = block(API, 'curl -s "$BASE/api/clicks')
+        live = block(API, "curl -sN")
         assert paste(f"cd {tmp_path}\n{file}\ncat links.csv").startswith("id,")
         assert '"since_cursor":' in paste(clicks)
         assert paste(f"grep -m 1 '^event: ' < <({live.strip()} 2>&-)") == "event: state\n"
 
 
 def test_the_commands_for_operators_run_as_they_stand(settings: Settings, tmp_path: Path) -> None:
-    block = next(one for one in blocks(OPERATIONS, "sh") if "scripts.accounts" in one)
+    commands = block(OPERATIONS, "python -m scripts.accounts")
     account_id = ""
     printed: dict[str, Any] = {}
-    lines = block.splitlines()
+    lines = commands.splitlines()
     for line in lines:
         command = line.partition("#")[0].strip().replace("<ID>", account_id)
         command = command.replace("/backups", str(tmp_path))
@@ -142,7 +150,7 @@ async def test_the_receiver_accepts_each_delivery_once_and_rejects_forged_ones()
     forged = msgspec.structs.replace(signed, body=payload.replace(b"1", b"9"))
     broken = msgspec.structs.replace(signed, headers={**signed.headers, "webhook-signature": "x"})
     client = Client(allow_private=True, dns_address=None)
-    [code] = blocks(WEBHOOKS, "python")
+    code = block(WEBHOOKS, "import os")
     with subprocess.Popen(
         [sys.executable, "-c", code],
         env={"WEBHOOK_SECRET": SECRET, "PORT": str(port)},
@@ -164,9 +172,9 @@ async def test_the_receiver_accepts_each_delivery_once_and_rejects_forged_ones()
 
 
 def test_the_receiver_works_as_pasted_against_a_trial(tmp_path: Path) -> None:
-    [code] = blocks(WEBHOOKS, "python")
+    code = block(WEBHOOKS, "import os")
     (tmp_path / "receiver.py").write_text(code)
-    start, paste = blocks(WEBHOOKS, "sh")
+    start, paste = block(WEBHOOKS, "WEBHOOK_ALLOW_PRIVATE"), block(WEBHOOKS, "export PORT")
     assert start.endswith(" make run\n")
     name, _, value = start.split()[0].partition("=")
     with running({**environment(DATA_DIR=str(tmp_path / "data")), name: value}) as service:
@@ -205,12 +213,13 @@ def test_the_answer_to_a_conversion_has_the_fields_that_are_shown(
     settings: Settings, service: Service
 ) -> None:
     pbk = new_event_config(environment(settings), new_owner(environment(settings)))
-    [shown] = [json.loads(one) for one in blocks(API, "json")]
+    shown = json.loads(block(API, '{"success"'))
     assert set(service.get(f"/api/event?pbk={pbk}").json) == set(shown)
 
 
 def test_the_template_that_is_shown_makes_the_payload_that_is_shown() -> None:
-    template, payload = map(json.loads, blocks(WEBHOOKS, "json")[:2])
+    template = json.loads(block(WEBHOOKS, '{"order": "{transaction_id}"'))
+    payload = json.loads(block(WEBHOOKS, '{"order": null'))
     check_template(template)
     values = Values(
         fields={"value": Decimal("12.5"), "country": "DE", "tags": ["summer", "mail"]},
@@ -230,8 +239,12 @@ def test_the_operational_messages_have_the_fields_that_are_shown() -> None:
         webhook_disabled(*ids, "name", Disabled.FAILING, at),
         delivery_failed(delivery, attempt),
     ]
-    for shown, message in zip(blocks(WEBHOOKS, "json")[2:], sent, strict=True):
-        example, payload = json.loads(shown), json.loads(message.payload())
+    shown = (
+        block(WEBHOOKS, '{"type": "webhook.disabled"'),
+        block(WEBHOOKS, '{"type": "delivery.failed"'),
+    )
+    for one, message in zip(shown, sent, strict=True):
+        example, payload = json.loads(one), json.loads(message.payload())
         assert example.keys() == payload.keys()
         assert example["type"] == payload["type"]
         assert example["data"].keys() == payload["data"].keys()

@@ -16,7 +16,7 @@ import pytest
 
 from config.settings import Settings
 from lab import npm
-from tests.documents import API, blocks
+from tests.documents import API, block
 from tests.system.owner import new_owner
 from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
@@ -44,12 +44,6 @@ def known(service: Service, variables: dict[str, str]) -> dict[str, str]:
     return {"BASE": base, "ACCOUNT_ID": owner.account_id, "API_KEY": owner.key}
 
 
-def documented(beginning: str) -> str:
-    """Return the commands that the document shows, by their beginning."""
-    [commands] = [one for one in blocks(API, "sh") if one.startswith(beginning)]
-    return commands.strip()
-
-
 def run(command: str, folder: Path, known: Mapping[str, str]) -> str:
     """Return the output of a shell command that succeeds."""
     # The generator for Python calls the formatter that is beside the interpreter.
@@ -72,7 +66,7 @@ def test_a_program_in_python_does_a_customers_work(known: dict[str, str], tmp_pa
     kinds = dict.fromkeys(("image/svg+xml", "image/png"), "application/octet-stream")
     settings = tmp_path / "generator.json"
     settings.write_text(json.dumps({"content_type_overrides": kinds}), encoding="utf-8")
-    command = documented("openapi-python-client generate")
+    command = block(API, "openapi-python-client generate").strip()
     run(f"{command} --fail-on-warning --config {settings.name}", tmp_path, known)
     shutil.copy(PROGRAMS / "python/program.py", tmp_path)
     shown = run("python program.py", tmp_path, known)
@@ -86,6 +80,6 @@ def test_a_program_in_typescript_compiles_strictly_and_does_a_customers_work(
     (tmp_path / "node_modules").symlink_to(npm.CLIENT.modules)
     for name in ("package.json", "tsconfig.json", "program.ts"):
         shutil.copy(PROGRAMS / "typescript" / name, tmp_path)
-    run(documented("npx openapi-typescript").replace("npx ", ""), tmp_path, known)
+    run(block(API, "npx openapi-typescript").replace("npx ", ""), tmp_path, known)
     shown = run("node out/program.js", tmp_path, known)
     assert re.fullmatch(r"verified: [0-9a-f-]{36}\n", shown)

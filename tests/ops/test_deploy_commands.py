@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from config.settings import Settings
-from tests.documents import DEPLOY, blocks, text
+from tests.documents import DEPLOY, OPERATIONS, block, text
 from tests.system.service import environment, until
 from tests.test_import_order import ROOT
 from tracker.stores.builtin.child import free_port
@@ -58,8 +59,8 @@ def is_alive(port: int) -> bool:
 @pytest.mark.skipif(HONCHO is None, reason="honcho is not installed")
 def test_the_procfile_runs_here_with_the_command_of_the_page(tmp_path: Path) -> None:
     """Neither `python` nor the packages of the service are on the PATH of whoever pastes it."""
-    [block] = [one for one in blocks(DEPLOY, "sh") if "honcho" in one]
-    installs, command = block.splitlines()
+    commands = block(DEPLOY, ".venv/bin/pip install honcho")
+    installs, command = commands.splitlines()
     assert installs == ".venv/bin/pip install honcho"
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "honcho").symlink_to(str(HONCHO))
@@ -74,6 +75,21 @@ def test_the_procfile_runs_here_with_the_command_of_the_page(tmp_path: Path) -> 
         until(lambda: is_alive(port), seconds=60)
         until(lambda: printed("drains the journal into MongoDB"), seconds=60)
     assert not printed("Traceback")
+
+
+def test_the_service_starts_in_production_with_the_command_of_the_page(
+    settings: Settings, tmp_path: Path
+) -> None:
+    install, command = block(OPERATIONS, "pip install").split("\n", 1)
+    assert (ROOT / install.split()[-1]).exists()
+    own = environment(settings, PORT=str(port := free_port()))
+    own["PATH"] = f"{Path(sys.executable).parent}:{own['PATH']}"
+    for name in ("REDIS_URL", "MONGODB_URI"):
+        command, changed = re.subn(rf"{name}=\S+", f"{name}='{own[name]}'", command)
+        assert changed == 1
+    with pasted(command, own, tmp_path / "output"):
+        until(lambda: is_alive(port), seconds=60)
+    assert "Traceback" not in (tmp_path / "output").read_text("utf-8")
 
 
 def test_scripts_run_with_the_variables_of_the_units(settings: Settings, tmp_path: Path) -> None:

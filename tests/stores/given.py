@@ -15,6 +15,9 @@ from tests.stores.redis.own_cluster import forget_everything
 
 _SCHEME = "redis://"
 
+EXAMPLE = "tests/links/test_store.py::test_an_unknown_link_is_none"
+"""A test of both stores."""
+
 
 def given_redis(config: pytest.Config) -> str:
     """Return the address that `--redis` has; empty if it has none, or something else."""

@@ -11,12 +11,9 @@ from pymongo import MongoClient
 from redis import Redis
 
 from config.settings import Settings
-from tests.stores.given import borrowed_mongodb, borrowed_redis
+from tests.stores.given import EXAMPLE, borrowed_mongodb, borrowed_redis
 from tests.test_import_order import ROOT
 from tracker.stores.builtin.stores import run_stores
-
-EXAMPLE = "tests/links/test_store.py::test_an_unknown_link_is_none"
-"""A test of both stores."""
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from tests.conversions import scene
-from tests.documents import OPERATIONS, text
+from tests.documents import OPERATIONS, block
 from tests.factories import (
     create_event_config,
     create_link,
@@ -142,6 +142,7 @@ def test_the_key_of_rollups_has_an_index() -> None:
 
 
 def test_the_document_shards_these_collections_by_these_keys() -> None:
-    calls = re.findall(r'sh\.shardCollection\("tracker\.(\w+)", (\{.*\})\)', text(OPERATIONS))
+    commands = block(OPERATIONS, "sh.enableSharding")
+    calls = re.findall(r'sh\.shardCollection\("tracker\.(\w+)", (\{.*\})\)', commands)
     keys = {name: orjson.loads(key.replace("{_id", '{"_id"')) for name, key in calls}
     assert keys == SHARD_KEYS
