@@ -24,7 +24,7 @@ from lab.sample_data import (
     TAGS,
     TARGET,
 )
-from tracker.access.audit import Change, Target
+from tracker.access.audit import AuditObject, FieldChange
 from tracker.access.principal import Actor, ActorKind, Author
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
@@ -206,10 +206,10 @@ class SampleAccount:
             await self._services.stores.mongodb[name].update_many({}, made)
         ada = Actor(kind=ActorKind.MEMBER, id=self.members[0].person_id, name=PEOPLE[0][0])
         author = Author(self.account.id, ada, "198.51.100.0/24")
-        target = Target(kind="short_link", id=self.link.id, name=self.link.internal_name)
+        target = AuditObject(kind="short_link", id=self.link.id, name=self.link.internal_name)
         for action, changes in (
             ("short_link.created", {}),
-            ("short_link.changed", {"tags": Change(before=None, after=TAGS[0])}),
+            ("short_link.changed", {"tags": FieldChange(before=None, after=TAGS[0])}),
         ):
             await self._services.access.audit.record(author, action, target, changes)
 

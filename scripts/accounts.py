@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from scripts.command import Command, Row, add_account, label
-from tracker.access.audit import Change, Target, differences
+from tracker.access.audit import AuditObject, FieldChange, differences
 from tracker.access.principal import Author
 from tracker.accounts.accounts import Account
 from tracker.accounts.time_zones import ZoneChange, checked_zone
@@ -77,7 +77,7 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 
 async def _set(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    account, changes = await _account(services, parsed), dict[str, Change]()
+    account, changes = await _account(services, parsed), dict[str, FieldChange]()
     fields = {name: value for name in _RULES if (value := getattr(parsed, name)) is not _KEEP}
     if fields:
         before = await services.conversions.account_rules.find(account.id)
@@ -86,9 +86,9 @@ async def _set(services: Services, parsed: argparse.Namespace) -> list[Row]:
     if parsed.time_zone is not None:
         zone, _ = await services.accounts.time_zones.request(account.id, parsed.time_zone)
         if zone != parsed.time_zone:
-            changes["time_zone"] = Change(before=zone, after=parsed.time_zone)
+            changes["time_zone"] = FieldChange(before=zone, after=parsed.time_zone)
     if changes:
-        target = Target(kind="account", id=account.id, name=account.name)
+        target = AuditObject(kind="account", id=account.id, name=account.name)
         author = Author.operator(account.id)
         await services.access.audit.record(author, "account.changed", target, changes)
     return await _show(services, parsed)

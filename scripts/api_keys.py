@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from scripts.command import Command, Row, add_account, label, require_account, uuid
 from tracker.access.api_keys import ApiKey
-from tracker.access.audit import Target
+from tracker.access.audit import AuditObject
 from tracker.access.principal import EVERY_SCOPE, Author
 from tracker.clock import iso, now
 from tracker.service.services import Services
@@ -43,7 +43,7 @@ async def _revoke(services: Services, parsed: argparse.Namespace) -> list[Row]:
 async def _record(
     services: Services, key: ApiKey, action: str, session: Session | None = None
 ) -> None:
-    target = Target(kind="api_key", id=key.id, name=key.name)
+    target = AuditObject(kind="api_key", id=key.id, name=key.name)
     author = Author.operator(key.account_id)
     await services.access.audit.record(author, action, target, session=session)
 

@@ -4,7 +4,7 @@ import argparse
 from decimal import Decimal, InvalidOperation
 
 from scripts.command import Command, Row, add_account, label, require_account
-from tracker.access.audit import Target
+from tracker.access.audit import AuditObject
 from tracker.access.principal import Author
 from tracker.clock import iso
 from tracker.conversions.aliases import AliasedParameter, check_aliases
@@ -21,7 +21,7 @@ async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
     config = await services.conversions.event_configs.create(
         parsed.account, parsed.name, parsed.payout_type, parsed.payout, parsed.parameter_aliases
     )
-    target = Target(kind="event_config", id=config.id, name=config.name)
+    target = AuditObject(kind="event_config", id=config.id, name=config.name)
     author = Author.operator(config.account_id)
     await services.access.audit.record(author, "event_config.created", target)
     return [_row(config)]

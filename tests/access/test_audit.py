@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import msgspec
 
-from tracker.access.audit import RETENTION_DAYS, AuditFilter, Change, Target, differences
+from tracker.access.audit import RETENTION_DAYS, AuditFilter, AuditObject, FieldChange, differences
 from tracker.access.principal import Actor, ActorKind, Author
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -20,8 +20,8 @@ async def test_an_entry_is_read_as_it_was_recorded(services: Services) -> None:
     account_id = new_id()
     actor = Actor(kind=ActorKind.API_KEY, id=new_id(), name="ci")
     author = Author(account_id, actor, "8.8.8.0/24")
-    target = Target(kind="tag", id=new_id(), name="Spring")
-    changes = {"name": Change(before="Spring", after="Summer")}
+    target = AuditObject(kind="tag", id=new_id(), name="Spring")
+    changes = {"name": FieldChange(before="Spring", after="Summer")}
     await services.access.audit.record(author, "tag.renamed", target, changes)
     [entry], total = await services.access.audit.page(account_id, AuditFilter(), 1, 25)
     assert total == 1
@@ -31,7 +31,7 @@ async def test_an_entry_is_read_as_it_was_recorded(services: Services) -> None:
 
 async def test_entries_are_found_by_action_target_and_actor(services: Services) -> None:
     account_id, member = new_id(), Actor(kind=ActorKind.MEMBER, id=new_id(), name="Ada")
-    links = [Target(kind="short_link", id=new_id(), name=name) for name in "ab"]
+    links = [AuditObject(kind="short_link", id=new_id(), name=name) for name in "ab"]
     operator = Author.operator(account_id)
     await services.access.audit.record(Author(account_id, member), "short_link.created", links[0])
     await services.access.audit.record(operator, "short_link.created", links[1])
@@ -53,10 +53,10 @@ def test_the_differences_of_two_structs_are_values_of_json() -> None:
     before = Thing("1", "a", Decimal("1.50"), [], 1)
     after = Thing("1", "b" * 5000, Decimal(2), ["x"], 2)
     assert differences(before, after, without=["tags"]) == {
-        "name": Change(before="a", after="b" * 2048),
-        "payout": Change(before="1.50", after="2"),
+        "name": FieldChange(before="a", after="b" * 2048),
+        "payout": FieldChange(before="1.50", after="2"),
     }
-    assert differences(before, after)["tags"] == Change(before="[]", after='["x"]')
+    assert differences(before, after)["tags"] == FieldChange(before="[]", after='["x"]')
 
 
 async def test_mongodb_deletes_entries_after_the_days_that_documents_name(

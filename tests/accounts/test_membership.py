@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from tests.factories import create_member, create_person
-from tracker.access.audit import AuditFilter, Change, Target
+from tracker.access.audit import AuditFilter, AuditObject, FieldChange
 from tracker.access.principal import OPERATOR, Actor, ActorKind, Author
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.errors import BadRequest, ErrorCode, Forbidden, NotFound
@@ -33,7 +33,7 @@ async def key_with_role(services: Services, author: Author, role: Role) -> Autho
     return Author(key.account_id, key.principal.actor)
 
 
-async def audited(services: Services, account_id: UUID) -> list[tuple[str, Target, Any]]:
+async def audited(services: Services, account_id: UUID) -> list[tuple[str, AuditObject, Any]]:
     """Return action, target and changes of the account's entries, oldest first."""
     entries, _ = await services.access.audit.page(account_id, AuditFilter(), 1, 100)
     return [(one.action, one.target, one.changes) for one in reversed(entries)]
@@ -48,9 +48,9 @@ async def test_an_invitation_and_its_withdrawal_are_audited(services: Services) 
     assert await services.access.invitations.find_open(token) == invitation
     await services.accounts.membership.withdraw(author, invitation)
     assert await services.access.invitations.find(invitation.id) is None
-    target = Target(kind="invitation", id=invitation.id, name=EMAIL)
+    target = AuditObject(kind="invitation", id=invitation.id, name=EMAIL)
     assert await audited(services, account_id) == [
-        ("invitation.created", target, {"role": Change(before=None, after="viewer")}),
+        ("invitation.created", target, {"role": FieldChange(before=None, after="viewer")}),
         ("invitation.withdrawn", target, {}),
     ]
     [entry, _], _ = await services.access.audit.page(account_id, AuditFilter(), 1, 100)
@@ -100,10 +100,10 @@ async def test_a_change_of_a_role_and_a_removal_are_audited(services: Services) 
     assert await services.accounts.membership.change_role(author, member.id, Role.EDITOR) == changed
     await services.accounts.membership.remove(author, member.id)
     assert member.id not in [one.id for one in await services.accounts.members.list(account_id)]
-    target = Target(kind="member", id=member.id, name=EMAIL)
+    target = AuditObject(kind="member", id=member.id, name=EMAIL)
     assert await audited(services, account_id) == [
-        ("member.role_changed", target, {"role": Change(before="viewer", after="editor")}),
-        ("member.removed", target, {"role": Change(before="editor", after=None)}),
+        ("member.role_changed", target, {"role": FieldChange(before="viewer", after="editor")}),
+        ("member.removed", target, {"role": FieldChange(before="editor", after=None)}),
     ]
     for again in (
         services.accounts.membership.change_role(author, member.id, Role.OWNER),
@@ -157,7 +157,7 @@ async def test_an_account_resets_the_password_of_its_own_member_only(services: S
     assert (await services.access.invitations.find_open(token)).id == reset.id != earlier.id
     assert (reset.person_id, reset.email, reset.account_id) == (person.id, EMAIL, account_id)
     assert await services.stores.mongodb["invitations"].count_documents({}) == 1
-    target = Target(kind="member", id=member.id, name=EMAIL)
+    target = AuditObject(kind="member", id=member.id, name=EMAIL)
     assert await audited(services, account_id) == [("password_reset.created", target, {})] * 2
     await create_member(services, new_id(), Role.VIEWER, person)
     with pytest.raises(Forbidden, match="member: belongs to other accounts too"):

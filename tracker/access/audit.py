@@ -20,35 +20,35 @@ from tracker.stores.mongodb.paging import Pages
 from tracker.stores.mongodb.transaction import Session
 
 RETENTION_DAYS: Final = 400
-"""Days until MongoDB deletes an entry: a year, and time to look back at it."""
+"""MongoDB deletes older entries: a year, and time to look back at it."""
 
 MAX_VALUE_CHARACTERS: Final = 2_048
-"""Characters that an entry keeps of a long value; a whole destination fits."""
+"""Longer values are cut. A whole destination fits."""
 
 _UNSHOWN: Final = frozenset({"id", "account_id", "version", "created_at"})
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """The changed object, by its name at that time. `kind` is such as `short_link`."""
+class AuditObject(msgspec.Struct, frozen=True, kw_only=True):
+    """A changed object, with its name at that time. `kind` is such as `short_link`."""
 
     kind: str
     id: UUID | None
     name: str
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """The values of a field before and after a change, as JSON has them."""
+class FieldChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A field's JSON values before and after a change."""
 
     before: Any
     after: Any
 
 
-class Deed(msgspec.Struct, frozen=True, kw_only=True):
-    """An action on an object, to be recorded."""
+class AuditAction(msgspec.Struct, frozen=True, kw_only=True):
+    """An action to record, and the object that it changed."""
 
     action: str
-    target: Target
-    changes: Mapping[str, Change] = {}
+    target: AuditObject
+    changes: Mapping[str, FieldChange] = {}
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,8 +59,8 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     actor: Actor
     action: str
-    target: Target
-    changes: dict[str, Change]
+    target: AuditObject
+    changes: dict[str, FieldChange]
     address: str
 
 
@@ -83,15 +83,15 @@ class Audit:
         self,
         author: Author,
         action: str,
-        target: Target,
-        changes: Mapping[str, Change] | None = None,
+        target: AuditObject,
+        changes: Mapping[str, FieldChange] | None = None,
         session: Session | None = None,
     ) -> None:
-        deed = Deed(action=action, target=target, changes=changes or {})
-        await self.record_all(author, [deed], session)
+        done = AuditAction(action=action, target=target, changes=changes or {})
+        await self.record_all(author, [done], session)
 
     async def record_all(
-        self, author: Author, deeds: Sequence[Deed], session: Session | None = None
+        self, author: Author, actions: Sequence[AuditAction], session: Session | None = None
     ) -> None:
         entries = [
             AuditEntry(
@@ -99,12 +99,12 @@ class Audit:
                 account_id=author.account_id,
                 at=now(),
                 actor=author.actor,
-                action=deed.action,
-                target=deed.target,
-                changes=dict(deed.changes),
+                action=one.action,
+                target=one.target,
+                changes=dict(one.changes),
                 address=author.address,
             )
-            for deed in deeds
+            for one in actions
         ]
         if entries:
             await self._entries.insert_many(map(_stored, entries), session=session)
@@ -124,14 +124,14 @@ class Audit:
 
 def differences(
     before: msgspec.Struct, after: msgspec.Struct, without: Collection[str] = ()
-) -> dict[str, Change]:
+) -> dict[str, FieldChange]:
     """Return the fields in which two structs of one type differ, except `without`."""
     pairs = {
         name: (shown(getattr(before, name)), shown(getattr(after, name)))
         for name in before.__struct_fields__
         if name not in _UNSHOWN and name not in without
     }
-    return {name: Change(before=b, after=a) for name, (b, a) in pairs.items() if b != a}
+    return {name: FieldChange(before=b, after=a) for name, (b, a) in pairs.items() if b != a}
 
 
 def _stored(entry: AuditEntry) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def _stored(entry: AuditEntry) -> dict[str, Any]:
 
 
 def shown(value: object) -> object:
-    """Return a value as an entry keeps it: of a type of JSON, and not too long."""
+    """Convert a value to a JSON type, cut to MAX_VALUE_CHARACTERS."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, datetime):

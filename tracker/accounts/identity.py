@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tracker.access.audit import Audit, Change, Target
+from tracker.access.audit import Audit, AuditObject, FieldChange
 from tracker.access.authority import Authority
 from tracker.access.invitations import Invitations
 from tracker.access.principal import Actor, Author
@@ -33,11 +33,11 @@ class Identity(NamedTuple):
         address: str,
         action: str,
         transaction: Transaction,
-        changes: Mapping[str, Change] | None = None,
+        changes: Mapping[str, FieldChange] | None = None,
     ) -> None:
         """Record a person's own action in the logs of all their accounts."""
         assert actor.id is not None
-        target = Target(kind="person", id=actor.id, name=actor.name)
+        target = AuditObject(kind="person", id=actor.id, name=actor.name)
         for member in await self.members.of_person(actor.id, transaction):
             author = Author(member.account_id, actor, address)
             await self.audit.record(author, action, target, changes, transaction)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from tracker.access.audit import Change
+from tracker.access.audit import FieldChange
 from tracker.access.invitations import Invitation, InvitationKind, link_expired
 from tracker.access.principal import Author
 from tracker.access.roles import Role
@@ -15,7 +15,7 @@ from tracker.access.sessions import Client, Session
 from tracker.accounts.accounts import Account, Accounts
 from tracker.accounts.identity import Identity
 from tracker.accounts.members import Member
-from tracker.accounts.membership import member_target
+from tracker.accounts.membership import member_object
 from tracker.accounts.passwords import check_new_password
 from tracker.accounts.people import Person
 from tracker.accounts.sign_in import WRONG, SignIn
@@ -148,7 +148,7 @@ class Joining:
         member = await self._identity.members.add(account_id, person.id, role, transaction)
         # The account that the person sees first.
         await self._identity.people.change(person.id, {"account_id": account_id}, transaction)
-        granted = {"role": Change(before=None, after=role)}
+        granted = {"role": FieldChange(before=None, after=role)}
         await self._record("member.joined", member, person, client, transaction, granted)
         return replace(person, account_id=account_id)
 
@@ -163,7 +163,7 @@ class Joining:
         if not invitation.without_totp:
             await self._sign_in.check_code(person, answers.code, client)
         hashed = await self._identity.passwords.hash(answers.password)
-        changes = {"totp": Change(before=True, after=False)}
+        changes = {"totp": FieldChange(before=True, after=False)}
         switched_off = changes if person.has_totp and invitation.without_totp else None
 
         async def work(transaction: Transaction) -> Person:
@@ -194,10 +194,10 @@ class Joining:
         person: Person,
         client: Client,
         transaction: Transaction,
-        changes: dict[str, Change] | None = None,
+        changes: dict[str, FieldChange] | None = None,
     ) -> None:
         author = Author(member.account_id, person.actor, client.address)
-        target = member_target(member, person)
+        target = member_object(member, person)
         await self._identity.audit.record(author, action, target, changes, transaction)
 
 

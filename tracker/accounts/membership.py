@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from tracker.access.audit import Change, Target
+from tracker.access.audit import AuditObject, FieldChange
 from tracker.access.authority import LINK_SCOPE
 from tracker.access.invitations import Invitation, InvitationKind, NewInvitation
 from tracker.access.principal import OPERATOR, Author
@@ -54,8 +54,8 @@ class Membership:
             for earlier in await self._identity.invitations.earlier(new, session):
                 await self._withdraw(author, earlier, session)
             made = await self._identity.invitations.create(new, session, until)
-            granted = {"role": Change(before=None, after=role)}
-            target = _invitation_target(made[0])
+            granted = {"role": FieldChange(before=None, after=role)}
+            target = _invitation_object(made[0])
             await self._identity.audit.record(
                 author, "invitation.created", target, granted, session
             )
@@ -81,8 +81,8 @@ class Membership:
             if member.role == role:
                 return member
             changed = await self._identity.members.change_role(member, role, session)
-            changes = {"role": Change(before=member.role, after=role)}
-            target = await self._member_target(member, session)
+            changes = {"role": FieldChange(before=member.role, after=role)}
+            target = await self._member_object(member, session)
             await self._identity.audit.record(
                 author, "member.role_changed", target, changes, session
             )
@@ -100,8 +100,8 @@ class Membership:
             member = await self._find(member_id, session)
             await self._require(author, session, member.role)
             await self._identity.members.remove(member, session)
-            taken = {"role": Change(before=member.role, after=None)}
-            target = await self._member_target(member, session)
+            taken = {"role": FieldChange(before=member.role, after=None)}
+            target = await self._member_object(member, session)
             await self._identity.audit.record(author, "member.removed", target, taken, session)
 
         # Not in turn: a crowd of other requests must not delay it.
@@ -174,26 +174,26 @@ class Membership:
         made = await self._identity.invitations.create(new, session, until)
         for member in members:
             by = author or Author.operator(member.account_id)
-            target = await self._member_target(member, session)
+            target = await self._member_object(member, session)
             await self._identity.audit.record(by, "password_reset.created", target, session=session)
         return made
 
     async def _withdraw(self, author: Author, invitation: Invitation, session: Session) -> None:
         await self._identity.invitations.withdraw(invitation, session)
         if invitation.kind == InvitationKind.INVITATION:
-            action, target = "invitation.withdrawn", _invitation_target(invitation)
+            action, target = "invitation.withdrawn", _invitation_object(invitation)
         else:
             action = "password_reset.withdrawn"
-            target = await self._reset_target(invitation, session)
+            target = await self._reset_object(invitation, session)
         await self._identity.audit.record(author, action, target, session=session)
 
-    async def _reset_target(self, reset: Invitation, session: Session) -> Target:
+    async def _reset_object(self, reset: Invitation, session: Session) -> AuditObject:
         account_id, person_id = reset.account_id, reset.person_id
         assert account_id is not None
         assert person_id is not None
         member = await self._identity.members.find_person(account_id, person_id, session)
         member_id = None if member is None else member.id
-        return Target(kind="member", id=member_id, name=reset.email or _ANYONE)
+        return AuditObject(kind="member", id=member_id, name=reset.email or _ANYONE)
 
     async def _check_no_member(self, account_id: UUID, email: str, session: Session) -> None:
         person = await self._identity.people.find_by_email(email, session)
@@ -218,13 +218,13 @@ class Membership:
             raise NotFound("person: not found")
         return person
 
-    async def _member_target(self, member: Member, session: Session) -> Target:
-        return member_target(member, await self._person(member.person_id, session))
+    async def _member_object(self, member: Member, session: Session) -> AuditObject:
+        return member_object(member, await self._person(member.person_id, session))
 
 
-def member_target(member: Member, person: Person) -> Target:
-    return Target(kind="member", id=member.id, name=person.email)
+def member_object(member: Member, person: Person) -> AuditObject:
+    return AuditObject(kind="member", id=member.id, name=person.email)
 
 
-def _invitation_target(invitation: Invitation) -> Target:
-    return Target(kind="invitation", id=invitation.id, name=invitation.email or _ANYONE)
+def _invitation_object(invitation: Invitation) -> AuditObject:
+    return AuditObject(kind="invitation", id=invitation.id, name=invitation.email or _ANYONE)

@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from tracker.access.audit import Change
+from tracker.access.audit import FieldChange
 from tracker.accounts import totp
 from tracker.accounts.identity import Identity
 from tracker.accounts.people import Person
@@ -87,7 +87,7 @@ class SecondFactor:
             left = await self._identity.people.use_recovery_code(person, digest, transaction)
             if left is None:
                 return False
-            changes = {"recovery_codes": Change(before=left + 1, after=left)}
+            changes = {"recovery_codes": FieldChange(before=left + 1, after=left)}
             await self._identity.record_own(
                 person.actor, address, "recovery_code.used", transaction, changes
             )

@@ -7,7 +7,7 @@ Switching off takes the password and a code: neither alone is enough.
 import time
 from typing import NamedTuple
 
-from tracker.access.audit import Change
+from tracker.access.audit import FieldChange
 from tracker.access.sessions import ENDED, Session
 from tracker.accounts import totp
 from tracker.accounts.identity import Identity
@@ -92,7 +92,7 @@ class SecondFactorSetup:
         async def work(transaction: Transaction) -> SwitchedOn:
             if not await self._identity.people.switch_totp_on(person, step, digests, transaction):
                 raise BadRequest("totp: was set up again in the meantime")
-            new_list = {"recovery_codes": Change(before=0, after=len(codes))}
+            new_list = {"recovery_codes": FieldChange(before=0, after=len(codes))}
             session, secret = await self._self_service.renew(
                 holder, "totp.enabled", transaction, new_list, holder.session.created_at
             )

@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from tracker.access.audit import Change
+from tracker.access.audit import FieldChange
 from tracker.access.principal import Author
 from tracker.access.sessions import ENDED, Client, Session
 from tracker.accounts.identity import Identity
 from tracker.accounts.passwords import check_new_password
-from tracker.accounts.sign_in import SignIn, session_target
+from tracker.accounts.sign_in import SignIn, session_object
 from tracker.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from tracker.stores.mongodb.transaction import Session as Transaction
 from tracker.stores.mongodb.transaction import run_in_transaction
@@ -103,7 +103,7 @@ class SelfService:
         holder: Holder,
         action: str,
         transaction: Transaction,
-        changes: Mapping[str, Change] | None = None,
+        changes: Mapping[str, FieldChange] | None = None,
         signed_in_at: datetime | None = None,
     ) -> tuple[Session, str]:
         """Record `action`, and end every session of the person; return a new one and its secret.
@@ -126,7 +126,7 @@ class SelfService:
             if person is None or person.name == name:
                 return
             await self._identity.people.change(person.id, {"name": name}, transaction)
-            changes = {"name": Change(before=person.name, after=name)}
+            changes = {"name": FieldChange(before=person.name, after=name)}
             actor, address = holder.author.actor, holder.author.address
             await self._identity.record_own(actor, address, "person.changed", transaction, changes)
 
@@ -144,5 +144,5 @@ class SelfService:
     ) -> None:
         """Record a change of a session in the log of the session's account."""
         author = holder.author._replace(account_id=session.account_id)
-        target = session_target(session)
+        target = session_object(session)
         await self._identity.audit.record(author, action, target, session=transaction)

@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 from msgspec.structs import replace
 
-from tracker.access.audit import Target
+from tracker.access.audit import AuditObject
 from tracker.access.principal import Author
 from tracker.access.sessions import Client, Session
 from tracker.accounts.identity import Identity
@@ -160,14 +160,14 @@ class SignIn:
             person.id, account_id, client, transaction
         )
         author = Author(account_id, person.actor, client.address)
-        target = session_target(session)
+        target = session_object(session)
         await self._identity.audit.record(author, "session.signed_in", target, session=transaction)
         return session, secret
 
 
-def session_target(session: Session) -> Target:
+def session_object(session: Session) -> AuditObject:
     """Return a session as the target of an audit entry, named by its browser."""
-    return Target(kind="session", id=session.id, name=session.user_agent[:_NAME_CHARACTERS])
+    return AuditObject(kind="session", id=session.id, name=session.user_agent[:_NAME_CHARACTERS])
 
 
 def _chosen(person: Person, members: list[Member]) -> Member:

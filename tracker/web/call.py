@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.access.audit import Change, Deed, Target
+from tracker.access.audit import AuditAction, AuditObject, FieldChange
 from tracker.access.principal import Author, Principal
 from tracker.access.sessions import Session
 from tracker.errors import Forbidden, NotFound
@@ -116,15 +116,17 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
     async def audit(
         self,
         action: str,
-        target: Target,
-        changes: Mapping[str, Change] | None = None,
+        target: AuditObject,
+        changes: Mapping[str, FieldChange] | None = None,
         session: Transaction | None = None,
     ) -> None:
         """Record in the account's audit log that the principal did `action` to `target`."""
         await self.web.audit.record(self.author, action, target, changes, session)
 
-    async def audit_all(self, deeds: Sequence[Deed], session: Transaction | None = None) -> None:
-        await self.web.audit.record_all(self.author, deeds, session)
+    async def audit_all(
+        self, actions: Sequence[AuditAction], session: Transaction | None = None
+    ) -> None:
+        await self.web.audit.record_all(self.author, actions, session)
 
 
 class Answer(NamedTuple, Generic[Value]):

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.access.audit import Target
+from tracker.access.audit import AuditObject
 from tracker.clock import iso
 from tracker.errors import NotFound
 from tracker.web.call import Call, Nothing, Owned
@@ -55,10 +55,10 @@ class Resource(Generic[Stored, Record]):
         self._find = find
         self._show = show
 
-    def target(self, stored: Any) -> Target:
+    def target(self, stored: Any) -> AuditObject:
         """Return `stored` as the audit log names it."""
         kind = self._name.lower().replace(" ", "_")
-        return Target(kind=kind, id=stored.id, name=getattr(stored, self._label))
+        return AuditObject(kind=kind, id=stored.id, name=getattr(stored, self._label))
 
     async def own(self, call: Call[Any, Any, Any]) -> Stored:
         """Return the path's object. Raises as `checked` does."""

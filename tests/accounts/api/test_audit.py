@@ -2,7 +2,7 @@
 
 from tests.factories import create_link
 from tests.web.keyed_client import KeyedClient
-from tracker.access.audit import Change, Target
+from tracker.access.audit import AuditObject, FieldChange
 from tracker.access.principal import Author
 from tracker.accounts.accounts import Account
 from tracker.ids import new_id
@@ -12,7 +12,7 @@ from tracker.service.services import Services
 async def test_the_log_is_filtered_by_action_target_and_actor(
     services: Services, api: KeyedClient, account: Account, other_account: Account
 ) -> None:
-    tag = Target(kind="tag", id=new_id(), name="Spring")
+    tag = AuditObject(kind="tag", id=new_id(), name="Spring")
     for action in ("tag.created", "tag.renamed", "tag.deleted"):
         await services.access.audit.record(Author.operator(account.id), action, tag)
     await services.access.audit.record(Author.operator(other_account.id), "tag.created", tag)
@@ -39,8 +39,8 @@ async def test_the_history_of_a_link_has_no_addresses(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     link = await create_link(services, account.id)
-    target = Target(kind="short_link", id=link.id, name="A link")
-    changes = {"active": Change(before=True, after=False)}
+    target = AuditObject(kind="short_link", id=link.id, name="A link")
+    changes = {"active": FieldChange(before=True, after=False)}
     author = Author.operator(account.id)._replace(address="8.8.8.0/24")
     await services.access.audit.record(author, "short_link.changed", target, changes)
     answer = await api.get(f"/api/short-links/{link.id}/history")

@@ -12,7 +12,7 @@ from tests.links.api.test_short_links import PATH
 from tests.links.processes import process, visited
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
-from tracker.access.audit import AuditEntry, AuditFilter, Change
+from tracker.access.audit import AuditEntry, AuditFilter, FieldChange
 from tracker.accounts.accounts import Account
 from tracker.errors import BadRequest
 from tracker.ids import new_id
@@ -52,7 +52,7 @@ async def test_a_restored_link_redirects_again_in_every_process_within_a_second(
                 await asyncio.sleep(0.005)
     [entry] = await audited(services, account)
     assert (entry.action, entry.target.id) == ("short_link.restored", link.id)
-    assert entry.changes == {"archived": Change(before=True, after=False)}
+    assert entry.changes == {"archived": FieldChange(before=True, after=False)}
 
 
 async def test_an_inactive_link_stays_inactive_when_it_is_restored(

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from tracker.access.audit import Change, Target, differences
+from tracker.access.audit import AuditObject, FieldChange, differences
 from tracker.accounts.accounts import Account
 from tracker.accounts.services import AccountCall
 from tracker.accounts.time_zones import AccountZone, checked_zone
@@ -136,7 +136,7 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
     """
     services = call.services
     account, rules = await _account(call), await services.account_rules.find(call.account_id)
-    changes: dict[str, Change] = {}
+    changes: dict[str, FieldChange] = {}
     sent = call.body.conversion_rules
     changed = {} if sent is UNSET else sent_fields(sent)
     if changed:
@@ -144,17 +144,17 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
         changes |= differences(rules, after)
         rules = after
     if call.body.name not in (UNSET, account.name):
-        changes["name"] = Change(before=account.name, after=call.body.name)
+        changes["name"] = FieldChange(before=account.name, after=call.body.name)
         account = await services.accounts.rename(account.id, str(call.body.name))
     zone = await _change_zone(call, changes)
     if changes:
-        target = Target(kind="account", id=account.id, name=account.name)
+        target = AuditObject(kind="account", id=account.id, name=account.name)
         await call.audit("account.changed", target, changes)
     return _record(account, rules, zone)
 
 
 async def _change_zone(
-    call: AccountCall[Nothing, ChangeAccount], changes: dict[str, Change]
+    call: AccountCall[Nothing, ChangeAccount], changes: dict[str, FieldChange]
 ) -> AccountZone:
     """Request the time zone that was sent, if it is another; return the account's zone."""
     time_zones, wanted = call.services.time_zones, call.body.time_zone
@@ -162,7 +162,7 @@ async def _change_zone(
         return await time_zones.find(call.account_id)
     before, zone = await time_zones.request(call.account_id, wanted)
     if before != wanted:
-        changes["time_zone"] = Change(before=before, after=wanted)
+        changes["time_zone"] = FieldChange(before=before, after=wanted)
     return zone
 
 

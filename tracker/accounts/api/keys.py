@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, field
 
 from tracker.access.api_keys import ApiKey
-from tracker.access.audit import Deed
+from tracker.access.audit import AuditAction
 from tracker.access.key_family import descendants, parents_of
 from tracker.access.principal import EVERY_SCOPE, ActorKind, Principal
 from tracker.accounts.services import AccountCall, AccountServices
@@ -174,7 +174,8 @@ async def revoke(call: AccountCall[RevokeApiKey, Nothing]) -> ApiKeyRecord:
                 principal, one.scopes, f"API key: “{one.name}” has scopes that you lack:"
             )
         await call.audit_all(
-            [Deed(action="api_key.revoked", target=KEYS.target(one)) for one in ended], session
+            [AuditAction(action="api_key.revoked", target=KEYS.target(one)) for one in ended],
+            session,
         )
 
     revoked, _ = await call.services.api_keys.revoke(

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import UNSET
 
-from tracker.access.audit import Change, Deed, differences
+from tracker.access.audit import AuditAction, FieldChange, differences
 from tracker.errors import BadRequest
 from tracker.links import destination
 from tracker.links.api.short_link_schema import (
@@ -131,7 +131,7 @@ async def _change(
     async def check_and_audit(session: Session, revisions: Sequence[Revision]) -> None:
         restored = [one.after for one in revisions if _action(one) == _RESTORED]
         await _hold_domains(call, restored, session)
-        await call.audit_all([await _deed(call, one) for one in revisions], session)
+        await call.audit_all([await _audit_action(call, one) for one in revisions], session)
 
     return await call.services.links.change_all(links, fields_of, check_and_audit)
 
@@ -150,7 +150,7 @@ async def _hold_domains(
             )
 
 
-async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[str, Change]:
+async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[str, FieldChange]:
     """Return the changed fields for the audit log, with the names of tags."""
     changes = differences(before, after, without=["tags"])
     if before.tags != after.tags:
@@ -159,13 +159,15 @@ async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[
             ", ".join(tags[one].name for one in link.tags if one in tags) or None
             for link in (before, after)
         ]
-        changes["tags"] = Change(before=names[0], after=names[1])
+        changes["tags"] = FieldChange(before=names[0], after=names[1])
     return changes
 
 
-async def _deed(call: LinkCall[Any, Any], revision: Revision) -> Deed:
+async def _audit_action(call: LinkCall[Any, Any], revision: Revision) -> AuditAction:
     changes = await _changes(call, *revision)
-    return Deed(action=_action(revision), target=LINKS.target(revision.after), changes=changes)
+    return AuditAction(
+        action=_action(revision), target=LINKS.target(revision.after), changes=changes
+    )
 
 
 def _action(revision: Revision) -> str:

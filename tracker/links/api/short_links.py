@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET
 
-from tracker.access.audit import Deed
+from tracker.access.audit import AuditAction
 from tracker.errors import BadRequest, NotFound
 from tracker.links import destination
 from tracker.links.api.short_link_schema import (
@@ -158,7 +158,9 @@ async def create_many(call: LinkCall[Nothing, CreateShortLinks]) -> CreatedShort
     new = await _new_links(call, _numbered(call.body.links))
 
     async def audit(session: Session, links: Sequence[Link]) -> None:
-        created = [Deed(action="short_link.created", target=LINKS.target(one)) for one in links]
+        created = [
+            AuditAction(action="short_link.created", target=LINKS.target(one)) for one in links
+        ]
         await call.audit_all(created, session)
 
     links = await call.services.links.create_all(new, audit)

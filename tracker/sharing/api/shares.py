@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta, field
 
-from tracker.access.audit import Change, shown
+from tracker.access.audit import FieldChange, shown
 from tracker.access.principal import Actor, Principal
 from tracker.accounts.passwords import check_new_password
 from tracker.clock import now
@@ -207,7 +207,7 @@ def _in_short(report: SharedReport) -> dict[str, Any]:
     }
 
 
-def _created(share: Share, report: SharedReport) -> dict[str, Change]:
+def _created(share: Share, report: SharedReport) -> dict[str, FieldChange]:
     values = {
         "report": _in_short(report),
         "days": report.days,
@@ -215,4 +215,4 @@ def _created(share: Share, report: SharedReport) -> dict[str, Change]:
         "has_password": share.password is not None,
         "expires_at": share.expires_at,
     }
-    return {name: Change(before=None, after=shown(value)) for name, value in values.items()}
+    return {name: FieldChange(before=None, after=shown(value)) for name, value in values.items()}

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from tracker.access.audit import Change
+from tracker.access.audit import FieldChange
 from tracker.access.principal import Principal
 from tracker.clock import iso, now
 from tracker.conversions.api.postback_keys import may_read_keys, without_key
@@ -214,7 +214,7 @@ async def retry_all(call: WebhookCall[Nothing, RetryDeliveries]) -> Retried:
 
 
 async def _audit_retry(call: WebhookCall[Any, Any], webhook: Webhook, number: int) -> None:
-    retried = {"deliveries": Change(before=None, after=number)}
+    retried = {"deliveries": FieldChange(before=None, after=number)}
     await call.audit("webhook.deliveries_retried", WEBHOOKS.target(webhook), retried)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from tracker.access.audit import Change, differences
+from tracker.access.audit import FieldChange, differences
 from tracker.errors import BadRequest, Unavailable
 from tracker.stores.mongodb.account_lock import run_in_turn
 from tracker.stores.mongodb.transaction import Session
@@ -168,12 +168,12 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
 
 def _header_changes(
     before: Webhook, after: Webhook, sent: Mapping[str, str | None]
-) -> dict[str, Change]:
+) -> dict[str, FieldChange]:
     """Return header names before and after a change; those with a new value are marked."""
     names = ", ".join(before.header_names)
     set_now = {name for name, value in sent.items() if value is not None}
     named = ", ".join(f"{one} (set)" if one in set_now else one for one in after.header_names)
-    return {} if names == named else {"headers": Change(before=names, after=named)}
+    return {} if names == named else {"headers": FieldChange(before=names, after=named)}
 
 
 @endpoint("DELETE", "/api/webhooks/{id}", "webhooks:write")
