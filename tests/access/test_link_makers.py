@@ -237,7 +237,7 @@ async def test_a_link_is_not_used_in_the_moment_in_which_its_maker(
 async def test_no_link_is_made_in_the_moment_in_which_its_maker(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, change: Change, kind: InvitationKind
 ) -> None:
-    at_first_call(monkeypatch, scene, scene.services.access.authority, "hold", change)
+    at_first_call(monkeypatch, scene, scene.services.access.authority, "lock", change)
     membership = scene.services.accounts.membership
     with pytest.raises(Forbidden, match="account: your access has changed"):
         if kind == InvitationKind.INVITATION:

@@ -1,8 +1,8 @@
-"""The authority of members, API keys and the operator at this moment.
+"""The present authority of members, API keys and the operator.
 
 A checked request may wait for its turn, a hash or DNS before it writes, and lose its authority.
 
-Guarantee: a transaction that calls `hold` has the authority for its writes. `hold` also writes the
+Guarantee: a transaction that calls `lock` has the authority for its writes. `lock` writes the
 member and session, or the API key. So it conflicts with any simultaneous removal, revocation,
 change of role or end of session. Frequent callers queue (`stores/mongodb/account_lock`), so
 removals and revocations find the document free.
@@ -23,54 +23,56 @@ from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.drivers import Collection as MongoCollection
 from tracker.stores.mongodb.transaction import Session
 
-LINK_SCOPE: Final = "members:write"
-"""The scope for making a link, besides the scopes of the role that it gives or resets."""
+MEMBERS_SCOPE: Final = "members:write"
+"""Inviting and resetting need this scope, and the scopes of the invited or reset role."""
 
 _ENDED: Final = "account: your access has changed in the meantime"
 
 
 class Authority:
-    """The present authority of those who act for accounts."""
+    """Looks up and locks what an actor may do now."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._members = mongodb["members"]
         self._api_keys = mongodb["api_keys"]
         self._sessions = mongodb["sessions"]
 
-    async def hold(self, author: Author, scope: str, session: Session) -> Principal:
-        """Return the principal that `author` is now; it stays so until the transaction ends.
+    async def lock(self, author: Author, scope: str, session: Session) -> Principal:
+        """Return the present principal of `author`, which stays valid until the transaction ends.
 
         Raises Forbidden if `scope` is missing, or the session has ended.
         """
         signed_in = {"_id": author.session_id, "expires_at": {"$gt": now()}}
-        if author.session_id and not await _held(self._sessions, signed_in, session):
+        if author.session_id and not await _find_and_lock(self._sessions, signed_in, session):
             raise Forbidden(_ENDED, code=ErrorCode.MISSING_SCOPE)
         found = await self._find(author.account_id, author.actor, session)
         if found is None or not found.covers([scope]):
             raise Forbidden(_ENDED, code=ErrorCode.MISSING_SCOPE)
         return found
 
-    async def may_still_make(self, link: Invitation, session: Session | None = None) -> bool:
-        """Return whether the maker may still make the link; in a transaction, until it ends."""
-        if link.account_id is None:
-            return link.created_by.kind == ActorKind.OPERATOR
-        found = await self._find(link.account_id, link.created_by, session)
-        scopes = SCOPES_OF[link.role] if link.role else ()
-        return found is not None and found.covers([LINK_SCOPE]) and found.covers(scopes)
+    async def may_still_create(
+        self, invitation: Invitation, session: Session | None = None
+    ) -> bool:
+        """Return whether the creator may still create this; in a transaction, until it ends."""
+        if invitation.account_id is None:
+            return invitation.created_by.kind == ActorKind.OPERATOR
+        found = await self._find(invitation.account_id, invitation.created_by, session)
+        scopes = SCOPES_OF[invitation.role] if invitation.role else ()
+        return found is not None and found.covers([MEMBERS_SCOPE]) and found.covers(scopes)
 
     async def _find(
         self, account_id: UUID, actor: Actor, session: Session | None
     ) -> Principal | None:
-        """Return the authority of `actor` or None. In a transaction, write its document."""
+        """Return the principal of `actor`, or None. In a transaction, lock its document."""
         principal = Principal(account_id=account_id, actor=actor, scopes=None)
         if actor.kind == ActorKind.OPERATOR:
             return principal
         if actor.kind == ActorKind.MEMBER:
             member = {"account_id": account_id, "person_id": actor.id}
-            row = await _held(self._members, member, session)
+            row = await _find_and_lock(self._members, member, session)
             return None if row is None else _limited(principal, SCOPES_OF[Role(row["role"])])
         valid = {"_id": actor.id, "account_id": account_id, "revoked_at": None}
-        row = await _held(self._api_keys, valid, session)
+        row = await _find_and_lock(self._api_keys, valid, session)
         if row is None or (row["expires_at"] is not None and row["expires_at"] <= now()):
             return None
         return _limited(principal, row["scopes"], expires_at=row["expires_at"])
@@ -80,7 +82,7 @@ def _limited(principal: Principal, scopes: Collection[str] | None, **fields: Any
     return msgspec.structs.replace(principal, scopes=scopes, **fields)
 
 
-async def _held(
+async def _find_and_lock(
     documents: MongoCollection, one: Mapping[str, Any], session: Session | None
 ) -> Mapping[str, Any] | None:
     if session is None:

@@ -176,7 +176,7 @@ def join_url(base_url: str, token: str) -> str:
     return f"{base_url}/console/join#{token}"
 
 
-def link_expired() -> NotFound:
+def token_expired() -> NotFound:
     """Return the one error for every token that cannot be used."""
     return NotFound("link: expired, used or withdrawn", code=ErrorCode.LINK_EXPIRED)
 
@@ -187,5 +187,5 @@ def _open(matching: Mapping[str, Any]) -> dict[str, Any]:
 
 def _found(row: Mapping[str, Any] | None) -> Invitation:
     if row is None:
-        raise link_expired()
+        raise token_expired()
     return record(Invitation, row)

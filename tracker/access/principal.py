@@ -1,4 +1,4 @@
-"""The principal of a request: the account that it acts for, who acts, and with which scopes."""
+"""The principal of a request: its account, actor and scopes."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -42,15 +42,15 @@ class ActorKind(StrEnum):
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):
-    """The one who acts: a person, an API key, or the operator, who has no id."""
+    """A person, an API key, or the operator, who has no id."""
 
     kind: ActorKind
     id: UUID | None
     name: str
 
     @property
-    def turn(self) -> UUID:
-        """Return the key of the queue for transactions that hold the actor's authority."""
+    def queue_key(self) -> UUID:
+        """Transactions that lock the actor's authority queue under this key."""
         return self.id or UUID(int=0)  # the operator's
 
 
@@ -72,9 +72,9 @@ class Author(NamedTuple):
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """The account, actor and scopes of a request. None of `scopes` is every scope.
+    """The account, actor and scopes of a request. `scopes` is None for every scope.
 
-    `session_id` is set only for a member's request. `expires_at` is the end of its API key, if any.
+    `session_id` is set only for a member's request, `expires_at` only for an API key that expires.
     """
 
     account_id: UUID
@@ -92,24 +92,24 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
             raise Forbidden(message, code=ErrorCode.MISSING_SCOPE)
 
     def covers(self, scopes: Collection[str] | None) -> bool:
-        """Return whether the principal has all `scopes`; None stands for every scope.
+        """Return whether the principal has all `scopes` (None: every scope).
 
-        Nobody may grant a key or a role that the grantor's own scopes do not cover.
+        Nobody may grant a key or a role more than their own scopes.
         """
         if scopes is None:
             return self.scopes is None
         return all(self._has(one) for scope in scopes for one in _expanded(scope))
 
-    def end_of(self, wanted: datetime | None) -> datetime | None:
-        """Return when something made by the principal ends: as wanted, or with its key.
+    def expiry(self, wanted: datetime | None) -> datetime | None:
+        """Return when an object that the principal creates expires: as wanted, or with its key.
 
-        Raises BadRequest if `wanted` is later than the end of the key.
+        Raises BadRequest if `wanted` is later than the key's expiry.
         """
         if self.expires_at is None or wanted is None:
             return wanted or self.expires_at
         if wanted > self.expires_at:
-            end = iso(self.expires_at)
-            raise BadRequest(f"expires_at: at most {end}, when this API key ends")
+            latest = iso(self.expires_at)
+            raise BadRequest(f"expires_at: at most {latest}, when this API key ends")
         return wanted
 
     def _has(self, scope: str) -> bool:

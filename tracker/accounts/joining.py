@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from tracker.access.audit import FieldChange
-from tracker.access.invitations import Invitation, InvitationKind, link_expired
+from tracker.access.invitations import Invitation, InvitationKind, token_expired
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.access.sessions import Client, Session
@@ -97,14 +97,14 @@ class Joining:
 
     async def _find_open(self, token: str) -> Invitation:
         invitation = await self._identity.invitations.find_open(token)
-        if not await self._identity.authority.may_still_make(invitation):
-            raise link_expired()
+        if not await self._identity.authority.may_still_create(invitation):
+            raise token_expired()
         return invitation
 
     async def _use(self, token: str, transaction: Transaction) -> Invitation:
         invitation = await self._identity.invitations.use(token, transaction)
-        if not await self._identity.authority.may_still_make(invitation, transaction):
-            raise link_expired()
+        if not await self._identity.authority.may_still_create(invitation, transaction):
+            raise token_expired()
         return invitation
 
     async def _known(self, email: str | None) -> Person | None:
@@ -144,7 +144,7 @@ class Joining:
         invitation = await self._use(token, transaction)
         account_id, role = invitation.account_id, invitation.role
         if account_id is None or role is None:
-            raise link_expired()
+            raise token_expired()
         member = await self._identity.members.add(account_id, person.id, role, transaction)
         # The account that the person sees first.
         await self._identity.people.change(person.id, {"account_id": account_id}, transaction)
@@ -158,7 +158,7 @@ class Joining:
         """Set a new password for the person of a reset, end their sessions; return the person."""
         person = invitation.person_id and await self._identity.people.find(invitation.person_id)
         if not person:
-            raise link_expired()
+            raise token_expired()
         await self._check_new_password(answers, invitation)
         if not invitation.without_totp:
             await self._sign_in.check_code(person, answers.code, client)
@@ -227,4 +227,4 @@ def _check_still_valid(reset: Invitation, members: list[Member]) -> None:
     """
     now_in = [(one.account_id, one.role) for one in members]
     if reset.account_id is not None and now_in != [(reset.account_id, reset.role)]:
-        raise link_expired()
+        raise token_expired()

@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from tracker.access.audit import AuditObject, FieldChange
-from tracker.access.authority import LINK_SCOPE
+from tracker.access.authority import MEMBERS_SCOPE
 from tracker.access.invitations import Invitation, InvitationKind, NewInvitation
 from tracker.access.principal import OPERATOR, Author
 from tracker.access.roles import Role, require_authority
@@ -88,7 +88,7 @@ class Membership:
             )
             return changed
 
-        return await run_in_turn(self._identity.database, author.actor.turn, work)
+        return await run_in_turn(self._identity.database, author.actor.queue_key, work)
 
     async def remove(self, author: Author, member_id: UUID) -> None:
         """Remove a member from the account, and end the member's sessions there.
@@ -118,7 +118,7 @@ class Membership:
             until = await self._require(author, session, member.role)
             if await self._identity.members.of_person(member.person_id, session) != [member]:
                 raise Forbidden(_NOT_HERE_ALONE)
-            person = await self._hold(member.person_id, session)
+            person = await self._lock_person(member.person_id, session)
             new = NewInvitation(
                 kind=InvitationKind.PASSWORD_RESET,
                 account_id=member.account_id,
@@ -149,7 +149,7 @@ class Membership:
         )
 
         async def work(session: Session) -> tuple[Invitation, str]:
-            await self._hold(person.id, session)
+            await self._lock_person(person.id, session)
             members = await self._identity.members.of_person(person.id, session)
             return await self._create_reset(None, new, members, session)
 
@@ -157,7 +157,7 @@ class Membership:
 
     async def _require(self, author: Author, session: Session, *roles: Role) -> datetime | None:
         """Check that the author may change `roles`; return the end of that authority, if any."""
-        present = await self._identity.authority.hold(author, LINK_SCOPE, session)
+        present = await self._identity.authority.lock(author, MEMBERS_SCOPE, session)
         require_authority(present, *roles)
         return present.expires_at
 
@@ -212,8 +212,8 @@ class Membership:
             raise NotFound("person: not found")
         return person
 
-    async def _hold(self, person_id: UUID, session: Session) -> Person:
-        person = await self._identity.people.hold(person_id, session)
+    async def _lock_person(self, person_id: UUID, session: Session) -> Person:
+        person = await self._identity.people.lock(person_id, session)
         if person is None:
             raise NotFound("person: not found")
         return person

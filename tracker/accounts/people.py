@@ -107,8 +107,8 @@ class People:
         """Set checked `fields` of a person, if it exists; not password and second factor."""
         await self._people.update_one({"_id": person_id}, {"$set": dict(fields)}, session=session)
 
-    async def hold(self, person_id: UUID, session: Session) -> Person | None:
-        """Return the person or None, after a write that conflicts with a change of the password."""
+    async def lock(self, person_id: UUID, session: Session) -> Person | None:
+        """Return the person or None. Its write conflicts with a change of the password."""
         row = await self._people.find_one_and_update(
             {"_id": person_id}, {"$inc": {"resets": 1}}, session=session
         )

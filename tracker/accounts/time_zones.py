@@ -159,8 +159,8 @@ class TimeZones:
         }
         return await self.update_change(account_id, change, update)
 
-    async def hold_obsolete(self, account_id: UUID, zone: str, session: Session) -> bool:
-        """Keep a zone obsolete until the transaction ends. Return False if it is in use again."""
+    async def lock_obsolete(self, account_id: UUID, zone: str, session: Session) -> bool:
+        """Lock an obsolete zone until the transaction ends. Return False if it is in use again."""
         done = await self._accounts.update_one(
             {"_id": account_id, "time_zones_obsolete": zone},
             {"$inc": {"time_zone_steps": 1}},

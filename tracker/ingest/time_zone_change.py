@@ -193,7 +193,7 @@ class TimeZoneChanger:
 
     async def _remove_some(self, account_id: UUID, zone: str, name: str, ids: list[Any]) -> None:
         async def work(session: Session) -> None:
-            if not await self._time_zones.hold_obsolete(account_id, zone, session):
+            if not await self._time_zones.lock_obsolete(account_id, zone, session):
                 raise _Abandoned
             await self._database[name].delete_many({"_id": {"$in": ids}}, session=session)
 

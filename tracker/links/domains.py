@@ -122,10 +122,10 @@ class Domains:
         update = {"$set": {"last_check": msgspec.structs.asdict(check)}}
         return record(Domain, await updated(self._domains, wanted, update, "domain"))
 
-    async def hold(self, domain_ids: Collection[UUID], session: Session) -> set[UUID]:
-        """Return which of the domains are in use, and keep them so until the transaction ends."""
+    async def lock(self, domain_ids: Collection[UUID], session: Session) -> set[UUID]:
+        """Return the domains in use, which nobody can delete until the transaction ends."""
         in_use = {"_id": {"$in": list(domain_ids)}, **_IN_USE}
-        # Only a document that is written conflicts with its deletion.
+        # Only a write conflicts with a deletion.
         await self._domains.update_many(in_use, {"$inc": {"version": 1}}, session=session)
         return {row["_id"] async for row in self._domains.find(in_use, ["_id"], session=session)}
 

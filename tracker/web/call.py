@@ -106,12 +106,12 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
             raise Forbidden(f"{name}: belongs to another account")
         return resource
 
-    async def hold(self, scope: str, session: Transaction) -> Principal:
-        """Return the present principal; it stays so until the transaction ends.
+    async def lock_authority(self, scope: str, session: Transaction) -> Principal:
+        """Return the present principal, which stays valid until the transaction ends.
 
         Call it before storing what may outlive the principal. Raises Forbidden if `scope` is lost.
         """
-        return await self.web.authority.hold(self.author, scope, session)
+        return await self.web.authority.lock(self.author, scope, session)
 
     async def audit(
         self,

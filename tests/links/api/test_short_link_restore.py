@@ -103,17 +103,17 @@ async def test_a_link_and_the_deletion_of_its_domain_at_once_leave_no_link_witho
 ) -> None:
     domain = await services.links.domains.create(account.id, "go.example")
     link = await archived(services, account, domain=domain)
-    hold = Domains.hold
+    lock = Domains.lock
     deletions: list[asyncio.Task[None]] = []
 
     async def deleted_meanwhile(domains: Domains, ids: Any, session: Any) -> set[UUID]:
-        held = await hold(domains, ids, session)
+        locked = await lock(domains, ids, session)
         if not deletions:
             deletions.append(asyncio.create_task(services.links.domains.delete(domain.id)))
             await asyncio.sleep(0)  # it waits in MongoDB for the end of the transaction
-        return held
+        return locked
 
-    monkeypatch.setattr(Domains, "hold", deleted_meanwhile)
+    monkeypatch.setattr(Domains, "lock", deleted_meanwhile)
     await restore(services, link, domain)
     await deletions[0]
     assert await services.links.domains.find(domain.id) is None
@@ -122,7 +122,7 @@ async def test_a_link_and_the_deletion_of_its_domain_at_once_leave_no_link_witho
 
 async def restore(services: Services, link: Link, domain: Domain) -> None:
     async def check(session: Any, _: Any) -> None:
-        if not await services.links.domains.hold([domain.id], session):
+        if not await services.links.domains.lock([domain.id], session):
             raise BadRequest("domain_id: gone")
 
     await services.links.links.change_all([link], lambda _: {"archived": False}, check)
@@ -133,14 +133,14 @@ async def test_a_domain_that_is_deleted_during_the_transaction_is_found_gone(
 ) -> None:
     domain = await services.links.domains.create(account.id, "go.example")
     link = await archived(services, account, domain=domain)
-    hold = Domains.hold
+    lock = Domains.lock
 
     async def after_deletion(domains: Domains, ids: Any, session: Any) -> set[UUID]:
         if await services.links.domains.find(domain.id):
             await services.links.domains.delete(domain.id)
-        return await hold(domains, ids, session)
+        return await lock(domains, ids, session)
 
-    monkeypatch.setattr(Domains, "hold", after_deletion)
+    monkeypatch.setattr(Domains, "lock", after_deletion)
     with pytest.raises(BadRequest, match="gone"):
         await restore(services, link, domain)
     assert (await stored(services, link.id))["archived"]

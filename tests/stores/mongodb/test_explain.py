@@ -212,7 +212,7 @@ async def make_deliveries(services: Services) -> None:
 
 
 async def held(scene: Scene, session: Session) -> None:
-    assert await scene.services.links.domains.hold([scene.domain.id], session) == {scene.domain.id}
+    assert await scene.services.links.domains.lock([scene.domain.id], session) == {scene.domain.id}
 
 
 async def remove_zone(services: Services) -> None:

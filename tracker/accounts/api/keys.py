@@ -145,9 +145,9 @@ async def create(call: AccountCall[Nothing, CreateApiKey]) -> CreatedApiKey:
     scopes = None if body.scopes is None else list(dict.fromkeys(body.scopes))
 
     async def work(session: Session) -> tuple[ApiKey, str]:
-        principal = await call.hold("keys:write", session)
+        principal = await call.lock_authority("keys:write", session)
         _check_covered(principal, scopes, "scopes: you lack")
-        expires_at = principal.end_of(body.expires_at)
+        expires_at = principal.expiry(body.expires_at)
         made = await keys.create_by(principal, body.name, scopes, expires_at, session)
         await call.audit("api_key.created", KEYS.target(made[0]), session=session)
         return made
@@ -168,7 +168,7 @@ async def revoke(call: AccountCall[RevokeApiKey, Nothing]) -> ApiKeyRecord:
 
     async def approve(ended: Sequence[ApiKey], session: Session) -> None:
         # Not for nothing: many calls for one key would delay what ends the caller's access.
-        principal = await call.hold("keys:write", session) if ended else call.principal
+        principal = await call.lock_authority("keys:write", session) if ended else call.principal
         for one in (key, *ended):
             _check_covered(
                 principal, one.scopes, f"API key: “{one.name}” has scopes that you lack:"

@@ -126,24 +126,24 @@ async def _change(
     links: Sequence[Link],
     fields_of: Callable[[Link], Mapping[str, Any]],
 ) -> list[Link]:
-    """Change the links with their audit entries. Raises BadRequest as `_hold_domains` does."""
+    """Change the links with their audit entries. Raises BadRequest as `_lock_domains` does."""
 
     async def check_and_audit(session: Session, revisions: Sequence[Revision]) -> None:
         restored = [one.after for one in revisions if _action(one) == _RESTORED]
-        await _hold_domains(call, restored, session)
+        await _lock_domains(call, restored, session)
         await call.audit_all([await _audit_action(call, one) for one in revisions], session)
 
     return await call.services.links.change_all(links, fields_of, check_and_audit)
 
 
-async def _hold_domains(
+async def _lock_domains(
     call: LinkCall[Any, Any], restored: Sequence[Link], session: Session
 ) -> None:
-    """Keep restored links' domains until the transaction ends. Raises BadRequest without one."""
+    """Lock restored links' domains until the transaction ends. Raises BadRequest without one."""
     domain_ids: set[UUID] = {link.domain_id for link in restored if link.domain_id}
-    held = await call.services.domains.hold(domain_ids, session) if domain_ids else set()
+    locked = await call.services.domains.lock(domain_ids, session) if domain_ids else set()
     for link in restored:
-        if link.domain_id and link.domain_id not in held:
+        if link.domain_id and link.domain_id not in locked:
             raise BadRequest(
                 f"domain_id: short link {link.id} cannot be restored: {link.domain_name} was "
                 "deleted, or another account has proven it"

@@ -147,11 +147,11 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
     """
     body, services = call.body, call.services
     _check_may_read(call.principal, body)
-    expires_at = call.principal.end_of(body.expires_at)
+    expires_at = call.principal.expiry(body.expires_at)
     password = await services.passwords.hash(body.password) if body.password else None
 
     async def work(session: Session) -> tuple[Share, str]:
-        principal = await call.hold("shares:write", session)
+        principal = await call.lock_authority("shares:write", session)
         _check_may_read(principal, body)
         made = await services.shares.create(
             call.account_id,

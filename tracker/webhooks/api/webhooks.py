@@ -121,7 +121,7 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
         else body.payload_template,
         events=body.events,
         headers=body.headers,
-        approve=partial(call.hold, "webhooks:write"),
+        approve=partial(call.lock_authority, "webhooks:write"),
     )
     await call.audit("webhook.created", WEBHOOKS.target(webhook))
     return _record_of(CreatedWebhook, webhook)
@@ -152,13 +152,13 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
         await _check_host(call, fields["target_url"])
 
     async def work(session: Session) -> Webhook | None:
-        await call.hold("webhooks:write", session)
+        await call.lock_authority("webhooks:write", session)
         try:
             return await webhooks.change(webhook.id, fields, session)
         except UnreadableSecret:
             raise Unavailable(UNREADABLE) from None
 
-    stored = await run_in_turn(call.services.mongodb.database, call.principal.actor.turn, work)
+    stored = await run_in_turn(call.services.mongodb.database, call.principal.actor.queue_key, work)
     changed = WEBHOOKS.checked(call, stored)
     named = _header_changes(webhook, changed, fields.get("headers", {}))
     if changes := {**differences(webhook, changed, _NOT_AUDITED), **named}:
