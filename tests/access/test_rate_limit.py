@@ -11,7 +11,7 @@ import pytest
 from redis.asyncio import Redis
 
 from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
-from tracker.access.rate_limit import RateLimiter, Scope, Usage
+from tracker.access.rate_limit import LimitScope, RateLimiter, Usage
 from tracker.clock import now_ms
 from tracker.ids import new_id
 from tracker.metrics import RATE_LIMIT_UNENFORCED
@@ -53,14 +53,14 @@ async def test_each_request_is_counted_in_both_scopes(services: Services) -> Non
     before = now_ms()
     for number in (1, 2, 3):
         ip, account = await limits.count(ADDRESS, ACCOUNT)
-        assert ip[:2] == (Scope("ip", 3, 60), number)
-        assert account[:2] == (Scope("account", 5, 3600), number)
+        assert ip[:2] == (LimitScope("ip", 3, 60), number)
+        assert account[:2] == (LimitScope("account", 5, 3600), number)
         assert before + 59_000 < ip.reset_ms <= now_ms() + 60_000
         assert before + 3_599_000 < account.reset_ms <= now_ms() + 3_600_000
 
 
 def test_remaining_requests_are_never_negative() -> None:
-    scope = Scope("ip", 3, 60)
+    scope = LimitScope("ip", 3, 60)
     usages = [Usage(scope, number, 0) for number in range(6)]
     assert [usage.remaining for usage in usages] == [3, 2, 1, 0, 0, 0]
     assert [usage.exceeded for usage in usages] == [False] * 4 + [True] * 2

@@ -10,7 +10,7 @@ from tests.accounts.api.test_session import FROM_CONSOLE
 from tests.accounts.api.test_session_attacks import CROSS_SITE
 from tests.web.client import Client
 from tests.web.table import PUBLIC_ENDPOINTS
-from tracker.access.rate_limit import Scope
+from tracker.access.rate_limit import LimitScope
 from tracker.service.api.routes import DECLARED_ENDPOINTS
 from tracker.service.services import Services
 from tracker.web.call import Call, PublicCall
@@ -90,7 +90,7 @@ async def test_a_wrong_field_is_named_and_nothing_is_kept(
 async def test_requests_count_for_the_address_unless_the_endpoint_limits_itself(
     client: Client, services: Services, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services.access.rate_limiter, "_ip", Scope("ip", 2, 60))
+    monkeypatch.setattr(services.access.rate_limiter, "_ip", LimitScope("ip", 2, 60))
     statuses = [
         (await client.request(endpoint.method, endpoint.path, FROM_CONSOLE, b"{}")).status
         for _ in range(3)

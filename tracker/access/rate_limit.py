@@ -35,7 +35,7 @@ log = structlog.get_logger(__name__)
 _COUNT: Final = (Path(__file__).parent / "rate_limit.lua").read_text(encoding="utf-8")
 _COUNT_SHA: Final = hashlib.sha1(_COUNT.encode(), usedforsecurity=False).hexdigest()
 _GROUP_REQUESTS: Final = 100
-"""Requests that one script counts: a fraction of a millisecond in which Redis does nothing else."""
+"""Requests that one script counts. It blocks Redis for a fraction of a millisecond."""
 
 _SUBJECTS = {"ip": "IP address", "account": "account", "session": "person in an account"}
 for _name in _SUBJECTS:
@@ -43,22 +43,22 @@ for _name in _SUBJECTS:
 _PERIODS = {60: "minute", 3600: "hour"}
 
 
-class Scope(NamedTuple):
-    """A limit of `limit` requests in a window; 0 is no limit."""
+class LimitScope(NamedTuple):
+    """At most `limit` requests in a window; 0 is no limit."""
 
     name: str
     limit: int
     window_seconds: int
 
 
-_Counters = Sequence[tuple[str, Scope]]
-"""The counters of one request: keys with their scopes."""
+_Counters = Sequence[tuple[str, LimitScope]]
+"""The counters of one request: Redis keys with their scopes."""
 
 
 class Usage(NamedTuple):
     """The state of one scope after a request. `reset_ms` is in milliseconds since the epoch."""
 
-    scope: Scope
+    scope: LimitScope
     requests: int
     reset_ms: int
 
@@ -76,7 +76,7 @@ class Usage(NamedTuple):
         return max(1, -(-(self.reset_ms - now_ms()) // 1000))
 
     def check(self) -> None:
-        """Check that the limit is kept. Raises RateLimited if this request is beyond it."""
+        """Raise RateLimited if this request exceeds the limit."""
         if self.exceeded:
             name, limit, seconds = self.scope
             RATE_LIMITED.labels(name).inc()
@@ -101,9 +101,9 @@ class RateLimiter:
         self._breaker = breaker
         self._budget = budget or Budget()
         self._ipv6_prefix = ipv6_prefix
-        self._ip = Scope("ip", per_minute, 60)
-        self._account = Scope("account", per_hour, 3600)
-        self._session = Scope("session", per_session, 60)
+        self._ip = LimitScope("ip", per_minute, 60)
+        self._account = LimitScope("account", per_hour, 3600)
+        self._session = LimitScope("session", per_session, 60)
         self._counting = RedisCommandConnection(redis, repeats=False)
         self._groups = Batch(self._count_group, _GROUP_REQUESTS)
         self._count_one = redis.register_script(_COUNT)
@@ -127,18 +127,18 @@ class RateLimiter:
         )
 
     async def count_person(self, person_id: UUID, account_id: UUID) -> list[Usage]:
-        """Count a request of a person in an account, with any session. Returns as `count`."""
+        """Count a request of a person in an account, as `count` does, whatever the session."""
         member = f"{account_id}:{person_id}"
         return await self.count_scopes(
             [(keys.rate_limit(self._session.name, member), self._session)]
         )
 
     async def count_scopes(self, counters: _Counters) -> list[Usage]:
-        """Count one request in each of the `counters`. Returns as `count`."""
+        """Count one request in each of the `counters`, as `count` does."""
         wanted = [(key, scope) for key, scope in counters if scope.limit]
         if not wanted:
             return []
-        answer = await self._counted(wanted)
+        answer = await self._count(wanted)
         now = now_ms()
         if answer is None:
             RATE_LIMIT_UNENFORCED.inc()
@@ -156,7 +156,8 @@ class RateLimiter:
         with contextlib.suppress(RedisError):
             await self._redis.delete(key)
 
-    async def _counted(self, wanted: _Counters) -> Sequence[int] | None:
+    async def _count(self, wanted: _Counters) -> Sequence[int] | None:
+        """Return each counter's requests and milliseconds left; None if Redis is unavailable."""
         if self._breaker.is_open or not self._budget.allows(OptionalWrite.RATE_LIMIT):
             return None
         return await self._groups.submit(wanted)
@@ -176,7 +177,7 @@ class RateLimiter:
         return replies
 
     async def _count_in_turn(self, counters: _Counters) -> Sequence[int] | None:
-        """Count like the script, but for counters on different servers."""
+        """Count as the script does, but with counters on different servers."""
         answer: list[int] = []
         try:
             for name, scope in counters:

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from tracker.access.rate_limit import RateLimiter, Scope
+from tracker.access.rate_limit import LimitScope, RateLimiter
 from tracker.access.sessions import Client
 from tracker.accounts.people import Person
 from tracker.errors import RateLimited
@@ -28,18 +28,18 @@ FOR_SHARE: Final = 2_000
 _QUARTER_SECONDS: Final = 15 * 60
 _HOUR_SECONDS: Final = 3600
 
-_ADDRESS: Final = Scope("sign_in", PER_MINUTE, 60)
-_EMAIL: Final = Scope("sign_in_email", FOR_EMAIL, _QUARTER_SECONDS)
-_RESERVE: Final = Scope("sign_in_reserve", FOR_EMAIL, _QUARTER_SECONDS)
-_RESERVE_OF_NETWORK: Final = Scope("sign_in_reserve_network", FOR_NETWORK, _QUARTER_SECONDS)
-_LINK: Final = Scope("sign_in_link", PER_MINUTE, 60)
-_SHARE_ADDRESS: Final = Scope("share_password", PER_MINUTE, 60)
-_SHARE: Final = Scope("share_password_total", FOR_SHARE, _HOUR_SECONDS)
+_ADDRESS: Final = LimitScope("sign_in", PER_MINUTE, 60)
+_EMAIL: Final = LimitScope("sign_in_email", FOR_EMAIL, _QUARTER_SECONDS)
+_RESERVE: Final = LimitScope("sign_in_reserve", FOR_EMAIL, _QUARTER_SECONDS)
+_RESERVE_OF_NETWORK: Final = LimitScope("sign_in_reserve_network", FOR_NETWORK, _QUARTER_SECONDS)
+_LINK: Final = LimitScope("sign_in_link", PER_MINUTE, 60)
+_SHARE_ADDRESS: Final = LimitScope("share_password", PER_MINUTE, 60)
+_SHARE: Final = LimitScope("share_password_total", FOR_SHARE, _HOUR_SECONDS)
 for _scope in (_ADDRESS, _EMAIL, _RESERVE, _RESERVE_OF_NETWORK, _LINK, _SHARE_ADDRESS, _SHARE):
     RATE_LIMITED.labels(_scope.name)
 _DIGEST_BYTES: Final = 16
 
-_Counter = tuple[str, Scope]
+_Counter = tuple[str, LimitScope]
 
 
 class Refusal(NamedTuple):
@@ -120,7 +120,7 @@ def _email_counter(email: str) -> _Counter:
     return _counter(_EMAIL, _digest(email))
 
 
-def _counter(scope: Scope, owner: str) -> _Counter:
+def _counter(scope: LimitScope, owner: str) -> _Counter:
     return keys.rate_limit(scope.name, owner), scope
 
 

@@ -8,7 +8,7 @@ from tests.accounts.api.test_session import FROM_CONSOLE, secret_in, sign_in
 from tests.web.client import Client
 from tests.web.fixtures import Logged
 from tests.web.person import BROWSER, PASSWORD, PersonClient, create_person, signed_in
-from tracker.access.rate_limit import Scope
+from tracker.access.rate_limit import LimitScope
 from tracker.access.roles import Role
 from tracker.access.session_cookie import SessionCookie
 from tracker.accounts.accounts import Account
@@ -232,7 +232,7 @@ async def test_what_does_not_count_for_a_session_counts_for_the_address(
 async def test_a_person_beyond_their_limit_waits_with_every_session_and_others_do_not(
     client: Client, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services.access.rate_limiter, "_session", Scope("session", 2, 60))
+    monkeypatch.setattr(services.access.rate_limiter, "_session", LimitScope("session", 2, 60))
     person, other = [await signed_in(services, client, account.id) for _ in range(2)]
     _, secret = await services.access.sessions.start(person.person.id, account.id, BROWSER)
     elsewhere = PersonClient(client, secret, person.person)
