@@ -1,7 +1,7 @@
-"""Long answers, such as streams and exports: each ends with the access that opened it.
+"""Long answers, such as streams and exports, end with the access that opened them.
 
 Every second a process checks the access of all its open answers with two queries. While it cannot
-check, answers stay open but send nothing (`checked`).
+check, answers stay open but send nothing (`wait_until_checked`).
 
 Guarantee: nothing is sent two seconds after the access has ended.
 """
@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 CHECK_SECONDS: Final = 1.0
 UNCHECKED_SECONDS: Final = 2.0
-"""Seconds after the last check in which answers still send."""
+"""Answers still send for this long after the last check."""
 
 
 class Access(NamedTuple):
@@ -59,7 +59,7 @@ class OpenAnswers:
 
     @contextmanager
     def open(self, access: Access, end: Callable[[], None]) -> Iterator[None]:
-        """Open an answer, whose access was just checked; `end` is called if the access ends."""
+        """Register an answer whose access was just checked; `end` is called if the access ends."""
         answer = _Answer(access, end)
         if not self._answers:
             self._checked_at = time.monotonic()
@@ -72,7 +72,7 @@ class OpenAnswers:
             if not self._answers:
                 self._opened.clear()
 
-    async def checked(self) -> None:
+    async def wait_until_checked(self) -> None:
         """Wait until the last check is recent."""
         while not self.are_checked:
             self._checked.clear()
@@ -84,25 +84,25 @@ class OpenAnswers:
             await self._opened.wait()
             at = time.monotonic()
             try:
-                await self._end_those_without_access()
+                await self._end_unauthorized()
                 self._checked_at = at
                 self._checked.set()
             except (PyMongoError, OSError, TimeoutError) as error:
                 log.warning("open answers are not checked", error=type(error).__name__)
             await asyncio.sleep(CHECK_SECONDS)
 
-    async def _end_those_without_access(self) -> None:
+    async def _end_unauthorized(self) -> None:
         answers = tuple(self._answers)
         needed = {answer.access for answer in answers}
         sessions = await self._sessions.principals_of(_ids(needed, is_key=False))
         api_keys = await self._api_keys.principals_of(_ids(needed, is_key=True))
         for access, end in answers:
-            if not _holds(access, (api_keys if access.is_key else sessions).get(access.id)):
+            if not _allows(access, (api_keys if access.is_key else sessions).get(access.id)):
                 end()
 
 
-def _holds(access: Access, principal: Principal | None) -> bool:
-    """Return whether the principal has the access; None if its key or session has ended."""
+def _allows(access: Access, principal: Principal | None) -> bool:
+    """Return whether the principal still has the access. It is None if key or session has ended."""
     if principal is None or principal.account_id != access.account_id:
         return False
     return access.scope is None or principal.covers([access.scope])

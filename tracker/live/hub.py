@@ -136,7 +136,7 @@ class LiveHub:
         followed = {one.id: one for one in accounts if one.is_followed}
         landed, end = await look(self._reader, self._read_to, followed)
         names = await names_of(self._reader, landed.values())
-        await self._open_answers.checked()
+        await self._open_answers.wait_until_checked()
         self._read_to = end
         for account_id, of_account in landed.items():
             followed[account_id].tell_state_next()
@@ -162,7 +162,7 @@ class LiveHub:
                 account.told_at, account.count_at = at, at + _COUNT_AGAIN_SECONDS
                 counts = await recent(self._reader, account.id)
                 took = time.monotonic() - at
-                await self._open_answers.checked()
+                await self._open_answers.wait_until_checked()
         except _UNREACHABLE as error:
             log.warning("live streams have to wait", error=type(error).__name__)
             account.tell_state_next()

@@ -98,7 +98,7 @@ class ExportStream:
         await self._put(encoder.head, b"")
 
     async def _put(self, head: bytes, lines: bytes) -> None:
-        await self._call.web.open_answers.checked()
+        await self._call.web.open_answers.wait_until_checked()
         if self._ended.done():
             raise self._ended.result()
         if not self._begun:
