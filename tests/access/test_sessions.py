@@ -83,7 +83,7 @@ async def test_an_expired_session_is_refused_before_it_is_deleted(services: Serv
 async def test_the_oldest_of_too_many_sessions_end(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "MAX_OF_PERSON", 3)
+    monkeypatch.setattr(sessions, "MAX_PER_PERSON", 3)
     person = await create_person(services)
     made = [
         (await services.access.sessions.start(person.id, new_id(), BROWSER))[0].id for _ in range(5)
@@ -97,5 +97,5 @@ async def test_all_sessions_but_one_can_be_ended(services: Services) -> None:
     made = [
         (await services.access.sessions.start(person.id, new_id(), BROWSER))[0].id for _ in range(3)
     ]
-    assert await services.access.sessions.end_all(person.id, but=made[1]) == 2
+    assert await services.access.sessions.end_all(person.id, except_id=made[1]) == 2
     assert [one.id for one in await services.access.sessions.of_person(person.id)] == [made[1]]

@@ -20,7 +20,7 @@ from tests.web.person import (
 from tests.web.table import KEYED_ENDPOINTS, PEOPLES_ENDPOINTS
 from tests.web.world import Request, World
 from tracker.access.roles import SCOPES_OF, Role
-from tracker.access.session_cookie import READING
+from tracker.access.session_cookie import SAFE_METHODS
 from tracker.accounts.api.second_factor import EXAMPLE_CODE
 from tracker.clock import now
 from tracker.ids import new_id
@@ -67,7 +67,7 @@ async def test_a_session_has_the_access_of_its_role_in_its_account(
         )
     assert (await send(foreign, request)).status == 403
     assert (await send(people[allowed[0]], request, CROSS_SITE)).status == 403
-    if endpoint.method not in READING:
+    if endpoint.method not in SAFE_METHODS:
         assert (await send(people[allowed[0]], request, A_FORM)).status == 400
     assert await world.stored() == before
     answer = await send(people[allowed[0]], request)
@@ -183,7 +183,7 @@ async def test_only_the_person_has_access_to_what_is_theirs(
         assert (case, response.status) == (case, status), response.body
         assert response.error
         assert await world.stored() == before
-    if endpoint.method not in READING:
+    if endpoint.method not in SAFE_METHODS:
         assert (await own.send(A_FORM)).status == 400
         assert await world.stored() == before
     answer = await own.send()

@@ -12,10 +12,10 @@ from tracker.access.sessions import LIFETIME
 from tracker.errors import BadRequest, Forbidden
 from tracker.public_url import PublicUrl
 
-NAMES: Final = ("__Host-session", "session")
-"""The name with https and without: browsers take `__Host-` only for secure cookies."""
+COOKIE_NAMES: Final = ("__Host-session", "session")
+"""The name over https, and without. Browsers accept `__Host-` only for secure cookies."""
 
-READING: Final = ("GET", "HEAD")
+SAFE_METHODS: Final = ("GET", "HEAD")
 
 _JSON: Final = "application/json"
 
@@ -26,45 +26,45 @@ class SessionCookie:
     def __init__(self, public_url: PublicUrl) -> None:
         self._public_url = public_url
         self._is_secure = public_url.scheme == "https"
-        self._name = NAMES[0 if self._is_secure else 1]
+        self._name = COOKIE_NAMES[0 if self._is_secure else 1]
 
-    def sent(self, headers: HTTPHeaders) -> str | None:
-        """Return the secret in the cookie of a request; None without one."""
-        # Not http.cookies: one strange cookie of another program would hide every other.
+    def read(self, headers: HTTPHeaders) -> str | None:
+        """Return the secret in a request's cookie; None without one."""
+        # Not http.cookies: one malformed cookie of another program would hide all others.
         sent = ";".join(headers.get_list("Cookie"))
         pairs = (one.strip().partition("=") for one in sent.split(";"))
         return next((value for name, _, value in pairs if name == self._name and value), None)
 
     def set(self, secret: str) -> str:
-        """Return the Set-Cookie field that starts a session."""
+        """Return the Set-Cookie value that starts a session."""
         return self._field(secret, int(LIFETIME.total_seconds()))
 
-    def cleared(self) -> str:
-        """Return the Set-Cookie field that ends a session."""
+    def clear(self) -> str:
+        """Return the Set-Cookie value that ends a session."""
         return self._field("", 0)
 
-    def is_from_here(self, headers: HTTPHeaders) -> bool:
+    def is_same_origin(self, headers: HTTPHeaders) -> bool:
         """Return whether the browser reports a page of this service."""
-        says = (
+        reported = (
             (headers.get("Sec-Fetch-Site"), "same-origin"),
             (headers.get("Origin"), self._public_url.web_origin),
         )
         is_own_host = self._public_url.is_origin_of(headers.get("Host", ""))
-        agrees = any(sent == own for sent, own in says)
-        return is_own_host and agrees and all(sent in (None, own) for sent, own in says)
+        agrees = any(sent == own for sent, own in reported)
+        return is_own_host and agrees and all(sent in (None, own) for sent, own in reported)
 
     def check_origin(self, headers: HTTPHeaders) -> None:
-        """Check that a request comes from a page of this service. Raises Forbidden if not."""
-        if not self.is_from_here(headers):
+        """Raise Forbidden unless a page of this service has sent the request."""
+        if not self.is_same_origin(headers):
             raise Forbidden(
                 f"session: accepted only from pages of {self._public_url.url}, over https or on "
                 "this machine"
             )
 
-    def check_type(self, method: str, headers: HTTPHeaders) -> None:
-        """Check that a change is sent as JSON. Raises BadRequest if it is not."""
+    def check_content_type(self, method: str, headers: HTTPHeaders) -> None:
+        """Raise BadRequest if a change is not sent as JSON."""
         kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if method not in READING and kind != _JSON:
+        if method not in SAFE_METHODS and kind != _JSON:
             raise BadRequest(f"Content-Type: must be {_JSON}")
 
     def _field(self, value: str, seconds: int) -> str:

@@ -1,6 +1,6 @@
 """Sessions of people who signed in: 32 random bytes in a cookie, their SHA-256 in MongoDB.
 
-Every request looks up its session and role, so an ended session or a changed role holds at once.
+Every request looks up its session and role, so the end of either takes effect at once.
 """
 
 from collections import OrderedDict
@@ -21,19 +21,19 @@ from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import document, record
 from tracker.stores.mongodb.transaction import Session as Transaction
 
-IDLE: Final = timedelta(days=14)
-"""A session without a request for this long ends."""
+IDLE_TIMEOUT: Final = timedelta(days=14)
+"""A session ends after this time without a request."""
 
 LIFETIME: Final = timedelta(days=90)
-"""The time after which a session ends in any case."""
+"""A session ends after this time in any case."""
 
-MAX_OF_PERSON: Final = 50
+MAX_PER_PERSON: Final = 50
 """Sessions of one person; the oldest end first."""
 
 MAX_REMEMBERED: Final = 10_000
-"""Sessions that a process remembers as valid; the least recently used one is dropped first."""
+"""Sessions that a process remembers as valid. The least recently used is dropped first."""
 
-ENDED: Final = "session: has ended; sign in again"
+SESSION_ENDED: Final = "session: has ended; sign in again"
 
 _SECRET_BYTES: Final = 32
 _LAST_SEEN_INTERVAL: Final = timedelta(minutes=1)
@@ -41,7 +41,7 @@ _MAX_USER_AGENT_CHARACTERS: Final = 300
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):
-    """The client of a session. `counted_as` is its address for limits: never stored or logged."""
+    """The client of a session. `counted_as`, its address for limits, is never stored or logged."""
 
     address: str
     user_agent: str
@@ -49,7 +49,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """A person signed in to an account, without the secret. `expires_at` moves while it is used."""
+    """A person signed in to an account, without the secret. Use postpones `expires_at`."""
 
     id: UUID
     person_id: UUID
@@ -81,7 +81,7 @@ class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sessions:
-    """The sessions in MongoDB; `peek` knows the valid ones that this process has seen."""
+    """The sessions in MongoDB, and in memory the valid ones that this process has seen."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._sessions = mongodb["sessions"]
@@ -130,7 +130,7 @@ class Sessions:
         found = [row async for row in self._sessions.aggregate(_with_role(wanted))]
         if not found:
             self._valid.pop(digest, None)
-            raise Unauthorized(ENDED)
+            raise Unauthorized(SESSION_ENDED)
         signed_in = _signed_in(found[0])
         self._remember(digest)
         await self._touch(signed_in.session)
@@ -160,11 +160,11 @@ class Sessions:
     async def end_all(
         self,
         person_id: UUID,
-        but: UUID | None = None,
+        except_id: UUID | None = None,
         transaction: Transaction | None = None,
     ) -> int:
-        """End the sessions of a person, except `but`; return how many ended."""
-        others = {"person_id": person_id, "_id": {"$ne": but}}
+        """End the sessions of a person, except `except_id`; return how many ended."""
+        others = {"person_id": person_id, "_id": {"$ne": except_id}}
         ended = await self._sessions.delete_many(others, session=transaction)
         return ended.deleted_count
 
@@ -172,7 +172,7 @@ class Sessions:
         newest_first = self._sessions.find(
             {"person_id": person_id}, ["_id"], session=transaction
         ).sort("_id", -1)
-        ended = [row["_id"] async for row in newest_first.skip(MAX_OF_PERSON)]
+        ended = [row["_id"] async for row in newest_first.skip(MAX_PER_PERSON)]
         if ended:
             await self._sessions.delete_many({"_id": {"$in": ended}}, session=transaction)
 
@@ -205,7 +205,7 @@ def _signed_in(row: Mapping[str, Any]) -> SignedIn:
 
 
 def _expiry(created_at: datetime, used_at: datetime) -> datetime:
-    return min(used_at + IDLE, created_at + LIFETIME)
+    return min(used_at + IDLE_TIMEOUT, created_at + LIFETIME)
 
 
 _MEMBER: Final = {
@@ -238,7 +238,7 @@ _PERSON: Final = {
 
 
 def _with_role(wanted: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the pipeline that finds sessions with a person who is a member, and the role."""
+    """Return the pipeline that finds members' sessions, with name, e-mail and role."""
     return [
         {"$match": wanted},
         _MEMBER,

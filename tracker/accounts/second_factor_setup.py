@@ -8,7 +8,7 @@ import time
 from typing import NamedTuple
 
 from tracker.access.audit import FieldChange
-from tracker.access.sessions import ENDED, Session
+from tracker.access.sessions import SESSION_ENDED, Session
 from tracker.accounts import totp
 from tracker.accounts.identity import Identity
 from tracker.accounts.people import Person
@@ -78,7 +78,7 @@ class SecondFactorSetup:
         """
         person = await self._identity.people.find(holder.session.person_id)
         if person is None:
-            raise Unauthorized(ENDED)
+            raise Unauthorized(SESSION_ENDED)
         _check_off(person)
         if person.new_totp is None or person.new_totp_session != holder.session.id:
             raise BadRequest("totp: begin with the password")

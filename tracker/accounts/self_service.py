@@ -11,7 +11,7 @@ from uuid import UUID
 
 from tracker.access.audit import FieldChange
 from tracker.access.principal import Author
-from tracker.access.sessions import ENDED, Client, Session
+from tracker.access.sessions import SESSION_ENDED, Client, Session
 from tracker.accounts.identity import Identity
 from tracker.accounts.passwords import check_new_password
 from tracker.accounts.sign_in import SignIn, session_object
@@ -48,7 +48,7 @@ class SelfService:
             if not await self._identity.members.find_person(account_id, old.person_id, transaction):
                 raise Forbidden("accountId: you are not a member of this account")
             if not await self._end(holder, old, transaction):
-                raise Unauthorized(ENDED)
+                raise Unauthorized(SESSION_ENDED)
             started = await self._identity.sessions.start(
                 old.person_id, account_id, holder.client, transaction, old.created_at
             )
@@ -112,7 +112,7 @@ class SelfService:
         """
         old = holder.session
         if not await self._identity.sessions.end(old.id, transaction):
-            raise Unauthorized(ENDED)
+            raise Unauthorized(SESSION_ENDED)
         await self._identity.sessions.end_all(old.person_id, transaction=transaction)
         author = holder.author
         await self._identity.record_own(author.actor, author.address, action, transaction, changes)

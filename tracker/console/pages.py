@@ -48,7 +48,7 @@ class Page(OwnHostHandler):
         for name, value in page_headers().items():
             self.set_header(name, value)
         cookie = SessionCookie(self.web.public_url)
-        has_session = cookie.sent(self.request.headers) is not None
+        has_session = cookie.read(self.request.headers) is not None
         theme = self.get_cookie("theme") or ""
         development = not self.web.is_production
         theme = theme if theme in _THEMES else ""

@@ -88,7 +88,7 @@ class PublicHandler(EndpointHandler):
         super().prepare()
         cookie = SessionCookie(self.web.public_url)
         cookie.check_origin(self.request.headers)
-        cookie.check_type(self.request.method or "", self.request.headers)
+        cookie.check_content_type(self.request.method or "", self.request.headers)
         await self.web.pacing.wait_turn()
         access = self.endpoint.access
         assert isinstance(access, Public)

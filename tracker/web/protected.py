@@ -73,7 +73,7 @@ class ProtectedHandler(EndpointHandler):
         headers = self.request.headers
         if "Cookie" in headers and "Authorization" not in headers:
             self.cookie = SessionCookie(self.web.public_url)
-        secret = self.cookie.sent(headers) if self.cookie else None
+        secret = self.cookie.read(headers) if self.cookie else None
         if self.cookie is None or secret is None:
             await self._prepare_key()
         else:
@@ -84,7 +84,7 @@ class ProtectedHandler(EndpointHandler):
     async def _prepare_session(self, cookie: SessionCookie, secret: str) -> None:
         headers, is_method = self.request.headers, self.request.method in self.methods
         # A request that will not count for a session counts for the address, as a key's does.
-        may_count = is_method and cookie.is_from_here(headers)
+        may_count = is_method and cookie.is_same_origin(headers)
         if not may_count or not self.web.sessions.peek(secret):
             await self._count(self.client_address(), None)
             self._check_limit("ip")
@@ -96,7 +96,7 @@ class ProtectedHandler(EndpointHandler):
             session.person_id, session.account_id
         )
         self._check_limit("session")
-        cookie.check_type(self.request.method or "", headers)
+        cookie.check_content_type(self.request.method or "", headers)
 
     async def _prepare_key(self) -> None:
         # With a wrong method the key is not looked up.

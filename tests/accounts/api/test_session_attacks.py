@@ -183,7 +183,7 @@ async def test_no_password_and_no_secret_is_logged_or_stored(
 def test_the_origin_is_that_of_browsers_however_base_url_is_written(base_url: str) -> None:
     cookie = SessionCookie(PublicUrl(base_url))
     sent = {"Host": "tracker.test", "Origin": "http://tracker.test"}
-    assert cookie.is_from_here(HTTPHeaders(sent))
+    assert cookie.is_same_origin(HTTPHeaders(sent))
     for name, other in (
         ("Origin", "http://tracker.test:8080"),
         ("Origin", "https://tracker.test"),
@@ -191,7 +191,7 @@ def test_the_origin_is_that_of_browsers_however_base_url_is_written(base_url: st
         ("Host", "tracker.test:8080"),
         ("Host", "tracker.test.evil.example"),
     ):
-        assert not cookie.is_from_here(HTTPHeaders({**sent, name: other}))
+        assert not cookie.is_same_origin(HTTPHeaders({**sent, name: other}))
 
 
 async def test_with_https_only_the_cookie_that_no_sibling_domain_can_set_counts(

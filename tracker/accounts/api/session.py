@@ -205,7 +205,7 @@ def new_session_cookie(services: AccountServices, secret: str) -> dict[str, str]
 def signed_out_answer(services: AccountServices) -> Answer[Done]:
     """Return the answer that removes the session, and cached data, from a browser."""
     cookie = SessionCookie(services.public_url)
-    return Answer(Done(), {"Set-Cookie": cookie.cleared(), "Clear-Site-Data": '"cache", "storage"'})
+    return Answer(Done(), {"Set-Cookie": cookie.clear(), "Clear-Site-Data": '"cache", "storage"'})
 
 
 def holder_of(call: AccountCall[Any, Any]) -> Holder:
