@@ -1,7 +1,7 @@
 """API keys: `trk_` and 32 random bytes. Only the SHA-256 of a key is stored.
 
-Processes remember valid keys. A revocation holds at once where it was made, and within a second
-everywhere: two if Redis cannot publish it.
+Processes remember valid keys. A revocation takes effect at once in its process, and within a second
+in all others: two if Redis cannot publish it.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ import msgspec
 from redis.asyncio import Redis
 
 from tracker.access.invitations import Invitations
-from tracker.access.key_family import descendants, valid
+from tracker.access.key_family import descendants, valid_filter
 from tracker.access.principal import OPERATOR, Actor, ActorKind, Principal
 from tracker.clock import now
 from tracker.errors import BadRequest, ErrorCode, NotFound, Unauthorized
@@ -30,13 +30,13 @@ _PREFIX_CHARACTERS = 12
 MAX_REMEMBERED_KEYS = 10_000
 
 MAX_VALID_KEYS: Final = 100
-"""The limit of an account's keys that are neither revoked nor expired. The operator has none."""
+"""Keys of an account that are neither revoked nor expired. The operator has no limit."""
 
 _LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
-    """A key as stored, without its secret. `scopes` is None if the key has every scope.
+    """A stored key, without its secret. `scopes` is None for every scope.
 
     `created_by` is None for keys of earlier releases.
     """
@@ -68,17 +68,17 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def parent_id(self) -> UUID | None:
-        """Return the id of the key that made this one; None if no key did."""
+        """Return the id of the key that created this one; None if no key did."""
         made_by_key = self.created_by and self.created_by.kind == ActorKind.API_KEY
         return self.created_by.id if self.created_by and made_by_key else None
 
 
 Approve = Callable[[Sequence[ApiKey], Session], Awaitable[None]]
-"""A function that is called with keys before they are revoked, in the transaction."""
+"""Called with the keys to revoke, in the transaction. It may raise."""
 
 
 class ApiKeys:
-    """The stored API keys. `valid` are keys that this process has found valid."""
+    """The API keys in MongoDB. `valid` has the keys that this process has found valid."""
 
     def __init__(self, mongodb: MongoDB, redis: Redis, invitations: Invitations) -> None:
         self._database = mongodb.database
@@ -124,22 +124,24 @@ class ApiKeys:
         expires_at: datetime | None,
         session: Session,
     ) -> tuple[ApiKey, str]:
-        """Store a key that `maker` makes. Raises BadRequest if the account has MAX_VALID_KEYS."""
+        """Create a key for `maker`. Raises BadRequest if the account has MAX_VALID_KEYS."""
         owner = maker.account_id
-        if not await has_room(self._database, "api_keys", owner, MAX_VALID_KEYS, session, valid()):
+        if not await has_room(
+            self._database, "api_keys", owner, MAX_VALID_KEYS, session, valid_filter()
+        ):
             rule = f"at most {MAX_VALID_KEYS} keys that are valid; revoke one first"
             raise BadRequest(f"name: {rule}")
         return await self.create(maker.account_id, name, scopes, expires_at, maker.actor, session)
 
     async def principals_of(self, key_ids: Sequence[UUID]) -> dict[UUID, Principal]:
-        """Return the principals of the valid keys among these, by the keys' ids."""
+        """Return the principals of the valid keys among `key_ids`, by key id."""
         if not key_ids:
             return {}
-        found = self._keys.find({"_id": {"$in": [*key_ids]}, **valid()})
+        found = self._keys.find({"_id": {"$in": [*key_ids]}, **valid_filter()})
         return {row["_id"]: record(ApiKey, row).principal async for row in found}
 
     def peek_account(self, secret: str) -> UUID | None:
-        """Return the account of `secret` if memory knows the key as valid, without a look-up."""
+        """Return the account of `secret`, without a look-up; None if memory lacks the key."""
         key = self.valid.peek(keys.api_key(secret_digest(secret)))
         return None if key is None or key.has_expired else key.account_id
 
@@ -161,17 +163,17 @@ class ApiKeys:
         return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def find(self, key_id: UUID) -> ApiKey | None:
-        """Return the key, revoked or not, or None."""
+        """Return a key, even a revoked one; None if there is none."""
         row = await self._keys.find_one({"_id": key_id})
         return None if row is None else record(ApiKey, row)
 
     async def revoke(
         self, key_id: UUID, approve: Approve | None = None, *, with_descendants: bool = False
     ) -> tuple[ApiKey, list[ApiKey]]:
-        """Revoke a key, if wanted with its valid descendants; return it, and the keys revoked now.
+        """Revoke a key; return it, and all keys that this call has revoked.
 
-        The open links that they made end too. `approve` gets the keys revoked now, in the
-        transaction, and may raise. Raises NotFound if there is no such key.
+        Open invitations and password resets of these keys end too. Raises NotFound if there is no
+        such key.
         """
 
         async def work(session: Session) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -187,9 +189,9 @@ class ApiKeys:
             ended = [one | change for one in ended]
             return next((one for one in ended if one["_id"] == key_id), row), ended
 
-        # Not in turn: a crowd of other requests must not delay it.
+        # Not in the account's queue: other requests must not delay it.
         row, ended = await run_in_transaction(self._database, work)
-        # Also if it was revoked before: that may not have been published.
+        # Even if it was revoked before: that may not have been published.
         names = [keys.api_key(one["sha256"]) for one in [row, *ended]]
         for name in names:
             self.valid.forget(name)
@@ -202,14 +204,14 @@ class ApiKeys:
         ended = [row] if row["revoked_at"] is None else []
         if not with_descendants:
             return ended
-        # So that no key of the family makes another at this moment.
+        # No key of the family can create another meanwhile.
         await lock_account(self._database, row["account_id"], session)
         family = await descendants(self._database, row["account_id"], session)
         younger = {"_id": {"$in": family.get(row["_id"], [])}}
         return ended + await self._keys.find(younger, session=session).sort("_id", 1).to_list(None)
 
     async def _touch(self, key: ApiKey) -> bool:
-        """Store that a key is in use, once a minute; return whether that was due."""
+        """Record the use of a key, once a minute; return whether it was due."""
         at = now()
         if key.last_used_at is not None and at - key.last_used_at < _LAST_USED_INTERVAL:
             return False
@@ -223,7 +225,7 @@ class ApiKeys:
 
 
 def _check(row: Mapping[str, Any] | None) -> ApiKey:
-    """Return the key of a document. Raises Unauthorized if there is none or it is revoked."""
+    """Decode a key. Raises Unauthorized if there is none, or it is revoked."""
     if row is None:
         raise Unauthorized("API key: unknown")
     key = record(ApiKey, row)

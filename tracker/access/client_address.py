@@ -1,4 +1,4 @@
-"""The client's address: the peer's, unless trusted proxies name another."""
+"""The client's address: the peer's, unless trusted proxies forward another."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
@@ -15,10 +15,10 @@ class ClientAddress:
         self._networks = [ip_network(text.strip()) for text in networks.split(",") if text]
 
     def find(self, peer: str, forwarded_for: Sequence[str]) -> str:
-        """Return the client's address. `forwarded_for` are all X-Forwarded-For values, in order.
+        """Return the client's address. `forwarded_for` has all X-Forwarded-For values, in order.
 
-        They are read from the right, because each proxy appends its caller, as far as proxies are
-        trusted. A hop that is not an address ends the reading.
+        Each proxy appends its caller, so hops are read from the right as long as each is trusted.
+        A hop that is not an address ends the reading.
         """
         if not self._hops and not self._networks:
             return peer

@@ -1,7 +1,7 @@
 """Invitations to an account and password resets: tokens that are used once, within a day.
 
 A token is 32 random bytes in the fragment of a link, which browsers send to no server. Only its
-SHA-256 is stored. Unknown, used, withdrawn and expired tokens get the same answer. A link ends in
+SHA-256 is stored. Unknown, used, withdrawn and expired tokens get the same answer. A token ends in
 the transaction that removes its maker's authority or changes its person.
 """
 
@@ -31,18 +31,19 @@ _TOKEN_BYTES: Final = 32
 
 
 class InvitationKind(StrEnum):
-    """The two things that a token is for."""
+    """The two uses of a token."""
 
     INVITATION = "invitation"
     PASSWORD_RESET = "password_reset"  # noqa: S105
 
 
 class Invitation(msgspec.Struct, frozen=True, kw_only=True):
-    """An invitation or a password reset as stored, without its token.
+    """A stored invitation or password reset, without its token.
 
-    An invitation has an account and a role. Only the operator's may leave `email` open (None). A
-    password reset has a person and an `email`. A member's has the account and the person's role
-    too, and is valid only while both stay. `without_totp` also switches the second factor off.
+    - An invitation has an account and a role. Only the operator may leave `email` open (None).
+    - A password reset has a person and an `email`. If a member created it, it also has the account
+      and the person's role, and is valid only while both stay.
+    - `without_totp` also switches the second factor off.
     """
 
     id: UUID
@@ -83,7 +84,7 @@ class Invitations:
     ) -> tuple[Invitation, str]:
         """Store an invitation or reset; return it and its token, which is stored nowhere.
 
-        It expires after VALID_FOR, or at an earlier `until`. Raises BadRequest if too many are
+        It expires after VALID_FOR, at `until` at the latest. Raises BadRequest if too many are
         open.
         """
         token, at = new_secret("", _TOKEN_BYTES), now()
@@ -112,7 +113,7 @@ class Invitations:
         return _found(row)
 
     async def use(self, token: str, session: Session) -> Invitation:
-        """Use a token, and return its invitation or reset. Raises NotFound if it is not open.
+        """Mark a token as used; return its invitation or reset. Raises NotFound if it is not open.
 
         Of two simultaneous transactions with one token, one conflicts and finds it used.
         """
@@ -153,13 +154,13 @@ class Invitations:
     async def end_resets_of(
         self, person_id: UUID, session: Session | None, *, of_accounts_only: bool = False
     ) -> None:
-        """Delete the open password resets of a person, or only the accounts' ones."""
+        """Delete a person's open password resets, or only those that accounts have created."""
         resets: dict[str, Any] = {"person_id": person_id, "kind": InvitationKind.PASSWORD_RESET}
         made_by_accounts = {"account_id": {"$ne": None}} if of_accounts_only else {}
         await self._invitations.delete_many(_open(resets | made_by_accounts), session=session)
 
-    async def earlier(self, new: NewInvitation, session: Session) -> list[Invitation]:
-        """Return the open invitations of the same kind and recipient, which `new` replaces."""
+    async def replaced_by(self, new: NewInvitation, session: Session) -> list[Invitation]:
+        """Return the open invitations of the same kind, account and recipient."""
         same = {"kind": new.kind, "account_id": new.account_id, "email": new.email}
         rows = self._invitations.find(_open(same), session=session)
         return [record(Invitation, row) async for row in rows]
@@ -177,7 +178,7 @@ def join_url(base_url: str, token: str) -> str:
 
 
 def token_expired() -> NotFound:
-    """Return the one error for every token that cannot be used."""
+    """Return the same error for every token that cannot be used."""
     return NotFound("link: expired, used or withdrawn", code=ErrorCode.LINK_EXPIRED)
 
 

@@ -1,4 +1,7 @@
-"""Which API keys made which. Searches begin at an account's valid keys, whose number is limited."""
+"""Ancestors and descendants of API keys that keys have created.
+
+Searches begin at an account's valid keys, whose number is limited.
+"""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -16,23 +19,23 @@ from tracker.stores.mongodb.transaction import Session
 _MADE_BY_KEYS: Final = {"created_by.kind": ActorKind.API_KEY}
 
 
-class Parent(msgspec.Struct, frozen=True, kw_only=True):
-    """The key that made another."""
+class ParentKey(msgspec.Struct, frozen=True, kw_only=True):
+    """The key that created another."""
 
     id: UUID
     name: str
     revoked_at: datetime | None
 
 
-def valid() -> dict[str, Any]:
+def valid_filter() -> dict[str, Any]:
     """Return the filter of keys that are neither revoked nor expired."""
     unexpired = [{"expires_at": None}, {"expires_at": {"$gt": now()}}]
     return {"revoked_at": None, "$or": unexpired}
 
 
-async def parents_of(database: Database, parent_ids: Sequence[UUID]) -> dict[UUID, Parent]:
+async def parents_of(database: Database, parent_ids: Sequence[UUID]) -> dict[UUID, ParentKey]:
     rows = database["api_keys"].find({"_id": {"$in": [*parent_ids]}}, ["name", "revoked_at"])
-    return {row["_id"]: record(Parent, row) async for row in rows}
+    return {row["_id"]: record(ParentKey, row) async for row in rows}
 
 
 async def descendants(
@@ -42,7 +45,7 @@ async def descendants(
 
     Revoked keys have descendants too.
     """
-    made = {"account_id": account_id, **_MADE_BY_KEYS, **valid()}
+    made = {"account_id": account_id, **_MADE_BY_KEYS, **valid_filter()}
     rows = database["api_keys"].find(made, ["created_by.id"], session=session).sort("_id", 1)
     maker_of = {row["_id"]: row["created_by"]["id"] async for row in rows}
     known = await _makers(database, account_id, set(maker_of.values()), session)
@@ -57,7 +60,7 @@ async def descendants(
 async def _makers(
     database: Database, account_id: UUID, makers: Collection[UUID], session: Session | None
 ) -> dict[UUID, UUID | None]:
-    """Return the keys of the account among `makers` and their ancestors, with their makers."""
+    """Map the account's keys among `makers`, and all their ancestors, to their makers."""
     upwards = {
         "from": "api_keys",
         "startWith": list(makers),
@@ -69,7 +72,7 @@ async def _makers(
     pipeline: list[dict[str, Any]] = [
         {"$match": {"_id": account_id}},
         {"$graphLookup": upwards},
-        # One document of all keys would be too large.
+        # All keys in one document would be too large.
         {"$unwind": "$key"},
         {"$project": {"_id": "$key._id", "maker": "$key.created_by.id"}},
     ]

@@ -9,29 +9,26 @@ from tracker.errors import ErrorCode, Forbidden
 
 
 class Role(StrEnum):
-    """The roles of members, the mightiest first."""
+    """The roles of members, the most powerful first."""
 
     OWNER = "owner"
     EDITOR = "editor"
     VIEWER = "viewer"
 
 
-_WORK: Final = ("links", "domains", "tags", "event_configs", "webhooks", "views", "shares")
-_RECORDS: Final = ("reports", "conversions", "account", "members")
+_EDITABLE: Final = ("links", "domains", "tags", "event_configs", "webhooks", "views", "shares")
+_READABLE: Final = ("reports", "conversions", "account", "members")
 
 SCOPES_OF: Final[dict[Role, Sequence[str] | None]] = {
     Role.OWNER: None,
-    Role.EDITOR: (*(f"{one}:*" for one in _WORK), *(f"{one}:read" for one in _RECORDS)),
-    Role.VIEWER: tuple(f"{one}:read" for one in (*_WORK, *_RECORDS)),
+    Role.EDITOR: (*(f"{one}:*" for one in _EDITABLE), *(f"{one}:read" for one in _READABLE)),
+    Role.VIEWER: tuple(f"{one}:read" for one in (*_EDITABLE, *_READABLE)),
 }
 """The scopes of each role; None is every scope. Only owners change members and the account."""
 
 
 def require_authority(principal: Principal, *roles: Role) -> None:
-    """Check that the principal has the scopes of all `roles`, to grant or take them.
-
-    Raises Forbidden if it lacks one.
-    """
+    """Raise Forbidden unless the principal has the scopes of all `roles`, to grant or take them."""
     for role in roles:
         if not principal.covers(SCOPES_OF[role]):
             raise Forbidden(f"role: {role} has scopes that you lack", code=ErrorCode.MISSING_SCOPE)

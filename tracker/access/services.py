@@ -34,7 +34,7 @@ def build(
     ipv6_prefix: int,
     session_per_minute: int,
 ) -> AccessServices:
-    """Limit requests of an address a minute, an account an hour, and a person a minute."""
+    """`per_minute` is for an address, `per_hour` for an account, the last for a person."""
     invitations, sessions = Invitations(stores.mongodb), Sessions(stores.mongodb)
     api_keys = ApiKeys(stores.mongodb, stores.redis, invitations)
     return AccessServices(

@@ -51,7 +51,7 @@ class Membership:
             until = await self._require(author, session, role)
             if email is not None:
                 await self._check_no_member(author.account_id, email, session)
-            for earlier in await self._identity.invitations.earlier(new, session):
+            for earlier in await self._identity.invitations.replaced_by(new, session):
                 await self._withdraw(author, earlier, session)
             made = await self._identity.invitations.create(new, session, until)
             granted = {"role": FieldChange(before=None, after=role)}
@@ -169,7 +169,7 @@ class Membership:
         session: Session,
         until: datetime | None = None,
     ) -> tuple[Invitation, str]:
-        for earlier in await self._identity.invitations.earlier(new, session):
+        for earlier in await self._identity.invitations.replaced_by(new, session):
             await self._identity.invitations.withdraw(earlier, session)
         made = await self._identity.invitations.create(new, session, until)
         for member in members:
