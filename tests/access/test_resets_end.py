@@ -15,7 +15,7 @@ from tracker.access.roles import Role
 from tracker.accounts.joining import Answers
 from tracker.accounts.members import Member
 from tracker.accounts.people import Person
-from tracker.accounts.self_service import Holder
+from tracker.accounts.self_service import Requester
 from tracker.errors import ErrorCode, NotFound
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import Session as Transaction
@@ -45,11 +45,11 @@ class Scene(NamedTuple):
         assert found is not None
         return found
 
-    async def holder(self) -> Holder:
+    async def requester(self) -> Requester:
         """Return the person with a new session."""
         account_id, person_id = self.member.account_id, self.person.id
         session, _ = await self.services.access.sessions.start(person_id, account_id, BROWSER)
-        return Holder(session, Author(account_id, self.person.actor, BROWSER.address), BROWSER)
+        return Requester(session, Author(account_id, self.person.actor, BROWSER.address), BROWSER)
 
     async def use(self, token: str) -> None:
         await self.services.accounts.joining.join(token, Answers(NEW), BROWSER)
@@ -81,19 +81,21 @@ Change = Callable[[Scene], Awaitable[Any]]
 
 
 async def changes_the_password(scene: Scene) -> None:
-    await scene.services.accounts.self_service.change_password(await scene.holder(), PASSWORD, NEW)
+    await scene.services.accounts.self_service.change_password(
+        await scene.requester(), PASSWORD, NEW
+    )
 
 
 async def switches_the_second_factor_on(scene: Scene) -> None:
-    holder = await scene.holder()
-    await begin_totp(scene.services, scene.person.id, holder.session.id)
-    await scene.services.accounts.second_factor_setup.switch_on(holder, totp_code())
+    requester = await scene.requester()
+    await begin_totp(scene.services, scene.person.id, requester.session.id)
+    await scene.services.accounts.second_factor_setup.switch_on(requester, totp_code())
 
 
 async def switches_the_second_factor_off(scene: Scene) -> None:
     await have_totp(scene.services, scene.person.id)
     await scene.services.accounts.second_factor_setup.switch_off(
-        await scene.holder(), PASSWORD, totp_code()
+        await scene.requester(), PASSWORD, totp_code()
     )
 
 

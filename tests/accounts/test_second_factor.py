@@ -19,7 +19,7 @@ from tracker.access.audit import AuditFilter
 from tracker.access.principal import Author
 from tracker.accounts import services as accounts
 from tracker.accounts.people import Person
-from tracker.accounts.self_service import Holder
+from tracker.accounts.self_service import Requester
 from tracker.accounts.sign_in_limit import FOR_EMAIL
 from tracker.errors import (
     BadRequest,
@@ -162,14 +162,14 @@ async def test_the_secret_is_encrypted_and_recovery_codes_work_without_the_key(
     await services.accounts.second_factor.check(person, CODE, "")
 
 
-async def holder_of(services: Services, person: Person) -> Holder:
+async def requester_of(services: Services, person: Person) -> Requester:
     session, _ = await services.access.sessions.start(person.id, new_id(), BROWSER)
-    return Holder(session, Author(session.account_id, person.actor, BROWSER.address), BROWSER)
+    return Requester(session, Author(session.account_id, person.actor, BROWSER.address), BROWSER)
 
 
 async def test_only_the_session_that_began_the_setup_ends_it(services: Services) -> None:
     person = await create_person(services)
-    own, stolen = [await holder_of(services, person) for _ in range(2)]
+    own, stolen = [await requester_of(services, person) for _ in range(2)]
     await begin_totp(services, person.id, own.session.id)
     with pytest.raises(BadRequest, match="totp: begin with the password"):
         await services.accounts.second_factor_setup.switch_on(stolen, totp_code())
@@ -179,11 +179,11 @@ async def test_only_the_session_that_began_the_setup_ends_it(services: Services)
 
 async def test_a_session_that_has_ended_meanwhile_changes_nothing(services: Services) -> None:
     person = await create_person(services)
-    holder = await holder_of(services, person)
-    await begin_totp(services, person.id, holder.session.id)
+    requester = await requester_of(services, person)
+    await begin_totp(services, person.id, requester.session.id)
     await services.access.sessions.end_all(person.id)
     with pytest.raises(Unauthorized):
-        await services.accounts.second_factor_setup.switch_on(holder, totp_code())
+        await services.accounts.second_factor_setup.switch_on(requester, totp_code())
     assert not (await again(services, person)).has_totp
     assert await services.access.sessions.of_person(person.id) == []
 
@@ -192,10 +192,13 @@ async def test_a_setup_that_is_ended_twice_at_one_moment_gives_codes_once(
     services: Services,
 ) -> None:
     person = await create_person(services)
-    holder = await holder_of(services, person)
-    await begin_totp(services, person.id, holder.session.id)
+    requester = await requester_of(services, person)
+    await begin_totp(services, person.id, requester.session.id)
     done = await asyncio.gather(
-        *(services.accounts.second_factor_setup.switch_on(holder, totp_code()) for _ in range(3)),
+        *(
+            services.accounts.second_factor_setup.switch_on(requester, totp_code())
+            for _ in range(3)
+        ),
         return_exceptions=True,
     )
     assert sum(isinstance(one, TrackerError) for one in done) == 2

@@ -13,7 +13,7 @@ from tracker.accounts import totp
 from tracker.accounts.identity import Identity
 from tracker.accounts.people import Person
 from tracker.accounts.second_factor import SecondFactor
-from tracker.accounts.self_service import Holder, SelfService
+from tracker.accounts.self_service import Requester, SelfService
 from tracker.accounts.sign_in import SignIn
 from tracker.errors import BadRequest, Unauthorized
 from tracker.stores.mongodb.transaction import Session as Transaction
@@ -54,33 +54,35 @@ class SecondFactorSetup:
         self._second_factor = second_factor
         self._issuer = issuer
 
-    async def begin(self, holder: Holder, password: str) -> TotpSetup:
+    async def begin(self, requester: Requester, password: str) -> TotpSetup:
         """Return a new secret, which takes effect with its first code.
 
         Raises BadRequest if it is on or the password is wrong, RateLimited after too many attempts.
         """
-        person = await self._sign_in.confirm(holder.session, _PASSWORD, password, holder.client)
+        person = await self._sign_in.confirm(
+            requester.session, _PASSWORD, password, requester.client
+        )
         _check_off(person)
         secret = totp.new_secret()
         # For this session: a thief of another session may not guess the code.
         waiting = {
             "new_totp": self._second_factor.seal(person, secret),
-            "new_totp_session": holder.session.id,
+            "new_totp_session": requester.session.id,
         }
         await self._identity.people.change(person.id, waiting)
         return TotpSetup(secret, totp.uri_of(secret, person.email, self._issuer))
 
-    async def switch_on(self, holder: Holder, code: str) -> SwitchedOn:
+    async def switch_on(self, requester: Requester, code: str) -> SwitchedOn:
         """Switch the second factor on, end every session, and return the recovery codes.
 
         Raises BadRequest without a setup or for a wrong code, Unauthorized if the session has
         ended.
         """
-        person = await self._identity.people.find(holder.session.person_id)
+        person = await self._identity.people.find(requester.session.person_id)
         if person is None:
             raise Unauthorized(SESSION_ENDED)
         _check_off(person)
-        if person.new_totp is None or person.new_totp_session != holder.session.id:
+        if person.new_totp is None or person.new_totp_session != requester.session.id:
             raise BadRequest("totp: begin with the password")
         secret = self._second_factor.open(person, person.new_totp)
         step = totp.step_of(secret, totp.normal_code(code), time.time())
@@ -94,26 +96,28 @@ class SecondFactorSetup:
                 raise BadRequest("totp: was set up again in the meantime")
             new_list = {"recovery_codes": FieldChange(before=0, after=len(codes))}
             session, secret = await self._self_service.renew(
-                holder, "totp.enabled", transaction, new_list, holder.session.created_at
+                requester, "totp.enabled", transaction, new_list, requester.session.created_at
             )
             return SwitchedOn(codes, session, secret)
 
         return await run_in_transaction(self._identity.database, work)
 
-    async def switch_off(self, holder: Holder, password: str, code: str) -> tuple[Session, str]:
+    async def switch_off(
+        self, requester: Requester, password: str, code: str
+    ) -> tuple[Session, str]:
         """Switch the second factor off and end every session; return a new one, and its secret.
 
         Raises BadRequest if it is off or a secret is wrong, RateLimited after too many attempts.
         """
         person = await self._sign_in.confirm(
-            holder.session, _PASSWORD, password, holder.client, code
+            requester.session, _PASSWORD, password, requester.client, code
         )
         if not person.has_totp:
             raise BadRequest("totp: is off already")
 
         async def work(transaction: Transaction) -> tuple[Session, str]:
             await self._identity.people.switch_totp_off(person, transaction)
-            return await self._self_service.renew(holder, "totp.disabled", transaction)
+            return await self._self_service.renew(requester, "totp.disabled", transaction)
 
         return await run_in_transaction(self._identity.database, work)
 

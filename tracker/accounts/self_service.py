@@ -1,4 +1,4 @@
-"""The changes that people make to themselves: sessions, password and name, each with audit entries.
+"""People's changes of their own sessions, password and name, each with audit entries.
 
 A new session has a new secret. Switching accounts does not prolong its lifetime. New credentials
 end every other session, in one transaction.
@@ -22,8 +22,8 @@ from tracker.stores.mongodb.transaction import run_in_transaction
 CURRENT_PASSWORD = "current_password"  # noqa: S105
 
 
-class Holder(NamedTuple):
-    """The person of a request with a session. `client` is for a session that replaces it."""
+class Requester(NamedTuple):
+    """The person of a request, with its session. A session that replaces it gets `client`."""
 
     session: Session
     author: Author
@@ -31,76 +31,78 @@ class Holder(NamedTuple):
 
 
 class SelfService:
-    """The changes of sessions, passwords and names by their own people."""
+    """Sessions, passwords and names, as their own people change them."""
 
     def __init__(self, identity: Identity, sign_in: SignIn) -> None:
         self._identity = identity
         self._sign_in = sign_in
 
-    async def switch(self, holder: Holder, account_id: UUID) -> tuple[Session, str]:
+    async def switch(self, requester: Requester, account_id: UUID) -> tuple[Session, str]:
         """Return a new session in another account, and its secret; the old one ends.
 
         Raises Forbidden if the person is no member, Unauthorized if the old session has ended.
         """
-        old = holder.session
+        old = requester.session
 
         async def work(transaction: Transaction) -> tuple[Session, str]:
             if not await self._identity.members.find_person(account_id, old.person_id, transaction):
                 raise Forbidden("accountId: you are not a member of this account")
-            if not await self._end(holder, old, transaction):
+            if not await self._end(requester, old, transaction):
                 raise Unauthorized(SESSION_ENDED)
             started = await self._identity.sessions.start(
-                old.person_id, account_id, holder.client, transaction, old.created_at
+                old.person_id, account_id, requester.client, transaction, old.created_at
             )
             await self._identity.people.change(
                 old.person_id, {"account_id": account_id}, transaction
             )
-            await self._record(holder, "session.signed_in", started[0], transaction)
+            await self._record(requester, "session.signed_in", started[0], transaction)
             return started
 
         return await run_in_transaction(self._identity.database, work)
 
-    async def end(self, holder: Holder, session_id: UUID) -> None:
+    async def end(self, requester: Requester, session_id: UUID) -> None:
         """End one session of the person. Raises NotFound if the person has no such session."""
 
         async def work(transaction: Transaction) -> None:
-            own = await self._identity.sessions.of_person(holder.session.person_id, transaction)
+            own = await self._identity.sessions.of_person(requester.session.person_id, transaction)
             found = next((one for one in own if one.id == session_id), None)
-            if found is None or not await self._end(holder, found, transaction):
+            if found is None or not await self._end(requester, found, transaction):
                 raise NotFound("session: not found")
 
         await run_in_transaction(self._identity.database, work)
 
-    async def end_others(self, holder: Holder) -> None:
+    async def end_others(self, requester: Requester) -> None:
         async def work(transaction: Transaction) -> None:
-            own = await self._identity.sessions.of_person(holder.session.person_id, transaction)
+            own = await self._identity.sessions.of_person(requester.session.person_id, transaction)
             for one in own:
-                if one.id != holder.session.id:
-                    await self._end(holder, one, transaction)
+                if one.id != requester.session.id:
+                    await self._end(requester, one, transaction)
 
         await run_in_transaction(self._identity.database, work)
 
-    async def change_password(self, holder: Holder, current: str, new: str) -> tuple[Session, str]:
+    async def change_password(
+        self, requester: Requester, current: str, new: str
+    ) -> tuple[Session, str]:
         """Set a new password and end every session; return a new one, and its secret.
 
         Raises BadRequest if a password is wrong or too short, RateLimited after too many attempts.
         """
         check_new_password(new, "new_password")
         person = await self._sign_in.confirm(
-            holder.session, CURRENT_PASSWORD, current, holder.client
+            requester.session, CURRENT_PASSWORD, current, requester.client
         )
         hashed = await self._identity.passwords.hash(new)
 
         async def work(transaction: Transaction) -> tuple[Session, str]:
             if not await self._identity.people.change_password(person, hashed, transaction):
                 raise BadRequest(f"{CURRENT_PASSWORD}: wrong")
-            return await self.renew(holder, "password.changed", transaction)
+            return await self.renew(requester, "password.changed", transaction)
 
         return await run_in_transaction(self._identity.database, work)
 
     async def renew(
         self,
-        holder: Holder,
+        requester: Requester,
         action: str,
         transaction: Transaction,
         changes: Mapping[str, FieldChange] | None = None,
@@ -110,39 +112,39 @@ class SelfService:
 
         It dates from `signed_in_at` (None: now). Raises Unauthorized if the old session has ended.
         """
-        old = holder.session
+        old = requester.session
         if not await self._identity.sessions.end(old.id, transaction):
             raise Unauthorized(SESSION_ENDED)
         await self._identity.sessions.end_all(old.person_id, transaction=transaction)
-        author = holder.author
+        author = requester.author
         await self._identity.record_own(author.actor, author.address, action, transaction, changes)
         return await self._identity.sessions.start(
-            old.person_id, old.account_id, holder.client, transaction, signed_in_at
+            old.person_id, old.account_id, requester.client, transaction, signed_in_at
         )
 
-    async def rename(self, holder: Holder, name: str) -> None:
+    async def rename(self, requester: Requester, name: str) -> None:
         async def work(transaction: Transaction) -> None:
-            person = await self._identity.people.find(holder.session.person_id, transaction)
+            person = await self._identity.people.find(requester.session.person_id, transaction)
             if person is None or person.name == name:
                 return
             await self._identity.people.change(person.id, {"name": name}, transaction)
             changes = {"name": FieldChange(before=person.name, after=name)}
-            actor, address = holder.author.actor, holder.author.address
+            actor, address = requester.author.actor, requester.author.address
             await self._identity.record_own(actor, address, "person.changed", transaction, changes)
 
         await run_in_transaction(self._identity.database, work)
 
-    async def _end(self, holder: Holder, session: Session, transaction: Transaction) -> bool:
-        """End a session; return False, and record nothing, if it had ended already."""
+    async def _end(self, requester: Requester, session: Session, transaction: Transaction) -> bool:
+        """End and audit a session; return False if it had ended already."""
         ended = await self._identity.sessions.end(session.id, transaction)
         if ended:
-            await self._record(holder, "session.signed_out", session, transaction)
+            await self._record(requester, "session.signed_out", session, transaction)
         return ended
 
     async def _record(
-        self, holder: Holder, action: str, session: Session, transaction: Transaction
+        self, requester: Requester, action: str, session: Session, transaction: Transaction
     ) -> None:
         """Record a change of a session in the log of the session's account."""
-        author = holder.author._replace(account_id=session.account_id)
+        author = requester.author._replace(account_id=session.account_id)
         target = session_object(session)
         await self._identity.audit.record(author, action, target, session=transaction)

@@ -7,8 +7,8 @@ from msgspec import Meta
 
 from tracker.accounts.api.session import (
     SessionRecord,
-    holder_of,
     new_session_cookie,
+    requester_of,
     signed_in_answer,
 )
 from tracker.accounts.services import AccountCall
@@ -66,7 +66,7 @@ async def begin(call: AccountCall[Nothing, ConfirmPassword]) -> TotpSetup:
     many attempts.
     """
     services = call.services
-    secret, uri = await services.second_factor_setup.begin(holder_of(call), call.body.password)
+    secret, uri = await services.second_factor_setup.begin(requester_of(call), call.body.password)
     image = await services.qr_codes.secret_image(uri)
     return TotpSetup(secret=secret, uri=uri, qr_svg=image.decode())
 
@@ -84,7 +84,7 @@ async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> Answer[RecoveryC
     Raises BadRequest if the setup has not begun or the code is wrong.
     """
     services = call.services
-    done = await services.second_factor_setup.switch_on(holder_of(call), call.body.code)
+    done = await services.second_factor_setup.switch_on(requester_of(call), call.body.code)
     codes = RecoveryCodes(recovery_codes=done.recovery_codes)
     return Answer(codes, new_session_cookie(services, done.session_secret))
 
@@ -103,5 +103,5 @@ async def switch_off(call: AccountCall[Nothing, SwitchOff]) -> Answer[SessionRec
     too many attempts.
     """
     setup, body = call.services.second_factor_setup, call.body
-    session, secret = await setup.switch_off(holder_of(call), body.password, body.code)
+    session, secret = await setup.switch_off(requester_of(call), body.password, body.code)
     return await signed_in_answer(call.services, session, secret)

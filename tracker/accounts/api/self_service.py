@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tracker.accounts.api.session import (
     SessionRecord,
-    holder_of,
+    requester_of,
     session_record,
     signed_in_answer,
     signed_out_answer,
@@ -72,7 +72,7 @@ class ChangePerson(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 async def change_person(call: AccountCall[Nothing, ChangePerson]) -> SessionRecord:
     """Change the person's own name."""
     if call.body.name is not UNSET:
-        await call.services.self_service.rename(holder_of(call), call.body.name)
+        await call.services.self_service.rename(requester_of(call), call.body.name)
     return await session_record(call.services, call.session)
 
 
@@ -94,7 +94,7 @@ async def change_password(call: AccountCall[Nothing, ChangePassword]) -> Answer[
     """
     services, body = call.services, call.body
     session, secret = await services.self_service.change_password(
-        holder_of(call), body.current_password, body.new_password
+        requester_of(call), body.current_password, body.new_password
     )
     return await signed_in_answer(services, session, secret)
 
@@ -111,7 +111,7 @@ async def list_own(call: AccountCall[Nothing, Nothing]) -> OwnSessions:
 @endpoint("DELETE", "/api/sessions", Personal(), operation_id="endOtherSessions")
 async def end_others(call: AccountCall[Nothing, Nothing]) -> Done:
     """End every session of the person but this one."""
-    await call.services.self_service.end_others(holder_of(call))
+    await call.services.self_service.end_others(requester_of(call))
     return Done()
 
 
@@ -122,5 +122,5 @@ async def end(call: AccountCall[Nothing, Nothing]) -> Done | Answer[Done]:
     Raises NotFound if the person has no such session.
     """
     [session_id] = call.ids
-    await call.services.self_service.end(holder_of(call), session_id)
+    await call.services.self_service.end(requester_of(call), session_id)
     return signed_out_answer(call.services) if session_id == call.session.id else Done()

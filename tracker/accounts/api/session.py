@@ -11,7 +11,7 @@ from tracker.access.session_cookie import SessionCookie
 from tracker.access.sessions import Client, Session
 from tracker.accounts.members import Member
 from tracker.accounts.people import Person
-from tracker.accounts.self_service import Holder
+from tracker.accounts.self_service import Requester
 from tracker.accounts.services import AccountCall, AccountServices
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
 from tracker.clock import iso
@@ -175,14 +175,14 @@ async def switch(
     services = call.services
     if call.body.account_id == call.session.account_id:
         return await session_record(services, call.session)
-    session, secret = await services.self_service.switch(holder_of(call), call.body.account_id)
+    session, secret = await services.self_service.switch(requester_of(call), call.body.account_id)
     return await signed_in_answer(services, session, secret)
 
 
 @endpoint("DELETE", "/api/session", Personal(), operation_id="signOut")
 async def sign_out(call: AccountCall[Nothing, Nothing]) -> Answer[Done]:
     """Sign out."""
-    await call.services.self_service.end(holder_of(call), call.session.id)
+    await call.services.self_service.end(requester_of(call), call.session.id)
     return signed_out_answer(call.services)
 
 
@@ -208,8 +208,8 @@ def signed_out_answer(services: AccountServices) -> Answer[Done]:
     return Answer(Done(), {"Set-Cookie": cookie.clear(), "Clear-Site-Data": '"cache", "storage"'})
 
 
-def holder_of(call: AccountCall[Any, Any]) -> Holder:
+def requester_of(call: AccountCall[Any, Any]) -> Requester:
     client = Client(
         address=call.address, user_agent=call.session.user_agent, counted_as=call.counted_as
     )
-    return Holder(call.session, call.author, client)
+    return Requester(call.session, call.author, client)
