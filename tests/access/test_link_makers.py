@@ -14,7 +14,7 @@ from tracker.access.principal import Actor, ActorKind, Author
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.access.sessions import Session
 from tracker.accounts.accounts import Account
-from tracker.accounts.joining import Answers
+from tracker.accounts.joining import JoinForm
 from tracker.accounts.members import Member
 from tracker.clock import now
 from tracker.errors import ErrorCode, Forbidden, NotFound
@@ -55,8 +55,8 @@ class Scene(NamedTuple):
         return [invitation, reset]
 
     async def join(self, token: str) -> Session:
-        answers = Answers(PASSWORD, name="Grace")
-        return (await self.services.accounts.joining.join(token, answers, BROWSER))[0]
+        form = JoinForm(PASSWORD, name="Grace")
+        return (await self.services.accounts.joining.join(token, form, BROWSER))[0]
 
     async def listed(self) -> int:
         """Return the number of open invitations and resets of the account."""

@@ -12,7 +12,7 @@ from tests.web.person import BROWSER, PASSWORD, begin_totp, create_person, have_
 from tracker.access.invitations import NewInvitation
 from tracker.access.principal import Author
 from tracker.access.roles import Role
-from tracker.accounts.joining import Answers
+from tracker.accounts.joining import JoinForm
 from tracker.accounts.members import Member
 from tracker.accounts.people import Person
 from tracker.accounts.self_service import Requester
@@ -52,7 +52,7 @@ class Scene(NamedTuple):
         return Requester(session, Author(account_id, self.person.actor, BROWSER.address), BROWSER)
 
     async def use(self, token: str) -> None:
-        await self.services.accounts.joining.join(token, Answers(NEW), BROWSER)
+        await self.services.accounts.joining.join(token, JoinForm(NEW), BROWSER)
 
     async def assert_ended(self, tokens: list[str]) -> None:
         before = await self.current()
@@ -163,7 +163,9 @@ async def test_a_reset_is_not_used_in_the_moment_in_which_the_password_changes(
 
     monkeypatch.setattr(scene.services.access.invitations, "use", after_a_change)
     with pytest.raises(NotFound):
-        await scene.services.accounts.joining.join(token, Answers("a password of a thief"), BROWSER)
+        await scene.services.accounts.joining.join(
+            token, JoinForm("a password of a thief"), BROWSER
+        )
     assert await scene.services.accounts.passwords.verify((await scene.current()).password, NEW)
 
 

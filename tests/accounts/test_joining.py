@@ -14,7 +14,7 @@ from tracker.access.invitations import InvitationKind
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.access.sessions import Client, Session
-from tracker.accounts.joining import Answers
+from tracker.accounts.joining import JoinForm
 from tracker.accounts.people import Person
 from tracker.accounts.sign_in_limit import PER_MINUTE
 from tracker.errors import BadRequest, ErrorCode, NotFound, RateLimited, TrackerError, Unauthorized
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.redis
 ADA, GRACE = "ada@example.com", "grace@example.com"
 OLD, NEW = "the password so far", "another password"
 BROWSER = Client(address="203.0.113.0/24", user_agent="a browser", counted_as="203.0.113.7")
-ANSWERS = Answers(password=NEW, name="Ada")
+FORM = JoinForm(password=NEW, name="Ada")
 
 
 async def an_account(services: Services, name: str = "Acme") -> UUID:
@@ -39,8 +39,8 @@ async def invited(
     return (await services.accounts.membership.invite(Author.operator(account_id), email, role))[1]
 
 
-async def join(services: Services, token: str, answers: Answers = ANSWERS) -> Session:
-    session, _ = await services.accounts.joining.join(token, answers, BROWSER)
+async def join(services: Services, token: str, form: JoinForm = FORM) -> Session:
+    session, _ = await services.accounts.joining.join(token, form, BROWSER)
     return session
 
 
@@ -73,12 +73,12 @@ async def signs_in_with(services: Services, password: str) -> bool:
 
 
 async def assert_refused(
-    services: Services, token: str, answers: Answers, kind: type[TrackerError], error: str
+    services: Services, token: str, form: JoinForm, kind: type[TrackerError], error: str
 ) -> None:
     """Check that joining is refused, stores nothing, and leaves the token open."""
     before = await stored(services)
     with pytest.raises(kind, match=error):
-        await join(services, token, answers)
+        await join(services, token, form)
     assert await stored(services) == before
     await services.access.invitations.find_open(token)
 
@@ -137,10 +137,8 @@ async def test_a_person_joins_a_second_account_with_the_password_they_have(
     token = await invited(services, second)
     assert (await services.accounts.joining.preview(token)).has_password
     for wrong in (NEW, "", "x" * 1000):
-        await assert_refused(
-            services, token, ANSWERS._replace(password=wrong), Unauthorized, "wrong"
-        )
-    session = await join(services, token, Answers(password=OLD, name="Another name"))
+        await assert_refused(services, token, FORM._replace(password=wrong), Unauthorized, "wrong")
+    session = await join(services, token, JoinForm(password=OLD, name="Another name"))
     assert (session.person_id, session.account_id) == (person.id, second)
     assert {one.account_id for one in await services.accounts.members.of_person(person.id)} == {
         *(first, second),
@@ -155,7 +153,7 @@ async def test_a_token_used_twice_at_one_moment_lets_one_person_in(services: Ser
     token = await invited(services, account_id, None)
     done = await asyncio.gather(
         *(
-            join(services, token, ANSWERS._replace(email=f"{number}@example.com"))
+            join(services, token, FORM._replace(email=f"{number}@example.com"))
             for number in range(4)
         ),
         return_exceptions=True,
@@ -171,11 +169,11 @@ async def test_an_open_invitation_lets_the_person_choose_the_address(services: S
     token = await invited(services, account_id, None, Role.OWNER)
     preview = await services.accounts.joining.preview(token)
     assert (preview.email, preview.has_password) == (None, False)
-    await assert_refused(services, token, ANSWERS, BadRequest, "email: required")
+    await assert_refused(services, token, FORM, BadRequest, "email: required")
     await assert_refused(
-        services, token, ANSWERS._replace(email="ada"), BadRequest, "email: must be an e-mail"
+        services, token, FORM._replace(email="ada"), BadRequest, "email: must be an e-mail"
     )
-    await join(services, token, ANSWERS._replace(email=" ADA@example.com"))
+    await join(services, token, FORM._replace(email=" ADA@example.com"))
     assert await services.accounts.people.find_by_email(ADA)
     assert await services.accounts.members.has_owner(account_id)
 
@@ -183,8 +181,8 @@ async def test_an_open_invitation_lets_the_person_choose_the_address(services: S
 async def test_an_open_invitation_does_not_take_over_a_person(services: Services) -> None:
     person = await ada(services, await an_account(services))
     token = await invited(services, await an_account(services), None, Role.OWNER)
-    await assert_refused(services, token, ANSWERS._replace(email=ADA), Unauthorized, "wrong")
-    session = await join(services, token, Answers(password=OLD, email=ADA))
+    await assert_refused(services, token, FORM._replace(email=ADA), Unauthorized, "wrong")
+    session = await join(services, token, JoinForm(password=OLD, email=ADA))
     assert session.person_id == person.id
 
 
@@ -202,15 +200,15 @@ async def test_a_wrong_answer_is_named_and_leaves_the_invitation_open(
     services: Services, fields: dict[str, Any], error: str
 ) -> None:
     token = await invited(services, await an_account(services))
-    await assert_refused(services, token, ANSWERS._replace(**fields), BadRequest, error)
-    await join(services, token, ANSWERS._replace(email=ADA))
+    await assert_refused(services, token, FORM._replace(**fields), BadRequest, error)
+    await join(services, token, FORM._replace(email=ADA))
 
 
 async def test_a_member_does_not_join_again(services: Services) -> None:
     account_id = await an_account(services)
     token = await invited(services, account_id, None)
     await ada(services, account_id)
-    again = Answers(password=OLD, email=ADA)
+    again = JoinForm(password=OLD, email=ADA)
     await assert_refused(services, token, again, BadRequest, "email: is a member")
 
 
@@ -238,7 +236,7 @@ async def test_a_reset_sets_the_password_and_ends_every_session_of_the_person(
 async def test_a_reset_with_a_weak_password_changes_nothing(services: Services) -> None:
     person = await ada(services, await an_account(services))
     _, token = await services.accounts.membership.reset_password_as_operator(person)
-    weak = Answers(password="short")
+    weak = JoinForm(password="short")
     await assert_refused(services, token, weak, BadRequest, "password: 12 to 256 characters")
 
 
@@ -254,12 +252,14 @@ async def test_a_link_does_not_take_the_place_of_a_second_factor_but_the_operato
     for token, password in ((invitation, OLD), (reset, NEW)):
         for code in (None, "000000x"):
             await assert_refused(
-                services, token, Answers(password, code=code), Unauthorized, "code"
+                services, token, JoinForm(password, code=code), Unauthorized, "code"
             )
-    weak = Answers("short", code="abcd-efgh-ijkl-mnop")  # the code stays unused
+    weak = JoinForm("short", code="abcd-efgh-ijkl-mnop")  # the code stays unused
     await assert_refused(services, reset, weak, BadRequest, "password: 12 to 256")
-    assert (await join(services, invitation, Answers(OLD, code=totp_code()))).person_id == person.id
-    await join(services, reset, Answers(NEW, code="abcd-efgh-ijkl-mnop"))
+    assert (
+        await join(services, invitation, JoinForm(OLD, code=totp_code()))
+    ).person_id == person.id
+    await join(services, reset, JoinForm(NEW, code="abcd-efgh-ijkl-mnop"))
     _, token = await services.accounts.membership.reset_password_as_operator(
         person, without_totp=True
     )
@@ -281,7 +281,7 @@ Meanwhile = Callable[[Services, UUID, Person], Awaitable[Any]]
 
 
 async def joins_another(services: Services, account_id: UUID, person: Person) -> None:
-    await join(services, await invited(services, await an_account(services)), Answers(OLD))
+    await join(services, await invited(services, await an_account(services)), JoinForm(OLD))
 
 
 async def is_promoted(services: Services, account_id: UUID, person: Person) -> None:
@@ -323,7 +323,7 @@ async def test_a_reset_of_an_account_never_opens_an_account_that_the_person_join
         reset = await reset_by_account(services, account_id, person)
         invitation = await invited(services, await an_account(services), email)
         await asyncio.gather(
-            join(services, reset), join(services, invitation, Answers(OLD)), return_exceptions=True
+            join(services, reset), join(services, invitation, JoinForm(OLD)), return_exceptions=True
         )
         after = await services.accounts.people.find(person.id)
         assert after is not None
@@ -346,4 +346,4 @@ async def test_whoever_has_a_link_may_not_hash_passwords_without_end(services: S
     invitation = await services.access.invitations.find_open(token)
     for _ in range(PER_MINUTE):
         await services.accounts.sign_in_limit.count_link(invitation.id)
-    await assert_refused(services, token, ANSWERS, RateLimited, "too many attempts")
+    await assert_refused(services, token, FORM, RateLimited, "too many attempts")

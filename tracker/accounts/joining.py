@@ -26,10 +26,11 @@ from tracker.stores.mongodb.transaction import run_in_transaction
 from tracker.syntax.email import normal_email
 
 
-class Preview(NamedTuple):
-    """The part of an invitation or reset that its holder sees before using it.
+class TokenPreview(NamedTuple):
+    """What the holder of a token sees before using it.
 
-    `has_password`: the person exists. An invitation never reveals a second factor by `needs_code`.
+    `has_password`: the person exists. `needs_code` is False for invitations: it would reveal a
+    second factor.
     """
 
     kind: InvitationKind
@@ -40,8 +41,8 @@ class Preview(NamedTuple):
     needs_code: bool
 
 
-class Answers(NamedTuple):
-    """The input of a token's holder; `email` only if the invitation has none."""
+class JoinForm(NamedTuple):
+    """The input of a token's holder. `email` is needed only if the invitation has none."""
 
     password: str
     email: str | None = None
@@ -60,16 +61,16 @@ class Joining:
         self._sign_in = sign_in
         self._limit = limit
 
-    async def preview(self, token: str) -> Preview:
-        """Return what a token is for, without using it. Raises NotFound if it is not open."""
+    async def preview(self, token: str) -> TokenPreview:
+        """Return the purpose of a token, without using it. Raises NotFound if it is not open."""
         invitation = await self._find_open(token)
-        person = await self._known(invitation.email)
+        person = await self._find_person(invitation.email)
         account = None
         if invitation.kind == InvitationKind.INVITATION and invitation.account_id is not None:
             account = await self._accounts.find(invitation.account_id)
         elif person is not None:
             _check_still_valid(invitation, await self._identity.members.of_person(person.id))
-        return Preview(
+        return TokenPreview(
             kind=invitation.kind,
             email=invitation.email,
             account=account,
@@ -78,21 +79,21 @@ class Joining:
             needs_code=_needs_code(invitation, person),
         )
 
-    async def join(self, token: str, answers: Answers, client: Client) -> tuple[Session, str]:
-        """Use a token, and return a new session of its person, and the session's secret.
+    async def join(self, token: str, form: JoinForm, client: Client) -> tuple[Session, str]:
+        """Use a token; return a new session of its person, and the session's secret.
 
-        Raises NotFound if the token is not open, BadRequest if an answer breaks a rule. Raises
+        Raises NotFound if the token is not open, BadRequest if a field breaks a rule. Raises
         Unauthorized if a password or code is wrong, RateLimited after too many attempts.
         """
         invitation = await self._find_open(token)
         if invitation.kind == InvitationKind.PASSWORD_RESET:
-            person = await self._reset(token, invitation, answers, client)
+            person = await self._reset(token, invitation, form, client)
         else:
-            email = _email(invitation, answers)
-            if await self._known(email):
-                person = await self._join_known(token, email, answers, client)
+            email = _email(invitation, form)
+            if await self._find_person(email):
+                person = await self._join_existing(token, email, form, client)
             else:
-                person = await self._join_new(token, invitation, email, answers, client)
+                person = await self._join_new(token, invitation, email, form, client)
         return await self._sign_in.enter(person, client)
 
     async def _find_open(self, token: str) -> Invitation:
@@ -107,11 +108,13 @@ class Joining:
             raise token_expired()
         return invitation
 
-    async def _known(self, email: str | None) -> Person | None:
+    async def _find_person(self, email: str | None) -> Person | None:
         return None if email is None else await self._identity.people.find_by_email(email)
 
-    async def _join_known(self, token: str, email: str, answers: Answers, client: Client) -> Person:
-        person = await self._sign_in.identify(email, answers.password, client, answers.code)
+    async def _join_existing(
+        self, token: str, email: str, form: JoinForm, client: Client
+    ) -> Person:
+        person = await self._sign_in.identify(email, form.password, client, form.code)
 
         async def work(transaction: Transaction) -> Person:
             # A simultaneous reset of the password must not open this account too.
@@ -123,13 +126,13 @@ class Joining:
         return await run_in_transaction(self._identity.database, work)
 
     async def _join_new(
-        self, token: str, invitation: Invitation, email: str, answers: Answers, client: Client
+        self, token: str, invitation: Invitation, email: str, form: JoinForm, client: Client
     ) -> Person:
-        if not answers.name:
+        if not form.name:
             raise BadRequest("name: required")
-        name = answers.name
-        await self._check_new_password(answers, invitation)
-        hashed = await self._identity.passwords.hash(answers.password)
+        name = form.name
+        await self._check_new_password(form, invitation)
+        hashed = await self._identity.passwords.hash(form.password)
 
         async def work(transaction: Transaction) -> Person:
             person = await self._identity.people.create(email, name, hashed, transaction)
@@ -140,29 +143,29 @@ class Joining:
     async def _add(
         self, token: str, person: Person, client: Client, transaction: Transaction
     ) -> Person:
-        """Use the invitation of `token` for a person; return the person, in its account."""
+        """Use the invitation of `token`: make the person a member of its account."""
         invitation = await self._use(token, transaction)
         account_id, role = invitation.account_id, invitation.role
         if account_id is None or role is None:
             raise token_expired()
         member = await self._identity.members.add(account_id, person.id, role, transaction)
-        # The account that the person sees first.
+        # The person's next session opens this account.
         await self._identity.people.change(person.id, {"account_id": account_id}, transaction)
         granted = {"role": FieldChange(before=None, after=role)}
         await self._record("member.joined", member, person, client, transaction, granted)
         return replace(person, account_id=account_id)
 
     async def _reset(
-        self, token: str, invitation: Invitation, answers: Answers, client: Client
+        self, token: str, invitation: Invitation, form: JoinForm, client: Client
     ) -> Person:
-        """Set a new password for the person of a reset, end their sessions; return the person."""
+        """Set the person's new password and end their sessions; return the person."""
         person = invitation.person_id and await self._identity.people.find(invitation.person_id)
         if not person:
             raise token_expired()
-        await self._check_new_password(answers, invitation)
+        await self._check_new_password(form, invitation)
         if not invitation.without_totp:
-            await self._sign_in.check_code(person, answers.code, client)
-        hashed = await self._identity.passwords.hash(answers.password)
+            await self._sign_in.check_code(person, form.code, client)
+        hashed = await self._identity.passwords.hash(form.password)
         changes = {"totp": FieldChange(before=True, after=False)}
         switched_off = changes if person.has_totp and invitation.without_totp else None
 
@@ -182,8 +185,8 @@ class Joining:
 
         return await run_in_transaction(self._identity.database, work)
 
-    async def _check_new_password(self, answers: Answers, invitation: Invitation) -> None:
-        check_new_password(answers.password)
+    async def _check_new_password(self, form: JoinForm, invitation: Invitation) -> None:
+        check_new_password(form.password)
         if refusal := await self._limit.count_link(invitation.id):
             raise refusal.error()
 
@@ -201,13 +204,13 @@ class Joining:
         await self._identity.audit.record(author, action, target, changes, transaction)
 
 
-def _email(invitation: Invitation, answers: Answers) -> str:
-    """Return the e-mail of the person who joins. Raises BadRequest if it is missing or another."""
-    if answers.email is None:
+def _email(invitation: Invitation, form: JoinForm) -> str:
+    """Return the e-mail of the joining person. Raises BadRequest if it is missing or another."""
+    if form.email is None:
         if invitation.email is None:
             raise BadRequest("email: required")
         return invitation.email
-    email = normal_email("email", answers.email)
+    email = normal_email("email", form.email)
     if invitation.email not in (None, email):
         raise BadRequest("email: the invitation is for another address")
     return email
@@ -220,10 +223,9 @@ def _needs_code(invitation: Invitation, person: Person | None) -> bool:
 
 
 def _check_still_valid(reset: Invitation, members: list[Member]) -> None:
-    """Check that a reset may still be used. Raises NotFound if not.
+    """Raise NotFound if a reset may no longer be used.
 
-    An account's reset is only for a member of no other account: its maker would get into the
-    others.
+    An account may reset only members of no other account: its maker would get into the others.
     """
     now_in = [(one.account_id, one.role) for one in members]
     if reset.account_id is not None and now_in != [(reset.account_id, reset.role)]:

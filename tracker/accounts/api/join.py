@@ -13,7 +13,7 @@ from tracker.accounts.api.session import (
     client_of,
     signed_in_answer,
 )
-from tracker.accounts.joining import Answers, Preview
+from tracker.accounts.joining import JoinForm, TokenPreview
 from tracker.accounts.passwords import MAX_CHARACTERS, MIN_CHARACTERS
 from tracker.accounts.services import AccountServices
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
@@ -129,11 +129,11 @@ async def join(call: PublicCall[AccountServices, Nothing, Join]) -> Answer[Sessi
     Unauthorized if the person's password or code is wrong, RateLimited after too many attempts.
     """
     services, body = call.services, call.body
-    answers = Answers(password=body.password, email=body.email, name=body.name, code=body.code)
-    session, secret = await services.joining.join(body.token, answers, client_of(call))
+    form = JoinForm(password=body.password, email=body.email, name=body.name, code=body.code)
+    session, secret = await services.joining.join(body.token, form, client_of(call))
     return await signed_in_answer(services, session, secret)
 
 
-def _record(preview: Preview) -> JoinPreview:
+def _record(preview: TokenPreview) -> JoinPreview:
     account = preview.account
     return record_of(JoinPreview, preview, account=account and record_of(AccountReference, account))
