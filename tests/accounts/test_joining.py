@@ -345,5 +345,5 @@ async def test_whoever_has_a_link_may_not_hash_passwords_without_end(services: S
     token = await invited(services, await an_account(services))
     invitation = await services.access.invitations.find_open(token)
     for _ in range(PER_MINUTE):
-        await services.accounts.sign_in_limit.count_link(invitation.id)
+        await services.accounts.sign_in_limit.count_token(invitation.id)
     await assert_refused(services, token, FORM, RateLimited, "too many attempts")

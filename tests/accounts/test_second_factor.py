@@ -136,7 +136,7 @@ async def test_a_sign_in_without_a_code_ends_if_the_second_factor_is_switched_on
     await create_member(services, new_id(), person=person)
     await have_totp(services, person.id)
     with pytest.raises(Unauthorized):
-        await services.accounts.sign_in.enter(person, BROWSER)
+        await services.accounts.sign_in.start_session(person, BROWSER)
     assert await services.access.sessions.of_person(person.id) == []
 
 

@@ -23,7 +23,7 @@ async def test_a_password_that_changes_meanwhile_lets_nobody_in(services: Servic
     await services.accounts.members.add(new_id(), person.id, Role.OWNER)
     await services.accounts.people.change(person.id, {"password": "another hash"})
     with pytest.raises(Unauthorized):
-        await services.accounts.sign_in.enter(person, BROWSER)
+        await services.accounts.sign_in.start_session(person, BROWSER)
     assert await services.access.sessions.of_person(person.id) == []
     assert await services.stores.mongodb["audit"].count_documents({}) == 0
 
@@ -52,7 +52,7 @@ async def test_the_last_networks_of_a_person_are_remembered_as_digests(services:
     await services.accounts.members.add(new_id(), person.id, Role.OWNER)
     networks = [f"203.0.{number}.0/24" for number in range(MAX_NETWORKS + 1)]
     for network in (*networks, networks[1]):
-        await services.accounts.sign_in.enter(person, replace(BROWSER, address=network))
+        await services.accounts.sign_in.start_session(person, replace(BROWSER, address=network))
     found = await services.accounts.people.find(person.id)
     assert found is not None
     assert found.networks == [network_digest(one) for one in (*networks[2:], networks[1])]

@@ -16,7 +16,7 @@ from tracker.stores.mongodb.transaction import Session as Transaction
 
 
 class Identity(NamedTuple):
-    """The stores of people, their memberships and their proofs of identity, all in one database."""
+    """The stores of people, memberships and credentials, all in one database."""
 
     database: Database
     people: People
@@ -27,7 +27,7 @@ class Identity(NamedTuple):
     sessions: Sessions
     audit: Audit
 
-    async def record_own(
+    async def record_for_person(
         self,
         actor: Actor,
         address: str,
@@ -35,7 +35,7 @@ class Identity(NamedTuple):
         transaction: Transaction,
         changes: Mapping[str, FieldChange] | None = None,
     ) -> None:
-        """Record a person's own action in the logs of all their accounts."""
+        """Record a person's own action in the audit log of each of their accounts."""
         assert actor.id is not None
         target = AuditObject(kind="person", id=actor.id, name=actor.name)
         for member in await self.members.of_person(actor.id, transaction):

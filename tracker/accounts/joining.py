@@ -18,7 +18,7 @@ from tracker.accounts.members import Member
 from tracker.accounts.membership import member_object
 from tracker.accounts.passwords import check_new_password
 from tracker.accounts.people import Person
-from tracker.accounts.sign_in import WRONG, SignIn
+from tracker.accounts.sign_in import WRONG_CREDENTIALS, SignIn
 from tracker.accounts.sign_in_limit import SignInLimit
 from tracker.errors import BadRequest, Unauthorized
 from tracker.stores.mongodb.transaction import Session as Transaction
@@ -94,7 +94,7 @@ class Joining:
                 person = await self._join_existing(token, email, form, client)
             else:
                 person = await self._join_new(token, invitation, email, form, client)
-        return await self._sign_in.enter(person, client)
+        return await self._sign_in.start_session(person, client)
 
     async def _find_open(self, token: str) -> Invitation:
         invitation = await self._identity.invitations.find_open(token)
@@ -120,7 +120,7 @@ class Joining:
             # A simultaneous reset of the password must not open this account too.
             known = await self._identity.people.find(person.id, transaction)
             if known is None or (known.password, known.totp) != (person.password, person.totp):
-                raise Unauthorized(WRONG)
+                raise Unauthorized(WRONG_CREDENTIALS)
             return await self._add(token, person, client, transaction)
 
         return await run_in_transaction(self._identity.database, work)
@@ -187,7 +187,7 @@ class Joining:
 
     async def _check_new_password(self, form: JoinForm, invitation: Invitation) -> None:
         check_new_password(form.password)
-        if refusal := await self._limit.count_link(invitation.id):
+        if refusal := await self._limit.count_token(invitation.id):
             raise refusal.error()
 
     async def _record(

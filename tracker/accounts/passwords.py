@@ -1,4 +1,4 @@
-"""Passwords as Argon2id hashes, made in threads of their own.
+"""Passwords as Argon2id hashes, which threads of their own compute.
 
 The parameters are OWASP's minimum (Password Storage Cheat Sheet): 19 MiB, two passes, one lane. A
 hash takes 31 ms of a core; the library's default takes 231. Two at once take at most 38 MiB.
@@ -16,22 +16,22 @@ from tracker.errors import BadRequest, Unavailable
 
 MIN_CHARACTERS: Final = 12
 MAX_CHARACTERS: Final = 256
-"""The limit of a password, because every character is hashed."""
+"""A limit, because every character is hashed."""
 
-AT_ONCE: Final = 2
+THREADS: Final = 2
 MAX_WAITING: Final = 64
-"""Passwords that may wait for a thread, a second's work; beyond it the answer is 503."""
+"""Passwords that may wait for a thread: a second's work. Beyond it the answer is 503."""
 
 _RETRY_SECONDS: Final = 2
 _MEMORY_KIB: Final = 19 * 1024
 _PASSES: Final = 2
 _LANES: Final = 1
 
-_NOBODYS: Final = (
+_DUMMY_HASH: Final = (
     "$argon2id$v=19$m=19456,t=2,p=1$NgGW39+obEFjKYeOs2DBWQ"
     "$YqUDRDA+p45OAnAdQZlYGk4WJZNYoXq7/slKRlQmrGA"
 )
-"""The hash of a lost random text, with the same parameters."""
+"""The hash of a forgotten random text, with the same parameters."""
 
 Result = TypeVar("Result")
 
@@ -41,7 +41,7 @@ class Passwords:
 
     def __init__(self) -> None:
         self._hasher = PasswordHasher(_PASSES, _MEMORY_KIB, _LANES)
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="password")
         self._waiting = 0
 
     async def hash(self, password: str) -> str:
@@ -51,11 +51,11 @@ class Passwords:
     async def verify(self, stored: str | None, password: str) -> bool:
         """Return whether `password` matches the hash. Raises Unavailable if too many are waiting.
 
-        Without a hash it takes the same time, so nobody learns whether a person exists.
+        Without a hash it takes the same time, which hides whether a person exists.
         """
         if len(password) > MAX_CHARACTERS:
             password = ""
-        matches = await self._run(lambda: self._matches(stored or _NOBODYS, password))
+        matches = await self._run(lambda: self._matches(stored or _DUMMY_HASH, password))
         return matches and stored is not None
 
     def is_outdated(self, stored: str) -> bool:

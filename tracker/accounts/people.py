@@ -1,7 +1,7 @@
-"""People: who signs in to the console. What they may do in an account is `accounts/members`.
+"""People, who sign in to the console. Their roles in accounts are in `accounts/members`.
 
 Guarantee: a change of password or second factor ends every open password reset of the person, in
-its transaction. It conflicts with a simultaneous making or use of one.
+its transaction. It conflicts with the simultaneous creation or use of a reset.
 """
 
 from collections.abc import Collection, Mapping
@@ -23,15 +23,16 @@ from tracker.stores.mongodb.documents import document, record
 from tracker.stores.mongodb.transaction import Session
 
 MAX_NETWORKS: Final = 10
-"""Networks remembered of a person who signed in; the oldest is dropped first."""
+"""Networks of a person's sign-ins that are stored. The oldest is dropped first."""
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
     """A person. `email` is in its normalised form, `password` is an Argon2 hash.
 
-    `account_id` is the account seen last, `networks` are digests. `totp` is sealed, None if off.
-    `new_totp` waits for its first code, in one session. `totp_step` is the time of the last code
-    used. `recovery_codes` are hashes of the unused ones.
+    - `account_id` is the last used account, `networks` are digests.
+    - `totp` is encrypted, None if off. `new_totp` awaits its first code, in one session.
+    - `totp_step` is the time of the last used code.
+    - `recovery_codes` has the hashes of unused codes.
     """
 
     id: UUID
@@ -104,7 +105,7 @@ class People:
     async def change(
         self, person_id: UUID, fields: Mapping[str, Any], session: Session | None = None
     ) -> None:
-        """Set checked `fields` of a person, if it exists; not password and second factor."""
+        """Set checked `fields` of a person, if it exists; never password or second factor."""
         await self._people.update_one({"_id": person_id}, {"$set": dict(fields)}, session=session)
 
     async def lock(self, person_id: UUID, session: Session) -> Person | None:
@@ -166,7 +167,7 @@ class People:
     async def switch_totp_on(
         self, person: Person, step: int, recovery_codes: list[bytes], session: Session
     ) -> bool:
-        """Put the waiting secret of `person` into effect; return False if it has changed."""
+        """Make `new_totp` the person's secret; return False if it has changed."""
         waiting = {"_id": person.id, "totp": None, "new_totp": person.new_totp}
         fields = {
             "totp": person.new_totp,
@@ -183,7 +184,7 @@ class People:
     async def _change_credentials(
         self, one: Mapping[str, Any], fields: Mapping[str, Any], session: Session
     ) -> bool:
-        """Set credentials, and end the person's resets. Return False if nobody matches."""
+        """Set credentials, and end the person's resets. Return False if `one` matches nobody."""
         changed = await self._people.find_one_and_update(
             one, {"$set": dict(fields)}, ["_id"], session=session
         )

@@ -1,7 +1,6 @@
 """The check of a second factor at sign-in, for people who have switched it on.
 
-Guarantee: a code works once. One conditional write stores its use, so a simultaneous one is
-refused.
+Guarantee: a code works once. A conditional write records its use, so a simultaneous use is refused.
 """
 
 import time
@@ -22,12 +21,12 @@ from tracker.stores.secret_box import SecretBox, UnreadableSecret
 
 log = structlog.get_logger(__name__)
 
-REQUIRED: Final = "code: required"
-WRONG: Final = "code: wrong, or used already"
+CODE_REQUIRED: Final = "code: required"
+WRONG_CODE: Final = "code: wrong, or used already"
 
 
 class SecondFactor:
-    """The second factors of people. `box` seals their secrets."""
+    """Checks codes. `box` encrypts the secrets of second factors."""
 
     def __init__(self, identity: Identity, box: SecretBox) -> None:
         self._identity = identity
@@ -38,16 +37,16 @@ class SecondFactor:
         return SealedFields("people", ("totp", "new_totp"), self._box)
 
     async def check(self, person: Person, code: str | None, address: str) -> None:
-        """Check and use up a code of the app, or a recovery code, if the second factor is on.
+        """Use up a code of the app, or a recovery code, if the second factor is on.
 
         Raises Unauthorized if it is missing, wrong or used. Raises Unavailable as `open` does.
         """
         if not person.has_totp:
             return
         if not code:
-            raise Unauthorized(REQUIRED, code=ErrorCode.CODE_REQUIRED)
+            raise Unauthorized(CODE_REQUIRED, code=ErrorCode.CODE_REQUIRED)
         if not await self.accepts(person, code, address):
-            raise Unauthorized(WRONG, code=ErrorCode.CODE_REQUIRED)
+            raise Unauthorized(WRONG_CODE, code=ErrorCode.CODE_REQUIRED)
 
     async def accepts(self, person: Person, code: str, address: str) -> bool:
         """Use up a code; return False if it is wrong or used. Raises Unavailable as `open` does."""
@@ -88,7 +87,7 @@ class SecondFactor:
             if left is None:
                 return False
             changes = {"recovery_codes": FieldChange(before=left + 1, after=left)}
-            await self._identity.record_own(
+            await self._identity.record_for_person(
                 person.actor, address, "recovery_code.used", transaction, changes
             )
             return True

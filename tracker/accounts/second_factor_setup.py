@@ -1,7 +1,7 @@
-"""Switching one's own second factor on and off. Both end every session of the person.
+"""People switch their own second factor on and off. Both end every session of the person.
 
-Setup takes the password, then a code of the app, so that no lost secret locks anybody out.
-Switching off takes the password and a code: neither alone is enough.
+Setup needs the password, then a code of the app, so a lost secret locks nobody out. Switching off
+needs both the password and a code.
 """
 
 import time
@@ -38,7 +38,7 @@ class SwitchedOn(NamedTuple):
 
 
 class SecondFactorSetup:
-    """The changes of second factors by their own people. `issuer` is the name that apps show."""
+    """Setup and removal of second factors. `issuer` is the name that apps show."""
 
     def __init__(
         self,
@@ -57,14 +57,15 @@ class SecondFactorSetup:
     async def begin(self, requester: Requester, password: str) -> TotpSetup:
         """Return a new secret, which takes effect with its first code.
 
-        Raises BadRequest if it is on or the password is wrong, RateLimited after too many attempts.
+        Raises BadRequest if the second factor is on or the password is wrong, RateLimited after too
+        many attempts.
         """
         person = await self._sign_in.confirm(
             requester.session, _PASSWORD, password, requester.client
         )
         _check_off(person)
         secret = totp.new_secret()
-        # For this session: a thief of another session may not guess the code.
+        # Only for this session, so the thief of another session cannot guess the code.
         waiting = {
             "new_totp": self._second_factor.seal(person, secret),
             "new_totp_session": requester.session.id,

@@ -117,7 +117,9 @@ class SelfService:
             raise Unauthorized(SESSION_ENDED)
         await self._identity.sessions.end_all(old.person_id, transaction=transaction)
         author = requester.author
-        await self._identity.record_own(author.actor, author.address, action, transaction, changes)
+        await self._identity.record_for_person(
+            author.actor, author.address, action, transaction, changes
+        )
         return await self._identity.sessions.start(
             old.person_id, old.account_id, requester.client, transaction, signed_in_at
         )
@@ -130,7 +132,9 @@ class SelfService:
             await self._identity.people.change(person.id, {"name": name}, transaction)
             changes = {"name": FieldChange(before=person.name, after=name)}
             actor, address = requester.author.actor, requester.author.address
-            await self._identity.record_own(actor, address, "person.changed", transaction, changes)
+            await self._identity.record_for_person(
+                actor, address, "person.changed", transaction, changes
+            )
 
         await run_in_transaction(self._identity.database, work)
 

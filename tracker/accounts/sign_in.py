@@ -1,7 +1,7 @@
 """Signing in: from e-mail and password to a session. Strangers learn nothing but "wrong".
 
 An unknown e-mail takes the same steps and time. Beyond the limits only the right password, from a
-known network of its person, gets another answer.
+known network of its person, is accepted.
 """
 
 import asyncio
@@ -18,8 +18,7 @@ from tracker.access.sessions import Client, Session
 from tracker.accounts.identity import Identity
 from tracker.accounts.members import Member
 from tracker.accounts.people import Person
-from tracker.accounts.second_factor import WRONG as WRONG_CODE
-from tracker.accounts.second_factor import SecondFactor
+from tracker.accounts.second_factor import WRONG_CODE, SecondFactor
 from tracker.accounts.sign_in_limit import SignInLimit, is_known, network_digest
 from tracker.errors import BadRequest, Forbidden, Unauthorized, Unavailable
 from tracker.metrics import SIGN_INS_REFUSED
@@ -28,7 +27,7 @@ from tracker.stores.mongodb.transaction import run_in_transaction
 
 log = structlog.get_logger(__name__)
 
-WRONG: Final = "e-mail or password: wrong"
+WRONG_CREDENTIALS: Final = "e-mail or password: wrong"
 REFUSED_AFTER_SECONDS: Final = 1.0
 """The time of a refusal beyond the limits. It hides whether a password was checked."""
 
@@ -36,7 +35,7 @@ _NAME_CHARACTERS: Final = 100
 
 
 class SignIn:
-    """The way into the console, for people who have a password."""
+    """Checks credentials and starts sessions."""
 
     def __init__(self, identity: Identity, limit: SignInLimit, second_factor: SecondFactor) -> None:
         self._identity = identity
@@ -46,9 +45,9 @@ class SignIn:
     async def sign_in(
         self, email: str, password: str, client: Client, code: str | None = None
     ) -> tuple[Session, str]:
-        """Return a new session and its secret. Raises as `identify` and `enter` do."""
+        """Return a new session and its secret. Raises as `identify` and `start_session` do."""
         person = await self.identify(email, password, client, code)
-        return await self.enter(person, client)
+        return await self.start_session(person, client)
 
     async def identify(
         self, email: str, password: str, client: Client, code: str | None = None
@@ -59,13 +58,13 @@ class SignIn:
         """
         person = await self._identity.people.find_by_email(email)
         if not await self._matches(email, person, password, client) or person is None:
-            raise Unauthorized(WRONG)
+            raise Unauthorized(WRONG_CREDENTIALS)
         await self._second_factor.check(person, code, client.address)
         await self._limit.forget_reserve(person, client)
         return await self._with_current_hash(person, password)
 
     async def check_code(self, person: Person, code: str | None, client: Client) -> None:
-        """Check the second factor of a person who has shown a link instead of the password.
+        """Check the second factor of a person who resets the password.
 
         Raises Unauthorized if it is missing or wrong, RateLimited after too many attempts.
         """
@@ -80,7 +79,7 @@ class SignIn:
     async def confirm(
         self, session: Session, field: str, password: str, client: Client, code: str | None = None
     ) -> Person:
-        """Return the person of a session, who has typed the password again into `field`.
+        """Check the password that a session's person has typed again; return the person.
 
         A stolen session allows no more guesses than a stranger has. Raises BadRequest if password
         or code is wrong, RateLimited after too many attempts.
@@ -95,8 +94,8 @@ class SignIn:
         await self._limit.forget_reserve(person, client)
         return person
 
-    async def enter(self, person: Person, client: Client) -> tuple[Session, str]:
-        """Return a new session of an identified person, in the account that they saw last.
+    async def start_session(self, person: Person, client: Client) -> tuple[Session, str]:
+        """Start a session of an identified person, in the last used account.
 
         Raises Forbidden if the person is in no account, Unauthorized if `person` is outdated.
         """
@@ -109,15 +108,15 @@ class SignIn:
                 )
             network = network_digest(client.address)
             if not await self._identity.people.record_sign_in(person, network, transaction):
-                raise Unauthorized(WRONG)
-            return await self._start(person, _chosen(person, members), client, transaction)
+                raise Unauthorized(WRONG_CREDENTIALS)
+            return await self._start(person, _last_used(person, members), client, transaction)
 
         return await run_in_transaction(self._identity.database, work)
 
     async def _matches(
         self, email: str, person: Person | None, password: str, client: Client
     ) -> bool:
-        """Count an attempt, and return whether the password is the person's.
+        """Count an attempt; return whether the password is right.
 
         Beyond the limits it raises the same RateLimited after the same time, checked or not.
         """
@@ -133,7 +132,7 @@ class SignIn:
         raise refusal.error()
 
     async def _has_reserve(self, person: Person, client: Client) -> bool:
-        """Count an attempt beyond the limits; return whether the network's reserve allows it."""
+        """Count an attempt in the network's reserve; return whether the reserve allows it."""
         return is_known(person, client) and not await self._limit.count_reserve(person, client)
 
     async def _verify(self, person: Person | None, password: str, client: Client) -> bool:
@@ -166,10 +165,10 @@ class SignIn:
 
 
 def session_object(session: Session) -> AuditObject:
-    """Return a session as the target of an audit entry, named by its browser."""
+    """Return a session as an audit object, named by its browser."""
     return AuditObject(kind="session", id=session.id, name=session.user_agent[:_NAME_CHARACTERS])
 
 
-def _chosen(person: Person, members: list[Member]) -> Member:
+def _last_used(person: Person, members: list[Member]) -> Member:
     last = (one for one in members if one.account_id == person.account_id)
     return next(last, members[0])

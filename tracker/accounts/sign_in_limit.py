@@ -1,10 +1,10 @@
-"""The limits of attempts to sign in, and of other guesses of a secret. Nobody is locked out.
+"""Limits on attempts to sign in, and on other guesses of a secret. Nobody is locked out.
 
 - An address (IPv6: its network) has PER_MINUTE attempts, an e-mail FOR_EMAIL in 15 minutes.
 - Beyond either, a person has a reserve for each network of an earlier sign-in. Nobody else can use
   it up: FOR_EMAIL attempts of an address, FOR_NETWORK of the network.
 
-Unknown e-mails have the same counters. While Redis is unavailable, each process counts for itself.
+Unknown e-mails have the same counters. While Redis is unavailable, each process counts alone.
 """
 
 from hashlib import blake2b
@@ -23,7 +23,7 @@ PER_MINUTE: Final = 20
 FOR_EMAIL: Final = 10
 FOR_NETWORK: Final = 30
 FOR_SHARE: Final = 2_000
-"""More than one address can try in an hour: one visitor does not close a share to all others."""
+"""More than one address can try in an hour, so one visitor cannot close a share to all others."""
 
 _QUARTER_SECONDS: Final = 15 * 60
 _HOUR_SECONDS: Final = 3600
@@ -31,11 +31,11 @@ _HOUR_SECONDS: Final = 3600
 _ADDRESS: Final = LimitScope("sign_in", PER_MINUTE, 60)
 _EMAIL: Final = LimitScope("sign_in_email", FOR_EMAIL, _QUARTER_SECONDS)
 _RESERVE: Final = LimitScope("sign_in_reserve", FOR_EMAIL, _QUARTER_SECONDS)
-_RESERVE_OF_NETWORK: Final = LimitScope("sign_in_reserve_network", FOR_NETWORK, _QUARTER_SECONDS)
-_LINK: Final = LimitScope("sign_in_link", PER_MINUTE, 60)
+_NETWORK_RESERVE: Final = LimitScope("sign_in_reserve_network", FOR_NETWORK, _QUARTER_SECONDS)
+_TOKEN: Final = LimitScope("sign_in_link", PER_MINUTE, 60)
 _SHARE_ADDRESS: Final = LimitScope("share_password", PER_MINUTE, 60)
 _SHARE: Final = LimitScope("share_password_total", FOR_SHARE, _HOUR_SECONDS)
-for _scope in (_ADDRESS, _EMAIL, _RESERVE, _RESERVE_OF_NETWORK, _LINK, _SHARE_ADDRESS, _SHARE):
+for _scope in (_ADDRESS, _EMAIL, _RESERVE, _NETWORK_RESERVE, _TOKEN, _SHARE_ADDRESS, _SHARE):
     RATE_LIMITED.labels(_scope.name)
 _DIGEST_BYTES: Final = 16
 
@@ -66,11 +66,11 @@ class SignInLimit:
         return await self._count(_counter(_ADDRESS, client.counted_as), _email_counter(email))
 
     async def count_email(self, email: str) -> Refusal | None:
-        """Count an attempt for an e-mail whose client has a link to it."""
+        """Count an attempt for the e-mail of a reset whose token the client has."""
         return await self._count(_email_counter(email))
 
     async def count_reserve(self, person: Person, client: Client) -> Refusal | None:
-        """Count an attempt for a person in the reserve of a known network."""
+        """Count an attempt in a person's reserve for a known network."""
         return await self._count(*_reserve_counters(person, client))
 
     async def forget_reserve(self, person: Person, client: Client) -> None:
@@ -78,9 +78,9 @@ class SignInLimit:
         for key, _ in _reserve_counters(person, client):
             await self._limiter.forget(key)
 
-    async def count_link(self, link_id: UUID) -> Refusal | None:
-        """Count a use of an open link to join, or to reset a password."""
-        return await self._count(_counter(_LINK, str(link_id)))
+    async def count_token(self, invitation_id: UUID) -> Refusal | None:
+        """Count a use of the token of an invitation or a password reset."""
+        return await self._count(_counter(_TOKEN, str(invitation_id)))
 
     async def count_share(self, share_id: UUID, counted_as: str) -> Refusal | None:
         """Count a password for a share, from an address as limits count it."""
@@ -95,8 +95,8 @@ class SignInLimit:
             return Refusal(exceeded.scope.name, exceeded.seconds_left)
         if all(usage.requests for usage in usages):
             return None
-        spent = next((scope for key, scope in counters if not self._in_memory.spend(key)), None)
-        return None if spent is None else Refusal(spent.name, 60)
+        exhausted = next((scope for key, scope in counters if not self._in_memory.spend(key)), None)
+        return None if exhausted is None else Refusal(exhausted.name, 60)
 
 
 def is_known(person: Person, client: Client) -> bool:
@@ -105,14 +105,14 @@ def is_known(person: Person, client: Client) -> bool:
 
 
 def network_digest(network: str) -> bytes:
-    """Return the digest that a person's document remembers of a truncated address."""
+    """Return the digest of a truncated address, as a person's document stores it."""
     return blake2b(network.encode(), digest_size=_DIGEST_BYTES).digest()
 
 
 def _reserve_counters(person: Person, client: Client) -> tuple[_Counter, _Counter]:
     return (
         _counter(_RESERVE, _digest(f"{person.email} {client.counted_as}")),
-        _counter(_RESERVE_OF_NETWORK, _digest(f"{person.email} {client.address}")),
+        _counter(_NETWORK_RESERVE, _digest(f"{person.email} {client.address}")),
     )
 
 

@@ -112,15 +112,15 @@ class TimeZones:
             row = await self._accounts.find_one({"_id": account_id}, FIELDS, session=session)
             if row is None:
                 raise NotFound("account: not found")
-            found = zone_in(row)
+            found = zone_from_row(row)
             wanted = found.change.zone if found.change else found.zone
             if zone == wanted:
                 return wanted, found
-            update = _request(found, zone, now())
+            update = _request_update(found, zone, now())
             row = await self._accounts.find_one_and_update(
                 {"_id": account_id}, update, return_document=ReturnDocument.AFTER, session=session
             )
-            return wanted, zone_in(row)
+            return wanted, zone_from_row(row)
 
         return await run_in_transaction(self._database, work)
 
@@ -129,7 +129,7 @@ class TimeZones:
         row = await self._accounts.find_one(
             {"time_zone_due": {"$exists": True}}, FIELDS, sort=[("time_zone_due", 1)]
         )
-        return None if row is None else (row["_id"], zone_in(row))
+        return None if row is None else (row["_id"], zone_from_row(row))
 
     async def update_change(
         self,
@@ -173,7 +173,7 @@ class TimeZones:
             {"_id": account_id}, {"$pull": {"time_zones_obsolete": zone}}
         )
 
-    async def settle(self, account_id: UUID) -> None:
+    async def clear_due(self, account_id: UUID) -> None:
         """Record that an account has no more work, if so."""
         nothing = {
             "time_zone_change": {"$exists": False},
@@ -186,10 +186,10 @@ class TimeZones:
 async def zone_of(reader: Reader, account_id: UUID) -> AccountZone:
     """Return the zone of an account in the reader's snapshot, UTC if there is no such account."""
     row = await reader.find_one("accounts", {"_id": account_id}, FIELDS)
-    return UTC_ACCOUNT if row is None else zone_in(row)
+    return UTC_ACCOUNT if row is None else zone_from_row(row)
 
 
-def zone_in(row: Mapping[str, Any]) -> AccountZone:
+def zone_from_row(row: Mapping[str, Any]) -> AccountZone:
     earlier = [msgspec.convert(one, EarlierZone) for one in row.get("time_zones_before", ())]
     change = row.get("time_zone_change")
     return AccountZone(
@@ -207,7 +207,7 @@ def checked_zone(name: object) -> str:
     return name
 
 
-def _request(found: AccountZone, zone: str, at: datetime) -> dict[str, Any]:
+def _request_update(found: AccountZone, zone: str, at: datetime) -> dict[str, Any]:
     """Return the update that requests a zone, and abandons the change in progress."""
     fields: dict[str, Any] = {"time_zone_due": at}
     update: dict[str, Any] = {"$set": fields}

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
-from tracker.accounts.time_zones import FIELDS, UTC_ACCOUNT, zone_in
+from tracker.accounts.time_zones import FIELDS, UTC_ACCOUNT, zone_from_row
 from tracker.calendar import Calendar
 from tracker.ingest.drain_number import DRAIN_NUMBERS
 from tracker.reports.rollups.rollup import Calendars
@@ -92,7 +92,7 @@ class AccountCalendars:
         found = dict.fromkeys(account_ids, _UTC_ONLY)
         accounts = with_byte_ids(self._database["accounts"])
         async for row in accounts.find({"_id": {"$in": stored_ids(account_ids)}}, FIELDS):
-            found[row["_id"]] = zone_in(row).calendars
+            found[row["_id"]] = zone_from_row(row).calendars
         return found
 
 

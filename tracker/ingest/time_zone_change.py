@@ -90,7 +90,7 @@ class TimeZoneChanger:
             if found.obsolete:
                 await self._remove(account_id, found.obsolete[0])
             elif found.change is None:
-                await self._time_zones.settle(account_id)
+                await self._time_zones.clear_due(account_id)
             elif found.next_calendar is None:
                 await self._begin(account_id, found, found.change)
             elif found.change.days is None:
