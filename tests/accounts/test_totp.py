@@ -12,8 +12,8 @@ from tracker.accounts.totp import (
     new_secret,
     normal_code,
     recovery_digest,
+    setup_uri,
     step_of,
-    uri_of,
 )
 from tracker.ids import new_id
 
@@ -53,7 +53,7 @@ def test_anything_else_is_wrong(code: str) -> None:
 
 def test_an_app_takes_the_secret_from_the_uri() -> None:
     secret = new_secret()
-    uri = urlsplit(uri_of(secret, "ada@example.com", "t.example"))
+    uri = urlsplit(setup_uri(secret, "ada@example.com", "t.example"))
     assert (uri.scheme, uri.netloc, uri.path) == ("otpauth", "totp", "/t.example:ada%40example.com")
     assert parse_qs(uri.query) == {"secret": [secret], "issuer": ["t.example"]}
     assert len(base64.b32decode(secret)) == 20

@@ -1,4 +1,4 @@
-"""Accounts: the owners of everything else. Made by the operator's script."""
+"""Accounts own everything else. The operator's script creates them."""
 
 from collections.abc import Collection
 from datetime import datetime

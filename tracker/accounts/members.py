@@ -6,8 +6,9 @@ Guarantees, within the caller's transaction:
   demotions conflict.
 - A removal or a change of role ends the member's sessions, open invitations and resets in the
   account.
-- Any change of a person's memberships ends the open resets that accounts made for the person. It
-  also writes the person's document, so it conflicts with a simultaneous making or use of one.
+- Any change of a person's memberships ends the open resets that accounts have created for the
+  person. It also writes the person's document, so it conflicts with the simultaneous creation or
+  use of a reset.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ ALREADY_MEMBER: Final = "email: is a member of the account already"
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """The membership of a person in an account. `last_seen_at` is None before the first session."""
+    """A person's membership in an account. `last_seen_at` is None before the first session."""
 
     id: UUID
     account_id: UUID
@@ -56,7 +57,7 @@ class Members:
     async def add(
         self, account_id: UUID, person_id: UUID, role: Role, session: Session | None = None
     ) -> Member:
-        """Store a new member and return it. Raises BadRequest if the person is one already."""
+        """Store a new member and return it. Raises BadRequest if the person is a member already."""
         member = Member(
             id=new_id(), account_id=account_id, person_id=person_id, role=role, created_at=now()
         )
@@ -92,7 +93,10 @@ class Members:
         return await self._members.find_one(owner, ["_id"]) is not None
 
     async def change_role(self, member: Member, role: Role, session: Session) -> Member:
-        """Change the role of a member read in this transaction. Raises BadRequest if last owner."""
+        """Change the role of a member read in this transaction.
+
+        Raises BadRequest if the account would have no owner.
+        """
         await self._keep_an_owner(member, session)
         await self._members.update_one(
             {"_id": member.id}, {"$set": {"role": role}}, session=session
@@ -101,7 +105,10 @@ class Members:
         return msgspec.structs.replace(member, role=role)
 
     async def remove(self, member: Member, session: Session) -> None:
-        """Remove a member read in this transaction. Raises BadRequest for the last owner."""
+        """Remove a member read in this transaction.
+
+        Raises BadRequest if the account would have no owner.
+        """
         await self._keep_an_owner(member, session)
         await self._members.delete_one({"_id": member.id}, session=session)
         await self._end_access(member, session)

@@ -1,4 +1,4 @@
-"""Changes of who may act for an account: invitations, roles, removals and password resets.
+"""Invitations, roles, removals and password resets of an account's members.
 
 The API and the operator's script call this. One transaction checks the author's authority, and
 stores the change and its audit entry. A role above the author's scopes is Forbidden.
@@ -29,13 +29,13 @@ _ANYONE: Final = "anyone with the link"
 
 
 class Membership:
-    """The changes of members and invitations, each with its audit entry."""
+    """Changes members and invitations, each with its audit entry."""
 
     def __init__(self, identity: Identity) -> None:
         self._identity = identity
 
     async def invite(self, author: Author, email: str | None, role: Role) -> tuple[Invitation, str]:
-        """Invite a person, in place of an earlier invitation; return the invitation and its token.
+        """Invite a person, replacing an earlier invitation; return the invitation and its token.
 
         Raises BadRequest if the person is a member, or too many invitations are open.
         """
@@ -104,13 +104,13 @@ class Membership:
             target = await self._member_object(member, session)
             await self._identity.audit.record(author, "member.removed", target, taken, session)
 
-        # Not in turn: a crowd of other requests must not delay it.
+        # Not in the account's queue: other requests must not delay it.
         await run_in_transaction(self._identity.database, work)
 
     async def reset_password(self, author: Author, member_id: UUID) -> tuple[Invitation, str]:
-        """Make a password reset for a member; return it and its token.
+        """Create a password reset for a member; return it and its token.
 
-        Raises Forbidden if the person is in other accounts too, which the author would get into.
+        Raises Forbidden if the person is in other accounts too: the author would get into them.
         """
 
         async def work(session: Session) -> tuple[Invitation, str]:
@@ -134,9 +134,9 @@ class Membership:
     async def reset_password_as_operator(
         self, person: Person, without_totp: bool = False
     ) -> tuple[Invitation, str]:
-        """Make a password reset for any person; all their accounts log it. Return it and its token.
+        """Create a password reset for any person; return it and its token.
 
-        With `without_totp`, its use also switches the second factor off.
+        All accounts of the person log it. `without_totp` also switches the second factor off.
         """
         new = NewInvitation(
             kind=InvitationKind.PASSWORD_RESET,
@@ -156,7 +156,7 @@ class Membership:
         return await run_in_transaction(self._identity.database, work)
 
     async def _require(self, author: Author, session: Session, *roles: Role) -> datetime | None:
-        """Check that the author may change `roles`; return the end of that authority, if any."""
+        """Lock the author's authority to change `roles`; return when it expires, if it does."""
         present = await self._identity.authority.lock(author, MEMBERS_SCOPE, session)
         require_authority(present, *roles)
         return present.expires_at

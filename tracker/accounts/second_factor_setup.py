@@ -71,7 +71,7 @@ class SecondFactorSetup:
             "new_totp_session": requester.session.id,
         }
         await self._identity.people.change(person.id, waiting)
-        return TotpSetup(secret, totp.uri_of(secret, person.email, self._issuer))
+        return TotpSetup(secret, totp.setup_uri(secret, person.email, self._issuer))
 
     async def switch_on(self, requester: Requester, code: str) -> SwitchedOn:
         """Switch the second factor on, end every session, and return the recovery codes.

@@ -7,7 +7,7 @@ old zone. Fields of the account's document:
 - `time_zones_before`: the zones of earlier days;
 - `time_zone_change`: the change in progress;
 - `time_zones_obsolete`: the zones whose rollups are to be deleted;
-- `time_zone_due`: since when a drain has work, if it has.
+- `time_zone_due`: since when a drain has work; missing without any.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,8 +42,8 @@ class ZoneChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change of an account's zone in progress.
 
     - `is_counting`: drains count in the new zone too.
-    - `first`: the first day that is counted again; earlier ones keep their figures. None: all.
-    - `days`: the number of days to do, None while unknown. `done_through` is the last one done.
+    - `first`: the first day to count again. Earlier days keep their figures. None: count all.
+    - `days`: the number of days to count, None while unknown. `done_through` is the last done.
     """
 
     id: str
@@ -66,7 +66,7 @@ class AccountZone(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def calendar(self) -> Calendar:
-        """Return the calendar that the account's reports read."""
+        """Return the calendar of the account's reports."""
         return _calendar(self.zone, self.earlier)
 
     @property
@@ -78,11 +78,11 @@ class AccountZone(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def calendars(self) -> tuple[Calendar, ...]:
-        """Return every calendar that the account counts in, the reports' one first."""
+        """Return all calendars in which drains count, the reports' calendar first."""
         return (self.calendar, self.next_calendar) if self.next_calendar else (self.calendar,)
 
     def earlier_after(self, change: ZoneChange) -> tuple[EarlierZone, ...]:
-        """Return the zones that days before the change keep."""
+        """Return the zones of the days before the change."""
         if change.first is None:
             return ()
         return (*self.earlier, EarlierZone(zone=self.zone, until=change.first))
@@ -92,7 +92,7 @@ UTC_ACCOUNT: Final = AccountZone()
 
 
 class TimeZones:
-    """The time zones in accounts' documents."""
+    """The time zones of accounts in MongoDB."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
@@ -125,7 +125,7 @@ class TimeZones:
         return await run_in_transaction(self._database, work)
 
     async def next_due(self) -> tuple[UUID, AccountZone] | None:
-        """Return the account whose work has waited longest, None without one."""
+        """Return the account whose work has waited longest; None if none has work."""
         row = await self._accounts.find_one(
             {"time_zone_due": {"$exists": True}}, FIELDS, sort=[("time_zone_due", 1)]
         )
@@ -148,7 +148,7 @@ class TimeZones:
         return bool(done.matched_count)
 
     async def complete(self, account_id: UUID, found: AccountZone) -> bool:
-        """Switch the account to the new zone. Return False if another change is in its place."""
+        """Switch the account to the new zone. Return False if another change has replaced this."""
         change = found.change
         assert change is not None
         earlier = [msgspec.structs.asdict(one) for one in found.earlier_after(change)]
@@ -174,7 +174,7 @@ class TimeZones:
         )
 
     async def clear_due(self, account_id: UUID) -> None:
-        """Record that an account has no more work, if so."""
+        """Remove the fields of pending work from an account without any."""
         nothing = {
             "time_zone_change": {"$exists": False},
             "time_zones_obsolete.0": {"$exists": False},

@@ -1,6 +1,6 @@
 """Codes of a second factor: TOTP of an authenticator app (RFC 6238), and recovery codes. Pure.
 
-A recovery code has 80 random bits, so a plain SHA-256 hides it. The hash is bound to its person.
+A recovery code has 80 random bits, so SHA-256 is enough to hide it. The hash covers the person id.
 """
 
 import base64
@@ -15,10 +15,10 @@ from pyotp.exceptions import OTPVerificationError
 
 RECOVERY_CODES: Final = 10
 MAX_CODE_CHARACTERS: Final = 64
-"""The limit of a code as it is typed; a recovery code has 19 characters."""
+"""A limit on typed text. A recovery code has 19 characters."""
 
 _DRIFT_STEPS: Final = 1
-"""Steps of 30 seconds by which the clock of an app may be ahead or behind."""
+"""An app's clock may be ahead or behind by as many steps of 30 seconds."""
 
 _CODE: Final = re.compile("[0-9]{6}")
 _RECOVERY_BYTES: Final = 10
@@ -31,15 +31,15 @@ def new_secret() -> str:
     return pyotp.random_base32()
 
 
-def uri_of(secret: str, email: str, issuer: str) -> str:
-    """Return the URI from which an authenticator app takes the secret, usually as a QR code."""
+def setup_uri(secret: str, email: str, issuer: str) -> str:
+    """Return the otpauth:// URI of a secret, which apps scan as a QR code."""
     return pyotp.TOTP(secret).provisioning_uri(name=email, issuer_name=issuer)
 
 
 def step_of(secret: str, code: str, at: float) -> int | None:
     """Return the 30-second step of `code`, None if it is wrong. `at` is in epoch seconds.
 
-    A caller that remembers the step takes no code twice.
+    The caller stores the step, to accept no code twice.
     """
     if not _CODE.fullmatch(code):
         return None

@@ -1,4 +1,4 @@
-"""`/api/account`: the account of the key, its time zone, its rules against forged conversions."""
+"""`/api/account`: the account, its time zone, and its rules against forged conversions."""
 
 from decimal import Decimal
 from typing import Annotated, Any
@@ -27,9 +27,9 @@ from tracker.web.schema import AccountId, AccountQuery, Text, Timestamp, sent_fi
 endpoint = Endpoints("accounts")
 
 _RequirePbk = Annotated[
-    bool, Meta(description="conversions need a postback key: a click id alone is refused")
+    bool, Meta(description="a conversion needs a postback key; a click id alone is refused")
 ]
-_NoNegativeValues = Annotated[bool, Meta(description="conversions of a value below 0 are refused")]
+_NoNegativeValues = Annotated[bool, Meta(description="a conversion's value below 0 is refused")]
 
 # Any, because msgspec would accept a number in a string too.
 _SentMaxValue = Annotated[
@@ -59,7 +59,7 @@ class ConversionRulesRecord(msgspec.Struct, kw_only=True):
 
 
 class TimeZoneChangeRecord(msgspec.Struct, kw_only=True):
-    """A change of the time zone in progress: reports have the old zone until all days are done."""
+    """A change of time zone in progress. Reports use the old zone until all days are counted."""
 
     time_zone: Annotated[str, Meta(description="the new one")]
     requested_at: Timestamp
@@ -81,7 +81,7 @@ class AccountRecord(msgspec.Struct, kw_only=True):
 
 
 class ChangeConversionRules(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The rules to change; the others stay as they are."""
+    """The rules to change. Omitted rules stay."""
 
     require_pbk: _RequirePbk | UnsetType = UNSET
     no_negative_values: _NoNegativeValues | UnsetType = UNSET
@@ -96,7 +96,7 @@ class ChangeConversionRules(msgspec.Struct, forbid_unknown_fields=True, kw_only=
 
 
 class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The settings of an account to change; the others stay as they are."""
+    """The settings to change. Omitted settings stay."""
 
     account_id: AccountId = field(name="accountId")
     name: Text | UnsetType = UNSET
@@ -130,7 +130,7 @@ async def show(call: AccountCall[AccountQuery, Nothing]) -> AccountRecord:
     example={"conversion_rules": {"require_pbk": True, "max_per_click": 1}},
 )
 async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
-    """Change the name, time zone, and rules of the account; what is left out stays.
+    """Change the account's name, time zone and rules. Omitted fields stay.
 
     Raises NotFound if the account no longer exists.
     """
@@ -156,7 +156,7 @@ async def change(call: AccountCall[Nothing, ChangeAccount]) -> AccountRecord:
 async def _change_zone(
     call: AccountCall[Nothing, ChangeAccount], changes: dict[str, FieldChange]
 ) -> AccountZone:
-    """Request the time zone that was sent, if it is another; return the account's zone."""
+    """Request the time zone in the body, if it differs; return the account's zone."""
     time_zones, wanted = call.services.time_zones, call.body.time_zone
     if wanted is UNSET:
         return await time_zones.find(call.account_id)

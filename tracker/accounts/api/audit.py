@@ -1,4 +1,4 @@
-"""`/api/audit`: what was changed in an account, by whom; and the history of one short link."""
+"""`/api/audit`: the audit log of an account; and the history of one short link."""
 
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
@@ -22,7 +22,7 @@ _Record = TypeVar("_Record", bound="HistoryRecord")
 
 
 class TargetRecord(msgspec.Struct, kw_only=True):
-    """The object that was changed, by its name at that time."""
+    """A changed object, with its name at that time."""
 
     kind: str
     id: UUID | None
@@ -30,14 +30,14 @@ class TargetRecord(msgspec.Struct, kw_only=True):
 
 
 class ChangeRecord(msgspec.Struct, kw_only=True):
-    """The values of a field before and after."""
+    """A field's values before and after a change."""
 
     before: Any
     after: Any
 
 
 class HistoryRecord(msgspec.Struct, kw_only=True):
-    """A change: who made it, when, and of what."""
+    """A recorded change."""
 
     id: UUID
     at: Timestamp
@@ -48,7 +48,7 @@ class HistoryRecord(msgspec.Struct, kw_only=True):
 
 
 class AuditRecord(HistoryRecord, kw_only=True):
-    """A change, and where it was made from."""
+    """A recorded change, with the client's address."""
 
     address: Annotated[str, Meta(description="truncated: a network; empty for scripts")]
 
@@ -65,7 +65,7 @@ class ListAudit(AccountPage, kw_only=True):
     "GET",
     "/api/audit",
     "audit:read",
-    summary=f"List what was changed, newest first; kept for {RETENTION_DAYS} days",
+    summary=f"List changes, newest first; kept for {RETENTION_DAYS} days",
 )
 async def list_entries(call: AccountCall[ListAudit, Nothing]) -> Page[AuditRecord]:
     """Return a page of the account's audit log."""

@@ -44,7 +44,7 @@ class InvitationRecord(msgspec.Struct, kw_only=True):
 
 
 class CreatedInvitation(InvitationRecord, kw_only=True):
-    """An invitation with its link, which cannot be read again."""
+    """An invitation with its link, which is shown only once."""
 
     url: Annotated[str, Meta(description="works once")]
 

@@ -39,19 +39,17 @@ class PreviewJoin(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class Join(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The token of a link, and what its holder fills in."""
+    """The token of a link, and the input of its holder."""
 
     token: Token
     password: Annotated[
         str,
         Meta(
-            description="of the person, if the preview says so; a new one has "
+            description="an invited person who exists: their own; else a new one, "
             f"{MIN_CHARACTERS} to {MAX_CHARACTERS} characters"
         ),
     ]
-    name: (
-        Annotated[Text, Meta(description="required of a person who does not exist yet")] | None
-    ) = None
+    name: Annotated[Text, Meta(description="required for a new person")] | None = None
     email: Annotated[
         str | None,
         Meta(
@@ -76,20 +74,20 @@ class Join(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class JoinPreview(msgspec.Struct, kw_only=True):
-    """The purpose of a link, as its holder sees it before using it."""
+    """The purpose of a link, before its use."""
 
     kind: InvitationKind
     email: Annotated[str | None, Meta(description="null: the person chooses it")]
     account: Annotated[AccountReference | None, Meta(description="null for a password reset")]
     role: Role | None
     has_password: Annotated[
-        bool, Meta(description="the person exists: joining needs the password they have")
+        bool, Meta(description="the person exists, and joins with their own password")
     ]
     needs_code: Annotated[
         bool,
         Meta(
-            description="a reset needs a code of the second factor; false for an invitation, "
-            "which asks for one after the password"
+            description="a reset needs a code of the second factor; always false for an "
+            "invitation, which asks for a code after the password"
         ),
     ]
 
@@ -102,7 +100,7 @@ class JoinPreview(msgspec.Struct, kw_only=True):
     example={"token": EXAMPLE_TOKEN},
 )
 async def preview(call: PublicCall[AccountServices, Nothing, PreviewJoin]) -> JoinPreview:
-    """Show what an invitation or a password reset is for; it stays usable.
+    """Show the purpose of an invitation or a password reset, without using it.
 
     Raises NotFound if the token is not open.
     """
@@ -123,9 +121,9 @@ async def preview(call: PublicCall[AccountServices, Nothing, PreviewJoin]) -> Jo
     },
 )
 async def join(call: PublicCall[AccountServices, Nothing, Join]) -> Answer[SessionRecord]:
-    """Use an invitation or a password reset; the session that begins is in a cookie.
+    """Use an invitation or a password reset. The new session is in a cookie.
 
-    Raises NotFound if the token is not open, BadRequest if an answer is missing or breaks a rule,
+    Raises NotFound if the token is not open, BadRequest if a field is missing or breaks a rule,
     Unauthorized if the person's password or code is wrong, RateLimited after too many attempts.
     """
     services, body = call.services, call.body

@@ -1,4 +1,4 @@
-"""`/api/keys`: make, list and revoke an account's API keys."""
+"""`/api/keys`: create, list and revoke an account's API keys."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -35,7 +35,7 @@ Scope = Literal[EVERY_SCOPE]  # type: ignore[valid-type]  # the table is the one
 
 
 class ActorRecord(msgspec.Struct, kw_only=True):
-    """The one who did something."""
+    """A person, an API key, or the operator."""
 
     kind: ActorKind
     id: Annotated[UUID | None, Meta(description="null for the operator")]
@@ -43,7 +43,7 @@ class ActorRecord(msgspec.Struct, kw_only=True):
 
 
 class ParentKey(msgspec.Struct, kw_only=True):
-    """The API key that made another."""
+    """The API key that created another."""
 
     id: UUID
     name: str
@@ -63,10 +63,10 @@ class ApiKeyRecord(msgspec.Struct, kw_only=True):
     expires_at: Timestamp | None
     revoked_at: Timestamp | None
     created_by: Annotated[ActorRecord | None, Meta(description="null for old keys")]
-    parent: Annotated[ParentKey | None, Meta(description="null if no key made it")]
+    parent: Annotated[ParentKey | None, Meta(description="null if no key created it")]
     descendants: Annotated[
         list[UUID],
-        Meta(description="valid keys that were made with this key, or with one so made"),
+        Meta(description="valid keys that this key, or a descendant of it, has created"),
     ]
 
 
@@ -77,13 +77,12 @@ class CreatedApiKey(ApiKeyRecord, kw_only=True):
 
 
 class CreateApiKey(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The API key to make."""
+    """The API key to create."""
 
     account_id: AccountId = field(name="accountId")
     name: Text
     scopes: (
-        Annotated[list[Scope], Meta(min_length=1, description="at most one's own; null: all")]
-        | None
+        Annotated[list[Scope], Meta(min_length=1, description="at most your own; null: all")] | None
     ) = None
     expires_at: MakerExpiry | None = None
 
@@ -94,11 +93,9 @@ class CreateApiKey(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class RevokeApiKey(msgspec.Struct, kw_only=True):
-    """Which keys are revoked."""
+    """The keys to revoke."""
 
-    descendants: Annotated[
-        bool, Meta(description="true: also the valid keys that were made with it, and so on")
-    ] = False
+    descendants: Annotated[bool, Meta(description="true: also its valid descendants")] = False
 
 
 async def _show(services: AccountServices, keys: Sequence[ApiKey]) -> list[ApiKeyRecord]:
@@ -136,7 +133,8 @@ async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[ApiKeyRecord
     "POST", "/api/keys", "keys:write", example={"name": "reporting", "scopes": ["keys:write"]}
 )
 async def create(call: AccountCall[Nothing, CreateApiKey]) -> CreatedApiKey:
-    """Make an API key, with no more scopes and no later end than one's own, shown only now.
+    """Create an API key. It has at most your scopes, expires no later than yours, and is shown
+    only once.
 
     Raises Forbidden if it would have more scopes than the principal, BadRequest if it would expire
     later or the account has too many keys.
@@ -159,15 +157,15 @@ async def create(call: AccountCall[Nothing, CreateApiKey]) -> CreatedApiKey:
 
 @endpoint("DELETE", "/api/keys/{id}", "keys:write")
 async def revoke(call: AccountCall[RevokeApiKey, Nothing]) -> ApiKeyRecord:
-    """Revoke an API key at once and for good; a second call changes nothing.
+    """Revoke an API key at once and for good. A repeated call changes nothing.
 
-    Raises NotFound or Forbidden if the account has no such key, Forbidden if a key that is revoked
-    has scopes that the principal lacks.
+    Raises NotFound or Forbidden if the account has no such key, Forbidden if a key to revoke has
+    scopes that the principal lacks.
     """
     key = await KEYS.own(call)
 
     async def approve(ended: Sequence[ApiKey], session: Session) -> None:
-        # Not for nothing: many calls for one key would delay what ends the caller's access.
+        # Locked only if needed: many calls for one key would delay the caller's own revocation.
         principal = await call.lock_authority("keys:write", session) if ended else call.principal
         for one in (key, *ended):
             _check_covered(

@@ -42,7 +42,7 @@ class ChangeMember(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class LinkRecord(msgspec.Struct, kw_only=True):
-    """A link that works once, to pass on to a person."""
+    """A link that works once. Pass it on to the person."""
 
     id: Annotated[UUID, Meta(description="of the password reset, to withdraw it")]
     url: Annotated[str, Meta(description="shown once: it cannot be read again")]
@@ -76,7 +76,7 @@ async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[MemberRecord
 
 @endpoint("PATCH", "/api/members/{id}", "members:write", example={"role": "viewer"})
 async def change(call: AccountCall[Nothing, ChangeMember]) -> MemberRecord:
-    """Change the role of a member, whose sessions end; the last owner stays one.
+    """Change the role of a member, whose sessions end. The last owner stays an owner.
 
     Raises NotFound or Forbidden if the account has no such member, Forbidden if either role has
     scopes that the principal lacks, BadRequest if it is the last owner.
@@ -100,8 +100,8 @@ async def remove(call: AccountCall[Nothing, Nothing]) -> Done:
 
 @endpoint("POST", "/api/members/{id}/password-reset", "members:write")
 async def reset_password(call: AccountCall[Nothing, Nothing]) -> LinkRecord:
-    """Make a link with which a member of this account alone sets a new password, once, within 24
-    hours.
+    """Create a link that resets a member's password, once, within 24 hours. The person must be in
+    no other account.
 
     Raises NotFound or Forbidden if the account has no such member, Forbidden if the member belongs
     to other accounts or has scopes that the principal lacks.

@@ -1,4 +1,4 @@
-"""`/api/password-resets`: list and withdraw an account's open resets, which `api/members` makes."""
+"""`/api/password-resets`: list and withdraw the open resets that `api/members` has created."""
 
 from functools import partial
 from uuid import UUID
@@ -36,7 +36,7 @@ RESETS: Resource[Invitation, PasswordResetRecord] = Resource(
 
 @endpoint("GET", "/api/password-resets", "members:read")
 async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[PasswordResetRecord]:
-    """List the open password resets that the account made, newest first, without their links."""
+    """List the account's open password resets, newest first, without their links."""
     fetch = partial(
         call.services.invitations.page, call.account_id, kind=InvitationKind.PASSWORD_RESET
     )

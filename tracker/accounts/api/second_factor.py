@@ -45,7 +45,7 @@ class ConfirmCode(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class TotpSetup(msgspec.Struct, kw_only=True):
-    """The secret for an authenticator app. It is in effect once a code of it was sent."""
+    """The secret for an authenticator app. It takes effect with its first code."""
 
     secret: Annotated[str, Meta(description="in base32, to type")]
     uri: Annotated[str, Meta(description="otpauth://, with the secret")]
@@ -53,14 +53,14 @@ class TotpSetup(msgspec.Struct, kw_only=True):
 
 
 class RecoveryCodes(msgspec.Struct, kw_only=True):
-    """The codes that sign in without the app, each once."""
+    """Codes that replace the app at sign-in, each once."""
 
     recovery_codes: Annotated[list[str], Meta(description="shown once: they cannot be read again")]
 
 
 @endpoint("POST", "/api/session/totp", Personal(), example=_PASSWORD, operation_id="setUpTotp")
 async def begin(call: AccountCall[Nothing, ConfirmPassword]) -> TotpSetup:
-    """Begin to set up a second factor; it stays off until a code is sent.
+    """Begin to set up a second factor. It stays off until a code is sent.
 
     Raises BadRequest if the password is wrong or the second factor is on, RateLimited after too
     many attempts.
@@ -79,7 +79,7 @@ async def begin(call: AccountCall[Nothing, ConfirmPassword]) -> TotpSetup:
     operation_id="switchTotpOn",
 )
 async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> Answer[RecoveryCodes]:
-    """Switch the second factor on; every other session ends, and the cookie changes.
+    """Switch the second factor on. Every other session ends, and the cookie changes.
 
     Raises BadRequest if the setup has not begun or the code is wrong.
     """
@@ -97,7 +97,7 @@ async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> Answer[RecoveryC
     operation_id="switchTotpOff",
 )
 async def switch_off(call: AccountCall[Nothing, SwitchOff]) -> Answer[SessionRecord]:
-    """Switch the second factor off; every other session ends, and the cookie changes.
+    """Switch the second factor off. Every other session ends, and the cookie changes.
 
     Raises BadRequest if password or code is wrong or the second factor is off, RateLimited after
     too many attempts.

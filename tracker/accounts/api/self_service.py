@@ -46,7 +46,7 @@ class OwnSessions(msgspec.Struct, kw_only=True):
 
 
 class ChangePassword(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The password of the person until now, and the new one."""
+    """The person's current password, and the new one."""
 
     current_password: str
     new_password: _NewPassword
@@ -87,7 +87,7 @@ async def change_person(call: AccountCall[Nothing, ChangePerson]) -> SessionReco
     operation_id="changePassword",
 )
 async def change_password(call: AccountCall[Nothing, ChangePassword]) -> Answer[SessionRecord]:
-    """Change the password; every other session ends, and the cookie changes.
+    """Change the password. Every other session ends, and the cookie changes.
 
     Raises BadRequest if the new password breaks a rule or the current one is wrong, RateLimited
     after too many attempts.

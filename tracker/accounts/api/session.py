@@ -50,7 +50,7 @@ class SessionAccount(msgspec.Struct, kw_only=True):
 
 
 class MembershipRecord(msgspec.Struct, kw_only=True):
-    """An account that the person may switch to."""
+    """An account of the person, and the role there."""
 
     id: UUID
     name: str
@@ -83,13 +83,13 @@ class SwitchAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 async def session_record(services: AccountServices, session: Session) -> SessionRecord:
-    """Return a session as answers contain it. Raises NotFound if its membership has ended."""
+    """Return the record of a session. Raises NotFound if its membership has ended."""
     person = await services.people.find(session.person_id)
     members = await services.members.of_person(session.person_id)
     names = await services.accounts.names([one.account_id for one in members])
     current = next((one for one in members if one.account_id == session.account_id), None)
     if person is None or current is None or current.account_id not in names:
-        raise NotFound("session: its account is gone; sign in again")
+        raise NotFound("session: you are no longer in its account; sign in again")
     zone = (await services.time_zones.find(current.account_id)).zone
     return _record(session, person, current, members, names, zone)
 
@@ -144,9 +144,9 @@ def _record(
     example={"email": "ada@example.com", "password": "correct horse battery"},
 )
 async def sign_in(call: PublicCall[AccountServices, Nothing, SignIn]) -> Answer[SessionRecord]:
-    """Sign in to the console; the session is in a cookie.
+    """Sign in to the console. The session is in a cookie.
 
-    Raises BadRequest if the e-mail address is none, Unauthorized if e-mail, password or code is
+    Raises BadRequest if the e-mail address is invalid, Unauthorized if e-mail, password or code is
     wrong, Forbidden if the person is a member of no account, RateLimited after too many attempts.
     """
     services, body = call.services, call.body
@@ -167,10 +167,9 @@ async def show(call: AccountCall[Nothing, Nothing]) -> SessionRecord:
 async def switch(
     call: AccountCall[Nothing, SwitchAccount],
 ) -> Answer[SessionRecord] | SessionRecord:
-    """Switch to another account; the cookie changes.
+    """Switch to another account. The cookie changes, unless it is the session's account already.
 
-    With the account of the session nothing changes. Raises Forbidden if the person is not a member
-    of the account.
+    Raises Forbidden if the person is not a member of the account.
     """
     services = call.services
     if call.body.account_id == call.session.account_id:
