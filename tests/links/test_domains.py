@@ -19,7 +19,7 @@ from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.links.domain import ServedName, served_name
 from tracker.links.hostnames import canonical_hostname, checked_name
-from tracker.links.link import target
+from tracker.links.link import cached_link
 from tracker.service.services import Services
 from tracker.stores.cache.cache import UPDATE_SECONDS
 from tracker.stores.redis import keys
@@ -194,7 +194,9 @@ async def test_two_claims_of_a_name_have_slugs_of_their_own_and_only_proof_decid
 ) -> None:
     claims = [await services.links.domains.create(owner, NAME) for owner in (ACCOUNT, OTHER)]
     links = [await create_link(services, one.account_id, domain=one) for one in claims]
-    assert [await visited(services, domain_id=one.id) for one in claims] == list(map(target, links))
+    assert [await visited(services, domain_id=one.id) for one in claims] == list(
+        map(cached_link, links)
+    )
     assert await namespace(services, named=True)() is None
     assert await namespace(services, named=False)() == ""
     with pytest.raises(BadRequest, match="domain_name: already taken: already added"):
@@ -255,7 +257,7 @@ async def test_a_proven_name_stays_reserved_for_thirty_days_after_deletion(
     new = await create_link(
         services, second.account_id, domain=second, destination_url="https://new.example/"
     )
-    assert await visited(services, domain_id=second.id) == target(new)
+    assert await visited(services, domain_id=second.id) == cached_link(new)
 
 
 async def test_an_account_may_add_its_name_again_at_once_and_begins_without_links(
@@ -269,7 +271,7 @@ async def test_an_account_may_add_its_name_again_at_once_and_begins_without_link
         assert await namespace(services, named=True)() == domain.id.hex
         await services.links.domains.verify(domain.id)
         link = await create_link(services, domain.account_id, domain=domain)
-        assert await visited(services, domain_id=domain.id) == target(link)
+        assert await visited(services, domain_id=domain.id) == cached_link(link)
         await services.links.links.change(link.id, {"archived": True})
         await services.links.domains.delete(domain.id)
         with pytest.raises(BadRequest):
@@ -364,5 +366,5 @@ async def test_a_link_made_while_its_domain_is_deleted_is_archived_or_found_by_n
         services, second.account_id, domain=second, destination_url="https://new.example/"
     )
     assert await namespace(services, named=True)() == second.id.hex
-    assert await visited(services, domain_id=second.id) == target(new)
+    assert await visited(services, domain_id=second.id) == cached_link(new)
     assert await services.links.links.find(late.id) == late

@@ -19,7 +19,7 @@ from tracker.ids import SLUG, SLUG_ALPHABET, new_id
 from tracker.links import store
 from tracker.links.domain import served_name
 from tracker.links.hostnames import canonical_hostname
-from tracker.links.link import target
+from tracker.links.link import cached_link
 from tracker.service.services import Services
 from tracker.stores.cache.cache import MISS_REDIS_TTL_SECONDS, UPDATE_SECONDS
 from tracker.stores.mongodb.documents import document
@@ -31,7 +31,7 @@ ACCOUNT, DOMAIN = new_id(), new_id()
 async def test_a_created_link_is_found_by_id_and_by_visitors(services: Services) -> None:
     made = await create_link(services, ACCOUNT, tags=[new_id()])
     assert await services.links.links.find(made.id) == made
-    assert await visited(services) == target(made)
+    assert await visited(services) == cached_link(made)
     assert made.active
     assert not made.archived
 
@@ -47,7 +47,7 @@ async def test_a_slug_that_was_just_missed_is_found_once_it_is_created(
     async with process(services.settings) as other:
         assert [await visited(each) for each in (services, other)] == [None, None]
         made = await create_link(services, ACCOUNT)
-        assert await visited(services) == target(made)
+        assert await visited(services) == cached_link(made)
         async with asyncio.timeout(1):
             while await visited(other) is None:
                 await asyncio.sleep(0.005)
@@ -63,7 +63,7 @@ async def test_one_of_simultaneous_creators_of_a_slug_wins(services: Services) -
         lost = [outcome for outcome in outcomes if isinstance(outcome, BadRequest)]
         assert (len(won), len(lost)) == (1, 19)
         assert all(refused.message.startswith("slug: ") for refused in lost)
-        assert await visited(other) == await visited(services) == target(won[0])
+        assert await visited(other) == await visited(services) == cached_link(won[0])
     assert await services.stores.mongodb["links"].count_documents({}) == 1
 
 
@@ -75,8 +75,8 @@ async def test_a_slug_is_taken_on_its_domain_only_and_in_its_case_only(
 ) -> None:
     first = await create_link(services, ACCOUNT)
     second = await create_link(services, ACCOUNT, **other)
-    assert await visited(services) == target(first)
-    assert await visited(services, second.slug, second.domain_id) == target(second)
+    assert await visited(services) == cached_link(first)
+    assert await visited(services, second.slug, second.domain_id) == cached_link(second)
 
 
 async def test_an_archived_link_keeps_its_slug(services: Services) -> None:
@@ -128,7 +128,7 @@ async def test_a_crash_between_mongodb_and_redis_heals_after_a_creation(
     await services.stores.mongodb["links"].insert_one(document(crashed))
     if missed_before:
         await expire(services, keys.link("", "abc"), MISS_REDIS_TTL_SECONDS)
-    assert await visited(services) == target(crashed)
+    assert await visited(services) == cached_link(crashed)
 
 
 @pytest.mark.parametrize("read_meanwhile", [False, True])
@@ -139,7 +139,7 @@ async def test_a_crash_between_mongodb_and_redis_heals_after_a_change(
     name = keys.link("", "abc")
     await services.links.link_cache.begin_update(name)
     if read_meanwhile:
-        assert await visited(services) == target(made)
+        assert await visited(services) == cached_link(made)
     crashed = {"$set": {"active": False}, "$inc": {"version": 1}}
     await services.stores.mongodb["links"].update_one({"_id": made.id}, crashed)
     await expire(services, name, UPDATE_SECONDS)
@@ -159,13 +159,13 @@ async def test_a_change_is_seen_by_visitors_of_every_process_within_a_second(
 ) -> None:
     async with process(services.settings) as other:
         made = await create_link(services, ACCOUNT)
-        assert await visited(other) == await visited(services) == target(made)
+        assert await visited(other) == await visited(services) == cached_link(made)
         changed = await services.links.links.change(made.id, fields)
         assert changed == msgspec.structs.replace(made, version=made.version + 1, **fields)
-        assert (target(changed) is not None) is is_found
-        assert await visited(services) == target(changed)
+        assert (cached_link(changed) is not None) is is_found
+        assert await visited(services) == cached_link(changed)
         async with asyncio.timeout(1):
-            while await visited(other) != target(changed):
+            while await visited(other) != cached_link(changed):
                 await asyncio.sleep(0.005)
 
 
@@ -190,7 +190,7 @@ async def test_after_simultaneous_changes_everyone_has_the_last_one(services: Se
         assert last is not None
         assert last.version == made.version + 20
         services.links.link_cache.forget_all()
-        assert await visited(services) == target(last)
+        assert await visited(services) == cached_link(last)
 
 
 async def test_changing_an_unknown_link_is_not_found(services: Services) -> None:
@@ -203,7 +203,7 @@ async def test_while_redis_is_unavailable_links_are_created_and_found_but_not_ch
 ) -> None:
     cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
     made = await create_link(cut_off, ACCOUNT)
-    assert await visited(cut_off) == target(made)
+    assert await visited(cut_off) == cached_link(made)
     with pytest.raises(Unavailable):
         await cut_off.links.links.change(made.id, {"active": False})
     assert await services.links.links.find(made.id) == made

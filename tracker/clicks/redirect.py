@@ -22,7 +22,7 @@ from tracker.links.destination import Destination
 from tracker.links.domain import ServedName
 from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
-from tracker.links.link import CachedLink, Link, target
+from tracker.links.link import CachedLink, Link, cached_link
 from tracker.links.macros import MACRO_NAMES
 from tracker.stores.batch import Waiter
 from tracker.stores.redis import keys
@@ -110,7 +110,7 @@ class Redirect:
 
         Raises Unavailable if no store can keep the click.
         """
-        opened = self._opened(visit, target(link))
+        opened = self._opened(visit, cached_link(link))
         if opened is None:
             return None
         location, click = opened
@@ -150,15 +150,15 @@ class Redirect:
             self._journal.append_and_notify(click, waiter)
         return location
 
-    def _opened(self, visit: Visit, target: CachedLink | None) -> tuple[str, Click] | None:
+    def _opened(self, visit: Visit, link: CachedLink | None) -> tuple[str, Click] | None:
         """Return the Location and the click of a visit; None if its link does not answer now."""
-        if target is None:
+        if link is None:
             return None
-        destination = _destination(target.destination_url)
+        destination = _destination(link.destination_url)
         click_id, at = new_click_id(), now_ms()
         shown_id = None if visit.method == "HEAD" else str(click_id)
-        macros = self._macros(visit, at, target, shown_id) if destination.needs else {}
-        click = _click(visit, target, click_id.bytes, at, destination.utm(macros))
+        macros = self._macros(visit, at, link, shown_id) if destination.needs else {}
+        click = _click(visit, link, click_id.bytes, at, destination.utm(macros))
         return destination.location(visit.query, shown_id, macros), click
 
     def _find_in_memory(self, visit: Visit) -> CachedLink | None:
@@ -207,16 +207,16 @@ class Redirect:
         return host, True
 
     def _macros(
-        self, visit: Visit, at: int, target: CachedLink, shown_id: str | None
+        self, visit: Visit, at: int, link: CachedLink, shown_id: str | None
     ) -> dict[str, str]:
         headers = visit.headers
         return {
             "click_id": shown_id or "",
             "click_timestamp": iso(moment(at)),
-            "slug": target.slug,
-            "link_id": str(UUID(bytes=target.id)),
-            "account_id": str(UUID(bytes=target.account_id)),
-            "domain_name": target.domain_name or self._own_host,
+            "slug": link.slug,
+            "link_id": str(UUID(bytes=link.id)),
+            "account_id": str(UUID(bytes=link.account_id)),
+            "domain_name": link.domain_name or self._own_host,
             **self._enrichment.values(visit.address, headers.edge_country, headers.user_agent),
         }
 
@@ -240,14 +240,14 @@ def _destination(url: str) -> Destination:
     return Destination(url, MACRO_NAMES)
 
 
-def _click(visit: Visit, target: CachedLink, click_id: bytes, at: int, link_utm: str) -> Click:
+def _click(visit: Visit, link: CachedLink, click_id: bytes, at: int, link_utm: str) -> Click:
     headers = visit.headers
     return Click(
         id=click_id,
         at=at,
-        account_id=target.account_id,
-        link_id=target.id,
-        domain_name=target.domain_name,
+        account_id=link.account_id,
+        link_id=link.id,
+        domain_name=link.domain_name,
         address=visit.address,
         user_agent=headers.user_agent,
         referrer=headers.referrer,

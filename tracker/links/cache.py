@@ -1,4 +1,4 @@
-"""The caches of links' targets, by slug, and of served names, by hostname."""
+"""The caches of links, by slug, and of served names, by hostname."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from uuid import UUID
 
 from tracker.limits.allowance import Allowance
 from tracker.links.domain import Domain, Reserves, ServedName, namespace_of, served_name
-from tracker.links.link import CachedLink, Link, target
+from tracker.links.link import CachedLink, Link, cached_link
 from tracker.stores.cache.cache import Cache
 from tracker.stores.mongodb.documents import record
 from tracker.stores.mongodb.reader import Reader
@@ -44,8 +44,8 @@ class _LinkSource:
         return {keys.link(namespace_of(row["domain_id"]), row["slug"]): row for row in rows}
 
     def value_of(self, found: Any) -> CachedLink | None:
-        """Return the target of a link's document; None if visitors get 404."""
-        return target(record(Link, found))
+        """Return the cached form of a link's document; None if visitors get 404."""
+        return cached_link(record(Link, found))
 
 
 def link_cache(stores: StoreServices, max_values: int, misses: Allowance) -> LinkCache:

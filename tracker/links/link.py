@@ -40,7 +40,7 @@ class CachedLink(Versioned, frozen=True, kw_only=True):
     destination_url: str
 
 
-def target(link: Link) -> CachedLink | None:
+def cached_link(link: Link) -> CachedLink | None:
     """Return the cached form of a link; None if its visitors get 404."""
     if link.archived or not link.active:
         return None

@@ -18,7 +18,7 @@ from tracker.links.cache import LinkCache
 from tracker.links.destination import FIELD, utm_of
 from tracker.links.domain import namespace_of
 from tracker.links.filter import ORDERS, LinkFilter, LinkOrder, conditions, order_of
-from tracker.links.link import Link, LinkFields, target
+from tracker.links.link import Link, LinkFields, cached_link
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import DUPLICATE_KEY, document, record, run_updates, updated
 from tracker.stores.mongodb.paging import Pages, all_of
@@ -221,7 +221,7 @@ class Links:
         return {row["_id"]: record(Link, row) async for row in rows}
 
     async def _publish(self, link: Link) -> None:
-        await self._cache.changed(_name(link), target(link), link.version)
+        await self._cache.changed(_name(link), cached_link(link), link.version)
 
 
 def _name(link: Link) -> str:

@@ -17,7 +17,7 @@ from tracker.accounts.accounts import Account
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.links import store
-from tracker.links.link import Link, target
+from tracker.links.link import Link, cached_link
 from tracker.links.store import NewLink
 from tracker.service.services import Services
 
@@ -201,7 +201,7 @@ async def test_if_requests_race_for_a_slug_one_is_stored_completely_and_the_othe
         }
         assert await count(services) == 3
         async with asyncio.timeout(1):
-            while await visited(other, "wanted") != target(won[1]):
+            while await visited(other, "wanted") != cached_link(won[1]):
                 await asyncio.sleep(0.005)
 
 
@@ -229,7 +229,7 @@ async def test_while_redis_is_unavailable_links_are_created_without_waiting_for_
         made = await cut_off.links.links.create_all(
             new_links(*(f"s{number}" for number in range(100)))
         )
-    assert await visited(cut_off, "s99") == target(made[99])
+    assert await visited(cut_off, "s99") == cached_link(made[99])
     await cut_off.stop()
     await cut_off.close()
 
