@@ -23,7 +23,7 @@ from tests.web.client import Client
 from tests.web.fixtures import Logged
 from tracker.access.rate_limit import RateLimiter
 from tracker.accounts.accounts import Account
-from tracker.clicks.redirect import Answer, Visit
+from tracker.clicks.redirect import RedirectResponse, Visit
 from tracker.clock import now
 from tracker.service.services import Services
 from tracker.stores.mongodb import transaction
@@ -111,7 +111,7 @@ async def test_an_internal_error_reveals_nothing_and_is_logged_under_the_request
     status: int,
     message: str,
 ) -> None:
-    async def fail(visit: Visit) -> Answer:
+    async def fail(visit: Visit) -> RedirectResponse:
         raise error
 
     monkeypatch.setattr(services.clicks.redirect, "answer", fail)
@@ -309,7 +309,7 @@ async def test_requests_at_the_same_time_do_not_share_a_request_id(
     started = asyncio.Semaphore(0)
     both = asyncio.Event()
 
-    async def fail(visit: Visit) -> Answer:
+    async def fail(visit: Visit) -> RedirectResponse:
         started.release()
         await both.wait()
         raise RuntimeError(visit.slug)

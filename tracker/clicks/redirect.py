@@ -70,7 +70,7 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
     headers: ClientHeaders
 
 
-class Answer(NamedTuple):
+class RedirectResponse(NamedTuple):
     """A response without a body."""
 
     status: int
@@ -85,7 +85,7 @@ class TestClick(NamedTuple):
 
 
 _REDIRECT = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"), ("Content-Length", "0"))
-_OPTIONS = Answer(204, (("Allow", _METHODS), ("Cache-Control", "no-store")))
+_OPTIONS = RedirectResponse(204, (("Allow", _METHODS), ("Cache-Control", "no-store")))
 
 
 class Redirect:
@@ -110,14 +110,14 @@ class Redirect:
 
         Raises Unavailable if no store can keep the click.
         """
-        opened = self._opened(visit, cached_link(link))
+        opened = self._open(visit, cached_link(link))
         if opened is None:
             return None
         location, click = opened
         await self._journal.append(replace(click, test=True))
         return TestClick(UUID(bytes=click.id), location)
 
-    async def answer(self, visit: Visit) -> Answer:
+    async def answer(self, visit: Visit) -> RedirectResponse:
         """Return the redirect to the link's destination, once its click is durable.
 
         Raises BadRequest without a slug, NotFound without such a link or domain, MethodNotAllowed
@@ -128,7 +128,7 @@ class Redirect:
             return _OPTIONS
         if visit.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(_METHODS)
-        opened = self._opened(visit, await self._find(visit))
+        opened = self._open(visit, await self._find(visit))
         if opened is None:
             raise NotFound("short link: not found")
         location, click = opened
@@ -142,7 +142,7 @@ class Redirect:
         After a GET, send it only when `waiter` is notified: the click is durable then. Raises
         BadRequest if the visit names no slug, Unavailable if too many clicks wait.
         """
-        opened = self._opened(visit, self._find_in_memory(visit))
+        opened = self._open(visit, self._find_in_memory(visit))
         if opened is None:
             return None
         location, click = opened
@@ -150,7 +150,7 @@ class Redirect:
             self._journal.append_and_notify(click, waiter)
         return location
 
-    def _opened(self, visit: Visit, link: CachedLink | None) -> tuple[str, Click] | None:
+    def _open(self, visit: Visit, link: CachedLink | None) -> tuple[str, Click] | None:
         """Return the Location and the click of a visit; None if its link does not answer now."""
         if link is None:
             return None
@@ -221,8 +221,8 @@ class Redirect:
         }
 
 
-def redirection(location: str) -> Answer:
-    return Answer(302, (("Location", location), *_REDIRECT))
+def redirection(location: str) -> RedirectResponse:
+    return RedirectResponse(302, (("Location", location), *_REDIRECT))
 
 
 def _slug(visit: Visit) -> str:

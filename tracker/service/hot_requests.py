@@ -17,7 +17,7 @@ import structlog
 from uuid_utils import uuid4
 
 from tracker.clicks.api import click
-from tracker.clicks.redirect import Answer, ClientHeaders, Visit, redirection
+from tracker.clicks.redirect import ClientHeaders, RedirectResponse, Visit, redirection
 from tracker.conversions.api import event
 from tracker.conversions.parameters import from_text
 from tracker.conversions.recorder import Recorded
@@ -154,7 +154,7 @@ class HotRequests:
         answering.add_done_callback(partial(self._answer_click, request))
         return True
 
-    def _answer_click(self, request: _Request, answering: "asyncio.Task[Answer]") -> None:
+    def _answer_click(self, request: _Request, answering: "asyncio.Task[RedirectResponse]") -> None:
         error = _error_of(answering)
         if error is not None:
             self.refuse_click(request, error)
