@@ -72,9 +72,9 @@ class Domains:
         return domain
 
     async def verify(
-        self, domain_id: UUID, also: Callable[[Session], Awaitable[None]] | None = None
+        self, domain_id: UUID, in_transaction: Callable[[Session], Awaitable[None]] | None = None
     ) -> Domain:
-        """Record a DNS proof, and end other accounts' claims. `also` is awaited in the transaction.
+        """Record a DNS proof, and end other accounts' claims.
 
         Raises NotFound, BadRequest if another account was first, or Unavailable without Redis.
         """
@@ -82,8 +82,8 @@ class Domains:
 
         async def prove(session: Session) -> Domain:
             proven = await self._prove(domain, session)
-            if also is not None:
-                await also(session)
+            if in_transaction is not None:
+                await in_transaction(session)
             return proven
 
         try:

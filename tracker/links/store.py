@@ -1,6 +1,6 @@
-"""Short links in MongoDB; every write also reaches Redis and the memory of all processes.
+"""Short links in MongoDB. Every write reaches Redis and the memory of all processes too.
 
-MongoDB's unique index on (domain's id, slug) decides races, whatever Redis holds.
+MongoDB's unique index on (domain id, slug) decides races, not Redis.
 """
 
 import asyncio
@@ -26,15 +26,15 @@ from tracker.stores.mongodb.transaction import Session, run_in_transaction
 from tracker.stores.redis import keys
 
 _MAX_SLUG_ATTEMPTS = 5
-"""Random slugs that are tried before a link without a slug is refused."""
+"""Random slugs that are tried before the link is refused."""
 
 
-Numbers = dict[UUID, int]
-_Step = dict[str, Any]
+LinkCounts = dict[UUID, int]
+_Stage = dict[str, Any]
 
 
 class NewLink(LinkFields, frozen=True, kw_only=True):
-    """A checked request for a link. Without a `slug` it gets a random one."""
+    """A checked link to create. Without a `slug` it gets a random one."""
 
     slug: str | None
 
@@ -47,7 +47,7 @@ class Revision(NamedTuple):
 
 
 class Links:
-    """The links in MongoDB, published to `cache` with every write."""
+    """The links in MongoDB. Every write is published to `cache`."""
 
     def __init__(self, mongodb: MongoDB, cache: LinkCache) -> None:
         self._database = mongodb.database
@@ -72,15 +72,15 @@ class Links:
     async def create_all(
         self,
         new: Sequence[NewLink],
-        also: Callable[[Session, Sequence[Link]], Awaitable[None]] | None = None,
+        in_transaction: Callable[[Session, Sequence[Link]], Awaitable[None]] | None = None,
     ) -> list[Link]:
-        """Store all links in one transaction, or none. `also` is awaited in it.
+        """Store all links in one transaction, or none.
 
-        Raises BadRequest, naming the first such link, if a slug is taken on its domain.
+        Raises BadRequest if a slug is taken on its domain, naming the first such link.
         """
         for _ in range(_MAX_SLUG_ATTEMPTS):
             links = [_new(one, one.slug or new_slug()) for one in new]
-            taken = await self._insert_all(links, also)
+            taken = await self._insert_all(links, in_transaction)
             if taken is None:
                 await asyncio.gather(*map(self._publish, links))
                 return links
@@ -93,19 +93,19 @@ class Links:
     async def _insert_all(
         self,
         links: Sequence[Link],
-        also: Callable[[Session, Sequence[Link]], Awaitable[None]] | None,
+        in_transaction: Callable[[Session, Sequence[Link]], Awaitable[None]] | None,
     ) -> int | None:
         """Return the index of the first link whose slug is taken; None if all are stored."""
         rows = [_document(link) for link in links]
 
         async def insert(session: Session) -> None:
             await self._links.insert_many(rows, session=session)
-            if also is not None:
-                await also(session, links)
+            if in_transaction is not None:
+                await in_transaction(session, links)
 
         async with await self._database.client.start_session() as session:
             try:
-                # The driver tries again while another transaction holds one of the slugs.
+                # The driver retries while another transaction is writing one of the slugs.
                 await session.with_transaction(insert)
             except BulkWriteError as error:
                 failed = (error.details or {}).get("writeErrors", [{}])[0]
@@ -128,7 +128,7 @@ class Links:
     async def all_of(
         self, account_id: UUID, wanted: LinkFilter, order: LinkOrder = "newest"
     ) -> AsyncGenerator[list[Link], None]:
-        """Yield the account's links that pass the filter, in pieces."""
+        """Yield the account's links that pass the filter, in batches."""
         matching = {"account_id": account_id, **conditions(wanted)}
         async for rows in all_of(self._reader, self._links.name, matching, ORDERS[order]):
             yield [record(Link, row) for row in rows]
@@ -138,21 +138,21 @@ class Links:
         taken = {"domain_id": domain_id, "slug": slug}
         return await self._links.find_one(taken, ["_id"]) is not None
 
-    async def numbers_by_tag(self, account_id: UUID, tag_ids: Collection[UUID]) -> Numbers:
-        """Return numbers of links by tag, without archived ones. 20,000 links take 40 ms."""
+    async def count_by_tag(self, account_id: UUID, tag_ids: Collection[UUID]) -> LinkCounts:
+        """Count links by tag, without archived ones. 20,000 links take 40 ms."""
         tagged = {"tags": {"$in": list(tag_ids)}}
         matching = {"account_id": account_id, **tagged, "archived": False}
-        steps: list[_Step] = [{"$match": matching}, {"$unwind": "$tags"}, {"$match": tagged}]
-        return await self._numbers(steps, "$tags")
+        stages: list[_Stage] = [{"$match": matching}, {"$unwind": "$tags"}, {"$match": tagged}]
+        return await self._count(stages, "$tags")
 
-    async def numbers_by_domain(self, domain_ids: Collection[UUID]) -> Numbers:
-        """Return numbers of links by domain, without archived ones. 20,000 links take 20 ms."""
+    async def count_by_domain(self, domain_ids: Collection[UUID]) -> LinkCounts:
+        """Count links by domain, without archived ones. 20,000 links take 20 ms."""
         matching = {"domain_id": {"$in": list(domain_ids)}, "archived": False}
-        return await self._numbers([{"$match": matching}], "$domain_id")
+        return await self._count([{"$match": matching}], "$domain_id")
 
-    async def _numbers(self, steps: list[_Step], field: str) -> Numbers:
+    async def _count(self, stages: list[_Stage], field: str) -> LinkCounts:
         group = {"$group": {"_id": field, "links": {"$sum": 1}}}
-        rows = await self._reader.aggregate(self._links.name, [*steps, group])
+        rows = await self._reader.aggregate(self._links.name, [*stages, group])
         return {row["_id"]: row["links"] for row in rows}
 
     async def has_links(self, domain_id: UUID) -> bool:
@@ -168,8 +168,8 @@ class Links:
     async def change(self, link_id: UUID, fields: Mapping[str, Any]) -> Link:
         """Set checked `fields`, other than slug and domain; return the changed link.
 
-        Raises NotFound if it is missing or archived, Unavailable without Redis, whose copy would
-        outlive it.
+        Raises NotFound if the link is missing or archived. Raises Unavailable without Redis, whose
+        copy would be outdated.
         """
         link = await self.find(link_id)
         if link is None:
@@ -185,11 +185,11 @@ class Links:
         self,
         links: Sequence[Link],
         fields_of: Callable[[Link], Mapping[str, Any]],
-        also: Callable[[Session, Sequence[Revision]], Awaitable[None]],
+        in_transaction: Callable[[Session, Sequence[Revision]], Awaitable[None]],
     ) -> list[Link]:
         """Set the fields from `fields_of` on all links, archived ones too, in one transaction.
 
-        `also` is awaited in it with the changed links. Raises Unavailable as `change` does.
+        `in_transaction` gets the changed links. Raises Unavailable as `change` does.
         """
         await asyncio.gather(*(self._cache.begin_update(_name(link)) for link in links))
 
@@ -199,7 +199,7 @@ class Links:
             changed = [one for one in revisions if one.after != one.before]
             updates = list(map(_update, changed))
             await run_updates(self._database, self._links.name, updates, session)
-            await also(session, changed)
+            await in_transaction(session, changed)
             return {one.after.id: one.after for one in revisions}
 
         revised = await run_in_transaction(self._database, revise)
@@ -208,7 +208,7 @@ class Links:
         return [revised[link.id] for link in links]
 
     async def find(self, link_id: UUID) -> Link | None:
-        """Return the link, also if it is archived; None if there is none."""
+        """Return the link, even an archived one; None if there is none."""
         return await self._pages.by_id(link_id)
 
     async def find_all(
@@ -233,7 +233,7 @@ def _document(link: Link) -> dict[str, Any]:
 
 
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `fields` as stored: a destination has its UTM values beside it, for filters."""
+    """Return `fields` as stored. A destination's UTM values are stored too, for filters."""
     return {**fields, **(utm_of(fields[FIELD]) if FIELD in fields else {})}
 
 

@@ -302,10 +302,10 @@ OTHERS: dict[str, Query] = {
         lambda session, _: held(scene, session),
     ),
     "any link on a domain": lambda scene: scene.services.links.links.has_links(new_id()),
-    "how many links tags have": lambda scene: scene.services.links.links.numbers_by_tag(
+    "how many links tags have": lambda scene: scene.services.links.links.count_by_tag(
         ACCOUNT, [scene.rare.id, scene.common.id]
     ),
-    "how many links domains have": lambda scene: scene.services.links.links.numbers_by_domain(
+    "how many links domains have": lambda scene: scene.services.links.links.count_by_domain(
         [scene.domain.id, new_id()]
     ),
     "a tag off its links": lambda scene: scene.services.links.links.untag(ACCOUNT, scene.rare.id),

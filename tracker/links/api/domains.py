@@ -84,7 +84,7 @@ def _check_name(services: LinkServices, name: str) -> None:
 
 
 async def _show(services: LinkServices, domains: Sequence[Domain]) -> list[DomainRecord]:
-    counts = await services.links.numbers_by_domain([one.id for one in domains])
+    counts = await services.links.count_by_domain([one.id for one in domains])
     return [
         record_of(
             DomainRecord,

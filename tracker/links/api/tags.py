@@ -71,7 +71,7 @@ async def _find(call: LinkCall[Any, Any]) -> Tag | None:
 async def _show(services: LinkServices, tags: Sequence[Tag]) -> list[TagRecord]:
     if not tags:
         return []
-    counts = await services.links.numbers_by_tag(tags[0].account_id, [tag.id for tag in tags])
+    counts = await services.links.count_by_tag(tags[0].account_id, [tag.id for tag in tags])
     return [record_of(TagRecord, tag, links=counts.get(tag.id, 0)) for tag in tags]
 
 
