@@ -49,14 +49,14 @@ def test_each_account_has_a_hostname_of_its_own_that_stays() -> None:
         assert target.removesuffix(".go.example").isascii()
         assert canonical_hostname(target) == target
         assert hosts.has(target, 443)
-        assert hosts.reserves(target)
+        assert hosts.is_reserved(target)
 
 
 @pytest.mark.parametrize("base", ["127.0.0.1", "::1"])
 def test_a_service_without_a_hostname_has_none_for_accounts(base: str) -> None:
     hosts = OwnHosts(base, 443, 8080)
     assert hosts.cname_target(ACCOUNTS[0]) is None
-    assert not hosts.reserves("example.com")
+    assert not hosts.is_reserved("example.com")
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_a_service_without_a_hostname_has_none_for_accounts(base: str) -> None:
 def test_reserved_names_cannot_be_claimed(name: str, reserved: bool) -> None:
     names = ("www.example", "*.inner.example")
     hosts = OwnHosts("go.example", 443, 8080, "cname.example", names)
-    assert hosts.reserves(name) is reserved
+    assert hosts.is_reserved(name) is reserved

@@ -6,7 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from tracker.limits.allowance import Allowance
-from tracker.links.domain import Domain, Reserves, ServedName, namespace_of, served_name
+from tracker.links.domain import Domain, IsReserved, ServedName, namespace_of, served_name
 from tracker.links.link import CachedLink, Link, cached_link
 from tracker.stores.cache.cache import Cache
 from tracker.stores.mongodb.documents import record
@@ -56,9 +56,9 @@ def link_cache(stores: StoreServices, max_values: int, misses: Allowance) -> Lin
 
 
 class _DomainSource:
-    def __init__(self, reads: Reader, reserves: Reserves) -> None:
+    def __init__(self, reads: Reader, is_reserved: IsReserved) -> None:
         self._reads = reads
-        self._reserves = reserves
+        self._is_reserved = is_reserved
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return the claims to each name, or the decisive ones if there are many."""
@@ -84,13 +84,13 @@ class _DomainSource:
         return await self._reads.find("domains", wanted, _DOMAIN_FIELDS, limit=limit)
 
     def value_of(self, found: Any) -> ServedName | None:
-        return served_name(found, self._reserves)
+        return served_name(found, self._is_reserved)
 
 
 def domain_cache(
-    stores: StoreServices, max_values: int, misses: Allowance, reserves: Reserves
+    stores: StoreServices, max_values: int, misses: Allowance, is_reserved: IsReserved
 ) -> DomainCache:
-    source = _DomainSource(stores.mongodb.reads, reserves)
+    source = _DomainSource(stores.mongodb.reads, is_reserved)
     return Cache(
         stores.redis, stores.breaker, ServedName, source, max_values, misses, stores.budget
     )

@@ -16,7 +16,7 @@ from tracker.stores.cache.cache import Versioned
 QUARANTINE: Final = timedelta(days=30)
 """The time in which no other account may have the name of a deleted proven domain."""
 
-Reserves = Callable[[str], bool]
+IsReserved = Callable[[str], bool]
 """Returns whether a hostname, in canonical form, is reserved from all accounts (`own_hosts`)."""
 
 
@@ -69,13 +69,13 @@ def namespace_of(domain_id: UUID | None) -> str:
 
 
 def served_name(
-    claims: Sequence[Domain], reserves: Reserves = lambda _: False
+    claims: Sequence[Domain], is_reserved: IsReserved = lambda _: False
 ) -> ServedName | None:
     """Return the served name of the `claims` to one hostname; None if it serves nothing.
 
-    Several unproven claims serve nothing, nor does a name that the operator `reserves`.
+    Several unproven claims serve nothing, nor does a name that `is_reserved`.
     """
-    if claims and reserves(claims[0].domain_name):
+    if claims and is_reserved(claims[0].domain_name):
         return None
     proven = next((claim for claim in claims if claim.verified), None)
     unproven = [claim for claim in claims if not claim.verified]

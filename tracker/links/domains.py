@@ -16,7 +16,7 @@ from tracker.clock import now, now_ms
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret
 from tracker.links.cache import DomainCache
-from tracker.links.domain import QUARANTINE, DnsCheck, Domain, Reserves, ServedName, served_name
+from tracker.links.domain import QUARANTINE, DnsCheck, Domain, IsReserved, ServedName, served_name
 from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import document, record, updated
@@ -36,7 +36,7 @@ class Domains:
         mongodb: MongoDB,
         cache: DomainCache,
         serve_claimed: bool,
-        reserves: Reserves,
+        is_reserved: IsReserved,
     ) -> None:
         self._database = mongodb.database
         self._domains = mongodb["domains"]
@@ -44,7 +44,7 @@ class Domains:
         self._links = mongodb["links"]
         self._cache = cache
         self._serve_claimed = serve_claimed
-        self._reserves = reserves
+        self._is_reserved = is_reserved
 
     async def create(self, account_id: UUID, domain_name: str) -> Domain:
         """Claim `domain_name`, in its canonical form, for the account; return the domain.
@@ -203,7 +203,7 @@ class Domains:
         version = now_ms()
         rows = self._domains.find({"domain_name": domain_name})
         claims = [record(Domain, row) async for row in rows]
-        served = served_name(claims, self._reserves)
+        served = served_name(claims, self._is_reserved)
         await self._cache.changed(keys.domain(domain_name), served, version)
 
     async def _archive_links(self, domain_ids: Sequence[UUID]) -> None:

@@ -48,7 +48,7 @@ class OwnHosts:
             return True
         return host == self._host and (self._base_ports is None or port in self._base_ports)
 
-    def reserves(self, name: str) -> bool:
+    def is_reserved(self, name: str) -> bool:
         """Return whether no account may claim `name`, in its canonical form."""
         if name in self._reserved or self._is_account_host(name):
             return True

@@ -56,8 +56,8 @@ def build(
     """Return the links of a service that listens at `port`. `misses` bounds look-ups in MongoDB."""
     own_hosts = OwnHosts(public_url.host, public_url.port, port, cname_host, reserved_names)
     links = link_cache(stores, link_cache_entries, misses)
-    names = domain_cache(stores, _DOMAIN_CACHE_ENTRIES, misses, own_hosts.reserves)
-    domains = Domains(stores.mongodb, names, serves_claimed_domains, own_hosts.reserves)
+    names = domain_cache(stores, _DOMAIN_CACHE_ENTRIES, misses, own_hosts.is_reserved)
+    domains = Domains(stores.mongodb, names, serves_claimed_domains, own_hosts.is_reserved)
     return LinkServices(
         links=Links(stores.mongodb, links),
         tags=Tags(stores.mongodb),

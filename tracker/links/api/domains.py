@@ -79,7 +79,7 @@ def _check_name(services: LinkServices, name: str) -> None:
     """Check that an account may claim `name`. Raises BadRequest if none may."""
     if name == services.public_url.host:
         raise BadRequest("domain_name: must not be the host of this service")
-    if services.own_hosts.reserves(name):
+    if services.own_hosts.is_reserved(name):
         raise BadRequest("domain_name: reserved by the operator of this service")
 
 
