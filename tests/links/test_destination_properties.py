@@ -3,7 +3,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.links.destination import FIELD, Destination
+from tracker.links.destination import DESTINATION_FIELD, Destination
 from tracker.links.macros import MACRO_NAMES
 from tracker.syntax.url import check_url
 
@@ -113,4 +113,4 @@ def test_a_destination_without_macros_is_kept_byte_for_byte(url: str) -> None:
 
 @given(destinations)
 def test_the_generated_destinations_are_good_ones(url: str) -> None:
-    check_url(FIELD, url)
+    check_url(DESTINATION_FIELD, url)

@@ -7,7 +7,7 @@ import pytest
 
 from tracker.errors import BadRequest
 from tracker.links.destination import (
-    FIELD,
+    DESTINATION_FIELD,
     OWN_REDIRECT,
     redirect_address,
 )
@@ -16,7 +16,7 @@ from tracker.syntax.url import MAX_CHARACTERS, check_url
 
 def check(url: str, is_own: Callable[[str, int], bool]) -> None:
     """Check a new link's destination as the endpoint does."""
-    check_url(FIELD, url)
+    check_url(DESTINATION_FIELD, url)
     address = redirect_address(url)
     if address and is_own(*address):
         raise BadRequest(OWN_REDIRECT)

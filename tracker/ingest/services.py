@@ -16,7 +16,7 @@ from tracker.ingest.partition_readers import PartitionReaders
 from tracker.ingest.priority import unless_behind, while_behind
 from tracker.ingest.time_zone_change import TimeZoneChanger
 from tracker.journal.services import JournalServices
-from tracker.links.utm_fill import UtmFill
+from tracker.links.utm_backfill import UtmBackfill
 from tracker.stores.redis.keys import OVERFLOW
 from tracker.stores.services import StoreServices
 from tracker.webhooks.sending.sender import Sender
@@ -35,7 +35,7 @@ class DrainParts(NamedTuple):
     sender: Sender
     time_zones: TimeZoneChanger
     joint_counts: JointCounting
-    link_utm: UtmFill
+    link_utm: UtmBackfill
     has_partitions: bool
     serves: bool
 
@@ -98,7 +98,7 @@ class IngestServices(NamedTuple):
             sender=self.sender(),
             time_zones=self.time_zone_changer(),
             joint_counts=JointCounting(mongodb, redis, self.journal.backlog),
-            link_utm=UtmFill(mongodb),
+            link_utm=UtmBackfill(mongodb),
             has_partitions=self.partitions > 1,
             serves=serves,
         )

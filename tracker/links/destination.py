@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 from tracker.links.utm import MAX_RAW_CHARACTERS, UTM, raw_utm, utm_values
 from tracker.syntax.url import split_url
 
-FIELD: Final = "destination_url"
+DESTINATION_FIELD: Final = "destination_url"
 
 OWN_REDIRECT: Final = "destination_url: must not be a redirect of this service"
 
@@ -56,7 +56,7 @@ def redirect_address(url: str) -> tuple[str, int] | None:
     The host is ASCII, lower case, without the final dot or brackets. Raises BadRequest if `url` is
     not a valid absolute http or https URL.
     """
-    parts = split_url(FIELD, url)
+    parts = split_url(DESTINATION_FIELD, url)
     path = _without_dot_segments(unquote(parts.path))
     return parts.address if path == "/api/click" or path.startswith("/c/") else None
 
@@ -77,7 +77,7 @@ class Destination:
 
     def __init__(self, url: str, macro_names: tuple[str, ...]) -> None:
         macro = _macro_pattern(macro_names)
-        parts = split_url(FIELD, url)
+        parts = split_url(DESTINATION_FIELD, url)
         origin = f"{parts.scheme}://{parts.authority}"
         path = _escaped(parts.path)
         query = _without_click_id(_escaped(parts.query))

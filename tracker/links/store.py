@@ -15,7 +15,7 @@ from tracker.clock import now, now_ms
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_slug
 from tracker.links.cache import LinkCache
-from tracker.links.destination import FIELD, utm_of
+from tracker.links.destination import DESTINATION_FIELD, utm_of
 from tracker.links.domain import namespace_of
 from tracker.links.filter import ORDERS, LinkFilter, LinkOrder, conditions, order_of
 from tracker.links.link import Link, LinkFields, cached_link
@@ -234,7 +234,7 @@ def _document(link: Link) -> dict[str, Any]:
 
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return `fields` as stored. A destination's UTM values are stored too, for filters."""
-    return {**fields, **(utm_of(fields[FIELD]) if FIELD in fields else {})}
+    return {**fields, **(utm_of(fields[DESTINATION_FIELD]) if DESTINATION_FIELD in fields else {})}
 
 
 def _revised(link: Link, fields: Mapping[str, Any]) -> Link:

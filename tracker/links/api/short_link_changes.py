@@ -50,7 +50,7 @@ async def change(call: LinkCall[Nothing, ChangeShortLink]) -> ShortLink:
     fields = sent_fields(call.body)
     url = fields.get("destination_url", link.destination_url)
     if url != link.destination_url:  # a stored one may be older than this rule
-        check_macros(destination.FIELD, url)
+        check_macros(destination.DESTINATION_FIELD, url)
     tag_ids = fields.get("tags", [])
     tags = await call.services.tags.find(tag_ids)
     check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])

@@ -110,7 +110,7 @@ class NewShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     def _check(self) -> None:
         _check_fields(self)
-        check_macros(destination.FIELD, self.destination_url)
+        check_macros(destination.DESTINATION_FIELD, self.destination_url)
         if self.slug is not None and not SLUG.fullmatch(self.slug):
             raise BadRequest(f"slug: {SLUG_RULE}")
 
@@ -149,7 +149,7 @@ class ChangeShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 def _check_fields(body: NewShortLink | ChangeShortLink) -> None:
     """Check the fields that creation and change share. Raises BadRequest if one breaks a rule."""
     if isinstance(body.destination_url, str):
-        check_url(destination.FIELD, body.destination_url)
+        check_url(destination.DESTINATION_FIELD, body.destination_url)
     if isinstance(body.internal_name, str):
         body.internal_name = trimmed("internal_name", body.internal_name)
     if isinstance(body.tags, list):

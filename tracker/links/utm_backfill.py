@@ -1,6 +1,6 @@
-"""The UTM values for filters, for links that an earlier release has stored or changed.
+"""Backfill of the UTM values for filters, in links that an earlier release has written.
 
-Drains look for them hourly, because web processes of that release may still run.
+Drains look for such links hourly, because web processes of that release may still run.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pymongo
 
-from tracker.links.destination import FIELD, utm_of
+from tracker.links.destination import DESTINATION_FIELD, utm_of
 from tracker.links.utm import UTM
 from tracker.loops import run_until
 from tracker.stores.mongodb.database import MongoDB
@@ -16,37 +16,37 @@ from tracker.stores.mongodb.documents import run_updates
 from tracker.stores.mongodb.drivers import UNLIMITED
 
 _LINKS_AT_ONCE: Final = 500
-"""Links whose values the event loop derives without a pause: 3 ms."""
+"""Links that the event loop works on without a pause: 3 ms."""
 
 _PAUSE_SECONDS: Final = 3600.0
 
-_FIELDS: Final = (FIELD, *UTM)
+_FIELDS: Final = (DESTINATION_FIELD, *UTM)
 
 _WITH_VALUES: Final = {
-    "$or": [{FIELD: {"$regex": "utm_"}}, *({name: {"$ne": None}} for name in UTM)]
+    "$or": [{DESTINATION_FIELD: {"$regex": "utm_"}}, *({name: {"$ne": None}} for name in UTM)]
 }
-"""Other links need nothing: a missing field is found as one without a value."""
+"""Other links need nothing, because MongoDB finds a missing field as null."""
 
 
-class UtmFill:
-    """The part of a drain that stores missing or outdated UTM values."""
+class UtmBackfill:
+    """The loop of a drain that stores missing or outdated UTM values."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Store them until `stop` is set, which also ends the work in progress."""
+        """Run until `stop` is set, which also cancels the work in progress."""
         await run_until(stop, self._work())
 
     async def _work(self) -> None:
         while True:
-            await self.fill()
+            await self.backfill()
             await asyncio.sleep(_PAUSE_SECONDS)
 
-    async def fill(self) -> int:
-        """Store missing or outdated values; return the number of links."""
+    async def backfill(self) -> int:
+        """Store missing or outdated values; return the number of changed links."""
         filled = 0
-        # Before it finds one, MongoDB may read any number of links.
+        # MongoDB may read many links until it finds one.
         with pymongo.timeout(UNLIMITED):
             rows = self._database["links"].find(_WITH_VALUES, _FIELDS, batch_size=_LINKS_AT_ONCE)
             while links := await rows.to_list(_LINKS_AT_ONCE):
@@ -56,8 +56,8 @@ class UtmFill:
 
 
 def _statement(link: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the update of a link; None if its values are those of its destination."""
-    values = utm_of(link[FIELD])
+    """Return the update of a link; None if its values match its destination."""
+    values = utm_of(link[DESTINATION_FIELD])
     if all(name in link and link[name] == values[name] for name in UTM):
         return None
-    return {"q": {name: link[name] for name in ("_id", FIELD)}, "u": {"$set": values}}
+    return {"q": {name: link[name] for name in ("_id", DESTINATION_FIELD)}, "u": {"$set": values}}

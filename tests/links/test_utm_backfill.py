@@ -7,10 +7,10 @@ import pytest
 
 from tests.factories import LANDING, create_link
 from tracker.ids import new_id
-from tracker.links import utm_fill
+from tracker.links import utm_backfill
 from tracker.links.filter import LinkFilter
 from tracker.links.utm import UTM
-from tracker.links.utm_fill import UtmFill
+from tracker.links.utm_backfill import UtmBackfill
 from tracker.service.services import Services
 from tracker.stores.mongodb.documents import run_updates
 
@@ -39,8 +39,8 @@ async def test_a_link_is_found_once_its_values_are_filled_in(services: Services)
     await of_an_earlier_release(services, NEWS, LANDING, f"{LANDING}?utm_id=1", f"{NEWS}&b=2")
     before = await versions(services)
     assert await found(services, utm_source=["news"]) == []
-    fill = UtmFill(services.stores.mongodb)
-    assert [await fill.fill(), await fill.fill()] == [3, 0]
+    links = UtmBackfill(services.stores.mongodb)
+    assert [await links.backfill(), await links.backfill()] == [3, 0]
     assert await found(services, utm_source=["news"]) == ["s0", "s3"]
     assert await found(services, utm_source=["none"]) == ["s1", "s2"]
     assert await versions(services) == before
@@ -49,7 +49,7 @@ async def test_a_link_is_found_once_its_values_are_filled_in(services: Services)
 async def test_an_interrupted_run_goes_on_where_it_ended(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(utm_fill, "_LINKS_AT_ONCE", 2)
+    monkeypatch.setattr(utm_backfill, "_LINKS_AT_ONCE", 2)
     await of_an_earlier_release(services, *[f"{NEWS}&n={number}" for number in range(5)])
     stored: list[int] = []
 
@@ -59,12 +59,12 @@ async def test_an_interrupted_run_goes_on_where_it_ended(
         stored.append(await run_updates(*arguments))
         return stored[0]
 
-    monkeypatch.setattr(utm_fill, "run_updates", interrupted)
+    monkeypatch.setattr(utm_backfill, "run_updates", interrupted)
     with pytest.raises(ConnectionError):
-        await UtmFill(services.stores.mongodb).fill()
-    monkeypatch.setattr(utm_fill, "run_updates", run_updates)
+        await UtmBackfill(services.stores.mongodb).backfill()
+    monkeypatch.setattr(utm_backfill, "run_updates", run_updates)
     assert len(await found(services, utm_source=["news"])) == 2
-    assert await UtmFill(services.stores.mongodb).fill() == 3
+    assert await UtmBackfill(services.stores.mongodb).backfill() == 3
     assert len(await found(services, utm_source=["news"])) == 5
 
 
@@ -79,8 +79,8 @@ async def test_a_destination_that_changes_meanwhile_keeps_its_own_values(
         await services.links.links.change(link.id, changed)
         return await run_updates(*arguments)
 
-    monkeypatch.setattr(utm_fill, "run_updates", late)
-    assert await UtmFill(services.stores.mongodb).fill() == 0
+    monkeypatch.setattr(utm_backfill, "run_updates", late)
+    assert await UtmBackfill(services.stores.mongodb).backfill() == 0
     assert await found(services, utm_term=["new"]) == ["s0"]
     assert await found(services, utm_source=["news"]) == []
 
@@ -93,8 +93,8 @@ async def test_a_destination_that_an_older_process_changed_is_found_by_its_new_v
     for slug, url in (("changed", "https://shop.example/?utm_source=ads"), ("plain", LANDING)):
         change = {"$set": {"destination_url": url}, "$inc": {"version": 1}}
         await services.stores.mongodb["links"].update_one({"slug": slug}, change)
-    fill = UtmFill(services.stores.mongodb)
-    assert [await fill.fill(), await fill.fill()] == [2, 0]
+    links = UtmBackfill(services.stores.mongodb)
+    assert [await links.backfill(), await links.backfill()] == [2, 0]
     assert await found(services, utm_source=["news"]) == ["same"]
     assert await found(services, utm_source=["ads"]) == ["changed"]
     assert await found(services, utm_source=["none"]) == ["plain"]
@@ -103,9 +103,9 @@ async def test_a_destination_that_an_older_process_changed_is_found_by_its_new_v
 async def test_a_drain_fills_them_in_again_and_again_until_it_ends(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(utm_fill, "_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(utm_backfill, "_PAUSE_SECONDS", 0.01)
     stop = asyncio.Event()
-    running = asyncio.create_task(UtmFill(services.stores.mongodb).run(stop))
+    running = asyncio.create_task(UtmBackfill(services.stores.mongodb).run(stop))
     for slug in ("first", "beside"):
         link = await create_link(services, ACCOUNT, slug, NEWS)
         unset = {"$unset": dict.fromkeys(UTM, "")}
