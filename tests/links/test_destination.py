@@ -233,7 +233,7 @@ def test_every_macro_of_the_table_is_filled_in() -> None:
     for name in MACRO_NAMES:
         destination = Destination(f"https://x.example/{{{name}}}", MACRO_NAMES)
         value = CLICK if name == "click_id" else "value"
-        assert destination.needs == {name}
+        assert destination.used_macros == {name}
         assert destination.location("", CLICK, {name: value}) == (
             f"https://x.example/{value}?click_id={CLICK}"
         )
@@ -250,7 +250,7 @@ def test_every_macro_of_the_table_is_filled_in() -> None:
     ],
 )
 def test_needs_names_the_macros_in_use(url: str, needs: set[str]) -> None:
-    assert Destination(url, MACRO_NAMES).needs == needs
+    assert Destination(url, MACRO_NAMES).used_macros == needs
 
 
 def test_a_very_long_query_is_passed_on_whole() -> None:

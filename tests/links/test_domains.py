@@ -18,7 +18,7 @@ from tracker.clock import now
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.links.domain import ServedName, served_name
-from tracker.links.hostnames import canonical_hostname, checked_name
+from tracker.links.hostnames import canonical_hostname, checked_hostname
 from tracker.links.link import cached_link
 from tracker.service.services import Services
 from tracker.stores.cache.cache import UPDATE_SECONDS
@@ -53,7 +53,7 @@ async def becomes(found: Callable[[], Awaitable[object]], expected: object) -> N
     ],
 )
 def test_a_name_is_kept_in_its_canonical_form(text: str, name: str) -> None:
-    assert checked_name(text) == name
+    assert checked_hostname(text) == name
 
 
 @pytest.mark.parametrize(
@@ -93,17 +93,17 @@ def test_a_name_is_kept_in_its_canonical_form(text: str, name: str) -> None:
 )
 def test_another_name_is_rejected_with_the_rule(text: str, rule: str) -> None:
     with pytest.raises(BadRequest, match=f"^domain_name: {rule}"):
-        checked_name(text)
+        checked_hostname(text)
 
 
 @given(st.text() | st.from_regex(r"[A-Za-z0-9_.*:/\-\u00fc]{1,80}", fullmatch=True))
 def test_any_text_becomes_a_canonical_name_or_is_rejected(text: str) -> None:
     try:
-        name = checked_name(text)
+        name = checked_hostname(text)
     except BadRequest as refused:
         assert refused.message.startswith("domain_name: ")
         return
-    assert checked_name(name) == canonical_hostname(name) == name
+    assert checked_hostname(name) == canonical_hostname(name) == name
     assert "." in name
 
 

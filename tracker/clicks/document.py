@@ -91,7 +91,7 @@ class ClickValues(VisitorValues[At], Generic[At], frozen=True, kw_only=True):
     utm_content: str | None
 
 
-ABSENT: Final[dict[str, Any]] = {
+FIELD_DEFAULTS: Final[dict[str, Any]] = {
     **dict.fromkeys(NAMES, UNKNOWN),
     **dict.fromkeys(SourceFields.__annotations__),
     "referrer": "",

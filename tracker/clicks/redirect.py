@@ -157,7 +157,7 @@ class Redirect:
         destination = _destination(link.destination_url)
         click_id, at = new_click_id(), now_ms()
         shown_id = None if visit.method == "HEAD" else str(click_id)
-        macros = self._macros(visit, at, link, shown_id) if destination.needs else {}
+        macros = self._macros(visit, at, link, shown_id) if destination.used_macros else {}
         click = _click(visit, link, click_id.bytes, at, destination.utm(macros))
         return destination.location(visit.query, shown_id, macros), click
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from tracker.clicks.document import ABSENT, ONLY_TESTS, ClickValues
+from tracker.clicks.document import FIELD_DEFAULTS, ONLY_TESTS, ClickValues
 from tracker.feeds.arrivals import FeedName, click_ids
 from tracker.feeds.feed import Kind, Links, with_links
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_clicks
@@ -29,7 +29,7 @@ class StoredClick(ClickValues[datetime], frozen=True, kw_only=True):
 
 
 def _row(document: Mapping[str, Any]) -> StoredClick:
-    return record(StoredClick, {**ABSENT, **document})
+    return record(StoredClick, {**FIELD_DEFAULTS, **document})
 
 
 def _entries(packed: bytes) -> Sequence[tuple[UUID, None]]:

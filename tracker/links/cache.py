@@ -22,16 +22,16 @@ _DOMAIN_FIELDS: Final = [
     name for name in Domain.__struct_fields__ if name not in ("id", "last_check")
 ]
 _CLAIMS_PER_NAME: Final = 4
-"""Claims that one query reads for each name on average. With more, names are looked up one by one,
-so a name with hundreds of claims costs no more."""
+"""Claims that one query reads for each name on average. With more, each name gets queries of its
+own, so a name with hundreds of claims costs no more."""
 
 
-class _LinkSource:
+class _LinkLookup:
     def __init__(self, reads: Reader) -> None:
         self._reads = reads
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return the links' documents by name, with one query."""
+        """Return the links' documents by name, in one query."""
         slugs: defaultdict[str, list[str]] = defaultdict(list)
         for name in names:
             namespace, _, slug = name.removeprefix("link:").partition("/")
@@ -49,19 +49,19 @@ class _LinkSource:
 
 
 def link_cache(stores: StoreServices, max_values: int, misses: Allowance) -> LinkCache:
-    source = _LinkSource(stores.mongodb.reads)
+    lookup = _LinkLookup(stores.mongodb.reads)
     return Cache(
-        stores.redis, stores.breaker, CachedLink, source, max_values, misses, stores.budget
+        stores.redis, stores.breaker, CachedLink, lookup, max_values, misses, stores.budget
     )
 
 
-class _DomainSource:
+class _DomainLookup:
     def __init__(self, reads: Reader, is_reserved: IsReserved) -> None:
         self._reads = reads
         self._is_reserved = is_reserved
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return the claims to each name, or the decisive ones if there are many."""
+        """Return the claims to each name; only the decisive ones if there are many."""
         wanted = [name.removeprefix("domain:") for name in names]
         limit = _CLAIMS_PER_NAME * len(wanted) + 1
         rows = await self._rows({"domain_name": {"$in": wanted}}, limit)
@@ -73,7 +73,7 @@ class _DomainSource:
         return claims
 
     async def _decisive(self, name: str) -> list[dict[str, Any]]:
-        """Return the proven claim and two others of its account, or any two without a proof."""
+        """Return the proven claim and two others of its account; without a proof, any two."""
         proven = await self._rows({"domain_name": name, "verified": True}, 1)
         others: dict[str, Any] = {"domain_name": name, "verified": False}
         if proven:
@@ -90,7 +90,7 @@ class _DomainSource:
 def domain_cache(
     stores: StoreServices, max_values: int, misses: Allowance, is_reserved: IsReserved
 ) -> DomainCache:
-    source = _DomainSource(stores.mongodb.reads, is_reserved)
+    lookup = _DomainLookup(stores.mongodb.reads, is_reserved)
     return Cache(
-        stores.redis, stores.breaker, ServedName, source, max_values, misses, stores.budget
+        stores.redis, stores.breaker, ServedName, lookup, max_values, misses, stores.budget
     )

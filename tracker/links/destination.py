@@ -1,9 +1,9 @@
-"""A link's destination: checked when the link is written, made into a Location on every click.
+"""A link's destination, checked when the link is written, becomes the Location of every click.
 
 Guarantees of `Destination.location`, for a URL that passed `check_url` and any query:
 
 - It is ASCII without spaces or control characters, so nothing can break out of the header.
-- Destination and visitor's parameters are kept byte for byte, in order, percent-encoded if needed.
+- Destination and visitor's parameters stay byte for byte, in order, percent-encoded if needed.
   The visitor's `s`, `d` and `click_id` are dropped.
 - It has exactly one `click_id`, the last parameter, or none if there is no click.
 """
@@ -39,15 +39,15 @@ def _either_way(name: str) -> str:
 _RESERVED: Final = ("s", "d", "click_id")
 
 
-_OF_ONE_CLICK: Final = frozenset(("click_id", "click_timestamp"))
-"""Macros that differ from click to click: as report values, each click would have its own row."""
+_PER_CLICK_MACROS: Final = frozenset(("click_id", "click_timestamp"))
+"""Macros that differ from click to click. In reports each click would have its own row."""
 
 _is_click_id: Final = _pair_named("click_id")
 _is_reserved: Final = _pair_named(*_RESERVED)
 _has_dropped: Final = re.compile(
     rf"&(?:&|\Z|(?:{'|'.join(map(_either_way, _RESERVED))})(?:[=&]|\Z))"
 ).search
-"""Finds a pair that is not passed on, in a query after `&`."""
+"""Searches `&` and a query for a pair that is not passed on."""
 
 
 def redirect_address(url: str) -> tuple[str, int] | None:
@@ -69,11 +69,11 @@ def utm_of(url: str) -> dict[str, str | None]:
 
 
 class Destination:
-    """A link's destination, split once for all clicks. `needs` are the macros in it."""
+    """A link's destination, split once for all clicks. `used_macros` are the macros in it."""
 
-    __slots__ = ("_has_utm_macros", "_plain", "_templates", "_utm", "needs")
+    __slots__ = ("_has_utm_macros", "_plain", "_templates", "_utm", "used_macros")
 
-    needs: frozenset[str]
+    used_macros: frozenset[str]
 
     def __init__(self, url: str, macro_names: tuple[str, ...]) -> None:
         macro = _macro_pattern(macro_names)
@@ -82,8 +82,8 @@ class Destination:
         path = _escaped(parts.path)
         query = _without_click_id(_escaped(parts.query))
         fragment = _escaped(parts.fragment)
-        self.needs = frozenset(macro.findall(path + query + fragment))
-        self._plain = None if self.needs else _frame(origin + path, query, fragment)
+        self.used_macros = frozenset(macro.findall(path + query + fragment))
+        self._plain = None if self.used_macros else _frame(origin + path, query, fragment)
         utm = _counted_utm(query, macro)
         self._has_utm_macros = macro.search(utm) is not None
         self._utm = _template(utm, macro) if self._has_utm_macros else utm
@@ -94,7 +94,7 @@ class Destination:
         """Return the Location for one click: destination, visitor's parameters, click id.
 
         `query` is the raw query of the request, one character for each byte. `click_id` is None if
-        no click is recorded. `macros` has unencoded values for `needs`. A missing one is empty.
+        no click is recorded. `macros` has unencoded values; a missing one is empty.
         """
         bare, before, after = self._plain or self._filled(click_id, macros)
         added = _passed_on(query) if query else ""
@@ -103,11 +103,11 @@ class Destination:
         return f"{before}{added}{after}" if added else bare
 
     def utm(self, macros: Mapping[str, str]) -> str:
-        """Return the `utm_` parameters that clicks count by, without macros that vary by click."""
+        """Return the `utm_` parameters for reports, without macros that vary by click."""
         if not self._has_utm_macros:
             return self._utm
         filled = self._utm % self._encoded(macros)
-        # No more than is read: a thousand macros would make each click's record 100 KB long.
+        # Cut to what is read: a thousand macros would make each click's record 100 KB long.
         return filled if len(filled) <= MAX_RAW_CHARACTERS else _joined(raw_utm(filled))
 
     def _filled(self, click_id: str | None, macros: Mapping[str, str]) -> tuple[str, str, str]:
@@ -118,7 +118,7 @@ class Destination:
         return _frame(base, _without_click_id(query), fragment)
 
     def _encoded(self, macros: Mapping[str, str]) -> dict[str, str]:
-        return {name: quote(macros.get(name, ""), safe="") for name in self.needs}
+        return {name: quote(macros.get(name, ""), safe="") for name in self.used_macros}
 
 
 def _passed_on(query: str) -> str:
@@ -138,17 +138,19 @@ def _frame(base: str, query: str, fragment: str) -> tuple[str, str, str]:
 
 
 def _without_click_id(query: str) -> str:
-    """Return `query` without its click_id pairs; empty if it held nothing else."""
+    """Return `query` without its click_id pairs; empty if nothing remains."""
     if not query:
         return ""
-    kept = [pair for pair in query[1:].split("&") if not _is_click_id(pair)]
-    return "?" + "&".join(kept) if kept else ""
+    pairs = [pair for pair in query[1:].split("&") if not _is_click_id(pair)]
+    return "?" + "&".join(pairs) if pairs else ""
 
 
 def _counted_utm(query: str, macro: re.Pattern[str]) -> str:
     found = raw_utm(query.removeprefix("?")).items()
-    kept = {name: raw for name, raw in found if _OF_ONE_CLICK.isdisjoint(macro.findall(raw))}
-    return _joined(kept)
+    parameters = {
+        name: raw for name, raw in found if _PER_CLICK_MACROS.isdisjoint(macro.findall(raw))
+    }
+    return _joined(parameters)
 
 
 def _joined(parameters: Mapping[str, str]) -> str:
@@ -170,10 +172,10 @@ def _escaped(text: str) -> str:
 
 
 def _without_dot_segments(path: str) -> str:
-    kept: list[str] = []
+    segments: list[str] = []
     for segment in path.split("/")[1:]:
         if segment == "..":
-            del kept[-1:]
+            del segments[-1:]
         elif segment != ".":
-            kept.append(segment)
-    return "/" + "/".join(kept)
+            segments.append(segment)
+    return "/" + "/".join(segments)

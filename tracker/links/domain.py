@@ -1,7 +1,7 @@
 """A custom domain: an account's claim to a hostname, and the links that a hostname serves. Pure.
 
-Any account may claim a name. Proof by DNS ends the other claims. A deleted proven name stays its
-account's for QUARANTINE, so that old links in circulation never serve another account.
+Any account may claim a name. Proof by DNS ends the other claims. After deletion, a proven name
+stays reserved for its account during QUARANTINE: old links must not serve another account.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,14 +14,14 @@ import msgspec
 from tracker.stores.cache.cache import Versioned
 
 QUARANTINE: Final = timedelta(days=30)
-"""The time in which no other account may have the name of a deleted proven domain."""
+"""No other account may have the name of a deleted proven domain for this time."""
 
 IsReserved = Callable[[str], bool]
-"""Returns whether a hostname, in canonical form, is reserved from all accounts (`own_hosts`)."""
+"""Returns whether no account may claim a hostname in canonical form (`own_hosts`)."""
 
 
 class DnsCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """The values in DNS at the places of a proof. `error` names the queries without an answer."""
+    """The DNS values found where a proof belongs. `error` names the unanswered queries."""
 
     at: datetime
     txt: list[str]
@@ -33,8 +33,7 @@ class DnsCheck(msgspec.Struct, frozen=True, kw_only=True):
 class Domain(Versioned, frozen=True, kw_only=True):
     """A claim to a hostname, `verified` once DNS has proven it.
 
-    `token` is a part of the proof. Until `quarantined_until` a deleted domain only reserves the
-    name.
+    `token` is a part of the proof. A deleted domain reserves the name until `quarantined_until`.
     """
 
     id: UUID
@@ -52,7 +51,7 @@ class Domain(Versioned, frozen=True, kw_only=True):
 
 
 class ServedName(Versioned, frozen=True, kw_only=True):
-    """The cached form of a hostname. `namespace` is its links', empty if it serves none."""
+    """The cached form of a hostname. `namespace` has its links; empty if it serves none."""
 
     namespace: str
     verified: bool
@@ -71,9 +70,9 @@ def namespace_of(domain_id: UUID | None) -> str:
 def served_name(
     claims: Sequence[Domain], is_reserved: IsReserved = lambda _: False
 ) -> ServedName | None:
-    """Return the served name of the `claims` to one hostname; None if it serves nothing.
+    """Return the served name that the `claims` to a hostname result in; None if nothing is served.
 
-    Several unproven claims serve nothing, nor does a name that `is_reserved`.
+    Several unproven claims serve nothing, nor does a reserved name.
     """
     if claims and is_reserved(claims[0].domain_name):
         return None

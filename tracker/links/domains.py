@@ -1,7 +1,7 @@
-"""Custom domains in MongoDB: claims to hostnames, one of which a proof makes the owner.
+"""Custom domains in MongoDB: claims to hostnames. A proof makes one claim the owner.
 
 - Unique indexes decide races: an account claims a name once, and only one claim is proven.
-- Slugs are unique within a domain, not a name: a new claim of a name begins without links.
+- Slugs are unique within a domain, not a name, so a new claim to a name begins without links.
 - Every process sees a change of served names within a second (`links/cache`).
 """
 
@@ -29,7 +29,7 @@ _IN_USE: dict[str, Any] = {"quarantined_until": None}
 
 
 class Domains:
-    """The stored domains. With `serve_claimed`, a sole claim serves its links without a proof."""
+    """The domains in MongoDB. With `serve_claimed`, a sole claim serves links without a proof."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Domains:
         return None if row is None else record(Domain, row)
 
     async def record_check(self, domain_id: UUID, check: DnsCheck) -> Domain:
-        """Store an answer of DNS; return the domain. Raises NotFound if it is deleted."""
+        """Store the result of a look-up; return the domain. Raises NotFound if it is deleted."""
         wanted = {"_id": domain_id, **_IN_USE}
         update = {"$set": {"last_check": msgspec.structs.asdict(check)}}
         return record(Domain, await updated(self._domains, wanted, update, "domain"))
@@ -142,7 +142,7 @@ class Domains:
         return await self._cache.get(keys.domain(domain_name), client)
 
     def namespace(self, name: ServedName | None, named: bool) -> str | None:
-        """Return the namespace of a visit's links: empty for the default domain, None for none.
+        """Return the namespace of a visit's links: "" for the default domain, None: there is none.
 
         `named`: the query names the domain, by `d`. A quarantined name must not lead to the default
         domain, where anybody could create its old slugs.
@@ -171,7 +171,7 @@ class Domains:
         return record(Domain, await updated(self._domains, wanted, update, "domain", session))
 
     async def _end_other_claims(self, proven: Domain) -> list[UUID]:
-        """Delete the other claims and return their ids. A leftover of a crash leads nowhere."""
+        """Delete the other claims; return their ids. A claim left by a crash serves nothing."""
         others = {"domain_name": proven.domain_name, "_id": {"$ne": proven.id}}
         ended = [row["_id"] async for row in self._domains.find(others, ["_id"])]
         await self._domains.delete_many({"_id": {"$in": ended}})
@@ -188,7 +188,7 @@ class Domains:
         return f"another account had it; free after {until:%Y-%m-%d}"
 
     async def _begin_update(self, domain_id: UUID) -> Domain:
-        """Return the domain, after its copies in Redis were set to expire."""
+        """Let the domain's copies in Redis expire soon; return the domain."""
         domain = await self.find(domain_id)
         if domain is None:
             raise NotFound("domain: not found")
@@ -196,9 +196,9 @@ class Domains:
         return domain
 
     async def _publish(self, domain_name: str) -> None:
-        """Publish the served name. Its version is the time before the read: later readers win.
+        """Publish the served name. Its version is the time before the read, so later reads win.
 
-        If clocks differ by more, the copies that `begin_update` announced expire within seconds.
+        If clocks differ by more, the copies expire within seconds, as `begin_update` has arranged.
         """
         version = now_ms()
         rows = self._domains.find({"domain_name": domain_name})

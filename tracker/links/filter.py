@@ -1,6 +1,6 @@
 """The filters and orders of the list of links, as conditions and sort keys of MongoDB. Pure.
 
-Text from a client is only ever a value in a condition, never an operator or a field name.
+Clients' text is always a value in a condition, never an operator or a field name.
 """
 
 import re
@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 from bson import Regex
 
-from tracker.links.utm import ABSENT
+from tracker.links.utm import NO_VALUE
 from tracker.stores.mongodb.paging import BY_NAME, NEWEST_FIRST, OLDEST_FIRST, Order, by_name
 
 
@@ -45,23 +45,23 @@ def conditions(wanted: LinkFilter) -> dict[str, Any]:
     if wanted.active is not None:
         matching["active"] = wanted.active
     if wanted.slug is not None:
-        # The collation finds it by the index; the pattern excludes other cases.
+        # The collation lets the index find it. The pattern excludes other cases.
         matching["slug"] = {"$eq": wanted.slug, "$regex": f"^{re.escape(wanted.slug)}$"}
     if wanted.search:
         # A pattern, because $toLower changes only ASCII.
         text = {"$regex": re.escape(wanted.search), "$options": "i"}
         matching["$or"] = [{name: text} for name in ("internal_name", "slug", "destination_url")]
     for name, values in wanted.utm.items():
-        absent = [None] if ABSENT in values else []
+        absent = [None] if NO_VALUE in values else []
         matching[name] = {"$in": [*map(_exactly, values), *absent]}
     return matching
 
 
 def order_of(wanted: LinkFilter, order: LinkOrder) -> Order:
-    """Return the order of a page. For one slug it has the collation of the index of slugs."""
+    """Return the order of a page. A filter by slug needs the collation of the slug index."""
     return ORDERS[order] if wanted.slug is None else ORDERS[order]._replace(collation=BY_NAME)
 
 
 def _exactly(text: str) -> Regex[str]:
-    # A pattern, because a list in the order of names compares texts ignoring case.
+    # A pattern, because the collation of the order by name ignores case.
     return Regex(f"^{re.escape(text)}$")

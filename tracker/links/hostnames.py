@@ -9,7 +9,7 @@ from tracker.errors import BadRequest
 
 MAX_HOSTNAME_CHARACTERS = 253
 _MAX_ADDED_CHARACTERS = 244
-"""The longest name that can be added: a label for its proof has to fit before it."""
+"""The longest name that can be added: its proof needs a label before it."""
 
 CACHED_HOSTNAMES = 10_000
 
@@ -21,7 +21,7 @@ _LABELS = re.compile(
 
 def canonical_hostname(text: str) -> str:
     """Return `text` as a hostname: lower case, IDNA, no final dot. Empty if it is none."""
-    # Visitors send it: the size of a cached text has to be limited too.
+    # Visitors send it, so the length of cached texts must be limited too.
     return _canonical_hostname(text) if len(text) <= MAX_HOSTNAME_CHARACTERS + 1 else ""
 
 
@@ -40,7 +40,7 @@ def _canonical_hostname(text: str) -> str:
 _NUMBER = re.compile(r"0x[0-9a-f]*")
 
 
-def checked_name(text: str) -> str:
+def checked_hostname(text: str) -> str:
     """Return the canonical form of a hostname. Raises BadRequest if no account may add it."""
     name = canonical_hostname(text)
     labels = name.split(".")
@@ -59,7 +59,7 @@ def checked_name(text: str) -> str:
 
 
 def _is_idna(label: str) -> bool:
-    """Return False if an `xn--` label encodes nothing valid."""
+    """Return False for an invalid `xn--` label."""
     if not label.startswith("xn--"):
         return True
     try:

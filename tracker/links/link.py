@@ -9,7 +9,7 @@ from tracker.stores.cache.cache import Versioned
 
 
 class LinkFields(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of a new link. Stored links may lack a newer field, so it needs a default."""
+    """The fields of a new link. Stored links lack newer fields, so these need defaults."""
 
     account_id: UUID
     internal_name: str
@@ -21,7 +21,7 @@ class LinkFields(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Link(LinkFields, frozen=True, kw_only=True):
-    """A short link as it is stored; `archived` links answer 404."""
+    """A stored short link. Visitors of `archived` links get 404."""
 
     id: UUID
     slug: str

@@ -19,12 +19,12 @@ MACROS: Final[tuple[tuple[str, str], ...]] = (
 MACRO_NAMES: Final = tuple(name for name, _ in MACROS)
 
 # Braces in destinations are often JSON, GraphQL or patterns. Only a name is a macro: letters,
-# digits and `_`, `.`, `-`, `|`, from a letter or `_` on.
+# digits and `_`, `.`, `-`, `|`. It begins with a letter or `_`.
 _MACRO_LIKE: Final = re.compile(r"\{([^\W\d][\w.|-]*)\}")
 
 
 def check_macros(field: str, url: str) -> None:
-    """Check for unknown macros. Raises BadRequest naming `field` and the macro."""
+    """Raise BadRequest, naming `field` and the macro, if `url` has an unknown macro."""
     advice = "; write %7B for a brace that begins no macro"
     used = _MACRO_LIKE.findall(url)
     check_known(field, used, MACRO_NAMES.__contains__, MACRO_NAMES, advice)

@@ -19,8 +19,8 @@ _ACCOUNT_LABEL: Final = re.compile(r"a-[0-9a-f]{24}")
 class OwnHosts:
     """The base host, and the service's own port on this machine.
 
-    `base_host` and `base_port` are public, `port` is the listening port. `reserved` are further
-    names; `*.` stands for all names below.
+    `base_host` and `base_port` are public, `port` is the listening port. `reserved` has more names;
+    `*.` stands for all names below.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class OwnHosts:
         self._reserved = {name for name in names if not name.startswith("*.")}
         self._reserved_below = tuple(name[1:] for name in reserved if name.startswith("*."))
         self._ports = {port, base_port} if is_local(base_host) else {port}
-        # Another port of the same address is often another service of the same owner.
+        # Another port of an IP address is often another service of the same owner.
         self._base_ports = {port, base_port} if literal(base_host) else None
 
     def has(self, host: str, port: int) -> bool:
-        """Return whether `host`, in its canonical form, is ours; custom domains are left out."""
+        """Return whether `host`, in canonical form, is ours. Custom domains do not count."""
         if is_local(host):
             return port in self._ports
         if self._is_account_host(host):

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import segno
 
-ImageKind = Literal["svg", "png"]
+ImageFormat = Literal["svg", "png"]
 
 MAX_SCALE: Final = 40
 MAX_BORDER: Final = 10
@@ -24,7 +24,7 @@ _ERROR_CORRECTION: Final = "m"
 """A code is readable while 15 % of it is covered."""
 
 CACHED_IMAGES: Final = 256
-"""Images that stay in memory: 2 KB each, 8 at most."""
+"""Images in memory: 2 KB each, 8 at most."""
 
 
 class QrCodes:
@@ -33,28 +33,28 @@ class QrCodes:
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="qr-code")
 
-    async def image(self, url: str, kind: ImageKind, scale: int, border: int) -> bytes:
+    async def image(self, url: str, image_format: ImageFormat, scale: int, border: int) -> bytes:
         """Return the QR code of `url`; a module has `scale` pixels, the border `border` modules."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, qr_image, url, kind, scale, border)
+        return await loop.run_in_executor(self._thread, qr_image, url, image_format, scale, border)
 
     async def secret_image(self, text: str) -> bytes:
-        """Return the QR code of a secret `text` as SVG, and keep it nowhere."""
+        """Return the QR code of a secret `text` as SVG, without caching it."""
         loop = asyncio.get_running_loop()
         size = (DEFAULT_SCALE, DEFAULT_BORDER)
         return await loop.run_in_executor(self._thread, draw, text, "svg", *size)
 
 
 @lru_cache(maxsize=CACHED_IMAGES)
-def qr_image(url: str, kind: ImageKind, scale: int, border: int) -> bytes:
-    return draw(url, kind, scale, border)
+def qr_image(url: str, image_format: ImageFormat, scale: int, border: int) -> bytes:
+    return draw(url, image_format, scale, border)
 
 
-def draw(text: str, kind: ImageKind, scale: int, border: int) -> bytes:
+def draw(text: str, image_format: ImageFormat, scale: int, border: int) -> bytes:
     code = segno.make(text, error=_ERROR_CORRECTION, boost_error=False, micro=False)
     file = BytesIO()
-    # Always with a background: on a dark page a transparent code cannot be read.
-    if kind == "svg":
+    # Always with a background: scanners cannot read a transparent code on a dark page.
+    if image_format == "svg":
         code.save(
             file,
             "svg",

@@ -1,4 +1,4 @@
-"""Every host that the service answers at: its own, and the proven custom domains."""
+"""All hosts of the service: its own, and the proven custom domains."""
 
 from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname

@@ -53,7 +53,7 @@ def build(
     misses: Allowance,
     dns_address: tuple[str, int] | None,
 ) -> LinkServices:
-    """Return the links of a service that listens at `port`. `misses` bounds look-ups in MongoDB."""
+    """Build the links' services. `misses` limits look-ups of unknown names in MongoDB."""
     own_hosts = OwnHosts(public_url.host, public_url.port, port, cname_host, reserved_names)
     links = link_cache(stores, link_cache_entries, misses)
     names = domain_cache(stores, _DOMAIN_CACHE_ENTRIES, misses, own_hosts.is_reserved)

@@ -1,8 +1,8 @@
-"""The proof by DNS that a domain belongs to its account, by either of two records.
+"""Proof that an account owns a domain, by either of two DNS records.
 
 A CNAME to the base host proves nothing: a previous owner may have left it.
 
-Guarantee: a look-up returns within TIMEOUT_SECONDS, with bounded text.
+Guarantee: a look-up returns within TIMEOUT_SECONDS, with text of limited length.
 """
 
 import asyncio
@@ -20,15 +20,15 @@ from tracker.dns.resolver import make_resolver
 from tracker.links.domain import DnsCheck, Domain
 
 TIMEOUT_SECONDS: Final = 4.5
-"""The time limit of one proof, with all queries and their repetitions."""
+"""The time limit of a look-up, with all queries and retries."""
 
-MAX_KEPT_VALUES: Final = 10
-MAX_KEPT_CHARACTERS: Final = 255
-"""The part of an answer that a check keeps: ten values, each as long as a piece of TXT."""
+MAX_STORED_VALUES: Final = 10
+MAX_STORED_CHARACTERS: Final = 255
+"""A check stores ten values, each as long as a string of a TXT record."""
 
 
 class DnsRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A record that an account adds to its DNS."""
+    """A DNS record that the owner adds."""
 
     name: str
     value: str
@@ -63,36 +63,36 @@ async def look_up(wanted: Verification, dns_address: tuple[str, int] | None) -> 
         answers = dict(zip(expected, await asyncio.gather(*queries), strict=True))
     except DNSException:  # the system names no server
         answers = dict.fromkeys(expected)
-    silent = [one.name for kind, one in expected.items() if answers[kind] is None]
+    unanswered = [one.name for kind, one in expected.items() if answers[kind] is None]
     return DnsCheck(
         at=now(),
-        txt=_shown(answers["TXT"]),
-        cname=_shown(answers.get("CNAME")),
+        txt=_truncated(answers["TXT"]),
+        cname=_truncated(answers.get("CNAME")),
         proven=any(one.value in (answers[kind] or ()) for kind, one in expected.items()),
-        error=f"no answer for {' and '.join(silent)}" if silent else None,
+        error=f"no answer for {' and '.join(unanswered)}" if unanswered else None,
     )
 
 
 async def _values(resolver: Resolver, kind: str, name: str) -> list[str] | None:
-    """Return the values of a name's records of a kind; None if DNS does not answer."""
+    """Return the values of a name's records of type `kind`; None if DNS does not answer."""
     try:
-        # The resolver's own limit does not cover its pauses between attempts.
+        # The resolver's `lifetime` does not cover its pauses between attempts.
         async with asyncio.timeout(TIMEOUT_SECONDS):
             answer = await resolver.resolve(f"{name}.", kind, lifetime=TIMEOUT_SECONDS)
     except (NXDOMAIN, NoAnswer):
         return []
     except (DNSException, TimeoutError, OSError):
         return None
-    return [_text(record) if kind == "TXT" else _target(record) for record in answer]
+    return [_text(record) if kind == "TXT" else _cname(record) for record in answer]
 
 
 def _text(record: Rdata) -> str:
     return b"".join(record.strings).decode(errors="replace")  # type: ignore[attr-defined]
 
 
-def _target(record: Rdata) -> str:
+def _cname(record: Rdata) -> str:
     return str(record.target.to_text(omit_final_dot=True)).lower()  # type: ignore[attr-defined]
 
 
-def _shown(values: Sequence[str] | None) -> list[str]:
-    return [value[:MAX_KEPT_CHARACTERS] for value in (values or ())[:MAX_KEPT_VALUES]]
+def _truncated(values: Sequence[str] | None) -> list[str]:
+    return [value[:MAX_STORED_CHARACTERS] for value in (values or ())[:MAX_STORED_VALUES]]

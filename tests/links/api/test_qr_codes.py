@@ -9,7 +9,7 @@ import segno
 from tests.factories import create_link
 from tests.web.keyed_client import KeyedClient
 from tracker.accounts.accounts import Account
-from tracker.links.qr_code import ImageKind, qr_image
+from tracker.links.qr_code import ImageFormat, qr_image
 from tracker.service.services import Services
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -26,7 +26,7 @@ async def test_a_code_shows_the_short_url_as_an_image_that_runs_nothing(
     domain = await services.links.domains.create(account.id, "go.example")
     link = await create_link(services, account.id, "Spring_1", domain=domain)
     await services.links.links.change(link.id, {"archived": True})
-    kinds: list[tuple[ImageKind, str]] = [("svg", "image/svg+xml"), ("png", "image/png")]
+    kinds: list[tuple[ImageFormat, str]] = [("svg", "image/svg+xml"), ("png", "image/png")]
     for kind, media_type in kinds:
         response = await api.get(f"/api/short-links/{link.id}/qr.{kind}")
         assert response.status == 200

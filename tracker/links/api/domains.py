@@ -10,7 +10,7 @@ from msgspec import Meta, field
 
 from tracker.errors import BadRequest, Unavailable
 from tracker.links.domain import QUARANTINE, DnsCheck, Domain
-from tracker.links.hostnames import checked_name
+from tracker.links.hostnames import checked_hostname
 from tracker.links.services import LinkCall, LinkServices
 from tracker.links.verification import Verification, look_up, verification
 from tracker.web.call import Nothing
@@ -68,7 +68,7 @@ class AddDomain(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     domain_name: DomainName
 
     def __post_init__(self) -> None:
-        self.domain_name = checked_name(self.domain_name)
+        self.domain_name = checked_hostname(self.domain_name)
 
 
 async def _check_new(services: LinkServices, body: AddDomain) -> None:

@@ -11,7 +11,7 @@ from tracker.links.qr_code import (
     DEFAULT_SCALE,
     MAX_BORDER,
     MAX_SCALE,
-    ImageKind,
+    ImageFormat,
 )
 from tracker.links.services import LinkCall
 from tracker.web.call import Answer, Nothing
@@ -20,7 +20,7 @@ from tracker.web.handler import Content
 
 endpoint = Endpoints("links")
 
-_MEDIA_TYPES: Final[dict[ImageKind, str]] = {"svg": "image/svg+xml", "png": "image/png"}
+_MEDIA_TYPES: Final[dict[ImageFormat, str]] = {"svg": "image/svg+xml", "png": "image/png"}
 
 # Nothing runs or is loaded where an image is opened as a page. Browsers style such pages inline.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -61,15 +61,15 @@ async def show_png(call: LinkCall[QrQuery, Nothing]) -> Answer[Content]:
     return await _show(call, "png")
 
 
-async def _show(call: LinkCall[QrQuery, Nothing], kind: ImageKind) -> Answer[Content]:
+async def _show(call: LinkCall[QrQuery, Nothing], image_format: ImageFormat) -> Answer[Content]:
     """Return the QR code of a link. Raises RateLimited or Unavailable under load."""
     services, query = call.services, call.query
     link = await find_own(call, services.links)
     with services.qr_limiter.acquire(call.account_id):
         url = short_url(services, link)
-        image = await services.qr_codes.image(url, kind, query.scale, query.border)
+        image = await services.qr_codes.image(url, image_format, query.scale, query.border)
     headers = {
-        "Content-Disposition": f'inline; filename="{link.slug}.{kind}"',
+        "Content-Disposition": f'inline; filename="{link.slug}.{image_format}"',
         "Content-Security-Policy": _POLICY,
     }
-    return Answer(Content(_MEDIA_TYPES[kind], image), headers)
+    return Answer(Content(_MEDIA_TYPES[image_format], image), headers)
