@@ -31,13 +31,13 @@ DomainName = Annotated[
 
 
 class DnsCheckRecord(msgspec.Struct, kw_only=True):
-    """A look-up in DNS: what it saw where the records of a proof belong."""
+    """A look-up in DNS of the records that prove a domain."""
 
     at: Timestamp
     txt: Annotated[list[str], Meta(description="values of the TXT records")]
     cname: Annotated[list[str], Meta(description="targets of the CNAME record")]
     proven: bool
-    error: Annotated[str | None, Meta(description="what got no answer")]
+    error: Annotated[str | None, Meta(description="the queries without an answer")]
 
 
 class DomainRecord(msgspec.Struct, kw_only=True):
@@ -57,7 +57,7 @@ class DomainRecord(msgspec.Struct, kw_only=True):
     ]
     links: Annotated[int, Meta(ge=0, description="short links on it; no archived ones")]
     last_check: Annotated[
-        DnsCheckRecord | None, Meta(description="what the last verification saw; null: none yet")
+        DnsCheckRecord | None, Meta(description="the last look-up; null: none yet")
     ]
 
 
@@ -116,7 +116,7 @@ async def list_own(call: LinkCall[AccountPage, Nothing]) -> Page[DomainRecord]:
     example={"domain_name": "go.example.com"},
 )
 async def add(call: LinkCall[Nothing, AddDomain]) -> DomainRecord:
-    """Add a custom domain; several accounts may claim a name until one proves it.
+    """Add a custom domain. Several accounts may claim a name until one proves it.
 
     Raises BadRequest if another account has proven it.
     """
@@ -127,9 +127,9 @@ async def add(call: LinkCall[Nothing, AddDomain]) -> DomainRecord:
 
 @endpoint("POST", "/api/domains/{id}/verify", "domains:write")
 async def verify(call: LinkCall[Nothing, Nothing]) -> DomainRecord:
-    """Look in DNS for one of the records that prove a domain; other accounts' claims to it end.
+    """Prove a domain by its DNS records. Other accounts' claims to it end.
 
-    It stays proven until it is deleted. What DNS has is kept, proof or not. Raises NotFound or
+    It stays proven until it is deleted. The result is stored in any case. Raises NotFound or
     Forbidden if the account has no such domain, BadRequest if DNS does not prove it, RateLimited or
     Unavailable if too many look-ups are in progress.
     """

@@ -64,7 +64,7 @@ async def change(call: LinkCall[Nothing, ChangeShortLink]) -> ShortLink:
 
 @endpoint("DELETE", "/api/short-links/{id}", "links:write")
 async def archive(call: LinkCall[Nothing, Nothing]) -> Done:
-    """Archive a short link: its redirect stops, its reports stay."""
+    """Archive a short link. Its redirect stops, its reports stay."""
     link = await LINKS.own(call)
     archived = await call.services.links.change(link.id, {"archived": True})
     await call.audit("short_link.archived", LINKS.target(link), differences(link, archived))
@@ -82,7 +82,7 @@ async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShort
     """Change several links, all or none.
 
     Raises Forbidden if a link or tag is another account's, NotFound if one does not exist,
-    BadRequest if a link would have too many tags, or is to be restored and its domain is gone.
+    BadRequest if a link would have too many tags, or a restored link's domain was deleted.
     """
     body, services = call.body, call.services
     links = await services.links.find_all(body.ids)
@@ -101,9 +101,9 @@ async def change_many(call: LinkCall[Nothing, ChangeShortLinks]) -> ChangedShort
 
 @endpoint("POST", "/api/short-links/{id}/restore", "links:write")
 async def restore(call: LinkCall[Nothing, Nothing]) -> ShortLink:
-    """Restore an archived short link; one that is not archived stays as it is.
+    """Restore an archived short link. Others stay unchanged.
 
-    Raises BadRequest if its domain is gone.
+    Raises BadRequest if its domain was deleted.
     """
     [link] = await _change(
         call, [await find_own(call, call.services.links)], lambda _: {"archived": False}

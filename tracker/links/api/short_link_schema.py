@@ -57,7 +57,10 @@ Utm = Annotated[
 ]
 UtmFilter = Annotated[
     list[FilterText],
-    Meta(max_length=MAX_FILTER_VALUES, description="the links' own values; none: links without"),
+    Meta(
+        max_length=MAX_FILTER_VALUES,
+        description="the links' own values; the value `none`: links without one",
+    ),
 ]
 TagIds = Annotated[list[UUID], Meta(max_length=MAX_TAGS, description="ids of tags")]
 
@@ -129,13 +132,13 @@ class CreateShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True)
 
 
 class CreatedShortLinks(msgspec.Struct, kw_only=True):
-    """The links that were created, in the order of the request."""
+    """The created links, in the order of the request."""
 
     rows: list[ShortLink]
 
 
 class ChangeShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The fields of a link to change; the others stay as they are."""
+    """The fields of a link to change. Omitted fields stay."""
 
     destination_url: DestinationUrl | UnsetType = UNSET
     internal_name: InternalName | UnsetType = UNSET
@@ -147,7 +150,7 @@ class ChangeShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 def _check_fields(body: NewShortLink | ChangeShortLink) -> None:
-    """Check the fields that creation and change share. Raises BadRequest if one breaks a rule."""
+    """Check the fields of both creation and change. Raises BadRequest if one breaks a rule."""
     if isinstance(body.destination_url, str):
         check_url(destination.DESTINATION_FIELD, body.destination_url)
     if isinstance(body.internal_name, str):
@@ -157,7 +160,7 @@ def _check_fields(body: NewShortLink | ChangeShortLink) -> None:
 
 
 class ChangeShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The links to change together, and what to change in each."""
+    """The links to change together, and the changes."""
 
     account_id: AccountId = field(name="accountId")
     ids: Annotated[
@@ -184,7 +187,7 @@ class ChangeShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True)
 
 
 class ChangedShortLinks(msgspec.Struct, kw_only=True):
-    """The links as they are now, in the order of the request."""
+    """The changed links, in the order of the request."""
 
     rows: list[ShortLink]
 

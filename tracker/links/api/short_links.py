@@ -61,7 +61,7 @@ def _numbered(links: Sequence[NewShortLink]) -> dict[str, NewShortLink]:
 
 
 async def check_destination(services: LinkServices, url: str) -> None:
-    """Check that a destination is no redirect of ours: a loop. Raises BadRequest if it is."""
+    """Raise BadRequest if a destination is a redirect of this service, which could loop."""
     address = destination.redirect_address(url)
     if address is None:
         return
@@ -119,7 +119,7 @@ async def all_links(
     ),
 )
 async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> Page[ShortLink]:
-    """List short links, archived ones apart."""
+    """List short links; archived ones only with `archived`."""
     query = call.query
     matching = _filter(query)
     fetch = partial(call.services.links.page, call.account_id, matching, order=query.sort)
@@ -181,7 +181,7 @@ def _filter(query: ListShortLinks) -> LinkFilter:
 
 @endpoint("GET", "/api/short-links/{id}", "links:read")
 async def show(call: LinkCall[Nothing, Nothing]) -> ShortLink:
-    """Show a short link, also an archived one."""
+    """Show a short link, even an archived one."""
     return await LINKS.show(call, await find_own(call, call.services.links))
 
 
@@ -212,7 +212,7 @@ def _new_link(call: LinkCall[Any, Any], sent: NewShortLink, domain: Domain | Non
 
 
 def check_own(call: LinkCall[Any, Any], named: Sequence[tuple[str, UUID, Owned | None]]) -> None:
-    """Check references to other objects: the field, the id, and the object that was found.
+    """Check references to other objects, each a field, an id, and the object found.
 
     Raises Forbidden if one is another account's, else NotFound if one does not exist.
     """

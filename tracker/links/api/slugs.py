@@ -1,4 +1,4 @@
-"""`/api/short-links/available`: whether a new short link could have a slug."""
+"""`/api/short-links/available`: whether a slug is available."""
 
 from typing import Annotated
 from uuid import UUID
@@ -18,7 +18,7 @@ TAKEN = "already taken"
 
 
 class SlugQuery(msgspec.Struct, kw_only=True):
-    """The slug to look for, and its domain."""
+    """The slug to check, and its domain."""
 
     account_id: AccountId = field(name="accountId")
     slug: Annotated[str, Meta(examples=["spring-offer"])]
@@ -28,14 +28,14 @@ class SlugQuery(msgspec.Struct, kw_only=True):
 
 
 class Availability(msgspec.Struct, kw_only=True):
-    """Whether a new short link could have the slug."""
+    """Whether a new short link can have the slug."""
 
     available: bool
     reason: Annotated[
         str | None,
         Meta(
-            description="null, the rule that the slug breaks, or that a link has it, which may be "
-            "archived",
+            description="null; the rule that the slug breaks; or that a link has it, maybe an "
+            "archived one",
             examples=[TAKEN],
         ),
     ]
@@ -43,9 +43,9 @@ class Availability(msgspec.Struct, kw_only=True):
 
 @endpoint("GET", "/api/short-links/available", "links:write", operation_id="getSlugAvailability")
 async def show(call: LinkCall[SlugQuery, Nothing]) -> Availability:
-    """Say whether a new short link could have a slug.
+    """Check whether a slug is available.
 
-    Whose link has it stays unknown, as when a link is created. Raises NotFound or Forbidden if the
+    As at creation, the owner of a taken slug is not revealed. Raises NotFound or Forbidden if the
     account has no such domain.
     """
     slug, domain_id = call.query.slug, call.query.domain_id

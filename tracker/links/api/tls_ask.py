@@ -1,6 +1,6 @@
 """`/internal/tls-ask`: whether a proxy may fetch a certificate for a host (Caddy's on-demand TLS).
 
-Only proven domains may have one, so that strangers' names cannot cause endless requests.
+Only proven domains may have one: strangers' names would cause endless requests.
 """
 
 from tracker.errors import BadRequest, NotFound
