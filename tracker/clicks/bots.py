@@ -1,7 +1,7 @@
 """Detection of bots from the request's headers alone, with a closed list of reasons. Pure.
 
-Called for each click's document and device. The known bots are of package crawler-user-agents,
-compiled once. The time to match grows with the length of the agent, never with its content.
+Called for each click's document and device. The known bots come from package crawler-user-agents,
+compiled once. The time to match depends on the length of the agent, never on its content.
 """
 
 from collections.abc import Iterator
@@ -27,14 +27,14 @@ CACHED_USER_AGENTS: Final = 10_000
 
 _PREFETCH: Final = ("prefetch", "prerender", "preview")
 
-# By the first tag of an entry in crawler-user-agents; all other tags mean crawlers.
+# By the first tag of an entry in crawler-user-agents. All other tags mean crawlers.
 _REASON_OF_TAG: Final = {
     "social-preview": "preview",
     "browser-automation": "headless",
     "http-library": "library",
 }
 
-# Patterns of crawler-user-agents that also match people, and are left out.
+# Patterns of crawler-user-agents that are not used, because they match people too.
 NOT_BOTS: Final = {
     "MetaIAB Facebook": "the browser inside the Facebook app, on Android and iOS",
     r"AP3A\.240617\.008": "the build number of Android 15 on phones of several makers",
@@ -67,7 +67,7 @@ def bot_reason(user_agent: str, purpose: str) -> str | None:
     return _agent_reason(user_agent[:MAX_USER_AGENT_CHARACTERS])
 
 
-def readable(user_agent: str) -> str:
+def replace_surrogates(user_agent: str) -> str:
     """Replace lone surrogates, which the compiled matchers refuse."""
     return user_agent.encode("utf-8", "replace").decode("utf-8")
 
@@ -76,7 +76,7 @@ def readable(user_agent: str) -> str:
 def _agent_reason(user_agent: str) -> str | None:
     if not user_agent.strip():
         return "no_user_agent"
-    found = _BOTS.extract(readable(user_agent))
+    found = _BOTS.extract(replace_surrogates(user_agent))
     return found.family if found else None
 
 

@@ -7,9 +7,9 @@ class Click(JournalRecord, frozen=True, tag="c"):
     """A click, with its fields in the order of the journal.
 
     - Ids are the 16 bytes of a UUID. `at` is in milliseconds since the epoch.
-    - `domain_name` is empty on the default domain, and a header that was not sent is empty too.
+    - `domain_name` is empty on the default domain. A missing header is empty.
     - `link_utm` has the `utm_` parameters of the link's destination (`links/destination`).
-    - `test`: the account tried its link. Nothing that a visitor sends can set it.
+    - `test`: the account tried its link. No visitor can set it.
     """
 
     id: bytes
@@ -28,7 +28,7 @@ class Click(JournalRecord, frozen=True, tag="c"):
 
     @property
     def spread_by(self) -> bytes:
-        """Return the link: its clicks share the update of its rollup."""
+        """Return the link, because its clicks share the update of its rollup."""
         return self.link_id
 
     @property

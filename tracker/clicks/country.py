@@ -3,8 +3,8 @@
 Every click has one: an upper-case ISO 3166-1 alpha-2 code or `unknown`. No look-up uses the
 network: the registries' data is inside package iptocc.
 
-The operator's file (GEOIP_DATABASE) is in the MaxMind layout. Replace it by renaming another to its
-name. It is mapped into memory, so writing into it crashes the process.
+The operator's file (GEOIP_DATABASE) has the MaxMind format. Replace it only by renaming another
+file to its name. It is mapped into memory, so writing into it crashes the process.
 """
 
 import time
@@ -20,7 +20,7 @@ from maxminddb import InvalidDatabaseError
 from tracker.visitor_dimensions import UNKNOWN
 
 # Edges and registries also send XX, ZZ, T1, A1, A2, EU and AP, which name no country.
-# ISO leaves XK to its users; to all of them it means Kosovo.
+# XK is a user-assigned code of ISO, which everybody uses for Kosovo.
 _CODES: Final = """
     AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS
     BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE
@@ -36,13 +36,13 @@ COUNTRIES: Final = frozenset(_CODES.split())
 log = structlog.get_logger(__name__)
 
 CHECK_SECONDS = 3.0
-"""The time between two checks whether the file was replaced."""
+"""Seconds between checks for a replaced file."""
 
-Version = tuple[int, int, int, int]
+FileVersion = tuple[int, int, int, int]
 
 
 class Countries:
-    """The look-up of a click's country. Without `geoip_database` there is no file."""
+    """The look-up of a click's country. `geoip_database` is the path of the operator's file."""
 
     def __init__(self, geoip_database: str = "") -> None:
         self._file = CountryFile(geoip_database) if geoip_database else None
@@ -68,25 +68,25 @@ class Countries:
 
 
 def _unmapped(address: str) -> str:
-    """Return the IPv4 address in ::ffff:a.b.c.d, because the registries list only that."""
+    """Return the IPv4 address in ::ffff:a.b.c.d: registries list no IPv4-mapped addresses."""
     if "ffff" not in address.lower():
         return address
     return str(IPv6Address(address).ipv4_mapped or address)
 
 
 class CountryFile:
-    """The operator's file. If a new one cannot be opened, the last one stays in use."""
+    """The operator's file. If a new file cannot be opened, the previous one stays in use."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._reader: maxminddb.Reader | None = None
-        self._version: Version | None = (0, 0, 0, 0)
-        self._check_at = 0.0
+        self._version: FileVersion | None = (0, 0, 0, 0)
+        self._next_check_at = 0.0
 
     def code(self, address: str) -> str | None:
         now = time.monotonic()
-        if now >= self._check_at:
-            self._check_at = now + CHECK_SECONDS
+        if now >= self._next_check_at:
+            self._next_check_at = now + CHECK_SECONDS
             self._reload()
         if self._reader is None:
             return None
@@ -111,7 +111,7 @@ class CountryFile:
         else:
             log.info("country file read", file=self._path)
 
-    def _version_on_disk(self) -> Version | None:
+    def _version_on_disk(self) -> FileVersion | None:
         try:
             file = Path(self._path).stat()
         except OSError:
@@ -119,10 +119,10 @@ class CountryFile:
         return file.st_dev, file.st_ino, file.st_size, file.st_ctime_ns
 
 
-def _code(record: Any) -> str | None:
-    """Return `country.iso_code`, as MaxMind and most others have it, or `country_code`."""
-    if not isinstance(record, dict):
+def _code(found: Any) -> str | None:
+    """Return `country.iso_code`, as in files of MaxMind and most others, or `country_code`."""
+    if not isinstance(found, dict):
         return None
-    country = record.get("country")
-    code = country.get("iso_code") if isinstance(country, dict) else record.get("country_code")
+    country = found.get("country")
+    code = country.get("iso_code") if isinstance(country, dict) else found.get("country_code")
     return code if isinstance(code, str) else None

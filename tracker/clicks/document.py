@@ -13,7 +13,7 @@ At = TypeVar("At")
 
 
 class SourceFields(TypedDict, total=False):
-    """The source dimensions of a click (`clicks/sources`), each of which only some clicks have."""
+    """The source dimensions of a click (`clicks/sources`). Each may be missing."""
 
     referrer_host: str
     utm_source: str
@@ -24,7 +24,7 @@ class SourceFields(TypedDict, total=False):
 
 
 class VisitorFields(TypedDict, total=False):
-    """The visitor dimensions of a click (`visitor_dimensions`). An older one lacks the newest."""
+    """The visitor dimensions of a click (`visitor_dimensions`). Old clicks lack newer ones."""
 
     country: str
     device: str
@@ -35,10 +35,10 @@ class VisitorFields(TypedDict, total=False):
 class ClickDocument(VisitorFields, SourceFields):
     """A stored click. Ids are the 16 bytes of a UUID.
 
-    - `unique`: it is its visitor's first on the link and day.
-    - `bot`: the reason why it counts as a bot's, None for a person.
-    - `address`: stored only if the operator wants it.
-    - `test`: True for tests, which count nowhere; others lack it.
+    - `unique`: the visitor's first on the link and day.
+    - `bot`: the reason why it counts as a bot's; None for a person's.
+    - `address`: stored only with STORE_IP.
+    - `test`: True for tests, which count nowhere. Other clicks lack it.
     """
 
     _id: bytes
@@ -57,7 +57,7 @@ class ClickDocument(VisitorFields, SourceFields):
 
 
 class VisitorValues(msgspec.Struct, Generic[At], frozen=True, kw_only=True):
-    """The values of a click that say when it was made, and by whom."""
+    """A click's time and visitor."""
 
     id: UUID
     at: At
@@ -68,8 +68,8 @@ class VisitorValues(msgspec.Struct, Generic[At], frozen=True, kw_only=True):
     bot: Annotated[str | None, Meta(description="why it counts as a bot's")]
 
 
-class ValuesOfClick(msgspec.Struct, frozen=True, kw_only=True):
-    """The values that an event has of its click; None while it has none."""
+class ConversionClickValues(msgspec.Struct, frozen=True, kw_only=True):
+    """The click's values in a conversion; None while the click is unknown."""
 
     country: str | None = None
     device: str | None = None
@@ -79,7 +79,7 @@ class ValuesOfClick(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClickValues(VisitorValues[At], Generic[At], frozen=True, kw_only=True):
-    """The values of a click, with where its visitor came from."""
+    """A click's time, visitor and source."""
 
     referrer: str | None
     referrer_host: str | None
@@ -98,15 +98,15 @@ FIELD_DEFAULTS: Final[dict[str, Any]] = {
     "query": "",
     "test": False,
 }
-"""A stored click may lack these fields."""
+"""The values of fields that a stored click may lack."""
 
 NO_TEST: Final[dict[str, Any]] = {"test": None}
-"""The condition of every count of stored clicks: tests are left out."""
+"""The condition of every count of stored clicks: no tests."""
 
 ONLY_TESTS: Final[dict[str, Any]] = {"test": True}
 """The condition of the index `clicks.tests`."""
 
 
 def decoded(raw: str) -> str:
-    """Decode a visitor's text, which is stored with one character for each byte."""
+    """Decode a visitor's text, which is stored as one character for each byte."""
     return raw.encode("latin-1", errors="replace").decode(errors="replace")

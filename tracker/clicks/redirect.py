@@ -1,4 +1,4 @@
-"""The answer to an opened short link. Knows no web framework; read it top to bottom.
+"""The redirect of a short link, for any web framework.
 
 Guarantee: a 302 with a click id is returned only after the journal has the click.
 """
@@ -38,7 +38,7 @@ _METHODS = "GET, HEAD, OPTIONS"
 
 
 class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
-    """The headers of a visit that are kept, cut to the longest that is."""
+    """The headers of a visit, cut to their maximum lengths."""
 
     hostname: str
     user_agent: str
@@ -50,7 +50,7 @@ class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
     def from_headers(
         cls, host: str, user_agent: str, referrer: str, purpose: str, edge_country: str
     ) -> Self:
-        """Cut the headers, which are Latin-1; a missing one is empty."""
+        """Cut the headers, which are Latin-1. Missing headers are empty."""
         return cls(
             canonical_hostname(host.partition(":")[0]),
             user_agent[:MAX_USER_AGENT_CHARACTERS],
@@ -61,7 +61,7 @@ class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
 
 
 class Visit(msgspec.Struct, frozen=True, gc=False):
-    """A request for a short link, in Latin-1. `slug` is None if it is in the query, as `s`."""
+    """A request for a short link, in Latin-1. `slug` is None if the query has it, as `s`."""
 
     method: str
     slug: str | None
@@ -89,7 +89,7 @@ _OPTIONS = RedirectResponse(204, (("Allow", _METHODS), ("Cache-Control", "no-sto
 
 
 class Redirect:
-    """The endpoint of short links, for any web framework."""
+    """The endpoint of short links."""
 
     def __init__(
         self,
@@ -106,9 +106,9 @@ class Redirect:
         self._own_host = own_host
 
     async def record_test(self, visit: Visit, link: Link) -> TestClick | None:
-        """Record a test click, and return it once it is durable; None if visitors get 404.
+        """Record a test click; return it once it is durable, None if visitors get 404.
 
-        Raises Unavailable if no store can keep the click.
+        Raises Unavailable if no store accepts the click.
         """
         opened = self._open(visit, cached_link(link))
         if opened is None:
@@ -122,7 +122,7 @@ class Redirect:
 
         Raises BadRequest without a slug, NotFound without such a link or domain, MethodNotAllowed
         for other methods, RateLimited for too many unknown links. Raises Unavailable if no store
-        can find the link or keep the click.
+        can find the link or accepts the click.
         """
         if visit.method == "OPTIONS":
             return _OPTIONS
@@ -137,9 +137,9 @@ class Redirect:
         return redirection(location)
 
     def location_from_memory(self, visit: Visit, waiter: Waiter[int | None]) -> str | None:
-        """Return the Location for a GET or HEAD of a link in memory, None if `answer` is needed.
+        """Return the Location for a GET or HEAD of a link in memory; None if `answer` is needed.
 
-        After a GET, send it only when `waiter` is notified: the click is durable then. Raises
+        After a GET, send it only once `waiter` is notified: the click is durable then. Raises
         BadRequest if the visit names no slug, Unavailable if too many clicks wait.
         """
         opened = self._open(visit, self._find_in_memory(visit))
@@ -151,7 +151,7 @@ class Redirect:
         return location
 
     def _open(self, visit: Visit, link: CachedLink | None) -> tuple[str, Click] | None:
-        """Return the Location and the click of a visit; None if its link does not answer now."""
+        """Return the Location and the click of a visit; None if it gets 404."""
         if link is None:
             return None
         destination = _destination(link.destination_url)
@@ -162,7 +162,7 @@ class Redirect:
         return destination.location(visit.query, shown_id, macros), click
 
     def _find_in_memory(self, visit: Visit) -> CachedLink | None:
-        """Do as `_find`; return None if that has to ask a store or raises NotFound."""
+        """Find the link without stores; return None if `_find` has to decide."""
         slug = _slug(visit)
         host, named = self._host(visit)
         domain = None
@@ -189,11 +189,11 @@ class Redirect:
         return await self._links.get(keys.link(namespace, slug), visit.address)
 
     def _namespace(self, host: str, named: bool, domain: ServedName | None) -> str | None:
-        """Return the namespace of the slug; "" for the default domain, None without one."""
+        """Return the namespace of the slug; "" for the default domain, None if there is none."""
         return self._domains.namespace(domain, named) if host or named else ""
 
     def _host(self, visit: Visit) -> tuple[str, bool]:
-        """Return the hostname, "" for the default domain, and whether it must be a custom domain.
+        """Return the hostname ("": the default domain), and whether it must be a custom domain.
 
         It must be one if the query names it, as `d`. Else it is the Host header of a visit to /c/.
         """

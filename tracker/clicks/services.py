@@ -1,4 +1,4 @@
-"""The way of a click from a visitor's request to its record."""
+"""The services that redirect, enrich and count clicks."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from tracker.stores.services import StoreServices
 
 
 class ClickServices(NamedTuple):
-    """`redirect` answers visitors; the others are a drain's."""
+    """`redirect` answers visitors. Drains use the others."""
 
     redirect: Redirect
     clicks: Clicks

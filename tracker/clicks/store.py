@@ -9,7 +9,7 @@ from tracker.stores.mongodb.documents import stored_ids, with_byte_ids
 
 
 class Clicks:
-    """The stored clicks."""
+    """The clicks in MongoDB."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._clicks = with_byte_ids(mongodb["clicks"])
@@ -17,12 +17,12 @@ class Clicks:
     async def find(
         self, ids: Collection[bytes], fields: Sequence[str] = ()
     ) -> dict[bytes, ClickDocument]:
-        """Return the stored documents by id, with all fields unless some are named."""
+        """Return the stored documents by id, with `fields` (none: all)."""
         if not ids:
             return {}
         wanted = stored_ids(ids)
         rows = self._clicks.find({"_id": {"$in": wanted}}, list(fields) or None)
-        # One batch, and so one thread switch: an unfinished cursor would ask MongoDB once more.
+        # All in one batch, and so one thread switch: the cursor must not ask MongoDB again.
         rows.batch_size(len(wanted) + 1)
         found: list[Any] = await rows.to_list(len(wanted) + 1)
         return {row["_id"]: row for row in found}

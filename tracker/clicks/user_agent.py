@@ -1,11 +1,11 @@
 """Device, browser and operating system of a user agent, from closed lists. Pure.
 
-Called for each click's document, and for a destination that asks for one. Reports stay bounded
-whatever visitors send. A family outside the list is `Other`, a missing value `unknown`.
+Called for each click's document, and for macros in destinations. The lists limit the rows of
+reports, whatever visitors send. A family outside the list is `Other`, a missing value `unknown`.
 
 A game console on a television is a tv, a portable one a mobile. A browser inside an app has the
-name of the app if the agent says it, else it is a WebView. An iPad that requests desktop pages
-looks like a Mac.
+app's name if the agent has it, else it is a WebView. An iPad that requests desktop pages looks like
+a Mac.
 """
 
 import re
@@ -17,14 +17,19 @@ from ua_parser import OS, Domain, UserAgent
 from ua_parser.loaders import load_lazy_builtins
 from ua_parser.regex import Resolver
 
-from tracker.clicks.bots import CACHED_USER_AGENTS, MAX_USER_AGENT_CHARACTERS, bot_reason, readable
+from tracker.clicks.bots import (
+    CACHED_USER_AGENTS,
+    MAX_USER_AGENT_CHARACTERS,
+    bot_reason,
+    replace_surrogates,
+)
 from tracker.visitor_dimensions import Agent
 
 Device = Literal["desktop", "mobile", "tablet", "tv", "bot", "unknown"]
 DEVICES: Final[tuple[str, ...]] = get_args(Device)
 
 
-# The name in reports, and the families of ua-parser that it stands for.
+# Names in reports, and their families in ua-parser.
 BROWSERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Amazon Silk": ("Amazon Silk",),
     "Android Browser": ("Android",),
@@ -136,7 +141,7 @@ def describe(user_agent: str) -> Agent:
 
 @lru_cache(maxsize=CACHED_USER_AGENTS)
 def _describe(user_agent: str) -> Agent:
-    found = _PARSER(readable(user_agent), Domain.USER_AGENT | Domain.OS)
+    found = _PARSER(replace_surrogates(user_agent), Domain.USER_AGENT | Domain.OS)
     return Agent(
         device=_device(user_agent),
         browser=_named(_APP, _APPS, user_agent) or _family(found.user_agent, _BROWSER_OF),

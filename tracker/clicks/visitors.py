@@ -1,11 +1,11 @@
-"""Unique clicks: the first of a visitor on a link and day, without storing who visits.
+"""Unique clicks: a visitor's first on a link and day, without storing who visits.
 
 The drain calls it with the clicks of a batch.
 
-- A visitor is a keyed hash of link, address and user agent. Days are of the account's time zone.
+- A visitor is a keyed hash of link, address and user agent. Days are in the account's time zone.
 - The key is a random salt of the day. It lives 48 hours in Redis, shared by all processes, and
   cannot be recovered afterwards.
-- Redis keeps the first click of each visitor, so that a replay of that click is first again.
+- Redis stores the first click of each visitor, so a replay of that click is first again.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ TTL_SECONDS: Final = 48 * 3600
 
 _SALT_BYTES: Final = 32
 _SALT_CACHE_SECONDS: Final = 3600.0
-"""A process then reads its salts from Redis again."""
+"""Afterwards a process reads its salts from Redis again."""
 
 _CLICKS_PER_SCRIPT: Final = 200
 """One script blocks Redis for half a millisecond, or one if all visitors are new. With 500, a full
@@ -42,17 +42,17 @@ _ID_BYTES: Final = 8
 _FIRST: Final = ord("1")
 _NOT_STORED: Final = b"2"
 
-# Two bytes name a bucket, eight the visitor in it. A bucket of up to 128 visitors is kept as a
+# Two bytes name a bucket, eight the visitor in it. Redis stores a bucket of up to 128 visitors as a
 # list, about 25 bytes each; larger ones cost four times that. So 65,536 buckets are cheap up to 8
 # million visitors a day.
 _BUCKET_BYTES: Final = 2
 _DIGEST_BYTES: Final = _BUCKET_BYTES + 8
 
 # A full Redis refuses a script whose first write needs memory. That would stop the drain, which
-# alone frees memory. A script that begins with a deletion (of a key that nobody uses) may continue.
+# alone frees memory. A script that first deletes something (here an unused key) may continue.
 _BEGIN: Final = "redis.call('DEL', KEYS[1])"
 
-# KEYS: one that nobody uses, the salt of a day. ARGV: a new salt, its time to live in seconds.
+# KEYS: an unused one, the salt of a day. ARGV: a new salt, its time to live in seconds.
 _SHARE_SALT: Final = f"""
 {_BEGIN}
 redis.call('SET', KEYS[2], ARGV[1], 'NX', 'EX', ARGV[2])
@@ -60,8 +60,8 @@ return redis.call('GET', KEYS[2])
 """
 
 # Adds 1 to the answer if `click` was the first of `visitor`, 0 if it was not, 2 if the visitor is
-# new and not stored. A known visitor costs one command, the cheapest: HSETNX takes twice as long
-# to find out. ARGV: the time to live of buckets in seconds; 1 if new visitors are stored, else 0.
+# new and not stored. A known visitor costs one HGET: HSETNX would take twice as long. ARGV: the
+# time to live of buckets in seconds; 1 if new visitors are stored, else 0.
 _ANSWER: Final = """
     local first = redis.call('HGET', bucket, visitor)
     if not first and ARGV[2] == '1' then
@@ -72,9 +72,9 @@ _ANSWER: Final = """
     answer[#answer + 1] = first == click and '1' or first and '0' or '2'
 """
 
-# KEYS: one that nobody uses. ARGV: as above; then for each day the prefix of its buckets' names,
-# and its `Visits`. Returns one character a click, because a thousand replies are slow to build and
-# to read. Names of buckets are made here, because to send them takes longer.
+# KEYS: an unused one. ARGV: as above; then for each day the prefix of its buckets' names, and its
+# `Visits`. Returns one character a click, because a thousand replies are slow to build and to read.
+# The names of buckets are built here, because sending them takes longer.
 _REMEMBER: Final = f"""
 {_BEGIN}
 local answer = {{}}
@@ -90,8 +90,8 @@ end
 return table.concat(answer)
 """
 
-# The same for one part of a cluster's visitors. KEYS: one that nobody uses, the bucket of each
-# click. ARGV: as above, and the clicks: eight bytes of the visitor and eight of the click for each.
+# The same for one part of a cluster's visitors. KEYS: an unused one, the bucket of each click.
+# ARGV: as above, and for each click eight bytes of the visitor and eight of the click.
 _REMEMBER_PART: Final = f"""
 {_BEGIN}
 local answer, clicks = {{}}, ARGV[3]
@@ -105,7 +105,7 @@ return table.concat(answer)
 
 
 Calendars = Mapping[bytes, Calendar]
-"""Calendars by account id; accounts that are missing count in UTC."""
+"""Calendars by account id. Missing accounts count in UTC."""
 
 UTC_ONLY: Final[Calendars] = {}
 
@@ -114,9 +114,9 @@ Visits = Mapping[str, Sequence[bytes]]
 
 
 class _Visit(NamedTuple):
-    """A visit of a part: its place among all, the key of its bucket, and the bytes kept there."""
+    """A visit: its position in the batch, the key of its bucket, and its bytes there."""
 
-    place: int
+    position: int
     bucket: str
     visit: bytes
 
@@ -136,7 +136,7 @@ class Visitors:
     async def first_clicks(
         self, clicks: Sequence[Click], calendars: Calendars = UTC_ONLY
     ) -> set[bytes]:
-        """Return the ids of first clicks. New visitors have none while Redis is full."""
+        """Return the ids of first clicks. While Redis is full, new visitors have none."""
         found: set[bytes] = set()
         for start in range(0, len(clicks), _CLICKS_PER_SCRIPT):
             found |= await self._first(clicks[start : start + _CLICKS_PER_SCRIPT], calendars)
@@ -147,8 +147,8 @@ class Visitors:
         await self._load_salts(days)
         has_room = self._budget.has_room(OptionalWrite.VISITOR)
         visits = {day: self._visits(day, of_day) for day, of_day in days.items()}
-        ask = self._ask_parts if self._is_cluster else self._ask
-        answer = await ask(visits, has_room)
+        run = self._run_script_by_part if self._is_cluster else self._run_script
+        answer = await run(visits, has_room)
         if not has_room:
             self._budget.count_skipped(OptionalWrite.VISITOR, answer.count(_NOT_STORED))
         in_order = (click for of_day in days.values() for click in of_day)
@@ -159,15 +159,15 @@ class Visitors:
         # The end of a UUID of version 7 is its random part.
         return [_digest(salted, click) + click.id[-_ID_BYTES:] for click in clicks]
 
-    async def _ask(self, visits: Visits, has_room: bool) -> bytes:
+    async def _run_script(self, visits: Visits, has_room: bool) -> bytes:
         arguments: list[str | bytes | int] = [TTL_SECONDS, int(has_room)]
         for day, of_day in visits.items():
             arguments += keys.visitors(day, ""), b"".join(of_day)
         answer: Any = await self._remember(keys=[keys.never_set("visitors")], args=arguments)
         return bytes(answer)
 
-    async def _ask_parts(self, visits: Visits, has_room: bool) -> bytes:
-        """Ask for each part of the visitors where it is in the cluster."""
+    async def _run_script_by_part(self, visits: Visits, has_room: bool) -> bytes:
+        """Run the script for each part of the visitors on its own server."""
         parts = _by_part(visits)
         answers: list[Any] = await asyncio.gather(
             *(
@@ -181,7 +181,7 @@ class Visitors:
         answer = bytearray(sum(map(len, parts)))
         for part, answered in zip(parts, answers, strict=True):
             for one, first in zip(part, answered, strict=True):
-                answer[one.place] = first
+                answer[one.position] = first
         return bytes(answer)
 
     async def _load_salts(self, days: Iterable[str]) -> None:
@@ -194,7 +194,7 @@ class Visitors:
                 self._salts[day] = await self._salt(day)
 
     async def _salt(self, day: str) -> bytes:
-        """Return the salt of `day`, which the first process that needs it creates."""
+        """Return the salt of `day`. The first process that needs it creates it."""
         new = secrets.token_bytes(_SALT_BYTES)
         names = [keys.never_set(keys.salt(day)), keys.salt(day)]
         salt: Any = await self._share_salt(keys=names, args=[new, TTL_SECONDS])
@@ -202,7 +202,7 @@ class Visitors:
 
 
 def _by_day(clicks: Sequence[Click], calendars: Calendars) -> dict[str, list[Click]]:
-    """Return the clicks of each day, by its name in keys; in UTC that is `2026-01-31`."""
+    """Group clicks by day, named as in Redis keys. A day in UTC is `2026-01-31`."""
     by_number: defaultdict[int, list[Click]] = defaultdict(list)
     by_name: defaultdict[str, list[Click]] = defaultdict(list)
     for click in clicks:
@@ -219,13 +219,13 @@ def _by_day(clicks: Sequence[Click], calendars: Calendars) -> dict[str, list[Cli
 def _by_part(visits: Visits) -> list[list[_Visit]]:
     """Group visits by part of a cluster's visitors. A part has one hash slot."""
     parts: defaultdict[str, list[_Visit]] = defaultdict(list)
-    place = 0
+    position = 0
     for day, of_day in visits.items():
         for visit in of_day:
             bucket = visit[:_BUCKET_BYTES].hex()
             key = keys.visitors(day, bucket, part=bucket[0])
-            parts[bucket[0]].append(_Visit(place, key, visit[_BUCKET_BYTES:]))
-            place += 1
+            parts[bucket[0]].append(_Visit(position, key, visit[_BUCKET_BYTES:]))
+            position += 1
     return list(parts.values())
 
 

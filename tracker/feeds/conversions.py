@@ -8,7 +8,7 @@ from uuid import UUID
 
 from bson import Decimal128
 
-from tracker.clicks.document import ValuesOfClick
+from tracker.clicks.document import ConversionClickValues
 from tracker.conversions.document import COUNTED, Status
 from tracker.conversions.rules import Rule
 from tracker.feeds.arrivals import FeedName, conversion_entries
@@ -29,7 +29,7 @@ _MAX_TOGETHER: Final = 50_000
 up to MAX_COUNTED, which is slower."""
 
 
-class LoggedEvent(ValuesOfClick, frozen=True, kw_only=True):
+class LoggedEvent(ConversionClickValues, frozen=True, kw_only=True):
     """A stored event with an account."""
 
     id: int

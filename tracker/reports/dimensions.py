@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tracker.calendar import Calendar
 from tracker.clicks.bots import REASONS
-from tracker.clicks.sources import SOURCES, Source
+from tracker.clicks.sources import SOURCES, SourceDimension
 from tracker.clicks.user_agent import DEVICES
 from tracker.errors import BadRequest
 from tracker.ids import parse_id
@@ -136,7 +136,7 @@ def _hour_of_week(calendar: Calendar, day: str, hour: str) -> str:
     return f"{_weekday(calendar, day)}T{_hour_of_day(calendar, day, hour)}"
 
 
-def _source(source: Source, one: str, many: str, wanted: Filter) -> Dimension:
+def _source(source: SourceDimension, one: str, many: str, wanted: Filter) -> Dimension:
     return Dimension(
         source.name,
         one,
@@ -149,7 +149,7 @@ def _source(source: Source, one: str, many: str, wanted: Filter) -> Dimension:
     )
 
 
-def _utm(source: Source) -> Dimension:
+def _utm(source: SourceDimension) -> Dimension:
     word = source.name.removeprefix("utm_")
     wanted = Filter("as reports show them; none: clicks without it")
     return _source(source, f"UTM {word}", word.capitalize(), wanted)
