@@ -1,4 +1,4 @@
-"""The console's files as browsers load them: under names that change with their content.
+"""The console's files, under URLs that change with their content.
 
 All are read and compressed at the first request. Modules import each other by the names in the
 import map, so no file has to be rewritten.
@@ -26,7 +26,7 @@ VENDORED: Final = {
     "@preact/signals": "vendor/signals.mjs",
     "htm": "vendor/htm.module.js",
 }
-"""The files of libraries, by the names under which modules import them."""
+"""The files of libraries, by the names in imports."""
 
 _ENTRY: Final = "app.js"
 _SIGN_IN: Final = "pages/sign-in.js"
@@ -34,7 +34,7 @@ _OVERVIEW: Final = "pages/overview.js"
 _TO_OVERVIEW: Final = ("/console", "/console/overview", "/console/sign-in")
 _IMPORT: Final = re.compile(rb'(?:^|;)(?:import|export)\b[^;]*?\bfrom\s*"([^"]+)"', re.MULTILINE)
 
-_KINDS: Final = {
+_CONTENT_TYPES: Final = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -44,10 +44,10 @@ _GZIP_LEVEL: Final = 9
 
 
 class Asset(NamedTuple):
-    """A file, plain and compressed. `path` is where browsers find it."""
+    """A file, plain and compressed. `path` is its URL's path."""
 
     path: str
-    kind: str
+    content_type: str
     body: bytes
     gzipped: bytes
 
@@ -55,7 +55,7 @@ class Asset(NamedTuple):
 @cache
 def assets() -> Mapping[str, Asset]:
     """Return the files by their names below `static`."""
-    files = [path for path in STATIC.rglob("*") if path.suffix in _KINDS]
+    files = [path for path in STATIC.rglob("*") if path.suffix in _CONTENT_TYPES]
     return {str(path.relative_to(STATIC)): _asset(path) for path in sorted(files)}
 
 
@@ -133,7 +133,7 @@ def _shell(first: tuple[str, ...], development: bool, session: bool, theme: str)
 
 
 def _dimensions() -> str:
-    """Return JSON rows in the order of cards: name, singular, plural, card, whether it filters."""
+    """Return JSON rows in the order of cards: name, singular, plural, card, has a filter."""
     panels = [one for card in CARDS for one in DIMENSIONS.values() if one.card == card]
     rows = [[one.name, one.one, one.many, one.card, one.filter is not None] for one in panels]
     return orjson.dumps(rows).decode()
@@ -144,7 +144,7 @@ def _asset(path: Path) -> Asset:
     name = path.relative_to(STATIC)
     digest = sha256(body).hexdigest()[:_HASH_CHARACTERS]
     hashed = name.with_name(f"{name.stem}-{digest}{name.suffix}")
-    return Asset(f"{PREFIX}{hashed}", _KINDS[path.suffix], body, _compress(body))
+    return Asset(f"{PREFIX}{hashed}", _CONTENT_TYPES[path.suffix], body, _compress(body))
 
 
 def _compress(body: bytes) -> bytes:

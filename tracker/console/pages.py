@@ -1,6 +1,7 @@
 """The handlers of `/console`: one page for every path below it, and the files that it loads.
 
-They answer on the host of BASE_URL only: nobody should type a password on an account's domain.
+They answer on the host of BASE_URL only, because nobody should type a password on an account's
+domain.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from tracker.web.handler import Handler
 from tracker.web.limits import ASSET_CACHE_SECONDS
 
 _THEMES: Final = ("light", "dark")
-_REFUSING_WEIGHTS: Final = ("q=0", "q=0.0", "q=0.00", "q=0.000")
+_ZERO_WEIGHTS: Final = ("q=0", "q=0.0", "q=0.00", "q=0.000")
 
 
 class OwnHostHandler(Handler):
@@ -31,8 +32,8 @@ class OwnHostHandler(Handler):
         super().prepare()
 
     def finish_asset(self, asset: Asset) -> None:
-        """Finish with a page or file, compressed if the client takes that."""
-        self.set_header("Content-Type", asset.kind)
+        """Finish with a page or file, compressed if the client accepts gzip."""
+        self.set_header("Content-Type", asset.content_type)
         self.set_header("Vary", "Accept-Encoding")
         if _accepts_gzip(self.header("Accept-Encoding")):
             self.set_header("Content-Encoding", "gzip")
@@ -42,7 +43,7 @@ class OwnHostHandler(Handler):
 
 
 class Page(OwnHostHandler):
-    """The handler of every page. The path is read by the page's own router."""
+    """The handler of every page. The router in the page reads the path."""
 
     def get(self) -> None:
         for name, value in page_headers().items():
@@ -61,7 +62,7 @@ class AssetFile(OwnHostHandler):
     """The handler of the files that pages load."""
 
     def get(self) -> None:
-        """Answer with a file. Raises NotFound if there is none under this path."""
+        """Answer with a file. Raises NotFound if no file has this path."""
         asset = assets_by_path().get(self.request.path)
         if asset is None:
             raise NotFound("no such file", code=ErrorCode.NOT_FOUND)
@@ -78,7 +79,7 @@ def _accepts_gzip(accept_encoding: str) -> bool:
     for part in accept_encoding.lower().split(","):
         coding, _, weight = part.partition(";")
         if coding.strip() == "gzip":
-            return weight.replace(" ", "") not in _REFUSING_WEIGHTS
+            return weight.replace(" ", "") not in _ZERO_WEIGHTS
     return False
 
 

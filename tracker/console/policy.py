@@ -59,6 +59,6 @@ def page_headers() -> dict[str, str]:
         "Permissions-Policy": ", ".join(f"{name}=()" for name in _DENIED),
         "Referrer-Policy": "same-origin",
         "X-Frame-Options": "DENY",
-        # A page that was left by signing out is not shown again.
+        # The back button must not show a page after signing out.
         "Cache-Control": "no-store",
     }
