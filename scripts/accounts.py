@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from scripts.command import Command, Row, add_account, label
+from scripts.command import Command, OutputRow, add_account, display_name
 from tracker.access.audit import AuditObject, FieldChange, differences
 from tracker.access.principal import Author
 from tracker.accounts.accounts import Account
@@ -16,7 +16,7 @@ from tracker.conversions.rules import checked_max_per_click, checked_max_value
 from tracker.errors import BadRequest, NotFound
 from tracker.service.services import Services
 
-_KEEP: Final = object()
+_NOT_GIVEN: Final = object()
 """The default of an option that was not given."""
 
 
@@ -68,17 +68,17 @@ _RULES: Final = {
 """The type and the help text of the option that sets each rule."""
 
 
-async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _create(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     return [_row(await services.accounts.accounts.create(parsed.name))]
 
 
-async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _list(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     return [_row(account) for account in await services.accounts.accounts.list()]
 
 
-async def _set(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _set(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     account, changes = await _account(services, parsed), dict[str, FieldChange]()
-    fields = {name: value for name in _RULES if (value := getattr(parsed, name)) is not _KEEP}
+    fields = {name: value for name in _RULES if (value := getattr(parsed, name)) is not _NOT_GIVEN}
     if fields:
         before = await services.conversions.account_rules.find(account.id)
         after = await services.conversions.account_rules.change(account.id, fields)
@@ -102,7 +102,7 @@ async def _account(services: Services, parsed: argparse.Namespace) -> Account:
     return account
 
 
-async def _show(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _show(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     account = await _account(services, parsed)
     rules = await services.conversions.account_rules.find(parsed.account)
     zone = await services.accounts.time_zones.find(parsed.account)
@@ -117,7 +117,7 @@ def _progress(change: ZoneChange) -> str:
     return f"{change.zone}, {change.days_done} of the days counted again; in all: {days}"
 
 
-def _row(account: Account) -> Row:
+def _row(account: Account) -> OutputRow:
     return {"id": account.id, "name": account.name, "created_at": iso(account.created_at)}
 
 
@@ -128,7 +128,7 @@ def main() -> None:
         'python -m scripts.accounts create "Acme Media"',
     )
     create = command.action("create", "make an account", _create)
-    create.add_argument("name", type=label, help="name for people")
+    create.add_argument("name", type=display_name, help="name for people")
     command.action("list", "list all accounts, oldest first", _list)
     about = "show an account, its time zone and its rules against forged conversions"
     add_account(command.action("show", about, _show))
@@ -139,7 +139,9 @@ def main() -> None:
     change.add_argument("--time-zone", type=_time_zone, metavar="NAME", help=about)
     for name, (kind, about) in _RULES.items():
         option = "--" + name.replace("_", "-")
-        change.add_argument(option, type=kind, default=_KEEP, metavar=_METAVARS[kind], help=about)
+        change.add_argument(
+            option, type=kind, default=_NOT_GIVEN, metavar=_METAVARS[kind], help=about
+        )
     command.main()
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from datetime import timedelta
 
-from scripts.command import Command, Row, add_account, label, require_account, uuid
+from scripts.command import Command, OutputRow, add_account, display_name, require_account, uuid
 from tracker.access.api_keys import ApiKey
 from tracker.access.audit import AuditObject
 from tracker.access.principal import EVERY_SCOPE, Author
@@ -14,7 +14,7 @@ from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import Session
 
 
-async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _create(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     await require_account(services, parsed.account)
     expires_at = now() + timedelta(days=parsed.expires_days) if parsed.expires_days else None
     key, secret = await services.access.api_keys.create(
@@ -24,12 +24,12 @@ async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
     return [{"key": secret, **_row(key)}]
 
 
-async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _list(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     await require_account(services, parsed.account)
     return [_row(key) for key in await services.access.api_keys.list(parsed.account)]
 
 
-async def _revoke(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _revoke(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     async def approve(ended: Sequence[ApiKey], session: Session) -> None:
         for key in ended:
             await _record(services, key, "api_key.revoked", session)
@@ -48,7 +48,7 @@ async def _record(
     await services.access.audit.record(author, action, target, session=session)
 
 
-def _row(key: ApiKey) -> Row:
+def _row(key: ApiKey) -> OutputRow:
     return {
         "id": key.id,
         "account_id": key.account_id,
@@ -87,7 +87,7 @@ def main() -> None:
     )
     create = command.action("create", "make a key and print it", _create)
     add_account(create)
-    create.add_argument("--name", type=label, default="API key", help="name for people")
+    create.add_argument("--name", type=display_name, default="API key", help="name for people")
     create.add_argument(
         *("--scopes", "--scope"),
         dest="scopes",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from scripts import backup_stores as stores
 from scripts.backup_files import (
-    Part,
+    BackupPart,
     PartWriter,
     begins_now,
     check_part,
@@ -13,18 +13,18 @@ from scripts.backup_files import (
     read_list,
     write_list,
 )
-from scripts.command import Command, Row
-from scripts.progress import Line
+from scripts.command import Command, OutputRow
+from scripts.progress import ProgressLine
 from tracker.errors import TrackerError
 from tracker.service.services import Services
 
 
-async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _create(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     """Copy in the order in which clicks move, so that each is in one copy at least."""
     folder: Path = parsed.to
     begun = begins_now()
     own = services.settings.data_path / "spool"
-    line, parts = Line(), list[Part]()
+    line, parts = ProgressLine(), list[BackupPart]()
     try:
         spools = parsed.spool or [own] * own.exists()
         make_folder(folder)
@@ -51,17 +51,17 @@ async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
     return _rows(parts)
 
 
-async def _check(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    contents = read_list(parsed.folder)
-    for part in contents.parts:
+async def _check(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
+    listed = read_list(parsed.folder)
+    for part in listed.parts:
         check_part(parsed.folder, part)
-    return _rows(contents.parts)
+    return _rows(listed.parts)
 
 
-async def _restore(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _restore(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     folder: Path = parsed.folder
     spool = services.settings.data_path / "spool"
-    line = Line()
+    line = ProgressLine()
     try:
         stores.check_spool_is_empty(spool)
         await stores.check_empty(services.stores.redis, services.stores.mongodb.database)
@@ -84,7 +84,7 @@ async def _restore(services: Services, parsed: argparse.Namespace) -> list[Row]:
     return rows
 
 
-def _rows(parts: list[Part] | tuple[Part, ...]) -> list[Row]:
+def _rows(parts: list[BackupPart] | tuple[BackupPart, ...]) -> list[OutputRow]:
     return [{"part": part.name, "documents": part.documents, "bytes": part.bytes} for part in parts]
 
 

@@ -28,7 +28,7 @@ _FAST: Final = 1
 _RAW: Final[CodecOptions[RawBSONDocument]] = CodecOptions(document_class=RawBSONDocument)
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class BackupPart(msgspec.Struct, frozen=True, kw_only=True):
     """A file. `documents`, `bytes` and `sha256` are of what is in it, before compression."""
 
     name: str
@@ -37,18 +37,18 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-class Contents(msgspec.Struct, frozen=True, kw_only=True):
+class BackupList(msgspec.Struct, frozen=True, kw_only=True):
     """The list of a backup. What was answered before `begun` is in it."""
 
     release: str
     begun: datetime
-    parts: tuple[Part, ...]
+    parts: tuple[BackupPart, ...]
 
 
 class PartWriter:
     """The writer of one part: add documents, then take the `part` after the context."""
 
-    part: Part
+    part: BackupPart
 
     def __init__(self, folder: Path, name: str) -> None:
         self._name = name
@@ -69,7 +69,7 @@ class PartWriter:
             if kind is None:
                 self._plain.flush()
                 os.fsync(self._plain.fileno())
-        self.part = Part(
+        self.part = BackupPart(
             name=self._name,
             documents=self.documents,
             bytes=self._bytes,
@@ -109,26 +109,26 @@ def make_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700)
 
 
-def write_list(folder: Path, begun: datetime, parts: list[Part]) -> None:
+def write_list(folder: Path, begun: datetime, parts: list[BackupPart]) -> None:
     """Write the list, which makes the folder a backup."""
-    contents = Contents(release=__version__, begun=begun, parts=tuple(parts))
+    contents = BackupList(release=__version__, begun=begun, parts=tuple(parts))
     with _new_file(folder / _LIST) as file:
         file.write(msgspec.json.format(msgspec.json.encode(contents)))
         file.flush()
         os.fsync(file.fileno())
 
 
-def read_list(folder: Path) -> Contents:
+def read_list(folder: Path) -> BackupList:
     """Return the list. Raises TrackerError if there is none, or it is no list."""
     try:
-        return msgspec.json.decode((folder / _LIST).read_bytes(), type=Contents)
+        return msgspec.json.decode((folder / _LIST).read_bytes(), type=BackupList)
     except FileNotFoundError:
         raise TrackerError(f"{folder}: no complete backup, for it has no {_LIST}") from None
     except (OSError, msgspec.MsgspecError) as error:
         raise TrackerError(f"{folder / _LIST}: {error}") from error
 
 
-def check_part(folder: Path, part: Part) -> None:
+def check_part(folder: Path, part: BackupPart) -> None:
     """Check that a file has what was written. Raises TrackerError if it has not."""
     digest, count = hashlib.sha256(), 0
     for one in raw_documents(folder, part.name):

@@ -23,17 +23,17 @@ REDIS: Final = "redis"
 MONGODB: Final = "mongodb."
 
 _STREAMS: Final = keys.streams(MAX_PARTITIONS)
-_LETTERS: Final = (keys.DEAD_LETTERS, *dict.fromkeys(map(keys.dead_letters, _STREAMS)))
-_KEPT: Final = ("transaction:*", "conversions:*", "visitors:*")
+_DEAD_LETTER_STREAMS: Final = (keys.DEAD_LETTERS, *dict.fromkeys(map(keys.dead_letters, _STREAMS)))
+_COPIED_KEYS: Final = ("transaction:*", "conversions:*", "visitors:*")
 """Keys that hold what MongoDB does not. The rest are copies, leases and limits."""
 
 _EXPIRED: Final = -2
 """What Redis answers for the time left of a key that is no longer there. -1 is one without end."""
 
-_ENTRIES_EACH: Final = 200
-_KEYS_EACH: Final = 500
-_DOCUMENTS_EACH: Final = 1000
-_SNAPSHOT_GONE: Final = (239, 246)
+_ENTRIES_PER_BATCH: Final = 200
+_KEYS_PER_BATCH: Final = 500
+_DOCUMENTS_PER_BATCH: Final = 1000
+_SNAPSHOT_EXPIRED: Final = (239, 246)
 """Codes of MongoDB: SnapshotTooOld, SnapshotUnavailable."""
 
 
@@ -50,11 +50,11 @@ def copy_spool(folders: Iterable[Path], writer: PartWriter) -> None:
                 continue
 
 
-def restore_spool(folder: Path, name: str, target: Path) -> None:
+def restore_spool(folder: Path, name: str, spool: Path) -> None:
     """Write the files into the spool's folder."""
-    target.mkdir(parents=True, exist_ok=True, mode=0o700)
+    spool.mkdir(parents=True, exist_ok=True, mode=0o700)
     for one in documents(folder, name):
-        with (target / Path(one["name"]).name).open("xb") as file:
+        with (spool / Path(one["name"]).name).open("xb") as file:
             file.write(one["contents"])
             file.flush()
             os.fsync(file.fileno())
@@ -67,9 +67,11 @@ async def copy_redis(redis: Redis, writer: PartWriter) -> None:
     before and after it, because they are moved both ways.
     """
     if not is_cluster(redis):
-        for pattern in _KEPT:
+        for pattern in _COPIED_KEYS:
             await _copy_keys(redis, pattern, writer)
-    seen = {stream: await _copy_stream(redis, stream, "-", writer) for stream in _LETTERS}
+    seen = {
+        stream: await _copy_stream(redis, stream, "-", writer) for stream in _DEAD_LETTER_STREAMS
+    }
     for stream in _STREAMS:
         await _copy_stream(redis, stream, "-", writer)
     for stream, after in seen.items():
@@ -82,7 +84,7 @@ async def restore_redis(redis: Redis, folder: Path, name: str) -> None:
     rows = (
         one for one in documents(folder, name) if "key" not in one or not 0 < one["expires"] <= now
     )
-    while batch := list(islice(rows, _ENTRIES_EACH)):
+    while batch := list(islice(rows, _ENTRIES_PER_BATCH)):
         for one in batch:
             if "key" in one:
                 await redis.restore(one["key"], one["expires"], one["dump"], absttl=True)
@@ -105,7 +107,7 @@ async def copy_mongodb(database: Database, folder: Path) -> AsyncIterator[PartWr
                     async for batch in found:
                         writer.add_raw(batch)
                 except OperationFailure as error:
-                    if error.code not in _SNAPSHOT_GONE:
+                    if error.code not in _SNAPSHOT_EXPIRED:
                         raise
                     raise TrackerError(_TOO_LARGE) from error
             yield writer
@@ -121,7 +123,7 @@ async def restore_collection(database: Database, name: str, folder: Path) -> Non
     """Insert the documents of a part into their collection."""
     rows = raw_documents(folder, name)
     collection: Any = database[name.removeprefix(MONGODB)]
-    while batch := list(islice(rows, _DOCUMENTS_EACH)):
+    while batch := list(islice(rows, _DOCUMENTS_PER_BATCH)):
         await collection.insert_many(batch, ordered=False)
 
 
@@ -141,11 +143,11 @@ def check_spool_is_empty(folder: Path) -> None:
 
 async def check_empty(redis: Redis, database: Database) -> None:
     """Check that nothing is there that a restore would mix with. Raises TrackerError."""
-    for stream in (*_STREAMS, *_LETTERS):
+    for stream in (*_STREAMS, *_DEAD_LETTER_STREAMS):
         if await redis.xlen(stream):
             raise TrackerError(f"Redis is not empty: {stream} has entries")
-    for pattern in _KEPT:
-        async for key in redis.scan_iter(match=pattern, count=_KEYS_EACH):
+    for pattern in _COPIED_KEYS:
+        async for key in redis.scan_iter(match=pattern, count=_KEYS_PER_BATCH):
             raise TrackerError(f"Redis is not empty: {key.decode(errors='replace')} is there")
     for name in await database.list_collection_names():
         if await database[name].find_one({}, ["_id"]):
@@ -159,9 +161,9 @@ def _spool_files(folder: Path) -> list[Path]:
 
 async def _copy_keys(redis: Redis, pattern: str, writer: PartWriter) -> None:
     found: list[bytes] = []
-    async for key in redis.scan_iter(match=pattern, count=_KEYS_EACH):
+    async for key in redis.scan_iter(match=pattern, count=_KEYS_PER_BATCH):
         found.append(key)
-        if len(found) == _KEYS_EACH:
+        if len(found) == _KEYS_PER_BATCH:
             await _dump(redis, found, writer)
             found = []
     await _dump(redis, found, writer)
@@ -183,11 +185,11 @@ async def _copy_stream(redis: Redis, stream: str, after: str, writer: PartWriter
     """Copy a stream up to its last entry at this moment; return after what to go on."""
     newest: Any = await redis.xrevrange(stream, count=1)
     while newest:
-        entries: Any = await redis.xrange(stream, after, newest[0][0], _ENTRIES_EACH)
+        entries: Any = await redis.xrange(stream, after, newest[0][0], _ENTRIES_PER_BATCH)
         for last, fields in entries:
             flat = [part for pair in fields.items() for part in pair]
             writer.add({"stream": stream, "id": last, "fields": flat})
             after = f"({last.decode()}"
-        if len(entries) < _ENTRIES_EACH:
+        if len(entries) < _ENTRIES_PER_BATCH:
             break
     return after

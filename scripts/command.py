@@ -29,8 +29,8 @@ _MAX_NAME_CHARACTERS = 255
 # Control characters, and bytes from the shell that are not text.
 _UNUSABLE_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
-Row = dict[str, Any]
-Action = Callable[[Services, argparse.Namespace], Awaitable[Sequence[Row]]]
+OutputRow = dict[str, Any]
+Action = Callable[[Services, argparse.Namespace], Awaitable[Sequence[OutputRow]]]
 
 
 class Command:
@@ -49,7 +49,7 @@ class Command:
         self._parser.add_argument("--json", action="store_true", help="print a JSON array")
         self._actions: Any = None
 
-    def always(self, run: Action) -> argparse.ArgumentParser:
+    def only_action(self, run: Action) -> argparse.ArgumentParser:
         """Make `run` the only action; return the parser for its arguments."""
         self._parser.set_defaults(run=run)
         return self._parser
@@ -73,7 +73,7 @@ class Command:
     def main(
         self,
         arguments: Sequence[str] | None = None,
-        is_wrong: Callable[[Row], bool] = lambda row: False,
+        is_wrong: Callable[[OutputRow], bool] = lambda row: False,
     ) -> None:
         """Run the command and print its rows.
 
@@ -96,12 +96,12 @@ class Command:
         if any(map(is_wrong, rows)):
             sys.exit(1)
 
-    def _run(self, parsed: argparse.Namespace) -> Sequence[Row]:
+    def _run(self, parsed: argparse.Namespace) -> Sequence[OutputRow]:
         settings = read(os.environ)
         settings = msgspec.structs.replace(settings, base_url=settings.public_url)
         logging.configure(settings)
         with attach_stores(settings, self._print_error) as stores:
-            return asyncio.run(_act(stores, parsed))
+            return asyncio.run(_run_action(stores, parsed))
 
     def _print_error(self, line: str) -> None:
         print(f"{self._parser.prog}: {line}", file=sys.stderr)
@@ -140,7 +140,7 @@ def add_days(parser: argparse.ArgumentParser, required: bool = False) -> None:
         )
 
 
-def label(text: str) -> str:
+def display_name(text: str) -> str:
     """Return the display name in an argument, without spaces around it.
 
     Raises ArgumentTypeError if it is empty, too long, or has control characters.
@@ -177,21 +177,21 @@ async def require_account(services: Services, account: UUID) -> None:
         raise TrackerError(f"account {account}: not found")
 
 
-async def _act(settings: Settings, parsed: argparse.Namespace) -> Sequence[Row]:
+async def _run_action(settings: Settings, parsed: argparse.Namespace) -> Sequence[OutputRow]:
     services = Services(settings)
     try:
         async with redis_diagnosed(), mongodb_diagnosed():
-            rows: Sequence[Row] = await parsed.run(services, parsed)
+            rows: Sequence[OutputRow] = await parsed.run(services, parsed)
         return rows
     finally:
         await services.close()
 
 
-def _as_json(rows: Sequence[Row]) -> str:
+def _as_json(rows: Sequence[OutputRow]) -> str:
     return orjson.dumps(rows, default=float, option=orjson.OPT_INDENT_2).decode()
 
 
-def _as_text(rows: Sequence[Row]) -> str:
+def _as_text(rows: Sequence[OutputRow]) -> str:
     """Return one row as a line for each field, more rows as a table."""
     if len(rows) == 1:
         width = max(map(len, rows[0]))

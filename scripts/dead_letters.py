@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from redis.exceptions import RedisError
 
-from scripts.command import Command, Row
+from scripts.command import Command, OutputRow
 from scripts.progress import Progress
 from tracker.clicks.click import Click
 from tracker.clock import iso
@@ -28,7 +28,7 @@ _EXAMPLES = (
 )
 
 
-async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _list(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     letters = DeadLetters(services.stores.redis_waiting, ENTRY_DECODER)
     with _redis_errors_reported():
         shown = await letters.read_after(parsed.after, parsed.limit)
@@ -40,7 +40,7 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
     return [_row(letter) for letter in shown]
 
 
-async def _replay(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _replay(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     letters = DeadLetters(services.stores.redis_waiting, ENTRY_DECODER)
     with _redis_errors_reported():
         replayed = (
@@ -60,7 +60,7 @@ async def _replay_all(letters: DeadLetters[Record]) -> int:
     return replayed
 
 
-async def _drop(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _drop(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     letters = DeadLetters(services.stores.redis_waiting, ENTRY_DECODER)
     with _redis_errors_reported():
         dropped = (
@@ -90,7 +90,7 @@ def _redis_errors_reported() -> Iterator[None]:
         raise TrackerError(f"Redis: {error}") from None
 
 
-def _row(letter: Letter) -> Row:
+def _row(letter: Letter) -> OutputRow:
     """Return the columns of a letter. None of them holds anything that visitors sent."""
     return {
         "id": letter.id,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from scripts.command import Command, Row, positive, uuid
+from scripts.command import Command, OutputRow, positive, uuid
 from tracker.clock import iso, now
 from tracker.errors import TrackerError
 from tracker.service.services import Services
@@ -23,7 +23,7 @@ _EXAMPLES = (
 )
 
 
-async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _list(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     statuses = (Status(parsed.status),) if parsed.status else tuple(Status)
     search = DeliverySearch(services.stores.mongodb, services.webhooks.deliveries)
     shown, total = await search.find(_filter(parsed, statuses), parsed.limit)
@@ -32,7 +32,7 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
     return [_row(one) for one in shown]
 
 
-async def _retry(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _retry(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     """Send the chosen deliveries again.
 
     Raises TrackerError if nothing narrows the choice, or if ids are not found.
@@ -61,7 +61,7 @@ def _filter(
     )
 
 
-def _row(delivery: Delivery) -> Row:
+def _row(delivery: Delivery) -> OutputRow:
     """Return the columns of a delivery, without its payload, which belongs to the account."""
     last = delivery.attempts[-1] if delivery.attempts else None
     waits = delivery.status is Status.DUE and delivery.holder is None

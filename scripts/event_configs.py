@@ -3,7 +3,7 @@
 import argparse
 from decimal import Decimal, InvalidOperation
 
-from scripts.command import Command, Row, add_account, label, require_account
+from scripts.command import Command, OutputRow, add_account, display_name, require_account
 from tracker.access.audit import AuditObject
 from tracker.access.principal import Author
 from tracker.clock import iso
@@ -16,7 +16,7 @@ _TYPES = ", ".join(PayoutType)
 """The payout types, for help and errors; arguments may be in any case."""
 
 
-async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _create(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     await require_account(services, parsed.account)
     config = await services.conversions.event_configs.create(
         parsed.account, parsed.name, parsed.payout_type, parsed.payout, parsed.parameter_aliases
@@ -27,14 +27,14 @@ async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
     return [_row(config)]
 
 
-async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _list(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     await require_account(services, parsed.account)
     return [
         _row(config) for config in await services.conversions.event_configs.list(parsed.account)
     ]
 
 
-def _row(config: EventConfig) -> Row:
+def _row(config: EventConfig) -> OutputRow:
     return {
         "pbk": config.pbk,
         "id": config.id,
@@ -89,7 +89,7 @@ def main() -> None:
     )
     create = command.action("create", "make a configuration and print its postback key", _create)
     add_account(create)
-    create.add_argument("--name", type=label, required=True, help="name for people")
+    create.add_argument("--name", type=display_name, required=True, help="name for people")
     create.add_argument(
         "--payout-type",
         required=True,

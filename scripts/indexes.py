@@ -3,12 +3,12 @@
 import argparse
 from collections.abc import Sequence
 
-from scripts.command import Command, Row
+from scripts.command import Command, OutputRow
 from tracker.service.services import Services
 from tracker.stores.mongodb.indexes import INDEXES
 
 
-async def _ensure(services: Services, _: argparse.Namespace) -> Sequence[Row]:
+async def _ensure(services: Services, _: argparse.Namespace) -> Sequence[OutputRow]:
     await services.prepare()
     return [
         {"collection": collection, "index": index.document["name"]}
@@ -25,7 +25,7 @@ def main() -> None:
         "release step.",
         "python -m scripts.indexes",
     )
-    command.always(_ensure)
+    command.only_action(_ensure)
     command.main()
 
 

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from scripts.command import Command, Row, add_account, require_account
+from scripts.command import Command, OutputRow, add_account, require_account
 from tracker.access.invitations import Invitation, join_url
 from tracker.access.principal import Author
 from tracker.access.roles import Role
@@ -17,23 +17,23 @@ from tracker.service.services import Services
 from tracker.syntax.email import normal_email
 
 
-async def _invite(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _invite(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     await require_account(services, parsed.account)
     [(role, email)] = [(role, given) for role in Role if (given := getattr(parsed, role))]
     author = Author.operator(parsed.account)
     invitation, token = await services.accounts.membership.invite(author, email, role)
-    _tell_guess(services)
+    _warn_of_guessed_url(services)
     return [_link(services, invitation, token)]
 
 
-async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _list(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     await require_account(services, parsed.account)
     members = await services.accounts.members.list(parsed.account)
     people = await services.accounts.people.find_all([member.person_id for member in members])
     return [_row(member, people[member.person_id]) for member in members]
 
 
-async def _remove(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _remove(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     await require_account(services, parsed.account)
     person = await _person(services, parsed.email)
     member = await services.accounts.members.find_person(parsed.account, person.id)
@@ -43,12 +43,12 @@ async def _remove(services: Services, parsed: argparse.Namespace) -> list[Row]:
     return [_row(member, person)]
 
 
-async def _reset(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _reset(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     person = await _person(services, parsed.email)
     made = await services.accounts.membership.reset_password_as_operator(
         person, parsed.without_totp
     )
-    _tell_guess(services)
+    _warn_of_guessed_url(services)
     return [_link(services, *made)]
 
 
@@ -59,14 +59,14 @@ async def _person(services: Services, email: str) -> Person:
     return person
 
 
-def _tell_guess(services: Services) -> None:
+def _warn_of_guessed_url(services: Services) -> None:
     """Say that the address of a link is a guess, if no setting has it."""
     if not os.environ.get("BASE_URL"):
         guess = services.public_url.url
         print(f"BASE_URL is not set: the link leads to {guess}, which is a guess", file=sys.stderr)
 
 
-def _link(services: Services, invitation: Invitation, token: str) -> Row:
+def _link(services: Services, invitation: Invitation, token: str) -> OutputRow:
     return {
         "url": join_url(services.public_url.url, token),
         "email": invitation.email,
@@ -75,7 +75,7 @@ def _link(services: Services, invitation: Invitation, token: str) -> Row:
     }
 
 
-def _row(member: Member, person: Person) -> Row:
+def _row(member: Member, person: Person) -> OutputRow:
     return {
         "id": member.id,
         "email": person.email,

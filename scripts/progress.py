@@ -50,7 +50,7 @@ class Progress:
         )
 
 
-class Line:
+class ProgressLine:
     """A progress line for work without steps to count. It shows the newest text until `end`."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Final
 from uuid import UUID
 
-from scripts.command import Command, Row, add_days, require_account, uuid
+from scripts.command import Command, OutputRow, add_days, require_account, uuid
 from scripts.progress import Progress
 from tracker.calendar import Calendar
 from tracker.errors import TrackerError
@@ -18,7 +18,7 @@ from tracker.stores.mongodb.retention import first_kept
 _LAST_DAY: Final = "9999-12-31"
 
 
-async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     await _check(services, parsed)
     await indexes.ensure(services.stores.mongodb.database)
     if parsed.account is not None:
@@ -49,7 +49,7 @@ async def _days(
     services: Services, recount: Recount, account: UUID, parsed: argparse.Namespace
 ) -> list[tuple[UUID, str, Calendar]]:
     """Return the days of an account in its calendar, and those done in that which it changes to."""
-    kept, zone = (
+    oldest, zone = (
         await first_kept(services.stores.mongodb.database),
         await services.accounts.time_zones.find(account),
     )
@@ -57,7 +57,7 @@ async def _days(
     for calendar in zone.calendars:
         is_new = calendar is not zone.calendar
         last = zone.change.done_through if is_new and zone.change else _LAST_DAY
-        first = max(parsed.first, first_whole_day(calendar, kept))
+        first = max(parsed.first, first_whole_day(calendar, oldest))
         days = await recount.days(account, first, min(parsed.last, last), calendar)
         work += [(account, one, calendar) for one in days]
     return work
@@ -65,10 +65,10 @@ async def _days(
 
 async def _check(services: Services, parsed: argparse.Namespace) -> None:
     """Check the chosen days. Raises TrackerError if clicks of these may be deleted."""
-    kept = await first_kept(services.stores.mongodb.database)
-    if parsed.first < kept:
+    oldest = await first_kept(services.stores.mongodb.database)
+    if parsed.first < oldest:
         raise TrackerError(
-            f"--from: clicks before {kept} may be deleted already (CLICK_RETENTION_DAYS) and "
+            f"--from: clicks before {oldest} may be deleted already (CLICK_RETENTION_DAYS) and "
             "cannot be counted again"
         )
 
@@ -81,7 +81,7 @@ def main() -> None:
         "right ones stay.",
         "python -m scripts.rebuild_rollups --from 2026-01-01 --to 2026-01-31",
     )
-    parser = command.always(_rebuild)
+    parser = command.only_action(_rebuild)
     parser.add_argument("--account", type=uuid, metavar="ID", help="only this account")
     add_days(parser, required=True)
     command.main()

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from uuid import UUID
 
-from scripts.command import Command, Row
+from scripts.command import Command, OutputRow
 from tracker.errors import TrackerError
 from tracker.service.services import Services
 from tracker.stores.mongodb.reseal import SealedFields, count_secrets, rewrite_secrets
@@ -25,26 +25,26 @@ def _sealed(services: Services) -> tuple[SealedFields, ...]:
     return (services.webhooks.webhooks.sealed_fields, services.accounts.second_factor.sealed_fields)
 
 
-async def _status(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _status(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     found = Counter[str]()
     for one in _sealed(services):
         found += await count_secrets(services.stores.mongodb.database, one)
     return [{name: found[name] for name in ("plain", "key", "older_key", "unreadable")}]
 
 
-async def _encrypt(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _encrypt(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     if not services.settings.secret_keys:
         raise TrackerError("SECRET_KEY: must be set to encrypt with; openssl rand -base64 32")
     return [await _rewrite(services, lambda box: box.seal)]
 
 
-async def _decrypt(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _decrypt(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     return [await _rewrite(services, lambda _: lambda _, secret: secret)]
 
 
 async def _rewrite(
     services: Services, conversion: Callable[[SecretBox], Callable[[UUID, str], str]]
-) -> Row:
+) -> OutputRow:
     found = Counter[str]()
     for one in _sealed(services):
         found += await rewrite_secrets(services.stores.mongodb.database, one, conversion(one.box))

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from redis.exceptions import RedisError
 
-from scripts.command import Command, Row, add_days, require_account, uuid
+from scripts.command import Command, OutputRow, add_days, require_account, uuid
 from scripts.progress import Progress
 from tracker.accounts.time_zones import AccountZone, zone_of
 from tracker.clock import now
@@ -30,45 +30,47 @@ from tracker.stores.mongodb.retention import first_kept
 _SHOWN_DIFFERENCES = 20
 
 
-async def _verify(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _verify(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     recount = Recount(services.stores.mongodb)
     if parsed.account is not None:
         await require_account(services, parsed.account)
     accounts = [parsed.account] if parsed.account else await recount.accounts()
-    await _tell_unseen(services, parsed)
+    await _print_uncompared(services, parsed)
     return [await _verify_account(services, recount, one, parsed) for one in accounts]
 
 
-async def _tell_unseen(services: Services, parsed: argparse.Namespace) -> None:
+async def _print_uncompared(services: Services, parsed: argparse.Namespace) -> None:
     """Print what cannot be compared: records that are not stored yet, and deleted clicks."""
-    unseen = []
+    uncompared = []
     try:
         waiting = (await Backlog(services.stores.redis_waiting).measure()).entries
         letters = await DeadLetters(services.stores.redis_waiting, ENTRY_DECODER).count()
     except RedisError:
-        unseen.append("the journal: Redis does not answer")
+        uncompared.append("the journal: Redis does not answer")
     else:
-        unseen += (
+        uncompared += (
             [f"entries of the journal that are not stored yet: {waiting:,}"] if waiting else []
         )
-        unseen += [f"dead letters (scripts.dead_letters): {letters:,}"] if letters else []
+        uncompared += [f"dead letters (scripts.dead_letters): {letters:,}"] if letters else []
     spool = SpoolFolder(services.settings.data_path / "spool", services.settings.spool_max_bytes)
     try:
         spool.measure()
     except OSError as error:
-        unseen.append(f"the spool of this DATA_DIR: {error.strerror}")
+        uncompared.append(f"the spool of this DATA_DIR: {error.strerror}")
     if spool.bytes_waiting:
-        unseen.append(f"bytes of the spool of this DATA_DIR: {spool.bytes_waiting:,}")
-    kept = await first_kept(services.stores.mongodb.database)
-    if parsed.first < kept:
-        unseen.append(f"days before {kept}, whose clicks may be deleted (CLICK_RETENTION_DAYS)")
-    for one in unseen:
+        uncompared.append(f"bytes of the spool of this DATA_DIR: {spool.bytes_waiting:,}")
+    oldest = await first_kept(services.stores.mongodb.database)
+    if parsed.first < oldest:
+        uncompared.append(
+            f"days before {oldest}, whose clicks may be deleted (CLICK_RETENTION_DAYS)"
+        )
+    for one in uncompared:
         print(f"not compared: {one}", file=sys.stderr)
 
 
 async def _verify_account(
     services: Services, recount: Recount, account: UUID, parsed: argparse.Namespace
-) -> Row:
+) -> OutputRow:
     while True:
         zone = await services.accounts.time_zones.find(account)
         days = await _days(services, recount, account, zone, parsed)
@@ -91,8 +93,8 @@ async def _days(
     zone: AccountZone,
     parsed: argparse.Namespace,
 ) -> list[str]:
-    kept = first_whole_day(zone.calendar, await first_kept(services.stores.mongodb.database))
-    return await recount.days(account, max(parsed.first, kept), parsed.last, zone.calendar)
+    oldest = first_whole_day(zone.calendar, await first_kept(services.stores.mongodb.database))
+    return await recount.days(account, max(parsed.first, oldest), parsed.last, zone.calendar)
 
 
 async def _verify_day(
@@ -208,7 +210,7 @@ def main() -> None:
         "stored, and days whose clicks are deleted, are named on standard error.",
         "python -m scripts.verify --from 2026-01-01",
     )
-    parser = command.always(_verify)
+    parser = command.only_action(_verify)
     parser.add_argument("--account", type=uuid, metavar="ID", help="only this account")
     add_days(parser)
     command.main(is_wrong=lambda row: bool(row["differences"]))

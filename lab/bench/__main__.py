@@ -26,7 +26,7 @@ from lab.receiver import receiver_process
 from lab.scene import prepare_load
 from lab.stores import open_stores
 from scripts.command import positive
-from scripts.progress import Line
+from scripts.progress import ProgressLine
 
 DELIVERIES: Final = 1_500
 JSON_FILE: Final = "bench-result.json"
@@ -49,7 +49,9 @@ class Results(NamedTuple):
     half: Rounds
 
 
-async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line: Line) -> Results:
+async def _run(
+    stores: Settings, folder: Path, parsed: argparse.Namespace, line: ProgressLine
+) -> Results:
     line.show("preparing")
     options = Options(parsed.seconds, parsed.connections, parsed.client == "wrk")
     rows = [row for row in parsed.rows if not missing(row)]
@@ -71,7 +73,7 @@ async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line:
     return results
 
 
-async def _round(bench: Bench, results: Results, progress: str, line: Line) -> None:
+async def _round(bench: Bench, results: Results, progress: str, line: ProgressLine) -> None:
     # A machine that slows down during a round slows no row more often than another.
     for row in random.sample(results.rows, len(results.rows)):
         line.show(f"{progress}: {row.key} {row.name}")
@@ -79,7 +81,7 @@ async def _round(bench: Bench, results: Results, progress: str, line: Line) -> N
 
 
 async def _search(
-    bench: Bench, row: Row, results: Results, parsed: argparse.Namespace, line: Line
+    bench: Bench, row: Row, results: Results, parsed: argparse.Namespace, line: ProgressLine
 ) -> None:
     """Find what a row sustains, and measure it at half of that."""
     search = Search(median(one.landed_rate for one in results.full[row.key]))
@@ -104,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parsed = _parser().parse_args(arguments)
     parsed.busy = os.getloadavg()[0]
-    line, began = Line(), time.monotonic()
+    line, began = ProgressLine(), time.monotonic()
     try:
         results = on_own_stores("bench", lambda folder, stores: _run(stores, folder, parsed, line))
     finally:

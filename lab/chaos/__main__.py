@@ -30,7 +30,7 @@ from lab.result import exit_code
 from lab.scene import Scene, prepare_faults
 from lab.stores import Stores, open_stores
 from scripts.command import positive
-from scripts.progress import Line
+from scripts.progress import ProgressLine
 
 SETTLE_SECONDS: Final = 180.0
 """The limit for draining the rest after the load. Ten seconds after a drain dies, other drains take
@@ -226,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         *(parsed.seconds, count, seed, parsed.rate, parsed.drains, parsed.appendfsync),
         parsed.topology,
     )
-    folder, line = Path(tempfile.mkdtemp(prefix="chaos-")), Line()
+    folder, line = Path(tempfile.mkdtemp(prefix="chaos-")), ProgressLine()
     result = None
     try:
         with failures_reported("chaos"):
