@@ -1,4 +1,4 @@
-"""Make and list accounts, and set their time zones and rules against forged conversions."""
+"""Create and list accounts, and set their time zones and rules against forged conversions."""
 
 import argparse
 from decimal import Decimal, InvalidOperation
@@ -114,7 +114,7 @@ async def _show(services: Services, parsed: argparse.Namespace) -> list[OutputRo
 
 def _progress(change: ZoneChange) -> str:
     days = "not known yet" if change.days is None else change.days
-    return f"{change.zone}, {change.days_done} of the days counted again; in all: {days}"
+    return f"{change.zone}; days counted again: {change.days_done}; days in all: {days}"
 
 
 def _row(account: Account) -> OutputRow:
@@ -124,10 +124,10 @@ def _row(account: Account) -> OutputRow:
 def main() -> None:
     command = Command(
         "accounts",
-        "Make and list accounts, and set their time zones and rules against forged conversions.",
+        "Create and list accounts, and set their time zones and rules against forged conversions.",
         'python -m scripts.accounts create "Acme Media"',
     )
-    create = command.action("create", "make an account", _create)
+    create = command.action("create", "create an account", _create)
     create.add_argument("name", type=display_name, help="name for people")
     command.action("list", "list all accounts, oldest first", _list)
     about = "show an account, its time zone and its rules against forged conversions"
@@ -135,7 +135,7 @@ def main() -> None:
     about = "set the time zone, and rules against forged conversions"
     change = command.action("set", about, _set)
     add_account(change)
-    about = "zone of days and hours in reports; a drain counts everything again before it changes"
+    about = "zone of days and hours in reports; it changes once a drain has counted all days again"
     change.add_argument("--time-zone", type=_time_zone, metavar="NAME", help=about)
     for name, (kind, about) in _RULES.items():
         option = "--" + name.replace("_", "-")

@@ -1,4 +1,4 @@
-"""Make, list and revoke API keys."""
+"""Create, list and revoke API keys."""
 
 import argparse
 import re
@@ -68,7 +68,7 @@ def _scopes(text: str) -> list[str]:
     for one in scopes:
         if one not in EVERY_SCOPE:
             known = ", ".join(EVERY_SCOPE)
-            raise argparse.ArgumentTypeError(f"{one!r} is no scope; known are {known}")
+            raise argparse.ArgumentTypeError(f"{one!r} is no scope; scopes are {known}")
     return scopes
 
 
@@ -81,11 +81,11 @@ def _days(text: str) -> int:
 def main() -> None:
     command = Command(
         "api_keys",
-        "Make, list and revoke API keys. A key is printed once, when it is made.",
+        "Create, list and revoke API keys. A key is printed only once, when it is created.",
         "python -m scripts.api_keys create --account 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b "
         "--name reporting --scopes reports:read,links:read",
     )
-    create = command.action("create", "make a key and print it", _create)
+    create = command.action("create", "create a key and print it", _create)
     add_account(create)
     create.add_argument("--name", type=display_name, default="API key", help="name for people")
     create.add_argument(
@@ -94,7 +94,7 @@ def main() -> None:
         action="extend",
         type=_scopes,
         metavar="SCOPE,SCOPE",
-        help="permissions of the key, also one by one; all permissions if none is given: "
+        help="scopes of the key; repeat the option or separate them by commas; without it, all: "
         + ", ".join(EVERY_SCOPE),
     )
     create.add_argument(
@@ -106,7 +106,7 @@ def main() -> None:
     revoke.add_argument(
         "--descendants",
         action="store_true",
-        help="also revoke the valid keys that were made with it, and with those, and so on",
+        help="also revoke its valid descendants: keys created with it, with those, and so on",
     )
     command.main()
 

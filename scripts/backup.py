@@ -1,4 +1,4 @@
-"""Copy the spool, Redis and MongoDB while the service runs, check a copy, and put it back."""
+"""Back up the spool, Redis and MongoDB while the service runs; check and restore a backup."""
 
 import argparse
 from pathlib import Path
@@ -7,10 +7,10 @@ from scripts import backup_stores as stores
 from scripts.backup_files import (
     BackupPart,
     PartWriter,
-    begins_now,
     check_part,
     make_folder,
     read_list,
+    utc_now,
     write_list,
 )
 from scripts.command import Command, OutputRow
@@ -20,9 +20,9 @@ from tracker.service.services import Services
 
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
-    """Copy in the order in which clicks move, so that each is in one copy at least."""
+    """Copy in the order in which clicks move, so each is in at least one copy."""
     folder: Path = parsed.to
-    begun = begins_now()
+    begun = utc_now()
     own = services.settings.data_path / "spool"
     line, parts = ProgressLine(), list[BackupPart]()
     try:
@@ -91,23 +91,24 @@ def _rows(parts: list[BackupPart] | tuple[BackupPart, ...]) -> list[OutputRow]:
 def main() -> None:
     command = Command(
         "backup",
-        "Back up what the service has answered: the spool, then Redis, then MongoDB as of one "
-        "moment, while visitors are answered. SECRET_KEY and the other settings are not in it.",
+        "Back up the spool, then Redis, then a snapshot of MongoDB, while the service runs. A "
+        "backup has everything that was answered before it began, but not SECRET_KEY and the "
+        "other settings.",
         "python -m scripts.backup create /backups/2026-01-31",
     )
-    create = command.action("create", "make a backup and check it", _create)
+    create = command.action("create", "create a backup and check it", _create)
     create.add_argument("to", type=Path, metavar="FOLDER", help="a new folder")
     create.add_argument(
         "--spool",
         type=Path,
         action="append",
         metavar="FOLDER",
-        help="the spool of a web process; again for each that has one of its own [DATA_DIR/spool]",
+        help="the spool of a web process; repeat it for each other spool [DATA_DIR/spool]",
     )
     check = command.action("check", "compare a backup with its list", _check)
     check.add_argument("folder", type=Path, metavar="FOLDER", help="a backup")
     restore = command.action(
-        "restore", "put a backup into empty stores, while no process of the service runs", _restore
+        "restore", "restore a backup into empty stores, while the service does not run", _restore
     )
     restore.add_argument("folder", type=Path, metavar="FOLDER", help="a backup")
     command.main()

@@ -29,7 +29,7 @@ _RAW: Final[CodecOptions[RawBSONDocument]] = CodecOptions(document_class=RawBSON
 
 
 class BackupPart(msgspec.Struct, frozen=True, kw_only=True):
-    """A file. `documents`, `bytes` and `sha256` are of what is in it, before compression."""
+    """A file. `documents`, `bytes` and `sha256` describe its contents before compression."""
 
     name: str
     documents: int
@@ -38,7 +38,7 @@ class BackupPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackupList(msgspec.Struct, frozen=True, kw_only=True):
-    """The list of a backup. What was answered before `begun` is in it."""
+    """The list of a backup, which has everything that was answered before `begun`."""
 
     release: str
     begun: datetime
@@ -46,7 +46,7 @@ class BackupList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartWriter:
-    """The writer of one part: add documents, then take the `part` after the context."""
+    """The writer of one part. Add documents; `part` is set after the context."""
 
     part: BackupPart
 
@@ -80,7 +80,7 @@ class PartWriter:
         self.add_raw(bson.encode(document))
 
     def add_raw(self, documents: bytes) -> None:
-        """Add encoded documents that follow each other."""
+        """Add concatenated encoded documents."""
         self._digest.update(documents)
         self._file.write(documents)
         self._bytes += len(documents)
@@ -105,7 +105,7 @@ def documents(folder: Path, name: str) -> Iterator[dict[str, Any]]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder of a new backup, for its owner alone. Raises OSError if there is one."""
+    """Create the folder of a backup, readable by its owner only. Raises OSError if it exists."""
     folder.mkdir(mode=0o700)
 
 
@@ -119,7 +119,7 @@ def write_list(folder: Path, begun: datetime, parts: list[BackupPart]) -> None:
 
 
 def read_list(folder: Path) -> BackupList:
-    """Return the list. Raises TrackerError if there is none, or it is no list."""
+    """Return the list. Raises TrackerError if it is missing or damaged."""
     try:
         return msgspec.json.decode((folder / _LIST).read_bytes(), type=BackupList)
     except FileNotFoundError:
@@ -129,7 +129,7 @@ def read_list(folder: Path) -> BackupList:
 
 
 def check_part(folder: Path, part: BackupPart) -> None:
-    """Check that a file has what was written. Raises TrackerError if it has not."""
+    """Raise TrackerError unless a file contains what was written."""
     digest, count = hashlib.sha256(), 0
     for one in raw_documents(folder, part.name):
         digest.update(one.raw)
@@ -138,12 +138,12 @@ def check_part(folder: Path, part: BackupPart) -> None:
         raise TrackerError(f"{_path(folder, part.name)}: not what was written")
 
 
-def begins_now() -> datetime:
+def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
 def _new_file(path: Path) -> BinaryIO:
-    """Return a new file for its owner alone, wherever it is moved. Raises OSError if it exists."""
+    """Create a file readable by its owner only. Raises OSError if it exists."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 

@@ -1,4 +1,4 @@
-"""What a backup copies of the spool, Redis and MongoDB, and how it is put back."""
+"""Copies and restores the spool, Redis and MongoDB, for `scripts/backup`."""
 
 import os
 import time
@@ -25,10 +25,10 @@ MONGODB: Final = "mongodb."
 _STREAMS: Final = keys.streams(MAX_PARTITIONS)
 _DEAD_LETTER_STREAMS: Final = (keys.DEAD_LETTERS, *dict.fromkeys(map(keys.dead_letters, _STREAMS)))
 _COPIED_KEYS: Final = ("transaction:*", "conversions:*", "visitors:*")
-"""Keys that hold what MongoDB does not. The rest are copies, leases and limits."""
+"""Redis keys with data that MongoDB does not have. The others are copies, leases and limits."""
 
 _EXPIRED: Final = -2
-"""What Redis answers for the time left of a key that is no longer there. -1 is one without end."""
+"""The PTTL of a key that no longer exists. -1 means no expiry."""
 
 _ENTRIES_PER_BATCH: Final = 200
 _KEYS_PER_BATCH: Final = 500
@@ -38,9 +38,9 @@ _SNAPSHOT_EXPIRED: Final = (239, 246)
 
 
 def copy_spool(folders: Iterable[Path], writer: PartWriter) -> None:
-    """Copy the files of spools. One that is replayed meanwhile is in Redis.
+    """Copy the files of spools. A file that is replayed meanwhile is in Redis.
 
-    Raises OSError if one cannot be read: what waits in it would be missing.
+    Raises OSError if a file cannot be read, because its records would be missing.
     """
     for folder in folders:
         for path in _spool_files(folder):
@@ -61,10 +61,10 @@ def restore_spool(folder: Path, name: str, spool: Path) -> None:
 
 
 async def copy_redis(redis: Redis, writer: PartWriter) -> None:
-    """Copy what only Redis has.
+    """Copy the data that only Redis has.
 
-    Claims come before the journal, so that none is of an event that is missing. Dead letters come
-    before and after it, because they are moved both ways.
+    Claims come before the journal, so the event of each claim is in the backup. Dead letters come
+    before and after it, because they move both ways.
     """
     if not is_cluster(redis):
         for pattern in _COPIED_KEYS:
@@ -79,7 +79,7 @@ async def copy_redis(redis: Redis, writer: PartWriter) -> None:
 
 
 async def restore_redis(redis: Redis, folder: Path, name: str) -> None:
-    """Write keys and entries. What has expired meanwhile is left out."""
+    """Write keys and entries, without those that have expired meanwhile."""
     now = time.time_ns() // 1_000_000
     rows = (
         one for one in documents(folder, name) if "key" not in one or not 0 < one["expires"] <= now
@@ -94,9 +94,9 @@ async def restore_redis(redis: Redis, folder: Path, name: str) -> None:
 
 
 async def copy_mongodb(database: Database, folder: Path) -> AsyncIterator[PartWriter]:
-    """Copy every collection as of one moment; yield the writer of each once it is written.
+    """Copy every collection in one snapshot; yield the writer of each once it is written.
 
-    Raises TrackerError if that moment is too long ago before the end.
+    Raises TrackerError if MongoDB drops the snapshot before the end.
     """
     names = sorted(await database.list_collection_names(filter={"type": "collection"}))
     async with await database.client.start_session(snapshot=True) as session:
@@ -114,7 +114,7 @@ async def copy_mongodb(database: Database, folder: Path) -> AsyncIterator[PartWr
 
 
 _TOO_LARGE: Final = (
-    "MongoDB no longer has the moment of the backup: set minSnapshotHistoryWindowInSeconds "
+    "MongoDB has dropped the snapshot of the backup: set minSnapshotHistoryWindowInSeconds "
     "(300) above the seconds that the copy takes, or copy MongoDB by a snapshot of its volume"
 )
 
@@ -128,21 +128,21 @@ async def restore_collection(database: Database, name: str, folder: Path) -> Non
 
 
 async def skip_event_ids(database: Database) -> None:
-    """Skip ids that networks were given after the backup."""
+    """Skip the ids that were given to networks after the backup."""
     await database["counters"].update_one({"_id": "event_id"}, {"$inc": {"last": GAP_IDS}})
 
 
 def check_spool_is_empty(folder: Path) -> None:
-    """Check that no spool is there that a restore would mix with.
+    """Raise TrackerError if there is a spool, OSError if it cannot be read.
 
-    Raises TrackerError, or OSError if that is unknown.
+    A restore would mix with it.
     """
     if folder.exists() and _spool_files(folder):
         raise TrackerError(f"{folder}: not empty")
 
 
 async def check_empty(redis: Redis, database: Database) -> None:
-    """Check that nothing is there that a restore would mix with. Raises TrackerError."""
+    """Raise TrackerError if the stores have data, which a restore would mix with."""
     for stream in (*_STREAMS, *_DEAD_LETTER_STREAMS):
         if await redis.xlen(stream):
             raise TrackerError(f"Redis is not empty: {stream} has entries")
@@ -155,7 +155,7 @@ async def check_empty(redis: Redis, database: Database) -> None:
 
 
 def _spool_files(folder: Path) -> list[Path]:
-    # Path.glob passes over a folder that it may not read.
+    # Path.glob ignores a folder that it may not read.
     return sorted(path for path in folder.iterdir() if path.suffix == ".spool")
 
 
@@ -182,7 +182,7 @@ async def _dump(redis: Redis, found: Sequence[bytes], writer: PartWriter) -> Non
 
 
 async def _copy_stream(redis: Redis, stream: str, after: str, writer: PartWriter) -> str:
-    """Copy a stream up to its last entry at this moment; return after what to go on."""
+    """Copy a stream up to its present last entry; return the position to continue after."""
     newest: Any = await redis.xrevrange(stream, count=1)
     while newest:
         entries: Any = await redis.xrange(stream, after, newest[0][0], _ENTRIES_PER_BATCH)

@@ -1,6 +1,6 @@
-"""The frame of every command: its arguments, services, output and exit codes.
+"""The base of every command: its arguments, services, output and exit codes.
 
-Exit codes: 0 done, 1 not done (the reason is on standard error), 2 wrong usage.
+Exit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage.
 """
 
 import argparse
@@ -34,10 +34,7 @@ Action = Callable[[Services, argparse.Namespace], Awaitable[Sequence[OutputRow]]
 
 
 class Command:
-    """A command with actions such as `create` and `list`, or with a single unnamed action.
-
-    Each action returns rows.
-    """
+    """A command with actions such as `create` and `list`, or with a single unnamed action."""
 
     def __init__(self, name: str, description: str, example: str) -> None:
         self._parser = argparse.ArgumentParser(
@@ -63,7 +60,7 @@ class Command:
         parser: argparse.ArgumentParser = self._actions.add_parser(
             name, help=about, description=about
         )
-        # Allow the option after the action too; a default would undo one before the action.
+        # Also accept the option after the action. A default would reset one before the action.
         parser.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help="print a JSON array"
         )
@@ -108,7 +105,7 @@ class Command:
 
 
 def uuid(text: str) -> UUID:
-    """Return the id that an argument names. Raises ArgumentTypeError if it is not an id."""
+    """Parse an id. Raises ArgumentTypeError if it is none."""
     try:
         return parse_id("id", text)
     except TrackerError as error:
@@ -116,7 +113,7 @@ def uuid(text: str) -> UUID:
 
 
 def day(text: str) -> str:
-    """Return the day that an argument names. Raises ArgumentTypeError if it is not a day."""
+    """Parse a day. Raises ArgumentTypeError if it is none."""
     try:
         return day_of(start_of(text))
     except ValueError:
@@ -124,7 +121,7 @@ def day(text: str) -> str:
 
 
 def add_days(parser: argparse.ArgumentParser, required: bool = False) -> None:
-    """Add the options of a range of days, `first` to `last`; all days without them."""
+    """Add the options of a range of days, `first` to `last`. The default is all days."""
     for name, dest, about, default in (
         ("--from", "first", "first day, of the account's time zone", "0001-01-01"),
         ("--to", "last", "last day, of the account's time zone", "9999-12-31"),
@@ -141,7 +138,7 @@ def add_days(parser: argparse.ArgumentParser, required: bool = False) -> None:
 
 
 def display_name(text: str) -> str:
-    """Return the display name in an argument, without spaces around it.
+    """Return a name without spaces around it.
 
     Raises ArgumentTypeError if it is empty, too long, or has control characters.
     """
@@ -154,7 +151,7 @@ def display_name(text: str) -> str:
 
 
 def positive(text: str) -> int:
-    """Return the positive whole number in an argument.
+    """Parse a positive whole number.
 
     Raises ArgumentTypeError if it is below 1, ValueError if it is not a whole number.
     """
@@ -165,14 +162,14 @@ def positive(text: str) -> int:
 
 
 def add_account(parser: argparse.ArgumentParser) -> None:
-    """Add the required option that names an account."""
+    """Add the required option `--account`."""
     parser.add_argument(
         "--account", type=uuid, required=True, metavar="ID", help="id of the account"
     )
 
 
 async def require_account(services: Services, account: UUID) -> None:
-    """Check that an account exists. Raises TrackerError if it does not."""
+    """Raise TrackerError unless the account exists."""
     if await services.accounts.accounts.find(account) is None:
         raise TrackerError(f"account {account}: not found")
 
@@ -192,7 +189,7 @@ def _as_json(rows: Sequence[OutputRow]) -> str:
 
 
 def _as_text(rows: Sequence[OutputRow]) -> str:
-    """Return one row as a line for each field, more rows as a table."""
+    """Format one row as a line for each field, several rows as a table."""
     if len(rows) == 1:
         width = max(map(len, rows[0]))
         return "\n".join(f"{name:{width}}  {_cell(value)}" for name, value in rows[0].items())

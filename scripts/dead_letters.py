@@ -44,7 +44,7 @@ async def _replay(services: Services, parsed: argparse.Namespace) -> list[Output
     letters = DeadLetters(services.stores.redis_waiting, ENTRY_DECODER)
     with _redis_errors_reported():
         replayed = (
-            await _act_on_each(parsed.ids, letters.replay, "replayed")
+            await _for_each(parsed.ids, letters.replay, "replayed")
             if parsed.ids
             else await _replay_all(letters)
         )
@@ -66,17 +66,17 @@ async def _drop(services: Services, parsed: argparse.Namespace) -> list[OutputRo
         dropped = (
             await letters.drop_all()
             if parsed.all
-            else await _act_on_each(parsed.ids, letters.drop, "dropped")
+            else await _for_each(parsed.ids, letters.drop, "dropped")
         )
     return [{"dropped": dropped}]
 
 
-async def _act_on_each(ids: Sequence[str], act: Callable[[str], Awaitable[bool]], done: str) -> int:
-    """Act on each letter; return the number of letters. `done` names the act in the error.
+async def _for_each(ids: Sequence[str], work: Callable[[str], Awaitable[bool]], done: str) -> int:
+    """Call `work` for each letter; return the number of letters. Errors name the work as `done`.
 
-    Raises TrackerError if letters are not found, after acting on the others.
+    Raises TrackerError if letters are not found, after working on the others.
     """
-    missing = [one for one in ids if not await act(one)]
+    missing = [one for one in ids if not await work(one)]
     if missing:
         raise TrackerError(f"{len(ids) - len(missing)} {done}; not found: {', '.join(missing)}")
     return len(ids)
@@ -91,7 +91,7 @@ def _redis_errors_reported() -> Iterator[None]:
 
 
 def _row(letter: Letter) -> OutputRow:
-    """Return the columns of a letter. None of them holds anything that visitors sent."""
+    """Return the columns of a letter, without anything that visitors have sent."""
     return {
         "id": letter.id,
         "buried_at": iso(letter.dead_since),
@@ -118,7 +118,7 @@ def main() -> None:
     command = Command(
         "dead_letters",
         "List, replay and drop entries of the journal that could not be stored, or single clicks "
-        "and events of an entry. Each is kept with the reason until it is replayed or dropped.",
+        "and events of an entry. Each stays, with the reason, until it is replayed or dropped.",
         "\n  ".join(_EXAMPLES),
     )
     show = command.action("list", "list letters, oldest first", _list)
@@ -134,7 +134,7 @@ def main() -> None:
     replay.add_argument(
         "ids", type=_letter_id, nargs="*", metavar="ID", help="letters to replay [all]"
     )
-    drop = command.action("drop", "delete letters for good: what they hold is lost", _drop)
+    drop = command.action("drop", "delete letters for good: their contents are lost", _drop)
     which = drop.add_mutually_exclusive_group(required=True)
     which.add_argument(
         "ids", type=_letter_id, nargs="*", default=[], metavar="ID", help="letters to drop"

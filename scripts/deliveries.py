@@ -35,7 +35,7 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[OutputRo
 async def _retry(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
     """Send the chosen deliveries again.
 
-    Raises TrackerError if nothing narrows the choice, or if ids are not found.
+    Raises TrackerError without ids, a filter or `--all`, or if ids are not found.
     """
     narrowed = parsed.ids or parsed.account or parsed.webhook or parsed.since
     if not narrowed and not parsed.all:
@@ -62,7 +62,7 @@ def _filter(
 
 
 def _row(delivery: Delivery) -> OutputRow:
-    """Return the columns of a delivery, without its payload, which belongs to the account."""
+    """Return the columns of a delivery, without its payload, which is the account's."""
     last = delivery.attempts[-1] if delivery.attempts else None
     waits = delivery.status is Status.DUE and delivery.holder is None
     return {
@@ -81,7 +81,7 @@ def _row(delivery: Delivery) -> OutputRow:
 
 
 def _moment(text: str) -> datetime:
-    """Return the time that an argument names, in UTC unless it names a zone."""
+    """Parse a time, which is UTC unless it names a zone."""
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
@@ -108,8 +108,8 @@ def _add_filters(parser: argparse.ArgumentParser, statuses: tuple[Status, ...]) 
 def main() -> None:
     command = Command(
         "deliveries",
-        "List deliveries to webhooks across accounts, and send them again. Finished ones are kept "
-        "for 30 days.",
+        "List deliveries to webhooks across accounts, and send them again. Finished ones are "
+        "stored for 30 days.",
         "\n  ".join(_EXAMPLES),
     )
     show = command.action("list", "list deliveries, newest first", _list)
@@ -120,8 +120,7 @@ def main() -> None:
     retry = command.action(
         "retry",
         "send deliveries again, with the same ids and payloads: the named ones in any state, or "
-        "the filtered ones that failed or were cancelled. Those to inactive webhooks stay as they "
-        "are",
+        "the filtered ones that failed or were cancelled. Inactive webhooks get none",
         _retry,
     )
     retry.add_argument(

@@ -1,4 +1,4 @@
-"""Make and list event configurations."""
+"""Create and list event configurations."""
 
 import argparse
 from decimal import Decimal, InvalidOperation
@@ -83,11 +83,11 @@ def _aliases(text: str) -> dict[str, AliasedParameter]:
 def main() -> None:
     command = Command(
         "event_configs",
-        "Make and list event configurations. Conversions name one by its postback key (pbk).",
+        "Create and list event configurations. Conversions name it by its postback key (pbk).",
         "python -m scripts.event_configs create --account 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b "
         "--name Purchase --payout-type RevShare --payout 10",
     )
-    create = command.action("create", "make a configuration and print its postback key", _create)
+    create = command.action("create", "create a configuration and print its postback key", _create)
     add_account(create)
     create.add_argument("--name", type=display_name, required=True, help="name for people")
     create.add_argument(

@@ -1,4 +1,4 @@
-"""Make the indexes that the service needs in MongoDB, before its processes start."""
+"""Create the service's indexes in MongoDB, before its processes start."""
 
 import argparse
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ async def _ensure(services: Services, _: argparse.Namespace) -> Sequence[OutputR
 def main() -> None:
     command = Command(
         "indexes",
-        "Make the indexes that are missing in MongoDB, and list all that are needed. Every "
-        "process does so when it starts. On large collections it takes minutes: run it as a "
+        "Create missing indexes in MongoDB, and list all indexes of the service. Every process "
+        "creates them when it starts. On large collections this takes minutes: run it as a "
         "release step.",
         "python -m scripts.indexes",
     )

@@ -60,7 +60,7 @@ async def _person(services: Services, email: str) -> Person:
 
 
 def _warn_of_guessed_url(services: Services) -> None:
-    """Say that the address of a link is a guess, if no setting has it."""
+    """Warn that the address of a link is a guess, if BASE_URL is not set."""
     if not os.environ.get("BASE_URL"):
         guess = services.public_url.url
         print(f"BASE_URL is not set: the link leads to {guess}, which is a guess", file=sys.stderr)
@@ -105,21 +105,21 @@ def main() -> None:
     command = Command(
         "members",
         "Invite people to an account, list and remove its members, and reset passwords. A link "
-        "works once, within 24 hours, and is printed here only: pass it on yourself.",
+        "works once, within 24 hours. No mail is sent: pass the printed link on yourself.",
         "python -m scripts.members invite --owner ada@example.com "
         "--account 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b",
     )
-    invite = command.action("invite", "print a link with which a person joins", _invite)
+    invite = command.action("invite", "print a link to join the account", _invite)
     add_account(invite)
     _add_emails(invite, list(Role))
     add_account(command.action("list", "list an account's members, newest first", _list))
     remove = command.action("remove", "remove a member and end the member's sessions", _remove)
     add_account(remove)
-    reset = command.action("reset", "print a link with which a person sets a password", _reset)
+    reset = command.action("reset", "print a link to set a new password", _reset)
     for parser in (remove, reset):
         parser.add_argument("email", type=_email, metavar="EMAIL", help="e-mail of the person")
     reset.add_argument(
-        "--without-totp", action="store_true", help="also switch the second factor off, when used"
+        "--without-totp", action="store_true", help="the link also switches the second factor off"
     )
     command.main()
 

@@ -48,7 +48,7 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Outpu
 async def _days(
     services: Services, recount: Recount, account: UUID, parsed: argparse.Namespace
 ) -> list[tuple[UUID, str, Calendar]]:
-    """Return the days of an account in its calendar, and those done in that which it changes to."""
+    """Return the days of an account in its calendar, and the days counted in its next one."""
     oldest, zone = (
         await first_kept(services.stores.mongodb.database),
         await services.accounts.time_zones.find(account),
@@ -64,7 +64,7 @@ async def _days(
 
 
 async def _check(services: Services, parsed: argparse.Namespace) -> None:
-    """Check the chosen days. Raises TrackerError if clicks of these may be deleted."""
+    """Raise TrackerError if clicks of the chosen days may be deleted."""
     oldest = await first_kept(services.stores.mongodb.database)
     if parsed.first < oldest:
         raise TrackerError(
@@ -77,8 +77,7 @@ def main() -> None:
     command = Command(
         "rebuild_rollups",
         "Recount the rollups of these days from the stored clicks and events, while the service "
-        "runs. Missing indexes are made first. Wrong figures are corrected, one day at a time; "
-        "right ones stay.",
+        "runs. Missing indexes are created first. Wrong figures are corrected, one day at a time.",
         "python -m scripts.rebuild_rollups --from 2026-01-01 --to 2026-01-31",
     )
     parser = command.only_action(_rebuild)

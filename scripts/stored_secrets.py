@@ -1,6 +1,6 @@
-"""Count the secrets in MongoDB by how they are stored, and encrypt or decrypt them.
+"""Count the secrets in MongoDB by their encryption, and encrypt or decrypt them.
 
-They are signing secrets and own headers of webhooks, and the secrets of people's second factors.
+They are signing secrets and headers of webhooks, and the secrets of people's second factors.
 """
 
 import argparse
@@ -54,13 +54,13 @@ async def _rewrite(
 def main() -> None:
     command = Command(
         "stored_secrets",
-        "Count the secrets of webhooks (signing, headers) and of second factors by how they are "
-        "stored: plain, with the first key of SECRET_KEY, with an older key, or unreadable with "
-        "the keys that are set. Encrypt them with the first key, or store them plain again. "
-        "The service can read every form meanwhile.",
+        "Count the secrets of webhooks (signing, headers) and of second factors by their "
+        "encryption: plain, with the first key of SECRET_KEY, with an older key, or unreadable "
+        "with all keys that are set. Encrypt them with the first key, or store them plain again. "
+        "Meanwhile the service reads every form.",
         "\n  ".join(_EXAMPLES),
     )
-    command.action("status", "count secrets by how they are stored", _status)
+    command.action("status", "count secrets by their encryption", _status)
     command.action("encrypt", "encrypt every secret with the first key", _encrypt)
     command.action("decrypt", "store every secret plain, to run without SECRET_KEY", _decrypt)
     command.main(is_wrong=lambda row: bool(row["unreadable"]))

@@ -1,4 +1,4 @@
-"""Compare stored documents with rollups and reports, one snapshot for each day."""
+"""Compare stored documents with rollups and reports, in one snapshot for each day."""
 
 import argparse
 import sys
@@ -40,7 +40,7 @@ async def _verify(services: Services, parsed: argparse.Namespace) -> list[Output
 
 
 async def _print_uncompared(services: Services, parsed: argparse.Namespace) -> None:
-    """Print what cannot be compared: records that are not stored yet, and deleted clicks."""
+    """Print the data that is not compared: records that are not stored yet, and deleted clicks."""
     uncompared = []
     try:
         waiting = (await Backlog(services.stores.redis_waiting).measure()).entries
@@ -102,7 +102,7 @@ async def _verify_day(
 ) -> Counter[str] | None:
     """Return the figures of a day; None if the account has changed its zone meanwhile.
 
-    While it does, the rollups of the new zone are compared too, of the days that are done.
+    During a change, the rollups of the new zone are compared too, if the day is done.
     """
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
         found, days = await zone_of(snapshot, account), DayCounts(snapshot)
@@ -120,8 +120,8 @@ async def _verify_day(
         figures["differences"] += len(wrong)
         for counts in wrong:
             print(
-                f"{counts.period}: the kept counts of {counts.of} by {counts.by} differ from the "
-                "documents",
+                f"{counts.period}: the cached counts of {counts.of} by {counts.by} differ from "
+                "the documents",
                 file=sys.stderr,
             )
         new, change = found.next_calendar, found.change
@@ -206,8 +206,8 @@ def main() -> None:
         "verify",
         "Compare stored clicks and events with the rollups and with reports, while the service "
         "runs. Prints the differences, with exit code 1 if there are any; "
-        "scripts.rebuild_rollups corrects them. It compares what MongoDB has: what waits to be "
-        "stored, and days whose clicks are deleted, are named on standard error.",
+        "scripts.rebuild_rollups corrects them. Records that are not stored yet, and days whose "
+        "clicks are deleted, are not compared, but named on standard error.",
         "python -m scripts.verify --from 2026-01-01",
     )
     parser = command.only_action(_verify)
