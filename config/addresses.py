@@ -1,6 +1,6 @@
-"""Checks of the addresses of the stores, REDIS_URL and MONGODB_URI. Called by `config/checks`.
+"""Checks of the stores' addresses, REDIS_URL and MONGODB_URI. Called by `config/checks`.
 
-Guarantee: no message repeats an address, which may hold a password.
+Guarantee: no message repeats an address, which may contain a password.
 """
 
 import re
@@ -21,8 +21,8 @@ from config.redis_address import (
 
 DATABASE_FORM: Final = "[A-Za-z0-9_-]{1,38}"
 _DATABASE: Final = re.compile(DATABASE_FORM)
-_OWN_DATABASES: Final = frozenset({"", "admin", "local", "config", "$external"})
-"""MongoDB's own databases. A URI names one to say where its user is defined, not for our data."""
+_SYSTEM_DATABASES: Final = frozenset({"", "admin", "local", "config", "$external"})
+"""MongoDB's own databases. A URI names one as the database of its user, not of our data."""
 
 _REDIS_SCHEMES: Final = (
     "redis://",
@@ -38,11 +38,11 @@ _INVALID: Final = (
     "is not a valid address; in credentials special characters are percent-encoded, as %40 for @"
 )
 _REDIS_DATABASE: Final = re.compile(r"/*[0-9]*/*")
-"""The path of a URL. The client reads any other path as database 0."""
+"""The path of a URL. The client would read any other path as database 0."""
 
 
 class UnusableAddress(Exception):
-    """An address that its client does not accept. The message follows the variable's name."""
+    """An address that its client rejects. The message follows the variable's name."""
 
 
 def check_redis(url: str) -> None:
@@ -86,7 +86,7 @@ def check_mongodb(uri: str) -> None:
     """Check a MongoDB address with the driver's own parser.
 
     Only the form of a mongodb+srv:// address is checked, because its servers are in DNS.
-    Raises UnusableAddress if the driver does not accept the address.
+    Raises UnusableAddress if the driver rejects the address.
     """
     _check_scheme(uri, _MONGODB_SCHEMES)
     try:
@@ -101,12 +101,12 @@ def check_mongodb(uri: str) -> None:
 
 
 def database_of(mongodb_uri: str) -> str | None:
-    """Return the database that the URI names; None if it names none, or one of MongoDB's own.
+    """Return the database in the URI; None without one, or for one of MongoDB's own.
 
-    Raises UnusableAddress if the name is not of the form DATABASE_FORM.
+    Raises UnusableAddress if the name does not match DATABASE_FORM.
     """
     name = unquote(urlsplit(mongodb_uri).path.removeprefix("/"))
-    if name in _OWN_DATABASES:
+    if name in _SYSTEM_DATABASES:
         return None
     if not _DATABASE.fullmatch(name):
         raise UnusableAddress(

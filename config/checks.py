@@ -20,11 +20,11 @@ _HOPS: Final = re.compile(r"[0-9]{1,2}")
 
 
 class SettingsError(Exception):
-    """A value that the service cannot use. The message is one line, for the operator."""
+    """An unusable value. The message is one line, for the operator."""
 
 
 def check(values: Variables) -> None:
-    """Check every rule. Raises SettingsError if one is broken, naming the variable and the rule."""
+    """Raise SettingsError, naming the variable and the rule, if a rule is broken."""
     _check_base_url(values.base_url)
     _check_stores(values)
     _check_trusted_proxies(values.trusted_proxies)
@@ -43,7 +43,7 @@ def check(values: Variables) -> None:
 
 @contextmanager
 def naming(variable: str) -> Iterator[None]:
-    """Name `variable` in errors of the body. Raises SettingsError in place of UnusableAddress."""
+    """Raise SettingsError, naming `variable`, if the body raises UnusableAddress."""
     try:
         yield
     except addresses.UnusableAddress as error:

@@ -21,7 +21,7 @@ def describe() -> str:
 
 
 def is_choice(annotated: Any) -> bool:
-    """Return whether a variable's type is a closed list of words."""
+    """Return whether a variable's type is a list of words."""
     return get_origin(annotated.__origin__) is Literal
 
 

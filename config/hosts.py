@@ -25,9 +25,9 @@ def split_names(text: str) -> list[str]:
 
 
 def dns_server(text: str) -> tuple[str, int] | None:
-    """Return the (IP address, port) that `text` names; None if it is empty.
+    """Return the (IP address, port) in `text`; None if it is empty.
 
-    Raises ValueError if `text` is neither an IP address nor one with a port.
+    Raises ValueError if `text` is no IP address, with or without a port.
     """
     if not text:
         return None

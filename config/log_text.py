@@ -1,6 +1,6 @@
 """Log records as text for people: time, level and message, then key=value.
 
-Each record is one line. On a terminal it has colours, and a traceback follows on lines below.
+Each record is one line. On a terminal it has colours, and a traceback on the lines below.
 
 Guarantee: no logged value can move the cursor or begin a line, because unprintable characters are
 escaped.
@@ -63,7 +63,7 @@ def _short_time(timestamp: str) -> str:
 def value_text(value: object) -> str:
     """Return `value` as one word, or quoted."""
     text = value if isinstance(value, str) else str(value)
-    if text.isalnum():  # the most frequent, and cheap to know
+    if text.isalnum():  # the most frequent case, with a cheap test
         return text
     if not text.isprintable():
         return json.dumps(text)

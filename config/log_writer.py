@@ -1,7 +1,7 @@
-"""Writers of log lines whose callers never wait for the reader.
+"""Writers of log lines. Callers never wait for the reader.
 
-`LogWriter` is a thread with a bounded queue in front of it. `write_within` writes where there is no
-thread. A line that does not fit is dropped, and the caller counts it.
+`LogWriter` is a thread with a queue of limited size. `write_within` writes without a thread. A line
+that does not fit is dropped, and the caller counts it.
 """
 
 import contextlib
@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 MAX_QUEUED_BYTES: Final = 4 * 1024 * 1024
-"""About 15,000 lines of requests: three seconds at full load. Lines that the thread has taken and
-not yet written may need as much memory."""
+"""About 15,000 lines of requests: three seconds at full load. Lines that the thread is writing may
+need as much memory again."""
 
-REST_SECONDS: Final = 0.02
-"""The thread's pause after each write, so that a busy process is interrupted once for many lines.
-A line that comes alone is written at once."""
+PAUSE_SECONDS: Final = 0.02
+"""The thread's pause after each write, so many lines interrupt a busy process only once. A single
+line is written at once."""
 
 _ATOMIC_BYTES: Final = select.PIPE_BUF
-"""The largest write to a pipe that Linux never mixes with writes of other processes."""
+"""The largest write to a pipe that Linux never interleaves with writes of other processes."""
 
 
 class LogWriter:
@@ -91,7 +91,7 @@ class LogWriter:
             if stopping:
                 self._write(self._take()[0])
                 return
-            self._stopping.wait(REST_SECONDS)
+            self._stopping.wait(PAUSE_SECONDS)
 
     def _take(self) -> tuple[list[bytes], int]:
         with self._lock:
@@ -101,7 +101,7 @@ class LogWriter:
         return lines, dropped
 
     def _write(self, lines: Sequence[bytes]) -> int:
-        """Write `lines`; return how many were lost because the reader has gone."""
+        """Write `lines`; return how many were lost because nobody reads them."""
         lost = 0
         for piece in _pieces(b"".join(lines)):
             try:
@@ -128,7 +128,7 @@ def write_within(fd: int, data: bytes, seconds: float) -> bool:
 
 
 def _write_all(fd: int, data: bytes) -> None:
-    """Write all of `data`. Raises OSError if the reader has gone."""
+    """Write all of `data`. Raises OSError if the reader has closed the pipe."""
     while data:
         try:
             data = data[os.write(fd, data) :]

@@ -1,6 +1,6 @@
 """Structured logs on standard error: one line a record, JSON or text.
 
-Fields bound with `structlog.contextvars`, such as the request id, go into every record of that
+Fields bound with `structlog.contextvars`, such as the request id, go into every record of their
 task. The standard library's loggers (Tornado's, the drivers') pass through the same formatter.
 
 Guarantee: logging never waits for a reader of standard error. Within `background_writer` a thread
@@ -22,13 +22,13 @@ from config.request_line import RequestLine, json_line, text_line
 from config.settings import Settings
 
 FLUSH_SECONDS: Final = 2.0
-"""How long a process waits at its end for its last lines to be read."""
+"""A process that ends waits so long until its last lines are read."""
 
 _DIRECT_WRITE_SECONDS: Final = 0.1
-"""How long writing a line may take where no thread does it."""
+"""The time limit for writing a line without a thread."""
 
 WriteRequest = Callable[[str, str, int, float, str | None], None]
-"""A function that writes the line of a request, as `config.request_line` makes it."""
+"""Writes the line of a request (`config/request_line`)."""
 
 
 def configure(settings: Settings) -> None:
@@ -62,7 +62,7 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
-    # Below WARNING these loggers repeat user data: commands, a client's address.
+    # Below WARNING these loggers write user data: commands, a client's address.
     for name in ("pymongo", "asyncio", "tornado.general"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
@@ -85,7 +85,7 @@ def background_writer(on_drop: Callable[[int], None]) -> Iterator[None]:
 
 
 def request_writer() -> WriteRequest:
-    """Return the function that writes a request's line among the others, whatever their level.
+    """Return the function that writes a request's line, whatever the level of others.
 
     Before `configure` it writes nothing.
     """
@@ -100,7 +100,7 @@ def notify_operator(message: str) -> None:
 
 
 class LineOutput:
-    """Where lines go: `stream`, by its descriptor if it has one."""
+    """Writes lines to `stream`, by its descriptor if it has one."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -108,7 +108,7 @@ class LineOutput:
         self._writer: LogWriter | None = None
 
     def start(self, on_drop: Callable[[int], None]) -> None:
-        """Start the thread that writes from now on."""
+        """Start a thread, which writes from now on."""
         if self._fd is not None and self._writer is None:
             self._writer = LogWriter(self._fd, on_drop, _log_dropped)
 
@@ -131,7 +131,7 @@ class LineOutput:
 
 
 class LineHandler(logging.Handler):
-    """A handler that writes each record to `output` as a line, and each request without one."""
+    """Writes each record to `output` as a line. Requests need no record."""
 
     def __init__(self, output: LineOutput, request_line: RequestLine) -> None:
         super().__init__()
@@ -168,7 +168,7 @@ def _descriptor(stream: TextIO) -> int | None:
 
 
 def _rendering(settings: Settings) -> tuple[Any, RequestLine]:
-    """Return the renderer of records, and the function that makes the lines of requests."""
+    """Return the renderer of records, and the formatter of request lines."""
     terminal = sys.stderr.isatty()
     if settings.log_format == "text" or (settings.log_format == "auto" and terminal):
         text = TextRenderer(terminal)

@@ -1,11 +1,11 @@
-"""The forms of REDIS_URL: one server, sentinels that know which is the primary, or a cluster.
+"""The forms of REDIS_URL: one server, sentinels that know the primary, or a cluster.
 
 Pure.
 
     redis+sentinel://[user:password@]host[:port],host[:port],.../name[/database][?options]
     redis+cluster://[user:password@]host[:port],host[:port],...[?options]
 
-User, password and options are those of the servers, and of TLS for all. The options
+User, password and options are for the servers, TLS options also for the sentinels. The options
 `sentinel_username` and `sentinel_password` are for the sentinels. A cluster has one database.
 """
 
@@ -17,9 +17,9 @@ SENTINEL_SCHEMES: Final = ("redis+sentinel://", "rediss+sentinel://")
 CLUSTER_SCHEMES: Final = ("redis+cluster://", "rediss+cluster://")
 _SENTINEL_PORT: Final = 26379
 _SERVER_PORT: Final = 6379
-_OWN_OPTIONS: Final = ("sentinel_username", "sentinel_password")
+_SENTINEL_OPTIONS: Final = ("sentinel_username", "sentinel_password")
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
-"""The form of a primary's name that Redis allows."""
+"""The names of a primary that Redis allows."""
 
 
 class SentinelAddress(NamedTuple):
@@ -48,7 +48,7 @@ class ClusterAddress(NamedTuple):
 def cluster_address(url: str) -> ClusterAddress | None:
     """Return the parts of a cluster's address; None if `url` has another scheme.
 
-    Raises ValueError with the rule that it breaks, which never repeats the address.
+    Raises ValueError with the broken rule, which never repeats the address.
     """
     if not url.startswith(CLUSTER_SCHEMES):
         return None
@@ -68,7 +68,7 @@ def cluster_address(url: str) -> ClusterAddress | None:
 def sentinel_address(url: str) -> SentinelAddress | None:
     """Return the parts of a sentinels' address; None if `url` has another scheme.
 
-    Raises ValueError with the rule that it breaks, which never repeats the address.
+    Raises ValueError with the broken rule, which never repeats the address.
     """
     if not url.startswith(SENTINEL_SCHEMES):
         return None
@@ -80,7 +80,7 @@ def sentinel_address(url: str) -> SentinelAddress | None:
             "must end with the name of the primary, such as /mymaster, of letters, digits and ._-"
         )
     options = parse_qsl(parts.query, keep_blank_values=True)
-    rest = urlencode([one for one in options if one[0] not in _OWN_OPTIONS])
+    rest = urlencode([one for one in options if one[0] not in _SENTINEL_OPTIONS])
     scheme = parts.scheme.removesuffix("+sentinel")
     return SentinelAddress(
         sentinels=tuple(
@@ -91,7 +91,7 @@ def sentinel_address(url: str) -> SentinelAddress | None:
         credentials={
             option.removeprefix("sentinel_"): value
             for option, value in options
-            if option in _OWN_OPTIONS
+            if option in _SENTINEL_OPTIONS
         },
     )
 

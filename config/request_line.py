@@ -1,7 +1,7 @@
-"""The log line of an answered request, made at once instead of from a record.
+"""The log line of an answered request, without a log record.
 
-Its fields are known, so structlog and `logging` have nothing to decide: they would take ten times
-as long. Guarantee: the line is the one that the renderer makes of such a record, byte for byte.
+Its fields are known, and structlog and `logging` would take ten times as long. Guarantee: the line
+equals the renderer's output for such a record, byte for byte.
 """
 
 import time
@@ -15,9 +15,9 @@ import structlog
 from config.log_text import TextRenderer, value_text
 
 RequestLine = Callable[[str, str, int, float, str | None], str]
-"""A function that makes a line of method, path, status, seconds and request id."""
+"""Formats a line of method, path, status, seconds and request id."""
 
-LOGGER: Final = "tracker.access"
+LOGGER_NAME: Final = "tracker.access"
 
 _RECORD: Final = {
     "method": "%s",
@@ -27,21 +27,21 @@ _RECORD: Final = {
     "request_id": "%s",
     "event": "request",
     "level": "info",
-    "logger": LOGGER,
+    "logger": LOGGER_NAME,
     "timestamp": "%s",
 }
-"""The record of a request, to be filled in once it is rendered."""
+"""The record of a request. It is rendered once, then filled in for each request."""
 
 
-def utc_time() -> Callable[[], str]:
-    """Return a function that returns the present millisecond, as 2026-01-31T09:00:00.123000Z."""
+def millisecond_clock() -> Callable[[], str]:
+    """Return a clock, which returns the present millisecond as 2026-01-31T09:00:00.123000Z."""
     known, text = -1, ""
 
     def now() -> str:
         nonlocal known, text
         millisecond = time.time_ns() // 1_000_000
         if millisecond != known:
-            # Kept, because many requests share it and it takes longer than the rest of the line.
+            # Cached: many requests share it, and it takes longer than the rest of the line.
             moment = datetime.fromtimestamp(millisecond // 1000, UTC)
             text = f"{moment:%Y-%m-%dT%H:%M:%S}.{millisecond % 1000:03d}000Z"
             known = millisecond
@@ -51,11 +51,11 @@ def utc_time() -> Callable[[], str]:
 
 
 def json_line(renderer: structlog.processors.JSONRenderer) -> RequestLine:
-    """Return the function that makes lines of JSON."""
+    """Return a function that formats lines as JSON."""
     rendered = str(renderer(None, "", dict(_RECORD)))
     numbers = rendered.replace('"%d"', "%d").replace('"%.1f"', "%.1f")
-    # What fills the strings in brings quotes of its own.
-    template, now = numbers.replace('"%s"', "%s") + "\n", utc_time()
+    # The values that fill in the strings have their own quotes.
+    template, now = numbers.replace('"%s"', "%s") + "\n", millisecond_clock()
 
     def line(method: str, path: str, status: int, seconds: float, request_id: str | None) -> str:
         shown_id = "null" if request_id is None else quoted(request_id)
@@ -66,8 +66,8 @@ def json_line(renderer: structlog.processors.JSONRenderer) -> RequestLine:
 
 
 def text_line(renderer: TextRenderer) -> RequestLine:
-    """Return the function that makes lines of text."""
-    template, now = renderer(None, "", dict(_RECORD)) + "\n", utc_time()
+    """Return a function that formats lines as text."""
+    template, now = renderer(None, "", dict(_RECORD)) + "\n", millisecond_clock()
 
     def line(method: str, path: str, status: int, seconds: float, request_id: str | None) -> str:
         shown = (value_text(method), value_text(path), status, seconds * 1000)

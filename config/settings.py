@@ -1,4 +1,4 @@
-"""The settings of a process: the checked variables of its environment and what follows from them.
+"""The settings of a process: its checked environment variables, and values derived from them.
 
 `read` is called by `run.py` and the scripts. Nothing else in the project reads the environment.
 The table of variables is in `config/variables`.
@@ -20,7 +20,7 @@ __all__ = ["Settings", "SettingsError", "describe", "read"]
 
 
 class Settings(Variables, frozen=True, kw_only=True):
-    """The variables, and the values that follow from them."""
+    """The variables, and the values derived from them."""
 
     @property
     def builtin_redis(self) -> bool:
@@ -52,14 +52,14 @@ class Settings(Variables, frozen=True, kw_only=True):
 
     @property
     def serves_claimed_domains(self) -> bool:
-        """Return whether a domain that one account claims is served before it is proven."""
+        """Return whether the only claim to a domain is served before it is proven."""
         if self.serve_claimed_domains == "auto":
             return self.env != "production"
         return self.serve_claimed_domains == "always"
 
     @property
     def reserved_names(self) -> list[str]:
-        """Return the names in `reserved_hosts` in lower case; some begin with `*.`."""
+        """Return the names in `reserved_hosts` in lower case. Some begin with `*.`."""
         return hosts.split_names(self.reserved_hosts)
 
     @property

@@ -1,6 +1,6 @@
-"""Every environment variable of the service, once: name, type, default and meaning.
+"""Every environment variable of the service: name, type, default and meaning.
 
-`config/settings` reads them, `config/checks` holds the rules that no type expresses, and
+`config/settings` reads them, `config/checks` has the rules that types cannot express, and
 `config/description` prints this table.
 """
 
@@ -56,8 +56,8 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         Meta(
             ge=1,
             le=256,
-            description="processes that answer requests on the same port; /metrics adds them up; "
-            "with role all the first one drains too; more than one on Linux only",
+            description="processes that answer requests on the same port; /metrics sums them; "
+            "with role all the first one drains too; more than one only on Linux",
         ),
     ] = 1
     stop_delay_seconds: Annotated[
@@ -83,7 +83,7 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         Meta(
             ge=0,
             description="max-age of Strict-Transport-Security, the seconds for which browsers use "
-            "https only; sent with TLS_CERT unless BASE_URL is of localhost; 0: not sent",
+            "https only; sent with TLS_CERT unless BASE_URL is on localhost; 0: not sent",
         ),
     ] = 180 * 24 * 3600
     redis_url: Annotated[
@@ -107,7 +107,7 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
             ge=0,
             le=8,
             description="replicas of Redis that must have a click or conversion before it is "
-            "answered; what too few have goes to the spool",
+            "answered; with too few replicas it goes to the spool",
         ),
     ] = 0
     journal_partitions: Annotated[
@@ -115,7 +115,7 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         Meta(
             ge=1,
             le=64,
-            description="Redis streams that clicks and conversions wait in; drains share them out, "
+            description="Redis streams in which clicks and conversions wait; drains share them, "
             "and each link's clicks are in one; the same for all processes",
         ),
     ] = 1
@@ -159,8 +159,8 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         str,
         Meta(
             description="country database in the MaxMind layout, such as GeoLite2-Country.mmdb; "
-            "read again when another file is renamed to its name; empty: the country in which the "
-            "address is registered"
+            "read again after another file was renamed to its name; empty: the country in which "
+            "the address is registered"
         ),
     ] = ""
     rate_limit_ip_per_minute: Annotated[
@@ -182,8 +182,8 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         Meta(
             ge=0,
             description="unknown links, hosts and postback keys that an IP address may request a "
-            "minute, from each process; beyond it, its look-ups in MongoDB share one limit with "
-            "those of all such addresses; 0: no limit",
+            "minute, from each process; beyond it, all such addresses share one limit of look-ups "
+            "in MongoDB; 0: no limit",
         ),
     ] = 600
     connections_per_address: Annotated[
@@ -275,8 +275,8 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         Meta(
             ge=0,
             le=24_000,
-            description="days after which a stored click is deleted; reports keep what it "
-            "counted, except those that read the clicks themselves; 0: never",
+            description="days after which a stored click is deleted; it still counts in reports, "
+            "except in those that read stored clicks; 0: never",
         ),
     ] = 0
     store_ip: Annotated[

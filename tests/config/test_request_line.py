@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config import logging
-from config.request_line import LOGGER
+from config.request_line import LOGGER_NAME
 from config.settings import Settings
 from tracker.http.access_log import AccessLog
 
@@ -71,7 +71,7 @@ def both(log_format: str, written: io.StringIO, line: Line) -> tuple[str, str]:
     method, path, status, seconds, request_id = line
     logging.request_writer()(*line)
     of_request = written.getvalue()
-    structlog.get_logger(LOGGER).info(
+    structlog.get_logger(LOGGER_NAME).info(
         "request",
         method=method,
         path=path,
@@ -184,7 +184,7 @@ def test_a_line_costs_about_what_the_standard_library_takes_to_encode_its_row(
 ) -> None:
     """Compare processor time, the writer's included, with a yardstick as slow as the machine."""
     row = dict(zip(("method", "path", "status", "seconds", "id"), LINES[0], strict=True))
-    row |= {"event": "request", "level": "info", "logger": LOGGER, "timestamp": "x" * 27}
+    row |= {"event": "request", "level": "info", "logger": LOGGER_NAME, "timestamp": "x" * 27}
     with read_pipe() as (written, _):
         configured(log_format, written)
         logged, unlogged = AccessLog(1), AccessLog(0)

@@ -5,7 +5,7 @@ import random
 from typing import Final
 
 from config.logging import request_writer
-from config.request_line import LOGGER
+from config.request_line import LOGGER_NAME
 from tracker.metrics import requests
 
 _ALL: Final = 1.0
@@ -17,7 +17,7 @@ class AccessLog:
     """A log with a line for a `share` of the requests: 0 for none, 1 for all."""
 
     def __init__(self, share: float) -> None:
-        self._share = share if logging.getLogger(LOGGER).isEnabledFor(logging.INFO) else 0.0
+        self._share = share if logging.getLogger(LOGGER_NAME).isEnabledFor(logging.INFO) else 0.0
         self._write = request_writer()
 
     def record(
