@@ -66,10 +66,7 @@ def assets_by_path() -> Mapping[str, Asset]:
 
 @cache
 def modules() -> Mapping[str, str]:
-    """Return the files of modules by the names under which others import them.
-
-    Our own `pages/links.js` is `console/pages/links`.
-    """
+    """Return the files of modules by their names in imports, such as `console/pages/links`."""
     own = {
         f"console/{name.removesuffix('.js')}": name
         for name in assets()
@@ -85,7 +82,7 @@ def import_map() -> str:
 
 
 def with_imports(*names: str) -> list[str]:
-    """Return modules with all that they import, and what that imports, each once."""
+    """Return the modules and all their direct and indirect imports, each once."""
     found = list(names)
     for name in found:
         imported = (one.decode() for one in _IMPORT.findall(assets()[name].body))
@@ -95,10 +92,10 @@ def with_imports(*names: str) -> list[str]:
 
 
 def first_modules(path: str, session: bool) -> list[str]:
-    """Return the modules that a browser needs until the page at `path` is on screen.
+    """Return the modules to preload for the page at `path`.
 
-    Of pages other than the overview, and the sign-in page before it, the own ones are left out.
-    Those of every page come first: with them the browser can already ask who is signed in.
+    The modules of every page come first, because they request the session. Only the overview and
+    the sign-in page add modules of their own.
     """
     pages = ([] if session else [_SIGN_IN]) + ([_OVERVIEW] if path in _TO_OVERVIEW else [])
     return list(dict.fromkeys([*with_imports(_ENTRY), *with_imports(*pages)]))
@@ -107,7 +104,7 @@ def first_modules(path: str, session: bool) -> list[str]:
 def shell(path: str, development: bool, session: bool, theme: str) -> Asset:
     """Return the page that loads the console. `theme` is `light`, `dark` or empty.
 
-    It names the first modules, so that they are loaded side by side instead of one after another.
+    It preloads the first modules, in parallel.
     """
     return _shell(tuple(first_modules(path, session)), development, session, theme)
 
