@@ -24,7 +24,7 @@ class SettingsError(Exception):
 
 
 def check(values: Variables) -> None:
-    """Raise SettingsError, naming the variable and the rule, if a rule is broken."""
+    """Raises SettingsError, naming the variable and the rule, if a rule is broken."""
     _check_base_url(values.base_url)
     _check_stores(values)
     _check_trusted_proxies(values.trusted_proxies)
@@ -43,7 +43,7 @@ def check(values: Variables) -> None:
 
 @contextmanager
 def naming(variable: str) -> Iterator[None]:
-    """Raise SettingsError, naming `variable`, if the body raises UnusableAddress."""
+    """Raises SettingsError, naming `variable`, if the body raises UnusableAddress."""
     try:
         yield
     except addresses.UnusableAddress as error:

@@ -129,7 +129,7 @@ def read_list(folder: Path) -> BackupList:
 
 
 def check_part(folder: Path, part: BackupPart) -> None:
-    """Raise TrackerError unless a file contains what was written."""
+    """Raises TrackerError unless a file contains what was written."""
     digest, count = hashlib.sha256(), 0
     for one in raw_documents(folder, part.name):
         digest.update(one.raw)

@@ -133,7 +133,7 @@ async def skip_event_ids(database: Database) -> None:
 
 
 def check_spool_is_empty(folder: Path) -> None:
-    """Raise TrackerError if there is a spool, OSError if it cannot be read.
+    """Raises TrackerError if there is a spool, OSError if it cannot be read.
 
     A restore would mix with it.
     """
@@ -142,7 +142,7 @@ def check_spool_is_empty(folder: Path) -> None:
 
 
 async def check_empty(redis: Redis, database: Database) -> None:
-    """Raise TrackerError if the stores have data, which a restore would mix with."""
+    """Raises TrackerError if the stores have data, which a restore would mix with."""
     for stream in (*_STREAMS, *_DEAD_LETTER_STREAMS):
         if await redis.xlen(stream):
             raise TrackerError(f"Redis is not empty: {stream} has entries")

@@ -169,7 +169,7 @@ def add_account(parser: argparse.ArgumentParser) -> None:
 
 
 async def require_account(services: Services, account: UUID) -> None:
-    """Raise TrackerError unless the account exists."""
+    """Raises TrackerError unless the account exists."""
     if await services.accounts.accounts.find(account) is None:
         raise TrackerError(f"account {account}: not found")
 

@@ -64,7 +64,7 @@ async def _days(
 
 
 async def _check(services: Services, parsed: argparse.Namespace) -> None:
-    """Raise TrackerError if clicks of the chosen days may be deleted."""
+    """Raises TrackerError if clicks of the chosen days may be deleted."""
     oldest = await first_kept(services.stores.mongodb.database)
     if parsed.first < oldest:
         raise TrackerError(

@@ -76,7 +76,7 @@ class Usage(NamedTuple):
         return max(1, -(-(self.reset_ms - now_ms()) // 1000))
 
     def check(self) -> None:
-        """Raise RateLimited if this request exceeds the limit."""
+        """Raises RateLimited if this request exceeds the limit."""
         if self.exceeded:
             name, limit, seconds = self.scope
             RATE_LIMITED.labels(name).inc()

@@ -28,7 +28,7 @@ SCOPES_OF: Final[dict[Role, Sequence[str] | None]] = {
 
 
 def require_authority(principal: Principal, *roles: Role) -> None:
-    """Raise Forbidden unless the principal has the scopes of all `roles`, to grant or take them."""
+    """Raises Forbidden unless the principal has all scopes of the `roles` to grant or take."""
     for role in roles:
         if not principal.covers(SCOPES_OF[role]):
             raise Forbidden(f"role: {role} has scopes that you lack", code=ErrorCode.MISSING_SCOPE)

@@ -54,7 +54,7 @@ class SessionCookie:
         return is_own_host and agrees and all(sent in (None, own) for sent, own in reported)
 
     def check_origin(self, headers: HTTPHeaders) -> None:
-        """Raise Forbidden unless a page of this service has sent the request."""
+        """Raises Forbidden unless a page of this service has sent the request."""
         if not self.is_same_origin(headers):
             raise Forbidden(
                 f"session: accepted only from pages of {self._public_url.url}, over https or on "
@@ -62,7 +62,7 @@ class SessionCookie:
             )
 
     def check_content_type(self, method: str, headers: HTTPHeaders) -> None:
-        """Raise BadRequest if a change is not sent as JSON."""
+        """Raises BadRequest if a change is not sent as JSON."""
         kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if method not in SAFE_METHODS and kind != _JSON:
             raise BadRequest(f"Content-Type: must be {_JSON}")

@@ -223,7 +223,7 @@ def _needs_code(invitation: Invitation, person: Person | None) -> bool:
 
 
 def _check_still_valid(reset: Invitation, members: list[Member]) -> None:
-    """Raise NotFound if a reset may no longer be used.
+    """Raises NotFound if a reset may no longer be used.
 
     An account may reset only members of no other account: its maker would get into the others.
     """

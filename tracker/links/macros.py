@@ -24,7 +24,7 @@ _MACRO_LIKE: Final = re.compile(r"\{([^\W\d][\w.|-]*)\}")
 
 
 def check_macros(field: str, url: str) -> None:
-    """Raise BadRequest, naming `field` and the macro, if `url` has an unknown macro."""
+    """Raises BadRequest, naming `field` and the macro, if `url` has an unknown macro."""
     advice = "; write %7B for a brace that begins no macro"
     used = _MACRO_LIKE.findall(url)
     check_known(field, used, MACRO_NAMES.__contains__, MACRO_NAMES, advice)

@@ -183,7 +183,7 @@ async def revoke(call: AccountCall[RevokeApiKey, Nothing]) -> ApiKeyRecord:
 
 
 def _check_covered(principal: Principal, scopes: list[str] | None, message: str) -> None:
-    """Raise Forbidden if the scopes, None for all, are more than the principal's own."""
+    """Raises Forbidden if the scopes, None for all, are more than the principal's own."""
     if principal.covers(scopes):
         return
     lacking = [] if scopes is None else [one for one in scopes if not principal.covers([one])]

@@ -61,7 +61,7 @@ def _numbered(links: Sequence[NewShortLink]) -> dict[str, NewShortLink]:
 
 
 async def check_destination(services: LinkServices, url: str) -> None:
-    """Raise BadRequest if a destination is a redirect of this service, which could loop."""
+    """Raises BadRequest if a destination is a redirect of this service, which could loop."""
     address = destination.redirect_address(url)
     if address is None:
         return
