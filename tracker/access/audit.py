@@ -25,7 +25,7 @@ RETENTION_DAYS: Final = 400
 MAX_VALUE_CHARACTERS: Final = 2_048
 """Longer values are cut. A whole destination fits."""
 
-_UNSHOWN: Final = frozenset({"id", "account_id", "version", "created_at"})
+_IGNORED_FIELDS: Final = frozenset({"id", "account_id", "version", "created_at"})
 
 
 class AuditObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,9 +127,9 @@ def differences(
 ) -> dict[str, FieldChange]:
     """Return the fields in which two structs of one type differ, except `without`."""
     pairs = {
-        name: (shown(getattr(before, name)), shown(getattr(after, name)))
+        name: (audit_value(getattr(before, name)), audit_value(getattr(after, name)))
         for name in before.__struct_fields__
-        if name not in _UNSHOWN and name not in without
+        if name not in _IGNORED_FIELDS and name not in without
     }
     return {name: FieldChange(before=b, after=a) for name, (b, a) in pairs.items() if b != a}
 
@@ -139,7 +139,7 @@ def _stored(entry: AuditEntry) -> dict[str, Any]:
     return {**document(entry), **msgspec.to_builtins(nested, builtin_types=(UUID,))}
 
 
-def shown(value: object) -> object:
+def audit_value(value: object) -> object:
     """Convert a value to a JSON type, cut to MAX_VALUE_CHARACTERS."""
     if value is None or isinstance(value, bool | int | float):
         return value

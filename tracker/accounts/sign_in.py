@@ -19,7 +19,7 @@ from tracker.accounts.identity import Identity
 from tracker.accounts.members import Member
 from tracker.accounts.people import Person
 from tracker.accounts.second_factor import WRONG_CODE, SecondFactor
-from tracker.accounts.sign_in_limit import SignInLimit, is_known, network_digest
+from tracker.accounts.sign_in_limit import SignInLimit, is_known_network, network_digest
 from tracker.errors import BadRequest, Forbidden, Unauthorized, Unavailable
 from tracker.metrics import SIGN_INS_REFUSED
 from tracker.stores.mongodb.transaction import Session as Transaction
@@ -133,7 +133,9 @@ class SignIn:
 
     async def _has_reserve(self, person: Person, client: Client) -> bool:
         """Count an attempt in the network's reserve; return whether the reserve allows it."""
-        return is_known(person, client) and not await self._limit.count_reserve(person, client)
+        return is_known_network(person, client) and not await self._limit.count_reserve(
+            person, client
+        )
 
     async def _verify(self, person: Person | None, password: str, client: Client) -> bool:
         if await self._identity.passwords.verify(person.password if person else None, password):

@@ -99,7 +99,7 @@ class SignInLimit:
         return None if exhausted is None else Refusal(exhausted.name, 60)
 
 
-def is_known(person: Person, client: Client) -> bool:
+def is_known_network(person: Person, client: Client) -> bool:
     """Return whether the person has signed in from the client's network before."""
     return network_digest(client.address) in person.networks
 

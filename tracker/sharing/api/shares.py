@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta, field
 
-from tracker.access.audit import FieldChange, shown
+from tracker.access.audit import FieldChange, audit_value
 from tracker.access.principal import Actor, Principal
 from tracker.accounts.passwords import check_new_password
 from tracker.clock import now
@@ -215,4 +215,6 @@ def _created(share: Share, report: SharedReport) -> dict[str, FieldChange]:
         "has_password": share.password is not None,
         "expires_at": share.expires_at,
     }
-    return {name: FieldChange(before=None, after=shown(value)) for name, value in values.items()}
+    return {
+        name: FieldChange(before=None, after=audit_value(value)) for name, value in values.items()
+    }
