@@ -190,9 +190,9 @@ class SampleAccount:
         return events
 
     async def _apply(self, records: Sequence[Any]) -> None:
-        slot = DrainNumber(self._services.stores.redis, self._services.stores.mongodb)
+        drain_number = DrainNumber(self._services.stores.redis, self._services.stores.mongodb)
         for start in range(0, len(records), BATCH):
-            await self._services.ingest.drain(slot).apply(records[start : start + BATCH])
+            await self._services.ingest.drain(drain_number).apply(records[start : start + BATCH])
 
     async def _settings(self) -> None:
         await self._deliveries()

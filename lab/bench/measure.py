@@ -262,8 +262,8 @@ async def _convert(services: Services, target_url: str, number: int) -> None:
         account.id, "Bench", target_url, "POST", template.DEFAULT
     )
     stores = services.stores
-    async with leased(DrainNumber(stores.redis, stores.mongodb), services.loops) as slot:
-        drain, first = services.ingest.drain(slot), now_ms()
+    async with leased(DrainNumber(stores.redis, stores.mongodb), services.loops) as drain_number:
+        drain, first = services.ingest.drain(drain_number), now_ms()
         for start in range(first, first + number, _BATCH_EVENTS):
             numbers = range(start, min(start + _BATCH_EVENTS, first + number))
             await drain.apply([_event(one, config) for one in numbers])

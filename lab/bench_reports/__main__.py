@@ -26,8 +26,10 @@ async def measure(settings: Settings, parsed: argparse.Namespace) -> None:
     async with open_services(settings) as services:
         stores = services.stores
         try:
-            async with leased(DrainNumber(stores.redis, stores.mongodb), services.loops) as slot:
-                drain = services.ingest.drain(slot)
+            async with leased(
+                DrainNumber(stores.redis, stores.mongodb), services.loops
+            ) as drain_number:
+                drain = services.ingest.drain(drain_number)
                 if parsed.year:
                     await year.measure(services, drain, parsed.clicks, links, parsed.rounds)
                     return

@@ -70,10 +70,10 @@ def dying_mongodb(mongodb: MongoDB, steps: Steps) -> MongoDB:
     return dying
 
 
-def dying_drain(services: Services, slot: DrainNumber, at: int) -> Drain:
+def dying_drain(services: Services, drain_number: DrainNumber, at: int) -> Drain:
     """Return a drain that dies at the step of that number; it lives if it takes fewer."""
     steps = Steps(at)
-    drain = services.ingest.drain(slot)
+    drain = services.ingest.drain(drain_number)
     drain._writer._database = dying_mongodb(services.stores.mongodb, steps).database
     drain._writer.calendars._database = drain._writer._database
     for name in PARTS:

@@ -21,7 +21,7 @@ async def recounted(services: Services) -> dict[RollupId, Sums]:
 
 
 async def counted(services: Services) -> dict[RollupId, Sums]:
-    """Return the sums of each rollup over its slots, without zeros."""
+    """Return the sums of each rollup over its drain numbers, without zeros."""
     found: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
     async for row in services.stores.mongodb["rollups"].find():
         key = {name: value for name, value in row["_id"].items() if name != "slot"}

@@ -160,13 +160,13 @@ async def test_a_death_before_the_commit_stores_nothing_and_a_second_try_stores_
     """Five writes, with a step before and after each."""
     _, write_set = await everything(services)
     before = await scene.dump(services)
-    slot = DrainNumber(services.stores.redis, services.stores.mongodb)
+    drain_number = DrainNumber(services.stores.redis, services.stores.mongodb)
     made_due = asyncio.Event()
     with pytest.raises(Died):
         dying = dying_mongodb(services.stores.mongodb, Steps(at))
-        await BatchWriter(dying, slot, made_due).write(write_set)
+        await BatchWriter(dying, drain_number, made_due).write(write_set)
     assert await scene.dump(services) == before
-    await BatchWriter(services.stores.mongodb, slot, made_due).write(write_set)
+    await BatchWriter(services.stores.mongodb, drain_number, made_due).write(write_set)
     await ledger.check(services)
     assert (await ledger.totals(services))["clicks"] == 1
 
@@ -215,7 +215,7 @@ async def test_a_click_is_not_stored_when_its_rollup_cannot_be_updated(services:
 async def test_simultaneous_write_sets_all_count(
     services: Services, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They count too if they share a slot, one after the other."""
+    """They count too if they share a drain number, one after the other."""
     if shared:
         monkeypatch.setattr(DrainNumber, "number", lambda _: asyncio.sleep(0, 3))
 
@@ -227,8 +227,8 @@ async def test_simultaneous_write_sets_all_count(
     await asyncio.gather(*(several() for _ in range(4)))
     assert (await ledger.totals(services))["clicks"] == 72
     await ledger.check(services)
-    slots = await services.stores.mongodb["rollups"].distinct("_id.slot")
-    assert len(slots) == (1 if shared else 4)
+    drain_numbers = await services.stores.mongodb["rollups"].distinct("_id.slot")
+    assert len(drain_numbers) == (1 if shared else 4)
 
 
 async def test_the_cause_of_a_conflict_can_be_read_at_once(services: Services) -> None:

@@ -12,7 +12,7 @@ from tracker.accounts.accounts import Account
 from tracker.accounts.time_zones import AccountZone
 from tracker.ids import new_id
 from tracker.ingest import calendars
-from tracker.ingest.calendars import AccountCalendars, KnownCalendars, raise_fences
+from tracker.ingest.calendars import AccountCalendars, CachedCalendars, renew_tokens
 from tracker.ingest.drain import Drain
 from tracker.service.services import Services
 
@@ -55,7 +55,7 @@ async def in_berlin(services: Services) -> int:
 
 
 class Held:
-    """A drain's check of its fence, which waits before or after it."""
+    """A drain's check of its token, which waits before or after it."""
 
     def __init__(self, drain: Drain) -> None:
         self.reached = asyncio.Event()
@@ -83,7 +83,7 @@ class Held:
         await self.go_on.wait()
 
 
-async def test_a_transaction_that_has_not_passed_its_fence_counts_again(
+async def test_a_transaction_that_has_not_read_its_token_counts_again(
     services: Services,
 ) -> None:
     account = await counting_in_both(services)
@@ -92,25 +92,25 @@ async def test_a_transaction_that_has_not_passed_its_fence_counts_again(
     held.before()
     storing = asyncio.create_task(drain.apply([make_click(account.id)]))
     await held.reached.wait()
-    await raise_fences(services.stores.mongodb.database)
+    await renew_tokens(services.stores.mongodb.database)
     held.go_on.set()
     await storing
     assert await in_berlin(services) == 1
     assert await services.stores.mongodb["clicks"].count_documents({}) == 2
 
 
-async def test_the_fences_wait_for_a_transaction_that_has_passed(services: Services) -> None:
+async def test_the_tokens_wait_for_a_transaction_that_has_read_one(services: Services) -> None:
     account = await counting_in_both(services)
     drain = await has_begun(services, account)
     held = Held(drain)
     held.after()
     storing = asyncio.create_task(drain.apply([make_click(account.id)]))
     await held.reached.wait()
-    raising = asyncio.create_task(raise_fences(services.stores.mongodb.database))
-    done, _ = await asyncio.wait([raising], timeout=0.2)
+    renewing = asyncio.create_task(renew_tokens(services.stores.mongodb.database))
+    done, _ = await asyncio.wait([renewing], timeout=0.2)
     assert not done
     held.go_on.set()
-    await asyncio.gather(storing, raising)
+    await asyncio.gather(storing, renewing)
     assert await services.stores.mongodb["clicks"].count_documents({}) == 2
     assert await in_berlin(services) == 0
     await drain.apply([make_click(account.id)])
@@ -142,25 +142,25 @@ async def test_what_a_drain_knows_of_accounts_is_bounded(
     others = [new_id().bytes for _ in range(9)]
     known = AccountCalendars(services.stores.mongodb)
     for other in others:
-        found = await known.of([account.id.bytes, other], 0)
+        found = await known.get([account.id.bytes, other], 0)
         assert list(found.calendars) == [account.id.bytes]
-        assert len(known._known) <= 5
+        assert len(known._cached) <= 5
 
 
 async def test_a_drain_reads_each_account_once(services: Services) -> None:
     account = await counting_in_both(services)
     known = AccountCalendars(services.stores.mongodb)
-    first = await known.of([account.id.bytes], 0)
+    first = await known.get([account.id.bytes], 0)
     assert [one.zone for one in first.calendars[account.id.bytes]] == ["UTC", BERLIN]
     assert first.current()[account.id.bytes].zone == "UTC"
     nothing: Any = None
     known._database = nothing
-    assert await known.of([account.id.bytes], 0) == first
-    assert await known.of([], 0) == KnownCalendars(None, {})
+    assert await known.get([account.id.bytes], 0) == first
+    assert await known.get([], 0) == CachedCalendars(None, {})
 
 
 async def test_an_account_that_is_not_stored_counts_in_utc(services: Services) -> None:
     account_id = new_id()
     assert await services.accounts.time_zones.find(account_id) == AccountZone()
-    known = await AccountCalendars(services.stores.mongodb).of([account_id.bytes], 0)
+    known = await AccountCalendars(services.stores.mongodb).get([account_id.bytes], 0)
     assert known.calendars == {}

@@ -10,7 +10,7 @@ from config.settings import Settings
 from tests.conversions import scene
 from tests.factories import make_click
 from tests.ingest import ledger
-from tests.ingest.test_drain_number import recorded, slot_of
+from tests.ingest.test_drain_number import drain_number_of, recorded
 from tracker.ids import new_id
 from tracker.ingest.drain_number import DrainNumber
 from tracker.service.background import leased
@@ -24,22 +24,22 @@ ACCOUNT = new_id()
 
 
 async def killed_while_writing(services: Services, click: Any) -> DrainNumber:
-    """Return the slot of a drain that died inside a transaction, and whose lease has run out."""
-    slot = slot_of(services)
-    number = await slot.number()
-    session = await slot.session()
+    """Return the number of a drain that died inside a transaction, and whose lease has run out."""
+    drain_number = drain_number_of(services)
+    number = await drain_number.number()
+    session = await drain_number.session()
     session.start_transaction()
     document = dict(services.clicks.enrichment.document(click))
     await services.stores.mongodb["clicks"].insert_one(document, session=session)
-    await services.stores.redis.delete(keys.slot(number))
-    return slot
+    await services.stores.redis.delete(keys.drain_number_lease(number))
+    return drain_number
 
 
 @pytest.mark.parametrize("is_new", [True, False])
 async def test_a_transaction_that_a_dead_drain_left_open_does_not_block_the_next(
     services: Services, settings: Settings, is_new: bool
 ) -> None:
-    """The next may be a drain that starts, or one that has a slot already."""
+    """The next may be a drain that starts, or one that has a number already."""
     click = make_click(ACCOUNT)
     async with (
         scene.process(settings) as dead,
@@ -63,12 +63,12 @@ async def test_while_the_lease_of_a_drain_runs_its_transaction_is_left_alone(
 ) -> None:
     click = make_click(ACCOUNT)
     async with scene.process(settings) as other:
-        slot = await killed_while_writing(other, click)
-        await slot.renew()
-        looking = slot_of(services)
+        drain_number = await killed_while_writing(other, click)
+        await drain_number.renew()
+        looking = drain_number_of(services)
         for _ in range(3):
             await looking.end_dead_sessions()
-        await (await slot.session()).commit_transaction()
+        await (await drain_number.session()).commit_transaction()
     assert await services.stores.mongodb["clicks"].count_documents({}) == 1
 
 
@@ -78,14 +78,14 @@ async def test_a_drain_that_was_taken_for_dead_goes_on(
     """It was suspended for longer than its lease: its session was ended, and works again."""
     click = make_click(ACCOUNT)
     async with scene.process(settings) as stopped:
-        slot = await killed_while_writing(stopped, click)
-        other = slot_of(services)
+        drain_number = await killed_while_writing(stopped, click)
+        other = drain_number_of(services)
         for _ in range(2):
             await other.end_dead_sessions()
-        session = await slot.session()
+        session = await drain_number.session()
         with pytest.raises(OperationFailure) as caught:
             await session.commit_transaction()
         assert caught.value.has_error_label("TransientTransactionError")
-        await stopped.ingest.drain(slot).apply([click])
+        await stopped.ingest.drain(drain_number).apply([click])
     assert await services.stores.mongodb["clicks"].count_documents({}) == 1
     await ledger.check(services)

@@ -1,5 +1,7 @@
-"""Drains do not share slots unless they must, whatever store is unavailable, and those that live
-keep their sessions."""
+"""Drains do not share numbers unless they must, whatever store is unavailable.
+
+Living drains keep their sessions.
+"""
 
 import asyncio
 import contextlib
@@ -32,7 +34,7 @@ SHORT_LEASE = 1.5
 """Seconds; renewed every half."""
 
 
-def slot_of(services: Services) -> DrainNumber:
+def drain_number_of(services: Services) -> DrainNumber:
     return DrainNumber(services.stores.redis, services.stores.mongodb)
 
 
@@ -41,69 +43,69 @@ def kept(redis: Redis, mongodb: MongoDB) -> contextlib.AbstractAsyncContextManag
 
 
 async def recorded(services: Services) -> dict[bytes, bytes]:
-    """Return the sessions on record, by slot."""
+    """Return the sessions on record, by drain number."""
     found: Any = await services.stores.redis.hgetall("{slot}:sessions")
     return dict(found)
 
 
-async def session_id(slot: DrainNumber) -> bytes:
-    known: Any = (await slot.session()).session_id
+async def session_id(drain_number: DrainNumber) -> bytes:
+    known: Any = (await drain_number.session()).session_id
     return bytes(known["id"])
 
 
-async def test_every_drain_gets_a_slot_of_its_own_the_lowest_that_is_free(
+async def test_every_drain_gets_a_number_of_its_own_the_lowest_that_is_free(
     services: Services,
 ) -> None:
-    drains = [slot_of(services) for _ in range(5)]
+    drains = [drain_number_of(services) for _ in range(5)]
     assert [await one.number() for one in drains] == [0, 1, 2, 3, 4]
     await drains[1].release()
     await drains[3].release()
-    assert [await slot_of(services).number() for _ in range(3)] == [1, 3, 5]
+    assert [await drain_number_of(services).number() for _ in range(3)] == [1, 3, 5]
 
 
-async def test_drains_that_start_at_once_get_different_slots(services: Services) -> None:
+async def test_drains_that_start_at_once_get_different_numbers(services: Services) -> None:
     async with scene.process(services.settings) as other:
-        drains = [slot_of(one) for one in (services, other) for _ in range(10)]
+        drains = [drain_number_of(one) for one in (services, other) for _ in range(10)]
         numbers = await asyncio.gather(*(one.number() for one in drains))
     assert sorted(numbers) == list(range(20))
 
 
 async def test_simultaneous_callers_get_the_same_session(services: Services) -> None:
     """The drain writes with this session, and the timers put it on record."""
-    slot = slot_of(services)
-    first, *others = await asyncio.gather(*(slot.session() for _ in range(5)))
+    drain_number = drain_number_of(services)
+    first, *others = await asyncio.gather(*(drain_number.session() for _ in range(5)))
     assert all(one is first for one in others)
 
 
-async def test_a_renewal_keeps_the_slot_and_the_lease(services: Services) -> None:
-    slot = slot_of(services)
-    assert await slot.number() == 0
+async def test_a_renewal_keeps_the_number_and_the_lease(services: Services) -> None:
+    drain_number = drain_number_of(services)
+    assert await drain_number.number() == 0
     await services.stores.redis.expire("{slot}:0", 2)
-    await slot.renew()
-    assert await slot.number() == 0
+    await drain_number.renew()
+    assert await drain_number.number() == 0
     assert LEASE_SECONDS - 1 <= await services.stores.redis.ttl("{slot}:0") <= LEASE_SECONDS
 
 
-async def test_a_slot_that_was_never_taken_is_not_renewed(services: Services) -> None:
-    await slot_of(services).renew()
+async def test_a_number_that_was_never_taken_is_not_renewed(services: Services) -> None:
+    await drain_number_of(services).renew()
     assert await services.stores.redis.keys("slot*") == []
 
 
-async def test_a_batch_does_not_ask_redis_for_its_slot(services: Services) -> None:
-    slot = slot_of(services)
-    await slot.number()
+async def test_a_batch_does_not_ask_redis_for_its_number(services: Services) -> None:
+    drain_number = drain_number_of(services)
+    await drain_number.number()
     before = (await services.stores.redis.info("stats"))["total_commands_processed"]
     for _ in range(50):
-        await slot.number()
+        await drain_number.number()
     after = (await services.stores.redis.info("stats"))["total_commands_processed"]
     assert after - before == 1
 
 
-async def test_a_slot_with_a_session_on_record_is_taken_when_that_was_ended(
+async def test_a_number_with_a_session_on_record_is_taken_when_that_was_ended(
     services: Services,
 ) -> None:
     """Its drain may live: after an outage of Redis every lease has run out."""
-    late, others = slot_of(services), [slot_of(services) for _ in range(2)]
+    late, others = drain_number_of(services), [drain_number_of(services) for _ in range(2)]
     assert await late.number() == 0
     await services.stores.redis.delete("{slot}:0")
     assert await others[0].number() == 1
@@ -119,22 +121,22 @@ async def test_a_slot_with_a_session_on_record_is_taken_when_that_was_ended(
     }
 
 
-async def test_after_an_outage_of_redis_every_drain_has_its_slot_and_session_again(
+async def test_after_an_outage_of_redis_every_drain_has_its_number_and_session_again(
     services: Services,
 ) -> None:
     """The first may look for dead drains, start, or renew its lease."""
-    living = [slot_of(services) for _ in range(3)]
-    for slot in living:
-        await slot.number()
+    living = [drain_number_of(services) for _ in range(3)]
+    for drain_number in living:
+        await drain_number.number()
     before = await recorded(services)
     await services.stores.redis.delete("{slot}:0", "{slot}:1", "{slot}:2")
     await living[2].end_dead_sessions()
-    new = slot_of(services)
+    new = drain_number_of(services)
     assert await new.number() == 3
-    for slot in (living[2], living[0], living[1]):
-        await slot.renew()
+    for drain_number in (living[2], living[0], living[1]):
+        await drain_number.renew()
     await living[2].end_dead_sessions()
-    assert [await slot.number() for slot in living] == [0, 1, 2]
+    assert [await drain_number.number() for drain_number in living] == [0, 1, 2]
     assert await recorded(services) == {**before, b"3": await session_id(new)}
 
 
@@ -150,12 +152,12 @@ async def test_drains_keep_their_sessions_while_mongodb_stalls_for_longer_than_t
         )
         stack.push_async_callback(far.close)
         opened = [kept(services.stores.redis, far) for _ in range(2)]
-        slots = [await stack.enter_async_context(one) for one in opened]
+        drain_numbers = [await stack.enter_async_context(one) for one in opened]
         third = kept(services.stores.redis, services.stores.mongodb)
-        slots.append(await stack.enter_async_context(third))
-        assert [await one.number() for one in slots] == [0, 1, 2]
+        drain_numbers.append(await stack.enter_async_context(third))
+        assert [await one.number() for one in drain_numbers] == [0, 1, 2]
         before = await recorded(services)
-        writing = [await one.session() for one in slots[:2]]
+        writing = [await one.session() for one in drain_numbers[:2]]
         for session in writing:
             session.start_transaction()
             await far["clicks"].insert_one({"account_id": new_id()}, session=session)
@@ -165,7 +167,7 @@ async def test_drains_keep_their_sessions_while_mongodb_stalls_for_longer_than_t
         assert await recorded(services) == before
         way.answer_again()
         await asyncio.gather(*committing)
-        assert [await one.number() for one in slots] == [0, 1, 2]
+        assert [await one.number() for one in drain_numbers] == [0, 1, 2]
     assert await services.stores.mongodb["clicks"].count_documents({}) == 2
 
 
@@ -174,8 +176,8 @@ async def test_a_lease_is_renewed_again_after_an_outage_of_redis(
 ) -> None:
     with own_redis(tmp_path) as server:
         async with clients.redis_for_requests(server.url) as redis:
-            async with kept(redis, services.stores.mongodb) as slot:
-                await slot.number()
+            async with kept(redis, services.stores.mongodb) as drain_number:
+                await drain_number.number()
                 server.kill()
                 await until(lambda: is_unavailable(redis))
                 server.start()
@@ -184,29 +186,29 @@ async def test_a_lease_is_renewed_again_after_an_outage_of_redis(
             assert await redis.keys("slot*") == []
 
 
-async def test_when_all_slots_are_taken_one_is_shared(services: Services) -> None:
+async def test_when_all_numbers_are_taken_one_is_shared(services: Services) -> None:
     hour = 3600.0
     for _ in range(DRAIN_NUMBERS):
         await DrainNumber(services.stores.redis, services.stores.mongodb, hour).number()
-    shared = slot_of(services)
+    shared = drain_number_of(services)
     assert 0 <= await shared.number() < DRAIN_NUMBERS
     await shared.release()
     assert len(await services.stores.redis.keys("{slot}:[0-9]*")) == DRAIN_NUMBERS
 
 
-async def test_a_release_frees_the_slot_and_ends_the_session(services: Services) -> None:
-    slot = slot_of(services)
-    await slot.number()
-    session: Any = await slot.session()
-    await slot.release()
+async def test_a_release_frees_the_number_and_ends_the_session(services: Services) -> None:
+    drain_number = drain_number_of(services)
+    await drain_number.number()
+    session: Any = await drain_number.session()
+    await drain_number.release()
     assert await services.stores.redis.keys("slot*") == []
     assert session.has_ended
-    assert await slot.number() == 0
-    assert await slot.session() is not session
+    assert await drain_number.number() == 0
+    assert await drain_number.session() is not session
 
 
-async def test_a_release_does_not_free_the_slot_of_another(services: Services) -> None:
-    late, next_one = slot_of(services), slot_of(services)
+async def test_a_release_does_not_free_the_number_of_another(services: Services) -> None:
+    late, next_one = drain_number_of(services), drain_number_of(services)
     await late.number()
     await services.stores.redis.delete("{slot}:0", "{slot}:sessions")
     await next_one.number()
@@ -215,8 +217,8 @@ async def test_a_release_does_not_free_the_slot_of_another(services: Services) -
     assert await recorded(services) == {b"0": await session_id(next_one)}
 
 
-async def test_a_drain_without_a_slot_may_release_it(services: Services) -> None:
-    await slot_of(services).release()
+async def test_a_drain_without_a_number_may_release_it(services: Services) -> None:
+    await drain_number_of(services).release()
 
 
 async def until(holds: Callable[[], Awaitable[object]]) -> None:
@@ -249,17 +251,17 @@ async def is_unavailable(redis: Redis) -> bool:
 @contextlib.asynccontextmanager
 async def without_redis(services: Services, url: str) -> AsyncIterator[DrainNumber]:
     redis = clients.redis_for_requests(url)
-    slot = DrainNumber(redis, services.stores.mongodb)
-    yield slot
-    await slot.release()
+    drain_number = DrainNumber(redis, services.stores.mongodb)
+    yield drain_number
+    await drain_number.release()
     await redis.aclose()
 
 
-async def test_a_drain_gets_a_slot_without_redis_and_keeps_it(services: Services) -> None:
-    async with without_redis(services, unavailable_redis()) as slot:
-        number = await slot.number()
+async def test_a_drain_gets_a_number_without_redis_and_keeps_it(services: Services) -> None:
+    async with without_redis(services, unavailable_redis()) as drain_number:
+        number = await drain_number.number()
         assert 0 <= number < DRAIN_NUMBERS
-        assert {await slot.number() for _ in range(20)} == {number}
+        assert {await drain_number.number() for _ in range(20)} == {number}
 
 
 async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
@@ -267,20 +269,20 @@ async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
 ) -> None:
     monkeypatch.setattr(clients, "REQUEST_TIMEOUT_SECONDS", 0.2)
     with hanging_redis() as url:
-        async with without_redis(services, url) as slot:
+        async with without_redis(services, url) as drain_number:
             began = time.monotonic()
             for _ in range(100):
-                await slot.number()
+                await drain_number.number()
             assert time.monotonic() - began < 5
 
 
 async def test_a_drain_without_a_lease_gets_one_when_redis_is_available_again(
     services: Services,
 ) -> None:
-    async with without_redis(services, unavailable_redis()) as slot:
-        number = await slot.number()
+    async with without_redis(services, unavailable_redis()) as drain_number:
+        number = await drain_number.number()
         with pytest.raises(RedisError):
-            await slot.renew()
+            await drain_number.renew()
         following = DrainNumber(services.stores.redis, services.stores.mongodb)
         following._number = number
         await following.renew()
@@ -288,31 +290,31 @@ async def test_a_drain_without_a_lease_gets_one_when_redis_is_available_again(
 
 
 async def test_a_redis_that_lost_everything_gets_lease_and_record_again(services: Services) -> None:
-    slot = slot_of(services)
-    await slot.number()
+    drain_number = drain_number_of(services)
+    await drain_number.number()
     await services.stores.redis.flushall()
-    await slot.renew()
-    assert await slot.number() == 0
-    assert await recorded(services) == {b"0": await session_id(slot)}
+    await drain_number.renew()
+    assert await drain_number.number() == 0
+    assert await recorded(services) == {b"0": await session_id(drain_number)}
     assert await services.stores.redis.exists("{slot}:0")
 
 
 async def test_a_full_redis_keeps_the_leases_and_gives_new_ones(services: Services) -> None:
-    slot = slot_of(services)
-    await slot.number()
+    drain_number = drain_number_of(services)
+    await drain_number.number()
     used = (await services.stores.redis.info("memory"))["used_memory"]
     await services.stores.redis.config_set("maxmemory", used // 2)
     try:
         await services.stores.redis.expire("{slot}:0", 2)
-        await slot.renew()
+        await drain_number.renew()
         assert await services.stores.redis.ttl("{slot}:0") > 2
-        assert await slot_of(services).number() == 1
+        assert await drain_number_of(services).number() == 1
         assert len(await recorded(services)) == 2
     finally:
         await services.stores.redis.config_set("maxmemory", 0)
 
 
-async def test_with_mongodb_unavailable_the_slot_is_kept_and_a_dead_session_stays_on_record(
+async def test_with_mongodb_unavailable_the_number_is_kept_and_a_dead_session_stays_on_record(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It stays there until MongoDB can end it."""
@@ -320,15 +322,15 @@ async def test_with_mongodb_unavailable_the_slot_is_kept_and_a_dead_session_stay
     gone = MongoDB(f"mongodb://127.0.0.1:{free_port()}/?directConnection=true", "any")
     dead = new_id().bytes
     await services.stores.redis.hset("{slot}:sessions", "0", dead)
-    slot = DrainNumber(services.stores.redis, gone)
-    slot._session = await services.stores.mongodb.client.start_session()
-    assert await slot.number() == 1
-    await slot.end_dead_sessions()
+    drain_number = DrainNumber(services.stores.redis, gone)
+    drain_number._session = await services.stores.mongodb.client.start_session()
+    assert await drain_number.number() == 1
+    await drain_number.end_dead_sessions()
     with pytest.raises(PyMongoError):
-        await slot.end_dead_sessions()
-    assert await recorded(services) == {b"0": dead, b"1": await session_id(slot)}
-    slot._client = services.stores.mongodb.client
-    await slot.end_dead_sessions()
-    assert await recorded(services) == {b"1": await session_id(slot)}
-    await slot.release()
+        await drain_number.end_dead_sessions()
+    assert await recorded(services) == {b"0": dead, b"1": await session_id(drain_number)}
+    drain_number._client = services.stores.mongodb.client
+    await drain_number.end_dead_sessions()
+    assert await recorded(services) == {b"1": await session_id(drain_number)}
+    await drain_number.release()
     await gone.close()

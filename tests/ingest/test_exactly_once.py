@@ -167,7 +167,7 @@ def batches_of(random: Random, records: Sequence[Record]) -> list[list[Record]]:
 
 
 class SharedSlot(DrainNumber):
-    """A slot that drains share, as when more drains live than there are slots."""
+    """A drain number that drains share, as when more drains live than there are drain numbers."""
 
     async def number(self) -> int:
         return 7
@@ -262,16 +262,19 @@ async def test_after_a_death_at_any_step_nothing_is_lost_or_counted_twice(
     services: Services,
 ) -> None:
     """The rollups are right at once; the rest when the batch is delivered again."""
-    everything, slot = Traffic([], []), DrainNumber(services.stores.redis, services.stores.mongodb)
+    everything, drain_number = (
+        Traffic([], []),
+        DrainNumber(services.stores.redis, services.stores.mongodb),
+    )
     for at in count():
         sent = await prepared(services, at)
         everything.clicks.extend(sent.clicks)
         everything.events.extend(sent.events)
         try:
-            await dying_drain(services, slot, at).apply(sent.records())
+            await dying_drain(services, drain_number, at).apply(sent.records())
         except Died:
             await ledger.check(services)
-            await services.ingest.drain(slot).apply(sent.records())
+            await services.ingest.drain(drain_number).apply(sent.records())
         else:
             break
     assert at > 20
@@ -286,12 +289,12 @@ async def test_any_schedule_of_drains_that_die_counts_once(services: Services, s
     random.shuffle(batches)
     early = [one for one in sent.events if one.transaction_id and random.random() < 0.3]
 
-    async def drain(process: Services, slot: DrainNumber) -> None:
+    async def drain(process: Services, drain_number: DrainNumber) -> None:
         while batches:
             batch = batches.pop()
             at = random.choice((-1, -1, random.randrange(40)))
             try:
-                await dying_drain(process, slot, at).apply(batch)
+                await dying_drain(process, drain_number, at).apply(batch)
             except (Died, WriteConflict):
                 batches.insert(random.randrange(len(batches) + 1), batch)
 
@@ -303,13 +306,13 @@ async def test_any_schedule_of_drains_that_die_counts_once(services: Services, s
         kinds = random.choice(
             ((DrainNumber, DrainNumber, DrainNumber), (DrainNumber, SharedSlot, SharedSlot))
         )
-        slots = [
+        drain_numbers = [
             kind(one.stores.redis, one.stores.mongodb)
             for kind, one in zip(kinds, each, strict=True)
         ]
         async with asyncio.TaskGroup() as together:
-            for one in (claim(), *map(drain, each, slots)):
+            for one in (claim(), *map(drain, each, drain_numbers)):
                 together.create_task(one)
         # What was claimed after its entry had been applied is applied by a redelivery.
-        await services.ingest.drain(slots[0]).apply(sent.records())
+        await services.ingest.drain(drain_numbers[0]).apply(sent.records())
     await checked(services, sent)

@@ -227,7 +227,7 @@ async def test_a_death_during_a_notification_leaves_all_of_it_to_the_next(
     await an_hour_passes(services)
     before = await scene.dump(services)
     for at in range(4):
-        dying: Any = services.ingest.drain(drain._writer._slot)
+        dying: Any = services.ingest.drain(drain._writer._drain_number)
         dying._writer._database = dying_mongodb(services.stores.mongodb, Steps(at)).database
         with pytest.raises(Died):
             await dying.notify_overdue()

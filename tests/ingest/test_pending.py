@@ -113,7 +113,7 @@ def _conversions(rows: Sequence[dict[str, Any]], country: str) -> int:
 async def test_a_reader_sees_an_event_once_before_while_and_after_its_click_arrives(
     services: Services,
 ) -> None:
-    """It moves from `unknown` to the values of its click in one step, in any slots."""
+    """It moves from `unknown` to the values of its click in one step, in any drain numbers."""
     async with scene.process(services.settings) as other:
         one, two = scene.drain_of(services), scene.drain_of(other)
         before, seen = 0, set()

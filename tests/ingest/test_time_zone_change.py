@@ -259,7 +259,7 @@ async def test_a_drain_that_knew_the_old_calendars_counts_its_batch_again(
     traffic = Traffic(account)
     drain = scene.drain_of(services)
     await drain.apply(traffic.clicks(10))
-    known = await drain._writer.known_calendars({account.id.bytes})
+    known = await drain._writer.cached_calendars({account.id.bytes})
     assert known.calendars == {}
     await services.accounts.time_zones.request(account.id, BERLIN)
     changer = services.ingest.time_zone_changer()

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conversions.scene import applied
 from tests.factories import make_click, make_event
-from tests.feeds.scene import ACCOUNT, OTHER, drain_in_slot, ids_of, make_clicks, schedule
+from tests.feeds.scene import ACCOUNT, OTHER, drain_with_number, ids_of, make_clicks, schedule
 from tracker.feeds import arrivals
 from tracker.feeds.page import Bookmark
 from tracker.ids import new_id
@@ -44,16 +44,16 @@ class Watch:
             self.conversions += [row.id for row in one.conversion_rows]
 
 
-@pytest.mark.parametrize("slots", [(0, 1, 2), (7, 7, 7)])
+@pytest.mark.parametrize("drain_numbers", [(0, 1, 2), (7, 7, 7)])
 async def test_whatever_several_drains_store_meanwhile_is_in_one_look(
-    services: Services, slots: tuple[int, ...]
+    services: Services, drain_numbers: tuple[int, ...]
 ) -> None:
-    batches = schedule(Random(1), len(slots))
+    batches = schedule(Random(1), len(drain_numbers))
     watch = Watch(services, [ACCOUNT, OTHER], await bookmark(services))
     over = asyncio.Event()
 
-    async def drain(slot: int, own: list[list[Any]]) -> None:
-        drain = drain_in_slot(services, slot)
+    async def drain(drain_number: int, own: list[list[Any]]) -> None:
+        drain = drain_with_number(services, drain_number)
         for batch in own:
             await drain.apply(batch)
 
@@ -63,7 +63,7 @@ async def test_whatever_several_drains_store_meanwhile_is_in_one_look(
             await asyncio.sleep(0)
 
     looking = asyncio.create_task(keep_looking())
-    await asyncio.gather(*map(drain, slots, batches))
+    await asyncio.gather(*map(drain, drain_numbers, batches))
     over.set()
     await looking
     await watch.look()

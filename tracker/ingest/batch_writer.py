@@ -18,7 +18,7 @@ from tracker.conversions.document import ClickAndConfig, EventDocument, EventFie
 from tracker.conversions.notification_state import outdated, unchanged
 from tracker.conversions.store import Events
 from tracker.feeds.arrivals import Arrivals
-from tracker.ingest.calendars import AccountCalendars, KnownCalendars, StaleCalendars
+from tracker.ingest.calendars import AccountCalendars, CachedCalendars, StaleCalendars
 from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.notification import should_notify
 from tracker.reports.rollups.rollup import Calendars, Rollup
@@ -113,10 +113,12 @@ class BatchWriter:
     `made_due` is set when a batch has created deliveries.
     """
 
-    def __init__(self, mongodb: MongoDB, slot: DrainNumber, made_due: asyncio.Event) -> None:
+    def __init__(
+        self, mongodb: MongoDB, drain_number: DrainNumber, made_due: asyncio.Event
+    ) -> None:
         self._database = mongodb.database
         self._events = Events(mongodb)
-        self._slot = slot
+        self._drain_number = drain_number
         self._made_due = made_due
         self._writing = asyncio.Lock()
         self.calendars = AccountCalendars(mongodb)
@@ -126,35 +128,35 @@ class BatchWriter:
         if write_set.is_empty():
             return
         while True:
-            slot = await self._slot.number()
-            known = await self.calendars.of(write_set.accounts(), slot)
-            updates = await _statements(await write_set.rollup(known.calendars), slot)
+            number = await self._drain_number.number()
+            cached = await self.calendars.get(write_set.accounts(), number)
+            updates = await _statements(await write_set.rollup(cached.calendars), number)
             try:
                 async with self._writing:
-                    await self._commit(write_set, updates, known, slot)
+                    await self._commit(write_set, updates, cached, number)
             except StaleCalendars as error:
-                self.calendars.renew(error.token)
+                self.calendars.reset(error.token)
             else:
                 return
 
-    async def known_calendars(self, account_ids: Collection[bytes]) -> KnownCalendars:
-        return await self.calendars.of(account_ids, await self._slot.number())
+    async def cached_calendars(self, account_ids: Collection[bytes]) -> CachedCalendars:
+        return await self.calendars.get(account_ids, await self._drain_number.number())
 
     async def _commit(
         self,
         write_set: WriteSet,
         updates: Sequence[Mapping[str, Any]],
-        known: KnownCalendars,
-        slot: int,
+        cached: CachedCalendars,
+        number: int,
     ) -> None:
         arrivals = write_set.arrivals()
-        session = await self._slot.session()
+        session = await self._drain_number.session()
 
         async def work(session: Session) -> int:
             created = await self._store(write_set, updates, session)
             if updates or arrivals:
-                number = await self.calendars.check(known, slot, session)
-                await arrivals.store(self._database, slot, number, session)
+                transaction_number = await self.calendars.check(cached, number, session)
+                await arrivals.store(self._database, number, transaction_number, session)
             return created
 
         try:
@@ -215,9 +217,9 @@ class BatchWriter:
             raise WriteConflict
 
 
-async def _statements(rollup: Rollup, slot: int) -> list[dict[str, Any]]:
+async def _statements(rollup: Rollup, number: int) -> list[dict[str, Any]]:
     statements: list[dict[str, Any]] = []
-    updates = rollup.updates(slot)
+    updates = rollup.updates(number)
     while piece := list(islice(updates, _RECORDS_PER_TURN)):
         statements += piece
         await asyncio.sleep(0)

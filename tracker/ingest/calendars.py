@@ -1,10 +1,11 @@
-"""The calendars in which a drain counts its accounts' days, and the fences that keep them current.
+"""The calendars in which a drain counts its accounts' days, and the tokens that keep them current.
 
-A drain caches calendars under a token. `raise_fences` writes a new token to every slot's fence.
-Each transaction of a drain writes its slot's fence and reads the token. So it ends before the new
-token is written, or conflicts with it, or reads it and counts again.
+A drain caches calendars under a token, which is in a document for its number (`drain_fences`).
+Each transaction of the drain writes the document and reads the token. `renew_tokens` writes new
+ones. So a transaction ends before that, or conflicts with it, or reads the new token and counts
+again.
 
-Guarantee: after `raise_fences` returns, no drain counts in older calendars, however slow it is.
+Guarantee: after `renew_tokens` returns, no drain counts in older calendars, however slow it is.
 """
 
 from collections.abc import Collection, Mapping
@@ -34,7 +35,7 @@ class StaleCalendars(Exception):
         self.token = token
 
 
-class KnownCalendars(NamedTuple):
+class CachedCalendars(NamedTuple):
     """The calendars of the accounts that use any other than UTC, valid under a token."""
 
     token: str | None
@@ -51,29 +52,29 @@ class AccountCalendars:
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
         self._token: str | None = _UNREAD
-        self._known: dict[bytes, tuple[Calendar, ...]] = {}
+        self._cached: dict[bytes, tuple[Calendar, ...]] = {}
 
-    async def of(self, account_ids: Collection[bytes], slot: int) -> KnownCalendars:
+    async def get(self, account_ids: Collection[bytes], drain_number: int) -> CachedCalendars:
         if self._token == _UNREAD:
-            fence = await self._database["drain_fences"].find_one({"_id": slot})
-            self.renew(fence.get("token") if fence else None)
-        if len(self._known) > _MAX_ACCOUNTS:
-            self.renew(self._token)
-        token, known = self._token, self._known
-        if missing := [one for one in account_ids if one not in known]:
-            known.update(await self._read(missing))
-        found = {one: known[one] for one in account_ids if known.get(one, _UTC_ONLY) != _UTC_ONLY}
-        return KnownCalendars(token, found)
+            stored = await self._database["drain_fences"].find_one({"_id": drain_number})
+            self.reset(stored.get("token") if stored else None)
+        if len(self._cached) > _MAX_ACCOUNTS:
+            self.reset(self._token)
+        token, cached = self._token, self._cached
+        if missing := [one for one in account_ids if one not in cached]:
+            cached.update(await self._read(missing))
+        found = {one: cached[one] for one in account_ids if cached.get(one, _UTC_ONLY) != _UTC_ONLY}
+        return CachedCalendars(token, found)
 
-    async def check(self, known: KnownCalendars, slot: int, session: Session) -> int:
-        """Write the slot's fence, and return the number of the slot's transaction.
+    async def check(self, cached: CachedCalendars, drain_number: int, session: Session) -> int:
+        """Write the document of the token; return the number of this transaction.
 
         Raises StaleCalendars if a newer token is found.
         """
         answer = await self._database.command(
             {
                 "findAndModify": "drain_fences",
-                "query": {"_id": slot},
+                "query": {"_id": drain_number},
                 "update": {"$inc": {"batches": 1}},
                 "upsert": True,
                 "new": True,
@@ -81,12 +82,12 @@ class AccountCalendars:
             session=session,
         )
         token = answer["value"].get("token")
-        if token != known.token:
+        if token != cached.token:
             raise StaleCalendars(token)
         return int(answer["value"]["batches"])
 
-    def renew(self, token: str | None) -> None:
-        self._token, self._known = token, {}
+    def reset(self, token: str | None) -> None:
+        self._token, self._cached = token, {}
 
     async def _read(self, account_ids: Collection[bytes]) -> dict[bytes, tuple[Calendar, ...]]:
         found = dict.fromkeys(account_ids, _UTC_ONLY)
@@ -96,16 +97,16 @@ class AccountCalendars:
         return found
 
 
-async def raise_fences(database: Database) -> None:
+async def renew_tokens(database: Database) -> None:
     """Wait until every drain counts in the accounts' current calendars.
 
-    Raises PyMongoError if a transaction stays open for long; raise the fences again then.
+    Raises PyMongoError if a transaction stays open for long; call this again then.
     """
     token = {"$set": {"token": uuid4().hex}}
-    fences: list[dict[str, Any]] = [
-        {"q": {"_id": slot}, "u": token, "upsert": True} for slot in range(DRAIN_NUMBERS)
+    updates: list[dict[str, Any]] = [
+        {"q": {"_id": number}, "u": token, "upsert": True} for number in range(DRAIN_NUMBERS)
     ]
-    await run_updates(database, "drain_fences", fences)
+    await run_updates(database, "drain_fences", updates)
 
 
 _UTC_ONLY: Final = UTC_ACCOUNT.calendars

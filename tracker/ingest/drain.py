@@ -72,7 +72,7 @@ class Drain:
         self,
         mongodb: MongoDB,
         redis: Redis,
-        slot: DrainNumber,
+        drain_number: DrainNumber,
         clicks: Clicks,
         events: Events,
         rules: AccountRules,
@@ -91,7 +91,7 @@ class Drain:
         self._enrichment = enrichment
         self._visitors = visitors
         self._pending_ttl = timedelta(days=pending_event_days) if pending_event_days else None
-        self._writer = BatchWriter(mongodb, slot, deliveries.made_due)
+        self._writer = BatchWriter(mongodb, drain_number, deliveries.made_due)
 
     async def apply(self, records: Sequence[Record]) -> None:
         """Store and count the records; stored ones change nothing.
@@ -135,8 +135,8 @@ class Drain:
     async def _documents(self, clicks: Sequence[Click]) -> ClicksById:
         """Return documents by id. The next clicks are enriched while Redis looks up visitors."""
         documents: dict[bytes, ClickDocument] = {}
-        known = await self._writer.known_calendars({one.account_id for one in clicks})
-        calendars = known.current()
+        cached = await self._writer.cached_calendars({one.account_id for one in clicks})
+        calendars = cached.current()
         stored_at = now()
         look_up = None
         try:

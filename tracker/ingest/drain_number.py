@@ -1,9 +1,9 @@
-"""The number of a drain's rollups (slot), and the MongoDB session that it writes with.
+"""The number that a drain leases for its rollups, and the MongoDB session that it writes with.
 
-Separate slots keep drains from waiting for each other. Two that share one are slow, not wrong.
+Separate numbers keep drains from waiting for each other. Two with one number are slow, not wrong.
 
 A killed drain's session would hold its uncommitted writes for a minute. A living drain ends it
-after finding the slot without a lease twice. Once is not enough: a Redis outage expires every
+after finding the number without a lease twice. Once is not enough: a Redis outage expires every
 lease.
 """
 
@@ -30,16 +30,16 @@ DRAIN_NUMBERS: Final = 64
 LEASE_SECONDS: Final = 10.0
 
 _RENEWALS_PER_LEASE: Final = 3
-"""Renewals of a lease within its time, and searches for slots without one."""
+"""Renewals of a lease within its time, and searches for numbers without one."""
 
 _RETRIES_PER_LEASE: Final = 10
 """Tries within the same time during an outage. So a lease is renewed before a second search."""
 
 # A full Redis refuses a script that begins with a write that takes room: deletions come first.
 
-# Takes or renews a slot, unless another drain holds it or has a session recorded with it. KEYS:
-# slot, sessions, an unused name. ARGV: holder, lease in ms, number of the slot, session.
-_HOLD: Final = """
+# Takes or renews a number, unless another drain has its lease or a session recorded with it. KEYS:
+# lease, sessions, an unused key. ARGV: holder, lease in ms, number, session.
+_ACQUIRE: Final = """
 redis.call('DEL', KEYS[3])
 local holder = redis.call('GET', KEYS[1])
 local session = redis.call('HGET', KEYS[2], ARGV[3])
@@ -49,28 +49,28 @@ redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
 return 1
 """
 
-# Frees a slot that the holder holds, and removes its session. KEYS: slot, sessions, an unused name.
-# ARGV: holder, number of the slot, session.
-_FREE: Final = """
+# Frees a number that the holder has leased, and removes its session. KEYS: lease, sessions, an
+# unused key. ARGV: holder, number, session.
+_RELEASE: Final = """
 if redis.call('HGET', KEYS[2], ARGV[2]) == ARGV[3] then redis.call('HDEL', KEYS[2], ARGV[2]) end
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 """
 
 
 class DrainNumber:
-    """The slot of one drain. Run `keep_lease` and `keep_ending_dead_sessions` meanwhile."""
+    """The number of one drain. Run `keep_lease` and `keep_ending_dead_sessions` meanwhile."""
 
     def __init__(self, redis: Redis, mongodb: MongoDB, lease: float = LEASE_SECONDS) -> None:
         self._redis = redis
         self._client = mongodb.client
         self._lease = lease
-        self._hold = redis.register_script(_HOLD)
-        self._free = redis.register_script(_FREE)
+        self._acquire_script = redis.register_script(_ACQUIRE)
+        self._release_script = redis.register_script(_RELEASE)
         self._holder = uuid4().hex
         self._number: int | None = None
         self._session: Session | None = None
         self._starting = asyncio.Lock()
-        self._vacant: dict[int, bytes] = {}
+        self._unleased: dict[int, bytes] = {}
 
     async def session(self) -> Session:
         async with self._starting:  # the drain and both timers may ask at once
@@ -87,7 +87,7 @@ class DrainNumber:
             try:
                 await self._take()
             except RedisError as error:
-                log.warning("slot without a lease", error=type(error).__name__)
+                log.warning("drain number without a lease", error=type(error).__name__)
         if self._number is None:
             self._number = random.randrange(DRAIN_NUMBERS)  # noqa: S311
         return self._number
@@ -96,7 +96,7 @@ class DrainNumber:
         with contextlib.suppress(RedisError):
             if self._number is not None:
                 names, session = self._keys(self._number), await self._session_id()
-                await self._free(keys=names, args=[self._holder, self._number, session])
+                await self._release_script(keys=names, args=[self._holder, self._number, session])
         self._number = None
         if self._session is not None:
             with contextlib.suppress(PyMongoError):
@@ -104,16 +104,16 @@ class DrainNumber:
             self._session = None
 
     async def renew(self) -> None:
-        """Renew the lease, or take another slot if it was lost. Does nothing before `number`."""
-        if self._number is not None and not await self._holds(self._number):
+        """Renew the lease, or take another number if it was lost. Does nothing before `number`."""
+        if self._number is not None and not await self._acquire(self._number):
             await self._take()
 
     async def end_dead_sessions(self) -> None:
-        """End the sessions of slots that have no lease now and had none at the last call."""
-        vacant = await self._sessions_of_vacant()
-        for number in [one for one in vacant if vacant[one] == self._vacant.get(one)]:
-            await self._end(number, vacant.pop(number))
-        self._vacant = vacant
+        """End the sessions of numbers that have no lease now and had none at the last call."""
+        unleased = await self._unleased_sessions()
+        for number in [one for one in unleased if unleased[one] == self._unleased.get(one)]:
+            await self._end(number, unleased.pop(number))
+        self._unleased = unleased
 
     async def keep_lease(self) -> None:
         await self._repeat(self.renew)
@@ -130,26 +130,30 @@ class DrainNumber:
                 pause = self._lease / _RENEWALS_PER_LEASE
             except (RedisError, PyMongoError) as error:
                 pause = self._lease / _RETRIES_PER_LEASE
-                log.warning("slot not kept", error=type(error).__name__, seconds=pause)
+                log.warning(
+                    "lease of the drain number not renewed",
+                    error=type(error).__name__,
+                    seconds=pause,
+                )
 
     async def _take(self) -> None:
         for number in range(DRAIN_NUMBERS):
-            if await self._holds(number):
+            if await self._acquire(number):
                 self._number = number
                 return
 
-    async def _holds(self, number: int) -> bool:
+    async def _acquire(self, number: int) -> bool:
         milliseconds, session = int(self._lease * 1000), await self._session_id()
         arguments: list[str | int | bytes] = [self._holder, milliseconds, number, session]
-        return bool(await self._hold(keys=self._keys(number), args=arguments))
+        return bool(await self._acquire_script(keys=self._keys(number), args=arguments))
 
-    async def _sessions_of_vacant(self) -> dict[int, bytes]:
-        """Return the sessions of slots without a lease, by slot and without our own."""
-        recorded: Any = await self._redis.hgetall(keys.SLOT_SESSIONS)
+    async def _unleased_sessions(self) -> dict[int, bytes]:
+        """Return the sessions of unleased numbers, without our own."""
+        recorded: Any = await self._redis.hgetall(keys.DRAIN_SESSIONS)
         sessions = {int(number): session for number, session in recorded.items()}
         pipeline = self._redis.pipeline(transaction=False)
         for number in sessions:
-            pipeline.exists(keys.slot(number))
+            pipeline.exists(keys.drain_number_lease(number))
         held = dict(zip(sessions, await pipeline.execute(), strict=True))
         own = await self._session_id()
         return {one: sessions[one] for one in sessions if not held[one] and sessions[one] != own}
@@ -157,13 +161,17 @@ class DrainNumber:
     async def _end(self, number: int, session: bytes) -> None:
         of_drain = {"id": Binary(session, UUID_SUBTYPE)}
         await self._client.admin.command({"killSessions": [of_drain]})
-        # Another drain may have ended it at the same time, and a third may have the slot by now.
-        await self._free(keys=self._keys(number), args=["", number, session])
-        log.info("ended the session of a dead drain", slot=number)
+        # Another drain may have ended it at the same time, and a third may have the number by now.
+        await self._release_script(keys=self._keys(number), args=["", number, session])
+        log.info("ended the session of a dead drain", drain_number=number)
 
     async def _session_id(self) -> bytes:
         session_id: Any = (await self.session()).session_id
         return bytes(session_id["id"])
 
     def _keys(self, number: int) -> list[str]:
-        return [keys.slot(number), keys.SLOT_SESSIONS, keys.never_set(keys.SLOT_SESSIONS)]
+        return [
+            keys.drain_number_lease(number),
+            keys.DRAIN_SESSIONS,
+            keys.never_set(keys.DRAIN_SESSIONS),
+        ]

@@ -52,11 +52,11 @@ class IngestServices(NamedTuple):
     pending_days: int
     partitions: int
 
-    def drain(self, slot: DrainNumber) -> Drain:
+    def drain(self, drain_number: DrainNumber) -> Drain:
         return Drain(
             self.stores.mongodb,
             self.stores.redis,
-            slot,
+            drain_number,
             self.clicks.clicks,
             self.conversions.events,
             self.conversions.account_rules,
@@ -75,10 +75,10 @@ class IngestServices(NamedTuple):
         webhooks = self.webhooks
         return Sender(webhooks.deliveries, webhooks.webhooks, webhooks.payloads, webhooks.client)
 
-    def parts(self, slot: DrainNumber, serves: bool) -> DrainParts:
+    def parts(self, drain_number: DrainNumber, serves: bool) -> DrainParts:
         """Return the parts of a new drain in a process that `serves` requests, or not."""
         redis, mongodb = self.stores.redis, self.stores.mongodb
-        drain = self.drain(slot)
+        drain = self.drain(drain_number)
         apply = partial(apply_in_parts, drain.apply)
         make_consumer = partial(Consumer, redis, self.stores.redis_waiting, apply)
         consumer = make_consumer()

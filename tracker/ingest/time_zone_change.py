@@ -2,7 +2,7 @@
 
 A lease lets one drain work. Each step is stored in the account's document, so any drain can resume.
 
-1. Drains begin to count in the new zone too; fences ensure it (`ingest/calendars`).
+1. Drains begin to count in the new zone too; tokens ensure it (`ingest/calendars`).
 2. Each day is counted from the documents. Days whose clicks may be deleted are copied instead.
 3. One update switches the account to the new zone.
 4. Once no drain counts in the old zone, its rollups are deleted.
@@ -24,7 +24,7 @@ from redis.exceptions import RedisError
 
 from tracker.accounts.time_zones import AccountZone, TimeZones, ZoneChange
 from tracker.calendar import Calendar
-from tracker.ingest.calendars import raise_fences
+from tracker.ingest.calendars import renew_tokens
 from tracker.reports.joint_counts.zone_copy import JointCopy
 from tracker.reports.periods import day_period
 from tracker.reports.repair.recount import Recount, first_whole_day
@@ -117,7 +117,7 @@ class TimeZoneChanger:
 
     async def _find_days(self, account_id: UUID, found: AccountZone, change: ZoneChange) -> None:
         """Store the number of days, once every drain counts in the new zone too."""
-        await raise_fences(self._database)
+        await renew_tokens(self._database)
         days = await self._all_days(account_id, found)
         await self._update(account_id, change, {"days": len(days)})
 
@@ -177,7 +177,7 @@ class TimeZoneChanger:
 
     async def _remove(self, account_id: UUID, zone: str) -> None:
         """Delete the counts in a zone, once no drain counts in it."""
-        await raise_fences(self._database)
+        await renew_tokens(self._database)
         of = [of_zone(name, zone) for name in ("account", "link", "month")]
         for name, number in _REMOVED.items():
             in_zone = {"_id.of": {"$in": of}} if name == "rollups" else {"_id.zone": zone}

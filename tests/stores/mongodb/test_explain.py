@@ -32,7 +32,7 @@ from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Bookmark, Place, Position
 from tracker.ids import new_id
-from tracker.ingest.calendars import AccountCalendars, raise_fences
+from tracker.ingest.calendars import AccountCalendars, renew_tokens
 from tracker.links.domain import DnsCheck, Domain
 from tracker.links.filter import LinkFilter, LinkOrder
 from tracker.links.link import Link
@@ -104,7 +104,7 @@ async def multiplied(services: Services, collection: str, **changed: Callable[[i
 
 async def set_the_scene(services: Services) -> Scene:
     await services.accounts.accounts.create("Acme")
-    await raise_fences(services.stores.mongodb.database)
+    await renew_tokens(services.stores.mongodb.database)
     rare, common = [await services.links.tags.create(ACCOUNT, name) for name in ("rare", "common")]
     domain = await services.links.domains.create(ACCOUNT, "go.example")
     config = await create_event_config(services, ACCOUNT)
@@ -332,7 +332,7 @@ OTHERS: dict[str, Query] = {
     "an account by id": lambda scene: scene.services.accounts.accounts.find(new_id()),
     "an account's time zone": lambda scene: scene.services.accounts.time_zones.find(new_id()),
     "accounts whose time zone changes": lambda scene: scene.services.accounts.time_zones.next_due(),
-    "calendars of accounts": lambda scene: AccountCalendars(scene.services.stores.mongodb).of(
+    "calendars of accounts": lambda scene: AccountCalendars(scene.services.stores.mongodb).get(
         [one.bytes for one in ACCOUNTS], 0
     ),
     "rollups of an abandoned zone": lambda scene: remove_zone(scene.services),

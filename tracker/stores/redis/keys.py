@@ -20,8 +20,8 @@ time_zones                          string   lease: changes accounts' time zones
 joint_counts                        string   lease: counts finished days ahead; 60 s
 partition:<number>                  string   lease: reads this partition of the journal; 10 s
 drains                              zset     live drains, by when each is presumed dead; 10 s
-{slot}:<number>                     string   lease: counts into this slot of the rollups; 10 s
-{slot}:sessions                     hash     slot: the MongoDB session of its drain, or last one
+{slot}:<number>                     string   lease: counts into rollups of this drain number; 10 s
+{slot}:sessions                     hash     drain number: MongoDB session of its drain, or last one
 fleet:counters                      hash     counts of all drains, by metric and labels (JSON)
 probe:{<tag>}                       string   empty: a test whether Redis takes writes; 60 s
 nobody:{<tag>}                      none     never set: scripts that a full Redis must run delete it
@@ -40,7 +40,7 @@ DRAIN_GROUP = "drain"
 OVERFLOW = "journal:overflow"
 DEAD_LETTERS = "journal:dead"
 CHANGES = "changes"
-SLOT_SESSIONS = "{slot}:sessions"
+DRAIN_SESSIONS = "{slot}:sessions"
 FLEET_COUNTERS = "fleet:counters"
 TIME_ZONES_LEASE = "time_zones"
 JOINT_COUNTS_LEASE = "joint_counts"
@@ -126,5 +126,5 @@ def partition_lease(partition: int) -> str:
     return f"partition:{partition}"
 
 
-def slot(number: int) -> str:
+def drain_number_lease(number: int) -> str:
     return f"{{slot}}:{number}"
