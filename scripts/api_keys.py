@@ -11,7 +11,7 @@ from tracker.access.audit import AuditObject
 from tracker.access.principal import EVERY_SCOPE, Author
 from tracker.clock import iso, now
 from tracker.service.services import Services
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
@@ -30,7 +30,7 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[OutputRo
 
 
 async def _revoke(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
-    async def approve(ended: Sequence[ApiKey], session: Session) -> None:
+    async def approve(ended: Sequence[ApiKey], session: MongoSession) -> None:
         for key in ended:
             await _record(services, key, "api_key.revoked", session)
 
@@ -41,7 +41,7 @@ async def _revoke(services: Services, parsed: argparse.Namespace) -> list[Output
 
 
 async def _record(
-    services: Services, key: ApiKey, action: str, session: Session | None = None
+    services: Services, key: ApiKey, action: str, session: MongoSession | None = None
 ) -> None:
     target = AuditObject(kind="api_key", id=key.id, name=key.name)
     author = Author.operator(key.account_id)

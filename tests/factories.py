@@ -28,7 +28,7 @@ from tracker.links.store import NewLink
 from tracker.service.services import Services
 from tracker.sharing.shares import Share
 from tracker.sharing.views import View
-from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.visitor_dimensions import DIMENSIONS
 from tracker.webhooks.payloads.template import DEFAULT
 from tracker.webhooks.store import Webhook
@@ -179,7 +179,7 @@ async def create_share(
 ) -> tuple[Share, str]:
     """Store a share without an end; return it and its token."""
 
-    async def work(session: Session) -> tuple[Share, str]:
+    async def work(session: MongoSession) -> tuple[Share, str]:
         of = (account_id, name, report, show_link_names, None, None, OPERATOR)
         return await services.sharing.shares.create(*of, session)
 

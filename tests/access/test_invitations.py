@@ -22,7 +22,7 @@ from tracker.clock import now
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
 
 def a_new_one(account_id: UUID | None = None, **fields: Any) -> NewInvitation:
@@ -37,14 +37,14 @@ def a_new_one(account_id: UUID | None = None, **fields: Any) -> NewInvitation:
 
 
 async def used(services: Services, token: str) -> Invitation:
-    async def work(session: Session) -> Invitation:
+    async def work(session: MongoSession) -> Invitation:
         return await services.access.invitations.use(token, session)
 
     return await run_in_transaction(services.stores.mongodb.database, work)
 
 
 async def withdrawn(services: Services, invitation: Invitation) -> None:
-    async def work(session: Session) -> None:
+    async def work(session: MongoSession) -> None:
         await services.access.invitations.withdraw(invitation, session)
 
     await run_in_transaction(services.stores.mongodb.database, work)
@@ -103,7 +103,7 @@ async def test_a_use_that_fails_later_in_its_transaction_leaves_the_token_usable
 ) -> None:
     _, token = await created(services, a_new_one())
 
-    async def work(session: Session) -> None:
+    async def work(session: MongoSession) -> None:
         await services.access.invitations.use(token, session)
         raise BadRequest("name: required")
 

@@ -18,7 +18,7 @@ from tracker.accounts.people import Person
 from tracker.accounts.self_service import Requester
 from tracker.errors import ErrorCode, NotFound
 from tracker.service.services import Services
-from tracker.stores.mongodb.transaction import Session as Transaction
+from tracker.stores.mongodb.transaction import MongoSession
 
 pytestmark = pytest.mark.redis
 
@@ -153,7 +153,7 @@ async def test_a_reset_is_not_used_in_the_moment_in_which_the_password_changes(
     [token, _] = await scene.resets()
     use, calls = scene.services.access.invitations.use, []
 
-    async def after_a_change(one: str, transaction: Transaction) -> Any:
+    async def after_a_change(one: str, transaction: MongoSession) -> Any:
         calls.append(one)
         if len(calls) == 1:
             # The snapshot of the transaction has the reset and the old password.
@@ -175,7 +175,7 @@ async def test_the_making_of_a_reset_conflicts_with_a_change_of_the_password(
     services, conflicts = scene.services, []
     create = services.access.invitations.create
 
-    async def beside_a_change(new: NewInvitation, transaction: Transaction, *others: Any) -> Any:
+    async def beside_a_change(new: NewInvitation, transaction: MongoSession, *others: Any) -> Any:
         async with await services.stores.mongodb.client.start_session() as session:
             session.start_transaction()
             try:

@@ -13,13 +13,13 @@ from tracker.accounts.members import Member
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
 Change = Callable[[Services, Member], Awaitable[Any]]
 
 
 async def demoted(services: Services, member: Member, role: Role = Role.VIEWER) -> Member:
-    async def work(session: Session) -> Member:
+    async def work(session: MongoSession) -> Member:
         found = await services.accounts.members.find(member.id, session)
         assert found is not None
         return await services.accounts.members.change_role(found, role, session)
@@ -28,7 +28,7 @@ async def demoted(services: Services, member: Member, role: Role = Role.VIEWER) 
 
 
 async def removed(services: Services, member: Member) -> None:
-    async def work(session: Session) -> None:
+    async def work(session: MongoSession) -> None:
         found = await services.accounts.members.find(member.id, session)
         assert found is not None
         await services.accounts.members.remove(found, session)

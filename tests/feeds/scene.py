@@ -16,7 +16,7 @@ from tracker.ingest.calendars import AccountCalendars
 from tracker.ingest.drain import Drain
 from tracker.ingest.drain_number import DrainNumber
 from tracker.service.services import Services
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 ALL = FeedFilter()
 ACCOUNT, OTHER = new_id(), new_id()
@@ -24,7 +24,7 @@ HOUR_MS = 3_600_000
 
 
 async def store_arrivals(
-    services: Services, drain_number: int, session: Session, clicks: Any = (), events: Any = ()
+    services: Services, drain_number: int, session: MongoSession, clicks: Any = (), events: Any = ()
 ) -> None:
     """Store the arrivals of documents as a drain does at the end of its transaction."""
     calendars = AccountCalendars(services.stores.mongodb)

@@ -34,7 +34,7 @@ from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Bookmark
 from tracker.feeds.storing_order import MAX_AGE_DAYS
 from tracker.service.services import Services
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 
 async def test_a_follower_gets_what_was_stored_after_its_bookmark_in_that_order(
@@ -68,7 +68,7 @@ async def test_a_transaction_that_was_begun_before_a_poll_and_ends_after_it_is_n
     follower = await follow(services.feeds.click_feed, ACCOUNT)
     early, later = (services.clicks.enrichment.document(make_click(ACCOUNT)) for _ in range(2))
 
-    async def store(document: Any, drain_number: int, session: Session) -> None:
+    async def store(document: Any, drain_number: int, session: MongoSession) -> None:
         await services.stores.mongodb["clicks"].insert_one(document, session=session)
         await store_arrivals(services, drain_number, session, [document])
 

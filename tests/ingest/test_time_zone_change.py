@@ -24,7 +24,7 @@ from tracker.ingest.time_zone_change import TimeZoneChanger
 from tracker.reports.joint_counts.scope import moment_of
 from tracker.reports.query import Query
 from tracker.service.services import Services
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 pytestmark = pytest.mark.redis
 
@@ -90,7 +90,7 @@ async def zones_in_rollups(services: Services) -> set[str]:
 
 
 async def expected(
-    services: Services, zone: str, snapshot: Reader | None = None
+    services: Services, zone: str, snapshot: MongoReads | None = None
 ) -> dict[str, dict[str, int]]:
     """Return the clicks of each hour of each day, counted one by one."""
     calendar = calendar_of(zone)
@@ -240,7 +240,7 @@ async def test_a_change_goes_on_where_a_drain_was_killed(
         Dying(services.stores.mongodb.reads._database),
     )
     changer._database = changer._recount._database = dying  # type: ignore[assignment]
-    changer._recount._reader = Reader(dying_reads)  # type: ignore[arg-type]
+    changer._recount._reader = MongoReads(dying_reads)  # type: ignore[arg-type]
     try:
         await carry_out(services, changer)
     except Killed:

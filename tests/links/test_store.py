@@ -22,7 +22,7 @@ from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import cached_link
 from tracker.service.services import Services
 from tracker.stores.cache.cache import MISS_REDIS_TTL_SECONDS, UPDATE_SECONDS
-from tracker.stores.mongodb.documents import document
+from tracker.stores.mongodb.documents import as_document
 from tracker.stores.redis import keys
 
 ACCOUNT, DOMAIN = new_id(), new_id()
@@ -125,7 +125,7 @@ async def test_a_crash_between_mongodb_and_redis_heals_after_a_creation(
     if missed_before:
         assert await visited(services) is None
     crashed = msgspec.structs.replace(made, id=new_id(), slug="abc")
-    await services.stores.mongodb["links"].insert_one(document(crashed))
+    await services.stores.mongodb["links"].insert_one(as_document(crashed))
     if missed_before:
         await expire(services, keys.link("", "abc"), MISS_REDIS_TTL_SECONDS)
     assert await visited(services) == cached_link(crashed)

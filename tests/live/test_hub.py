@@ -20,7 +20,7 @@ from tracker.live.events import LiveClicks, Names
 from tracker.live.recent import Recent
 from tracker.live.stream import LiveEvent, LiveStream
 from tracker.service.services import Services
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 NOTHING = Recent(clicks=0, bots=0, conversions=0)
 
@@ -58,7 +58,7 @@ async def test_an_account_that_cannot_be_counted_holds_up_no_other_and_no_end(
     other = await services.accounts.accounts.create("Other")
     stuck = asyncio.Event()
 
-    async def recent(_: Reader, account_id: UUID) -> Recent:
+    async def recent(_: MongoReads, account_id: UUID) -> Recent:
         if account_id == account.id:
             await stuck.wait()
             raise NetworkTimeout

@@ -20,7 +20,7 @@ from tracker.ids import new_id
 from tracker.live import landed
 from tracker.live.landed import Landed, look
 from tracker.service.services import Services
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 
 async def bookmark(services: Services) -> Bookmark:
@@ -104,14 +104,14 @@ async def test_what_was_stored_by_an_earlier_release_lands_in_each_state(
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Yield the names of the collections that are read meanwhile."""
     read: list[str] = []
-    find = Reader.find
+    find = MongoReads.find
 
-    async def counting(self: Reader, collection: str, *of: Any, **options: Any) -> Any:
+    async def counting(self: MongoReads, collection: str, *of: Any, **options: Any) -> Any:
         read.append(collection)
         return await find(self, collection, *of, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Reader, "find", counting)
+        patched.setattr(MongoReads, "find", counting)
         yield read
 
 

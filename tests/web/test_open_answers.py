@@ -24,8 +24,7 @@ from tracker.clock import now
 from tracker.links.link import Link
 from tracker.links.store import Links
 from tracker.service.services import Services
-from tracker.stores.mongodb.transaction import Session as Transaction
-from tracker.stores.mongodb.transaction import run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.web import event_stream
 
 
@@ -81,7 +80,7 @@ async def switch(opener: Opener) -> None:
 
 
 async def change_member(
-    opener: Opener, change: Callable[[Any, Transaction], Awaitable[object]]
+    opener: Opener, change: Callable[[Any, MongoSession], Awaitable[object]]
 ) -> None:
     members = opener.services.accounts.members
     member = await members.find_person(opener.account.id, opener.id)

@@ -24,8 +24,7 @@ from tracker.access.session_cookie import SAFE_METHODS
 from tracker.accounts.api.second_factor import EXAMPLE_CODE
 from tracker.clock import now
 from tracker.ids import new_id
-from tracker.stores.mongodb.transaction import Session as Transaction
-from tracker.stores.mongodb.transaction import run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.web.endpoint import Endpoint
 
 WEAKEST_FIRST = (Role.VIEWER, Role.EDITOR, Role.OWNER)
@@ -221,7 +220,7 @@ async def demote(world: World, visit: Visit) -> None:
     )
     assert member is not None
 
-    async def work(transaction: Transaction) -> None:
+    async def work(transaction: MongoSession) -> None:
         await world.services.accounts.members.change_role(member, Role.EDITOR, transaction)
 
     await run_in_transaction(world.services.stores.mongodb.database, work)

@@ -21,9 +21,9 @@ from tracker.ids import new_id, new_secret, secret_digest
 from tracker.stores.cache.trusted_memory import TrustedMemory, publish_changes
 from tracker.stores.mongodb.account_lock import has_room, lock_account
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.documents import as_document, as_struct
 from tracker.stores.mongodb.paging import Pages
-from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.stores.redis import keys
 
 _PREFIX_CHARACTERS = 12
@@ -73,7 +73,7 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
         return self.created_by.id if self.created_by and made_by_key else None
 
 
-Approve = Callable[[Sequence[ApiKey], Session], Awaitable[None]]
+Approve = Callable[[Sequence[ApiKey], MongoSession], Awaitable[None]]
 """Called with the keys to revoke, in the transaction. It may raise."""
 
 
@@ -95,7 +95,7 @@ class ApiKeys:
         scopes: list[str] | None = None,
         expires_at: datetime | None = None,
         created_by: Actor = OPERATOR,
-        session: Session | None = None,
+        session: MongoSession | None = None,
     ) -> tuple[ApiKey, str]:
         """Store a new key; return it and its secret, which is stored nowhere."""
         secret = new_secret("trk_", 32)
@@ -112,7 +112,7 @@ class ApiKeys:
             created_by=created_by,
         )
         by = {"created_by": msgspec.to_builtins(created_by, builtin_types=(UUID,))}
-        stored = {**document(key), **by, "sha256": secret_digest(secret)}
+        stored = {**as_document(key), **by, "sha256": secret_digest(secret)}
         await self._keys.insert_one(stored, session=session)
         return key, secret
 
@@ -122,7 +122,7 @@ class ApiKeys:
         name: str,
         scopes: list[str] | None,
         expires_at: datetime | None,
-        session: Session,
+        session: MongoSession,
     ) -> tuple[ApiKey, str]:
         """Create a key for `maker`. Raises BadRequest if the account has MAX_VALID_KEYS."""
         owner = maker.account_id
@@ -138,7 +138,7 @@ class ApiKeys:
         if not key_ids:
             return {}
         found = self._keys.find({"_id": {"$in": [*key_ids]}, **valid_filter()})
-        return {row["_id"]: record(ApiKey, row).principal async for row in found}
+        return {row["_id"]: as_struct(ApiKey, row).principal async for row in found}
 
     def peek_account(self, secret: str) -> UUID | None:
         """Return the account of `secret`, without a look-up; None if memory lacks the key."""
@@ -165,7 +165,7 @@ class ApiKeys:
     async def find(self, key_id: UUID) -> ApiKey | None:
         """Return a key, even a revoked one; None if there is none."""
         row = await self._keys.find_one({"_id": key_id})
-        return None if row is None else record(ApiKey, row)
+        return None if row is None else as_struct(ApiKey, row)
 
     async def revoke(
         self, key_id: UUID, approve: Approve | None = None, *, with_descendants: bool = False
@@ -176,13 +176,13 @@ class ApiKeys:
         such key.
         """
 
-        async def work(session: Session) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        async def work(session: MongoSession) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             row = await self._keys.find_one({"_id": key_id}, session=session)
             if row is None:
                 raise NotFound("API key: not found")
             ended = await self._to_revoke(row, with_descendants, session)
             if approve is not None:
-                await approve([record(ApiKey, one) for one in ended], session)
+                await approve([as_struct(ApiKey, one) for one in ended], session)
             ids, change = [one["_id"] for one in ended], {"revoked_at": now()}
             await self._keys.update_many({"_id": {"$in": ids}}, {"$set": change}, session=session)
             await self._invitations.end_made_by(row["account_id"], ids, session)
@@ -196,10 +196,10 @@ class ApiKeys:
         for name in names:
             self.valid.forget(name)
         await publish_changes(self._redis, *names)
-        return record(ApiKey, row), [record(ApiKey, one) for one in ended]
+        return as_struct(ApiKey, row), [as_struct(ApiKey, one) for one in ended]
 
     async def _to_revoke(
-        self, row: dict[str, Any], with_descendants: bool, session: Session
+        self, row: dict[str, Any], with_descendants: bool, session: MongoSession
     ) -> list[dict[str, Any]]:
         ended = [row] if row["revoked_at"] is None else []
         if not with_descendants:
@@ -221,14 +221,14 @@ class ApiKeys:
 
     async def list(self, account_id: UUID) -> list[ApiKey]:
         rows = self._keys.find({"account_id": account_id}).sort("_id", -1)
-        return [record(ApiKey, row) async for row in rows]
+        return [as_struct(ApiKey, row) async for row in rows]
 
 
 def _check(row: Mapping[str, Any] | None) -> ApiKey:
     """Decode a key. Raises Unauthorized if there is none, or it is revoked."""
     if row is None:
         raise Unauthorized("API key: unknown")
-    key = record(ApiKey, row)
+    key = as_struct(ApiKey, row)
     if key.revoked_at is not None:
         raise Unauthorized("API key: revoked", code=ErrorCode.KEY_REVOKED)
     return key

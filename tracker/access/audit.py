@@ -15,9 +15,9 @@ from tracker.access.principal import Actor, Author
 from tracker.clock import iso, now
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document
+from tracker.stores.mongodb.documents import as_document
 from tracker.stores.mongodb.paging import Pages
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 RETENTION_DAYS: Final = 400
 """MongoDB deletes older entries: a year, and time to look back at it."""
@@ -85,13 +85,13 @@ class Audit:
         action: str,
         target: AuditObject,
         changes: Mapping[str, FieldChange] | None = None,
-        session: Session | None = None,
+        session: MongoSession | None = None,
     ) -> None:
         done = AuditAction(action=action, target=target, changes=changes or {})
         await self.record_all(author, [done], session)
 
     async def record_all(
-        self, author: Author, actions: Sequence[AuditAction], session: Session | None = None
+        self, author: Author, actions: Sequence[AuditAction], session: MongoSession | None = None
     ) -> None:
         entries = [
             AuditEntry(
@@ -136,7 +136,7 @@ def differences(
 
 def _stored(entry: AuditEntry) -> dict[str, Any]:
     nested = {"actor": entry.actor, "target": entry.target, "changes": entry.changes}
-    return {**document(entry), **msgspec.to_builtins(nested, builtin_types=(UUID,))}
+    return {**as_document(entry), **msgspec.to_builtins(nested, builtin_types=(UUID,))}
 
 
 def audit_value(value: object) -> object:

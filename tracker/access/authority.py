@@ -21,7 +21,7 @@ from tracker.clock import now
 from tracker.errors import ErrorCode, Forbidden
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.drivers import Collection as MongoCollection
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 MEMBERS_SCOPE: Final = "members:write"
 """Inviting and resetting need this scope, and the scopes of the invited or reset role."""
@@ -37,7 +37,7 @@ class Authority:
         self._api_keys = mongodb["api_keys"]
         self._sessions = mongodb["sessions"]
 
-    async def lock(self, author: Author, scope: str, session: Session) -> Principal:
+    async def lock(self, author: Author, scope: str, session: MongoSession) -> Principal:
         """Return the present principal of `author`, which stays valid until the transaction ends.
 
         Raises Forbidden if `scope` is missing, or the session has ended.
@@ -51,7 +51,7 @@ class Authority:
         return found
 
     async def may_still_create(
-        self, invitation: Invitation, session: Session | None = None
+        self, invitation: Invitation, session: MongoSession | None = None
     ) -> bool:
         """Return whether the creator may still create this; in a transaction, until it ends."""
         if invitation.account_id is None:
@@ -61,7 +61,7 @@ class Authority:
         return found is not None and found.covers([MEMBERS_SCOPE]) and found.covers(scopes)
 
     async def _find(
-        self, account_id: UUID, actor: Actor, session: Session | None
+        self, account_id: UUID, actor: Actor, session: MongoSession | None
     ) -> Principal | None:
         """Return the principal of `actor`, or None. In a transaction, lock its document."""
         principal = Principal(account_id=account_id, actor=actor, scopes=None)
@@ -83,7 +83,7 @@ def _limited(principal: Principal, scopes: Collection[str] | None, **fields: Any
 
 
 async def _find_and_lock(
-    documents: MongoCollection, one: Mapping[str, Any], session: Session | None
+    documents: MongoCollection, one: Mapping[str, Any], session: MongoSession | None
 ) -> Mapping[str, Any] | None:
     if session is None:
         return await documents.find_one(one)

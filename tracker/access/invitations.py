@@ -20,9 +20,9 @@ from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret, secret_digest
 from tracker.stores.mongodb.account_lock import has_room
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.documents import as_document, as_struct
 from tracker.stores.mongodb.paging import Pages
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 VALID_FOR: Final = timedelta(hours=24)
 MAX_OPEN_INVITATIONS: Final = 100
@@ -80,7 +80,7 @@ class Invitations:
         self._pages = Pages(mongodb.reads, "invitations", Invitation)
 
     async def create(
-        self, new: NewInvitation, session: Session, until: datetime | None = None
+        self, new: NewInvitation, session: MongoSession, until: datetime | None = None
     ) -> tuple[Invitation, str]:
         """Store an invitation or reset; return it and its token, which is stored nowhere.
 
@@ -98,21 +98,21 @@ class Invitations:
         if new.account_id is not None:
             await self._check_room(new.account_id, session)
         stored = {
-            **document(invitation),
+            **as_document(invitation),
             "created_by": msgspec.to_builtins(new.created_by, builtin_types=(UUID,)),
             "sha256": secret_digest(token),
         }
         await self._invitations.insert_one(stored, session=session)
         return invitation, token
 
-    async def find_open(self, token: str, session: Session | None = None) -> Invitation:
+    async def find_open(self, token: str, session: MongoSession | None = None) -> Invitation:
         """Return the open invitation or reset of a token. Raises NotFound if there is none."""
         row = await self._invitations.find_one(
             _open({"sha256": secret_digest(token)}), session=session
         )
         return _found(row)
 
-    async def use(self, token: str, session: Session) -> Invitation:
+    async def use(self, token: str, session: MongoSession) -> Invitation:
         """Mark a token as used; return its invitation or reset. Raises NotFound if it is not open.
 
         Of two simultaneous transactions with one token, one conflicts and finds it used.
@@ -125,7 +125,7 @@ class Invitations:
     ) -> Invitation | None:
         """Return the open invitation or reset with this id; None if there is none of `kind`."""
         row = await self._invitations.find_one(_open({"_id": invitation_id, "kind": kind}))
-        return None if row is None else record(Invitation, row)
+        return None if row is None else as_struct(Invitation, row)
 
     async def page(
         self,
@@ -138,7 +138,7 @@ class Invitations:
         matching = _open({"account_id": account_id, "kind": kind})
         return await self._pages.find(matching, page, page_size)
 
-    async def withdraw(self, invitation: Invitation, session: Session) -> None:
+    async def withdraw(self, invitation: Invitation, session: MongoSession) -> None:
         """Delete an open invitation or reset. Raises NotFound if it is no longer open."""
         unused = _open({"_id": invitation.id})
         deleted = await self._invitations.delete_one(unused, session=session)
@@ -146,26 +146,26 @@ class Invitations:
             raise NotFound(f"{invitation.kind.replace('_', ' ')}: not found")
 
     async def end_made_by(
-        self, account_id: UUID, makers: Collection[UUID], session: Session
+        self, account_id: UUID, makers: Collection[UUID], session: MongoSession
     ) -> None:
         made = {"account_id": account_id, "created_by.id": {"$in": [*makers]}}
         await self._invitations.delete_many(_open(made), session=session)
 
     async def end_resets_of(
-        self, person_id: UUID, session: Session | None, *, of_accounts_only: bool = False
+        self, person_id: UUID, session: MongoSession | None, *, of_accounts_only: bool = False
     ) -> None:
         """Delete a person's open password resets, or only those that accounts have created."""
         resets: dict[str, Any] = {"person_id": person_id, "kind": InvitationKind.PASSWORD_RESET}
         made_by_accounts = {"account_id": {"$ne": None}} if of_accounts_only else {}
         await self._invitations.delete_many(_open(resets | made_by_accounts), session=session)
 
-    async def replaced_by(self, new: NewInvitation, session: Session) -> list[Invitation]:
+    async def replaced_by(self, new: NewInvitation, session: MongoSession) -> list[Invitation]:
         """Return the open invitations of the same kind, account and recipient."""
         same = {"kind": new.kind, "account_id": new.account_id, "email": new.email}
         rows = self._invitations.find(_open(same), session=session)
-        return [record(Invitation, row) async for row in rows]
+        return [as_struct(Invitation, row) async for row in rows]
 
-    async def _check_room(self, account_id: UUID, session: Session) -> None:
+    async def _check_room(self, account_id: UUID, session: MongoSession) -> None:
         limit = MAX_OPEN_INVITATIONS
         if not await has_room(self._database, "invitations", account_id, limit, session, _open({})):
             raise BadRequest(
@@ -189,4 +189,4 @@ def _open(matching: Mapping[str, Any]) -> dict[str, Any]:
 def _found(row: Mapping[str, Any] | None) -> Invitation:
     if row is None:
         raise token_expired()
-    return record(Invitation, row)
+    return as_struct(Invitation, row)

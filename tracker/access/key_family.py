@@ -12,9 +12,9 @@ import msgspec
 
 from tracker.access.principal import ActorKind
 from tracker.clock import now
-from tracker.stores.mongodb.documents import record
+from tracker.stores.mongodb.documents import as_struct
 from tracker.stores.mongodb.drivers import Database
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 _MADE_BY_KEYS: Final = {"created_by.kind": ActorKind.API_KEY}
 
@@ -35,11 +35,11 @@ def valid_filter() -> dict[str, Any]:
 
 async def parents_of(database: Database, parent_ids: Sequence[UUID]) -> dict[UUID, ParentKey]:
     rows = database["api_keys"].find({"_id": {"$in": [*parent_ids]}}, ["name", "revoked_at"])
-    return {row["_id"]: record(ParentKey, row) async for row in rows}
+    return {row["_id"]: as_struct(ParentKey, row) async for row in rows}
 
 
 async def descendants(
-    database: Database, account_id: UUID, session: Session | None = None
+    database: Database, account_id: UUID, session: MongoSession | None = None
 ) -> dict[UUID, list[UUID]]:
     """Return the valid descendants of each key, oldest first. Keys without any are missing.
 
@@ -58,7 +58,7 @@ async def descendants(
 
 
 async def _makers(
-    database: Database, account_id: UUID, makers: Collection[UUID], session: Session | None
+    database: Database, account_id: UUID, makers: Collection[UUID], session: MongoSession | None
 ) -> dict[UUID, UUID | None]:
     """Map the account's keys among `makers`, and all their ancestors, to their makers."""
     upwards = {

@@ -18,8 +18,8 @@ from tracker.clock import now
 from tracker.errors import Unauthorized
 from tracker.ids import new_id, new_secret, secret_digest
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record
-from tracker.stores.mongodb.transaction import Session as Transaction
+from tracker.stores.mongodb.documents import as_document, as_struct
+from tracker.stores.mongodb.transaction import MongoSession
 
 IDLE_TIMEOUT: Final = timedelta(days=14)
 """A session ends after this time without a request."""
@@ -93,7 +93,7 @@ class Sessions:
         person_id: UUID,
         account_id: UUID,
         client: Client,
-        transaction: Transaction | None = None,
+        transaction: MongoSession | None = None,
         signed_in_at: datetime | None = None,
     ) -> tuple[Session, str]:
         """Store a new session; return it and its secret, which is stored nowhere.
@@ -113,7 +113,7 @@ class Sessions:
             address=client.address,
             user_agent=client.user_agent[:_MAX_USER_AGENT_CHARACTERS],
         )
-        stored = {**document(session), "sha256": secret_digest(secret)}
+        stored = {**as_document(session), "sha256": secret_digest(secret)}
         await self._sessions.insert_one(stored, session=transaction)
         await self._end_oldest(person_id, transaction)
         await self._record_seen(session, at, transaction)
@@ -145,14 +145,14 @@ class Sessions:
         return {row["_id"]: _signed_in(row).principal async for row in found}
 
     async def of_person(
-        self, person_id: UUID, transaction: Transaction | None = None
+        self, person_id: UUID, transaction: MongoSession | None = None
     ) -> list[Session]:
         """Return a person's open sessions, the last used first."""
         current = {"person_id": person_id, "expires_at": {"$gt": now()}}
         rows = self._sessions.find(current, session=transaction)
-        return [record(Session, row) async for row in rows.sort("last_seen_at", -1)]
+        return [as_struct(Session, row) async for row in rows.sort("last_seen_at", -1)]
 
-    async def end(self, session_id: UUID, transaction: Transaction | None = None) -> bool:
+    async def end(self, session_id: UUID, transaction: MongoSession | None = None) -> bool:
         """End a session; return False if it had ended already."""
         ended = await self._sessions.delete_one({"_id": session_id}, session=transaction)
         return ended.deleted_count == 1
@@ -161,14 +161,14 @@ class Sessions:
         self,
         person_id: UUID,
         except_id: UUID | None = None,
-        transaction: Transaction | None = None,
+        transaction: MongoSession | None = None,
     ) -> int:
         """End the sessions of a person, except `except_id`; return how many ended."""
         others = {"person_id": person_id, "_id": {"$ne": except_id}}
         ended = await self._sessions.delete_many(others, session=transaction)
         return ended.deleted_count
 
-    async def _end_oldest(self, person_id: UUID, transaction: Transaction | None) -> None:
+    async def _end_oldest(self, person_id: UUID, transaction: MongoSession | None) -> None:
         newest_first = self._sessions.find(
             {"person_id": person_id}, ["_id"], session=transaction
         ).sort("_id", -1)
@@ -186,7 +186,7 @@ class Sessions:
         await self._record_seen(session, at)
 
     async def _record_seen(
-        self, session: Session, at: datetime, transaction: Transaction | None = None
+        self, session: Session, at: datetime, transaction: MongoSession | None = None
     ) -> None:
         member = {"account_id": session.account_id, "person_id": session.person_id}
         seen = {"$set": {"last_seen_at": at}}
@@ -201,7 +201,7 @@ class Sessions:
 
 def _signed_in(row: Mapping[str, Any]) -> SignedIn:
     label = row["name"] or row["email"]
-    return SignedIn(session=record(Session, row), label=label, role=Role(row["role"]))
+    return SignedIn(session=as_struct(Session, row), label=label, role=Role(row["role"]))
 
 
 def _expiry(created_at: datetime, used_at: datetime) -> datetime:

@@ -9,7 +9,7 @@ import msgspec
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record, updated
+from tracker.stores.mongodb.documents import as_document, as_struct, updated
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,17 +29,17 @@ class Accounts:
     async def create(self, name: str) -> Account:
         """Store a new account and return it. Several accounts may have the same name."""
         account = Account(id=new_id(), name=name, created_at=now())
-        await self._accounts.insert_one(document(account))
+        await self._accounts.insert_one(as_document(account))
         return account
 
     async def find(self, account_id: UUID) -> Account | None:
         row = await self._accounts.find_one({"_id": account_id})
-        return None if row is None else record(Account, row)
+        return None if row is None else as_struct(Account, row)
 
     async def rename(self, account_id: UUID, name: str) -> Account:
         """Rename an account and return it. Raises NotFound if there is none."""
         update = {"$set": {"name": name}}
-        return record(
+        return as_struct(
             Account, await updated(self._accounts, {"_id": account_id}, update, "account")
         )
 
@@ -48,4 +48,4 @@ class Accounts:
         return {row["_id"]: row["name"] async for row in rows}
 
     async def list(self) -> list[Account]:
-        return [record(Account, row) async for row in self._accounts.find().sort("_id", 1)]
+        return [as_struct(Account, row) async for row in self._accounts.find().sort("_id", 1)]

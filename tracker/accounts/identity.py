@@ -12,7 +12,7 @@ from tracker.accounts.members import Members
 from tracker.accounts.passwords import Passwords
 from tracker.accounts.people import People
 from tracker.stores.mongodb.drivers import Database
-from tracker.stores.mongodb.transaction import Session as Transaction
+from tracker.stores.mongodb.transaction import MongoSession
 
 
 class Identity(NamedTuple):
@@ -32,7 +32,7 @@ class Identity(NamedTuple):
         actor: Actor,
         address: str,
         action: str,
-        transaction: Transaction,
+        transaction: MongoSession,
         changes: Mapping[str, FieldChange] | None = None,
     ) -> None:
         """Record a person's own action in the audit log of each of their accounts."""

@@ -21,8 +21,7 @@ from tracker.accounts.people import Person
 from tracker.accounts.sign_in import WRONG_CREDENTIALS, SignIn
 from tracker.accounts.sign_in_limit import SignInLimit
 from tracker.errors import BadRequest, Unauthorized
-from tracker.stores.mongodb.transaction import Session as Transaction
-from tracker.stores.mongodb.transaction import run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.syntax.email import normal_email
 
 
@@ -102,7 +101,7 @@ class Joining:
             raise token_expired()
         return invitation
 
-    async def _use(self, token: str, transaction: Transaction) -> Invitation:
+    async def _use(self, token: str, transaction: MongoSession) -> Invitation:
         invitation = await self._identity.invitations.use(token, transaction)
         if not await self._identity.authority.may_still_create(invitation, transaction):
             raise token_expired()
@@ -116,7 +115,7 @@ class Joining:
     ) -> Person:
         person = await self._sign_in.identify(email, form.password, client, form.code)
 
-        async def work(transaction: Transaction) -> Person:
+        async def work(transaction: MongoSession) -> Person:
             # A simultaneous reset of the password must not open this account too.
             known = await self._identity.people.find(person.id, transaction)
             if known is None or (known.password, known.totp) != (person.password, person.totp):
@@ -134,14 +133,14 @@ class Joining:
         await self._check_new_password(form, invitation)
         hashed = await self._identity.passwords.hash(form.password)
 
-        async def work(transaction: Transaction) -> Person:
+        async def work(transaction: MongoSession) -> Person:
             person = await self._identity.people.create(email, name, hashed, transaction)
             return await self._add(token, person, client, transaction)
 
         return await run_in_transaction(self._identity.database, work)
 
     async def _add(
-        self, token: str, person: Person, client: Client, transaction: Transaction
+        self, token: str, person: Person, client: Client, transaction: MongoSession
     ) -> Person:
         """Use the invitation of `token`: make the person a member of its account."""
         invitation = await self._use(token, transaction)
@@ -169,7 +168,7 @@ class Joining:
         changes = {"totp": FieldChange(before=True, after=False)}
         switched_off = changes if person.has_totp and invitation.without_totp else None
 
-        async def work(transaction: Transaction) -> Person:
+        async def work(transaction: MongoSession) -> Person:
             used = await self._use(token, transaction)
             members = await self._identity.members.of_person(person.id, transaction)
             _check_still_valid(used, members)
@@ -196,7 +195,7 @@ class Joining:
         member: Member,
         person: Person,
         client: Client,
-        transaction: Transaction,
+        transaction: MongoSession,
         changes: dict[str, FieldChange] | None = None,
     ) -> None:
         author = Author(member.account_id, person.actor, client.address)

@@ -25,9 +25,9 @@ from tracker.clock import now
 from tracker.errors import BadRequest, ErrorCode
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.documents import as_document, as_struct
 from tracker.stores.mongodb.paging import Pages
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 ALREADY_MEMBER: Final = "email: is a member of the account already"
 
@@ -55,44 +55,44 @@ class Members:
         self._invitations = invitations
 
     async def add(
-        self, account_id: UUID, person_id: UUID, role: Role, session: Session | None = None
+        self, account_id: UUID, person_id: UUID, role: Role, session: MongoSession | None = None
     ) -> Member:
         """Store a new member and return it. Raises BadRequest if the person is a member already."""
         member = Member(
             id=new_id(), account_id=account_id, person_id=person_id, role=role, created_at=now()
         )
         try:
-            await self._members.insert_one(document(member), session=session)
+            await self._members.insert_one(as_document(member), session=session)
         except DuplicateKeyError:
             raise BadRequest(ALREADY_MEMBER, code=ErrorCode.ALREADY_TAKEN) from None
         await self._end_resets(member, session)
         return member
 
-    async def find(self, member_id: UUID, session: Session | None = None) -> Member | None:
+    async def find(self, member_id: UUID, session: MongoSession | None = None) -> Member | None:
         return await self._find_one({"_id": member_id}, session)
 
     async def find_person(
-        self, account_id: UUID, person_id: UUID, session: Session | None = None
+        self, account_id: UUID, person_id: UUID, session: MongoSession | None = None
     ) -> Member | None:
         return await self._find_one({"account_id": account_id, "person_id": person_id}, session)
 
-    async def of_person(self, person_id: UUID, session: Session | None = None) -> list[Member]:
+    async def of_person(self, person_id: UUID, session: MongoSession | None = None) -> list[Member]:
         """Return the memberships of a person, oldest first."""
         rows = self._members.find({"person_id": person_id}, session=session).sort("_id", 1)
-        return [record(Member, row) async for row in rows]
+        return [as_struct(Member, row) async for row in rows]
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Member], int]:
         return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def list(self, account_id: UUID) -> list[Member]:
         rows = self._members.find({"account_id": account_id}).sort("_id", -1)
-        return [record(Member, row) async for row in rows]
+        return [as_struct(Member, row) async for row in rows]
 
     async def has_owner(self, account_id: UUID) -> bool:
         owner = {"account_id": account_id, "role": Role.OWNER}
         return await self._members.find_one(owner, ["_id"]) is not None
 
-    async def change_role(self, member: Member, role: Role, session: Session) -> Member:
+    async def change_role(self, member: Member, role: Role, session: MongoSession) -> Member:
         """Change the role of a member read in this transaction.
 
         Raises BadRequest if the account would have no owner.
@@ -104,7 +104,7 @@ class Members:
         await self._end_access(member, session)
         return msgspec.structs.replace(member, role=role)
 
-    async def remove(self, member: Member, session: Session) -> None:
+    async def remove(self, member: Member, session: MongoSession) -> None:
         """Remove a member read in this transaction.
 
         Raises BadRequest if the account would have no owner.
@@ -113,11 +113,13 @@ class Members:
         await self._members.delete_one({"_id": member.id}, session=session)
         await self._end_access(member, session)
 
-    async def _find_one(self, one: Mapping[str, Any], session: Session | None) -> Member | None:
+    async def _find_one(
+        self, one: Mapping[str, Any], session: MongoSession | None
+    ) -> Member | None:
         row = await self._members.find_one(one, session=session)
-        return None if row is None else record(Member, row)
+        return None if row is None else as_struct(Member, row)
 
-    async def _keep_an_owner(self, member: Member, session: Session) -> None:
+    async def _keep_an_owner(self, member: Member, session: MongoSession) -> None:
         if member.role != Role.OWNER:
             return
         account = {"_id": member.account_id}
@@ -130,14 +132,14 @@ class Members:
         if await self._members.find_one(others, ["_id"], session=session) is None:
             raise BadRequest("role: an account keeps its last owner; make another owner first")
 
-    async def _end_access(self, member: Member, session: Session) -> None:
+    async def _end_access(self, member: Member, session: MongoSession) -> None:
         account_id, person_id = member.account_id, member.person_id
         sessions = {"account_id": account_id, "person_id": person_id}
         await self._sessions.delete_many(sessions, session=session)
         await self._invitations.end_made_by(account_id, [person_id], session)
         await self._end_resets(member, session)
 
-    async def _end_resets(self, member: Member, session: Session | None) -> None:
+    async def _end_resets(self, member: Member, session: MongoSession | None) -> None:
         person = {"_id": member.person_id}
         await self._people.update_one(person, {"$inc": {"member_changes": 1}}, session=session)
         await self._invitations.end_resets_of(member.person_id, session, of_accounts_only=True)

@@ -19,7 +19,7 @@ from tracker.accounts.members import ALREADY_MEMBER, Member
 from tracker.accounts.people import Person
 from tracker.errors import BadRequest, ErrorCode, Forbidden, NotFound
 from tracker.stores.mongodb.account_lock import run_in_turn
-from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
 _NOT_HERE_ALONE: Final = (
     "member: belongs to other accounts too, so only the operator may reset the password"
@@ -47,7 +47,7 @@ class Membership:
             created_by=author.actor,
         )
 
-        async def work(session: Session) -> tuple[Invitation, str]:
+        async def work(session: MongoSession) -> tuple[Invitation, str]:
             until = await self._require(author, session, role)
             if email is not None:
                 await self._check_no_member(author.account_id, email, session)
@@ -75,7 +75,7 @@ class Membership:
         Raises BadRequest for the last owner, NotFound if there is no such member.
         """
 
-        async def work(session: Session) -> Member:
+        async def work(session: MongoSession) -> Member:
             member = await self._find(member_id, session)
             await self._require(author, session, member.role, role)
             if member.role == role:
@@ -96,7 +96,7 @@ class Membership:
         Raises BadRequest for the last owner, NotFound if there is no such member.
         """
 
-        async def work(session: Session) -> None:
+        async def work(session: MongoSession) -> None:
             member = await self._find(member_id, session)
             await self._require(author, session, member.role)
             await self._identity.members.remove(member, session)
@@ -113,7 +113,7 @@ class Membership:
         Raises Forbidden if the person is in other accounts too: the author would get into them.
         """
 
-        async def work(session: Session) -> tuple[Invitation, str]:
+        async def work(session: MongoSession) -> tuple[Invitation, str]:
             member = await self._find(member_id, session)
             until = await self._require(author, session, member.role)
             if await self._identity.members.of_person(member.person_id, session) != [member]:
@@ -148,14 +148,16 @@ class Membership:
             created_by=OPERATOR,
         )
 
-        async def work(session: Session) -> tuple[Invitation, str]:
+        async def work(session: MongoSession) -> tuple[Invitation, str]:
             await self._lock_person(person.id, session)
             members = await self._identity.members.of_person(person.id, session)
             return await self._create_reset(None, new, members, session)
 
         return await run_in_transaction(self._identity.database, work)
 
-    async def _require(self, author: Author, session: Session, *roles: Role) -> datetime | None:
+    async def _require(
+        self, author: Author, session: MongoSession, *roles: Role
+    ) -> datetime | None:
         """Lock the author's authority to change `roles`; return when it expires, if it does."""
         present = await self._identity.authority.lock(author, MEMBERS_SCOPE, session)
         require_authority(present, *roles)
@@ -166,7 +168,7 @@ class Membership:
         author: Author | None,
         new: NewInvitation,
         members: Sequence[Member],
-        session: Session,
+        session: MongoSession,
         until: datetime | None = None,
     ) -> tuple[Invitation, str]:
         for earlier in await self._identity.invitations.replaced_by(new, session):
@@ -178,7 +180,9 @@ class Membership:
             await self._identity.audit.record(by, "password_reset.created", target, session=session)
         return made
 
-    async def _withdraw(self, author: Author, invitation: Invitation, session: Session) -> None:
+    async def _withdraw(
+        self, author: Author, invitation: Invitation, session: MongoSession
+    ) -> None:
         await self._identity.invitations.withdraw(invitation, session)
         if invitation.kind == InvitationKind.INVITATION:
             action, target = "invitation.withdrawn", _invitation_object(invitation)
@@ -187,7 +191,7 @@ class Membership:
             target = await self._reset_object(invitation, session)
         await self._identity.audit.record(author, action, target, session=session)
 
-    async def _reset_object(self, reset: Invitation, session: Session) -> AuditObject:
+    async def _reset_object(self, reset: Invitation, session: MongoSession) -> AuditObject:
         account_id, person_id = reset.account_id, reset.person_id
         assert account_id is not None
         assert person_id is not None
@@ -195,30 +199,30 @@ class Membership:
         member_id = None if member is None else member.id
         return AuditObject(kind="member", id=member_id, name=reset.email or _ANYONE)
 
-    async def _check_no_member(self, account_id: UUID, email: str, session: Session) -> None:
+    async def _check_no_member(self, account_id: UUID, email: str, session: MongoSession) -> None:
         person = await self._identity.people.find_by_email(email, session)
         if person and await self._identity.members.find_person(account_id, person.id, session):
             raise BadRequest(ALREADY_MEMBER, code=ErrorCode.ALREADY_TAKEN)
 
-    async def _find(self, member_id: UUID, session: Session) -> Member:
+    async def _find(self, member_id: UUID, session: MongoSession) -> Member:
         member = await self._identity.members.find(member_id, session)
         if member is None:
             raise NotFound("member: not found")
         return member
 
-    async def _person(self, person_id: UUID, session: Session) -> Person:
+    async def _person(self, person_id: UUID, session: MongoSession) -> Person:
         person = await self._identity.people.find(person_id, session)
         if person is None:
             raise NotFound("person: not found")
         return person
 
-    async def _lock_person(self, person_id: UUID, session: Session) -> Person:
+    async def _lock_person(self, person_id: UUID, session: MongoSession) -> Person:
         person = await self._identity.people.lock(person_id, session)
         if person is None:
             raise NotFound("person: not found")
         return person
 
-    async def _member_object(self, member: Member, session: Session) -> AuditObject:
+    async def _member_object(self, member: Member, session: MongoSession) -> AuditObject:
         return member_object(member, await self._person(member.person_id, session))
 
 

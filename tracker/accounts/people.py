@@ -19,8 +19,8 @@ from tracker.clock import now
 from tracker.errors import BadRequest, ErrorCode
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.documents import as_document, as_struct
+from tracker.stores.mongodb.transaction import MongoSession
 
 MAX_NETWORKS: Final = 10
 """Networks of a person's sign-ins that are stored. The oldest is dropped first."""
@@ -78,62 +78,62 @@ class People:
         self._invitations = invitations
 
     async def create(
-        self, email: str, name: str, password: str, session: Session | None = None
+        self, email: str, name: str, password: str, session: MongoSession | None = None
     ) -> Person:
         """Store a new person and return it. Raises BadRequest if the e-mail is another's."""
         person = Person(id=new_id(), email=email, name=name, password=password, created_at=now())
         try:
-            await self._people.insert_one(document(person), session=session)
+            await self._people.insert_one(as_document(person), session=session)
         except DuplicateKeyError:
             raise BadRequest(
                 "email: belongs to another person", code=ErrorCode.ALREADY_TAKEN
             ) from None
         return person
 
-    async def find(self, person_id: UUID, session: Session | None = None) -> Person | None:
+    async def find(self, person_id: UUID, session: MongoSession | None = None) -> Person | None:
         row = await self._people.find_one({"_id": person_id}, session=session)
-        return None if row is None else record(Person, row)
+        return None if row is None else as_struct(Person, row)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Person]:
         rows = self._people.find({"_id": {"$in": list(ids)}})
-        return {row["_id"]: record(Person, row) async for row in rows}
+        return {row["_id"]: as_struct(Person, row) async for row in rows}
 
-    async def find_by_email(self, email: str, session: Session | None = None) -> Person | None:
+    async def find_by_email(self, email: str, session: MongoSession | None = None) -> Person | None:
         row = await self._people.find_one({"email": email}, session=session)
-        return None if row is None else record(Person, row)
+        return None if row is None else as_struct(Person, row)
 
     async def change(
-        self, person_id: UUID, fields: Mapping[str, Any], session: Session | None = None
+        self, person_id: UUID, fields: Mapping[str, Any], session: MongoSession | None = None
     ) -> None:
         """Set checked `fields` of a person, if it exists; never password or second factor."""
         await self._people.update_one({"_id": person_id}, {"$set": dict(fields)}, session=session)
 
-    async def lock(self, person_id: UUID, session: Session) -> Person | None:
+    async def lock(self, person_id: UUID, session: MongoSession) -> Person | None:
         """Return the person or None. Its write conflicts with a change of the password."""
         row = await self._people.find_one_and_update(
             {"_id": person_id}, {"$inc": {"resets": 1}}, session=session
         )
-        return None if row is None else record(Person, row)
+        return None if row is None else as_struct(Person, row)
 
     async def rehash(self, person: Person, password: str) -> None:
         """Store another hash of the same password, unless the password has changed."""
         unchanged = {"_id": person.id, "password": person.password}
         await self._people.update_one(unchanged, {"$set": {"password": password}})
 
-    async def change_password(self, person: Person, password: str, session: Session) -> bool:
+    async def change_password(self, person: Person, password: str, session: MongoSession) -> bool:
         """Set the hash of a new password. Return False if `person` has an outdated one."""
         unchanged = {"_id": person.id, "password": person.password}
         return await self._change_credentials(unchanged, {"password": password}, session)
 
     async def reset_password(
-        self, person: Person, password: str, without_totp: bool, session: Session
+        self, person: Person, password: str, without_totp: bool, session: MongoSession
     ) -> Person:
         """Set the hash of a new password, whatever the old one; return the person with it."""
         fields = {"password": password, **(WITHOUT_TOTP if without_totp else {})}
         await self._change_credentials({"_id": person.id}, fields, session)
         return msgspec.structs.replace(person, **fields)
 
-    async def record_sign_in(self, person: Person, network: bytes, session: Session) -> bool:
+    async def record_sign_in(self, person: Person, network: bytes, session: MongoSession) -> bool:
         """Record a sign-in from a network with this digest. Return False if `person` is outdated.
 
         It always writes, so it conflicts with a change of credentials, which ends all sessions.
@@ -153,7 +153,7 @@ class People:
         return updated.matched_count == 1
 
     async def use_recovery_code(
-        self, person: Person, digest: bytes, session: Session
+        self, person: Person, digest: bytes, session: MongoSession
     ) -> int | None:
         """Delete a recovery code, and return how many are left; None if it was used before."""
         row = await self._people.find_one_and_update(
@@ -165,7 +165,7 @@ class People:
         return None if row is None else len(row["recovery_codes"])
 
     async def switch_totp_on(
-        self, person: Person, step: int, recovery_codes: list[bytes], session: Session
+        self, person: Person, step: int, recovery_codes: list[bytes], session: MongoSession
     ) -> bool:
         """Make `new_totp` the person's secret; return False if it has changed."""
         waiting = {"_id": person.id, "totp": None, "new_totp": person.new_totp}
@@ -178,11 +178,11 @@ class People:
         }
         return await self._change_credentials(waiting, fields, session)
 
-    async def switch_totp_off(self, person: Person, session: Session) -> None:
+    async def switch_totp_off(self, person: Person, session: MongoSession) -> None:
         await self._change_credentials({"_id": person.id}, WITHOUT_TOTP, session)
 
     async def _change_credentials(
-        self, one: Mapping[str, Any], fields: Mapping[str, Any], session: Session
+        self, one: Mapping[str, Any], fields: Mapping[str, Any], session: MongoSession
     ) -> bool:
         """Set credentials, and end the person's resets. Return False if `one` matches nobody."""
         changed = await self._people.find_one_and_update(

@@ -15,8 +15,7 @@ from tracker.accounts.people import Person
 from tracker.errors import ErrorCode, Unauthorized, Unavailable
 from tracker.metrics import SIGN_INS_REFUSED
 from tracker.stores.mongodb.reseal import SealedFields
-from tracker.stores.mongodb.transaction import Session as Transaction
-from tracker.stores.mongodb.transaction import run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.stores.secret_box import SecretBox, UnreadableSecret
 
 log = structlog.get_logger(__name__)
@@ -82,7 +81,7 @@ class SecondFactor:
         return step is not None and await self._identity.people.use_totp_step(person, step)
 
     async def _use_recovery_code(self, person: Person, digest: bytes, address: str) -> bool:
-        async def work(transaction: Transaction) -> bool:
+        async def work(transaction: MongoSession) -> bool:
             left = await self._identity.people.use_recovery_code(person, digest, transaction)
             if left is None:
                 return False

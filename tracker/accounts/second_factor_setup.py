@@ -16,8 +16,7 @@ from tracker.accounts.second_factor import SecondFactor
 from tracker.accounts.self_service import Requester, SelfService
 from tracker.accounts.sign_in import SignIn
 from tracker.errors import BadRequest, Unauthorized
-from tracker.stores.mongodb.transaction import Session as Transaction
-from tracker.stores.mongodb.transaction import run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
 _PASSWORD = "password"  # noqa: S105
 
@@ -92,7 +91,7 @@ class SecondFactorSetup:
         codes = totp.new_recovery_codes()
         digests = [totp.recovery_digest(person.id, one) for one in codes]
 
-        async def work(transaction: Transaction) -> SwitchedOn:
+        async def work(transaction: MongoSession) -> SwitchedOn:
             if not await self._identity.people.switch_totp_on(person, step, digests, transaction):
                 raise BadRequest("totp: was set up again in the meantime")
             new_list = {"recovery_codes": FieldChange(before=0, after=len(codes))}
@@ -116,7 +115,7 @@ class SecondFactorSetup:
         if not person.has_totp:
             raise BadRequest("totp: is off already")
 
-        async def work(transaction: Transaction) -> tuple[Session, str]:
+        async def work(transaction: MongoSession) -> tuple[Session, str]:
             await self._identity.people.switch_totp_off(person, transaction)
             return await self._self_service.renew(requester, "totp.disabled", transaction)
 

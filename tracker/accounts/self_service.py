@@ -16,8 +16,7 @@ from tracker.accounts.identity import Identity
 from tracker.accounts.passwords import check_new_password
 from tracker.accounts.sign_in import SignIn, session_object
 from tracker.errors import BadRequest, Forbidden, NotFound, Unauthorized
-from tracker.stores.mongodb.transaction import Session as Transaction
-from tracker.stores.mongodb.transaction import run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
 CURRENT_PASSWORD = "current_password"  # noqa: S105
 
@@ -44,7 +43,7 @@ class SelfService:
         """
         old = requester.session
 
-        async def work(transaction: Transaction) -> tuple[Session, str]:
+        async def work(transaction: MongoSession) -> tuple[Session, str]:
             if not await self._identity.members.find_person(account_id, old.person_id, transaction):
                 raise Forbidden("accountId: you are not a member of this account")
             if not await self._end(requester, old, transaction):
@@ -63,7 +62,7 @@ class SelfService:
     async def end(self, requester: Requester, session_id: UUID) -> None:
         """End one session of the person. Raises NotFound if the person has no such session."""
 
-        async def work(transaction: Transaction) -> None:
+        async def work(transaction: MongoSession) -> None:
             own = await self._identity.sessions.of_person(requester.session.person_id, transaction)
             found = next((one for one in own if one.id == session_id), None)
             if found is None or not await self._end(requester, found, transaction):
@@ -72,7 +71,7 @@ class SelfService:
         await run_in_transaction(self._identity.database, work)
 
     async def end_others(self, requester: Requester) -> None:
-        async def work(transaction: Transaction) -> None:
+        async def work(transaction: MongoSession) -> None:
             own = await self._identity.sessions.of_person(requester.session.person_id, transaction)
             for one in own:
                 if one.id != requester.session.id:
@@ -93,7 +92,7 @@ class SelfService:
         )
         hashed = await self._identity.passwords.hash(new)
 
-        async def work(transaction: Transaction) -> tuple[Session, str]:
+        async def work(transaction: MongoSession) -> tuple[Session, str]:
             if not await self._identity.people.change_password(person, hashed, transaction):
                 raise BadRequest(f"{CURRENT_PASSWORD}: wrong")
             return await self.renew(requester, "password.changed", transaction)
@@ -104,7 +103,7 @@ class SelfService:
         self,
         requester: Requester,
         action: str,
-        transaction: Transaction,
+        transaction: MongoSession,
         changes: Mapping[str, FieldChange] | None = None,
         signed_in_at: datetime | None = None,
     ) -> tuple[Session, str]:
@@ -125,7 +124,7 @@ class SelfService:
         )
 
     async def rename(self, requester: Requester, name: str) -> None:
-        async def work(transaction: Transaction) -> None:
+        async def work(transaction: MongoSession) -> None:
             person = await self._identity.people.find(requester.session.person_id, transaction)
             if person is None or person.name == name:
                 return
@@ -138,7 +137,7 @@ class SelfService:
 
         await run_in_transaction(self._identity.database, work)
 
-    async def _end(self, requester: Requester, session: Session, transaction: Transaction) -> bool:
+    async def _end(self, requester: Requester, session: Session, transaction: MongoSession) -> bool:
         """End and audit a session; return False if it had ended already."""
         ended = await self._identity.sessions.end(session.id, transaction)
         if ended:
@@ -146,7 +145,7 @@ class SelfService:
         return ended
 
     async def _record(
-        self, requester: Requester, action: str, session: Session, transaction: Transaction
+        self, requester: Requester, action: str, session: Session, transaction: MongoSession
     ) -> None:
         """Record a change of a session in the log of the session's account."""
         author = requester.author._replace(account_id=session.account_id)

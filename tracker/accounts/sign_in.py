@@ -22,8 +22,7 @@ from tracker.accounts.second_factor import WRONG_CODE, SecondFactor
 from tracker.accounts.sign_in_limit import SignInLimit, is_known_network, network_digest
 from tracker.errors import BadRequest, Forbidden, Unauthorized, Unavailable
 from tracker.metrics import SIGN_INS_REFUSED
-from tracker.stores.mongodb.transaction import Session as Transaction
-from tracker.stores.mongodb.transaction import run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
 log = structlog.get_logger(__name__)
 
@@ -100,7 +99,7 @@ class SignIn:
         Raises Forbidden if the person is in no account, Unauthorized if `person` is outdated.
         """
 
-        async def work(transaction: Transaction) -> tuple[Session, str]:
+        async def work(transaction: MongoSession) -> tuple[Session, str]:
             members = await self._identity.members.of_person(person.id, transaction)
             if not members:
                 raise Forbidden(
@@ -154,7 +153,7 @@ class SignIn:
         return replace(person, password=rehashed)
 
     async def _start(
-        self, person: Person, member: Member, client: Client, transaction: Transaction
+        self, person: Person, member: Member, client: Client, transaction: MongoSession
     ) -> tuple[Session, str]:
         account_id = member.account_id
         session, secret = await self._identity.sessions.start(

@@ -23,8 +23,8 @@ from tracker.calendar import DEFAULT_ZONE, Calendar, ChangedCalendar, calendar_o
 from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.reader import Reader
-from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.mongodb.reads import MongoReads
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
 FIELDS: Final = ("time_zone", "time_zones_before", "time_zone_change", "time_zones_obsolete")
 
@@ -108,7 +108,7 @@ class TimeZones:
         It replaces a change in progress. Raises NotFound if there is no such account.
         """
 
-        async def work(session: Session) -> tuple[str, AccountZone]:
+        async def work(session: MongoSession) -> tuple[str, AccountZone]:
             row = await self._accounts.find_one({"_id": account_id}, FIELDS, session=session)
             if row is None:
                 raise NotFound("account: not found")
@@ -136,7 +136,7 @@ class TimeZones:
         account_id: UUID,
         change: ZoneChange,
         update: Mapping[str, Any],
-        session: Session | None = None,
+        session: MongoSession | None = None,
     ) -> bool:
         """Update an account during this change. Return False if another change has replaced it."""
         current = {
@@ -159,7 +159,7 @@ class TimeZones:
         }
         return await self.update_change(account_id, change, update)
 
-    async def lock_obsolete(self, account_id: UUID, zone: str, session: Session) -> bool:
+    async def lock_obsolete(self, account_id: UUID, zone: str, session: MongoSession) -> bool:
         """Lock an obsolete zone until the transaction ends. Return False if it is in use again."""
         done = await self._accounts.update_one(
             {"_id": account_id, "time_zones_obsolete": zone},
@@ -183,7 +183,7 @@ class TimeZones:
         await self._accounts.update_one({"_id": account_id, **nothing}, {"$unset": unset})
 
 
-async def zone_of(reader: Reader, account_id: UUID) -> AccountZone:
+async def zone_of(reader: MongoReads, account_id: UUID) -> AccountZone:
     """Return the zone of an account in the reader's snapshot, UTC if there is no such account."""
     row = await reader.find_one("accounts", {"_id": account_id}, FIELDS)
     return UTC_ACCOUNT if row is None else zone_from_row(row)

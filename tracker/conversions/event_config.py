@@ -20,7 +20,7 @@ from tracker.limits.allowance import Allowance
 from tracker.stores.cache.cache import Cache, Versioned
 from tracker.stores.cache.origin import FieldSource
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record, updated
+from tracker.stores.mongodb.documents import as_document, as_struct, updated
 from tracker.stores.mongodb.paging import Pages
 from tracker.stores.redis import keys
 from tracker.stores.services import StoreServices
@@ -124,7 +124,7 @@ class EventConfigs:
             parameter_aliases=parameter_aliases or {},
             created_at=now(),
         )
-        await self._configs.insert_one(_stored(document(config)))
+        await self._configs.insert_one(_stored(as_document(config)))
         await self._publish(config)
         return config
 
@@ -198,4 +198,4 @@ def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _config(row: dict[str, Any]) -> EventConfig:
     aliases = dict(row.get("parameter_aliases", ()))
     read = {**row, "payout": row["payout"].to_decimal(), "parameter_aliases": aliases}
-    return record(EventConfig, read)
+    return as_struct(EventConfig, read)

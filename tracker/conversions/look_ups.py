@@ -15,7 +15,7 @@ from pymongo.errors import PyMongoError
 from tracker.stores.batch import Batch
 from tracker.stores.breaker import Breaker, answer_within
 from tracker.stores.mongodb.documents import StoredId, owner_id
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 LOOK_UP_SECONDS = 1.0
 
@@ -32,7 +32,7 @@ class LookUps:
     `owners` finds the account of a click. `earlier` finds the first event with a transaction id.
     """
 
-    def __init__(self, reads: Reader) -> None:
+    def __init__(self, reads: MongoReads) -> None:
         self._reads = reads
         self._binary_reads = reads.with_binary_ids()
         self.mongodb = Breaker()

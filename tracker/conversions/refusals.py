@@ -28,7 +28,7 @@ from tracker.errors import TrackerError
 from tracker.ids import new_id
 from tracker.metrics import POSTBACKS_NOT_KEPT, POSTBACKS_REFUSED
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document
+from tracker.stores.mongodb.documents import as_document
 from tracker.stores.mongodb.paging import Pages
 
 KEPT_DAYS: Final = 7
@@ -186,7 +186,7 @@ class Refusals:
 
     async def _store(self, account_id: UUID, refused: Sequence[RefusedPostback]) -> None:
         kept = refused[-_MAX_OF_FLUSH:]
-        await self._kept.insert_many([document(one) for one in kept], ordered=False)
+        await self._kept.insert_many([as_document(one) for one in kept], ordered=False)
         await self._counts.bulk_write(list(_counted(account_id, refused)), ordered=False)
         oldest = await self._kept.find_one(
             {"account_id": account_id}, {"_id": 1}, sort=[("_id", -1)], skip=MAX_KEPT

@@ -27,7 +27,7 @@ from tracker.stores.mongodb.documents import (
     stored_ids,
     with_byte_ids,
 )
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 MAX_PENDING_READ: Final = 500
 MAX_OVERDUE_READ: Final = 200
@@ -75,7 +75,7 @@ class Events:
         self,
         wanted: Collection[ClickAndConfig],
         excluding: Collection[int] = (),
-        session: Session | None = None,
+        session: MongoSession | None = None,
     ) -> dict[ClickAndConfig, int]:
         """Return how many stored events count for these clicks and configurations."""
         if not wanted:
@@ -100,7 +100,7 @@ class Events:
         }
 
     async def _first(
-        self, scopes: Collection[UUID], transaction_id: str, session: Session
+        self, scopes: Collection[UUID], transaction_id: str, session: MongoSession
     ) -> EventDocument | None:
         first: Any = await self._events.find_one(
             {

@@ -29,7 +29,7 @@ from tracker.clock import now
 from tracker.conversions.document import EventDocument, Status
 from tracker.stores.mongodb.documents import run_inserts, shared_id
 from tracker.stores.mongodb.drivers import Database
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 FENCES: Final = "drain_fences"
 """The collection with a document for each slot, whose `batches` number its transactions."""
@@ -107,7 +107,9 @@ class Arrivals:
     def __bool__(self) -> bool:
         return bool(self._clicks or self._events)
 
-    async def store(self, database: Database, slot: int, number: int, session: Session) -> None:
+    async def store(
+        self, database: Database, slot: int, number: int, session: MongoSession
+    ) -> None:
         """Store the entries in the transaction with this number in its slot."""
         documents = self._documents(slot, first_position(number), now())
         while piece := list(islice(documents, _DOCUMENTS_PER_COMMAND)):

@@ -10,7 +10,7 @@ from tracker.feeds.arrivals import FeedName, click_ids
 from tracker.feeds.feed import Kind, Links, with_links
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_clicks
 from tracker.feeds.time_order import Range
-from tracker.stores.mongodb.documents import record
+from tracker.stores.mongodb.documents import as_struct
 
 MAX_MERGED_LINKS: Final = 100
 """Links whose clicks MongoDB merges by time. For more links, the account's clicks are examined."""
@@ -29,7 +29,7 @@ class StoredClick(ClickValues[datetime], frozen=True, kw_only=True):
 
 
 def _row(document: Mapping[str, Any]) -> StoredClick:
-    return record(StoredClick, {**FIELD_DEFAULTS, **document})
+    return as_struct(StoredClick, {**FIELD_DEFAULTS, **document})
 
 
 def _entries(packed: bytes) -> Sequence[tuple[UUID, None]]:

@@ -15,8 +15,8 @@ from tracker.feeds.arrivals import FeedName, conversion_entries
 from tracker.feeds.feed import Feed, Kind, Links, with_links
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_conversions
 from tracker.feeds.time_order import Range
-from tracker.stores.mongodb.documents import record
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.documents import as_struct
+from tracker.stores.mongodb.reads import MongoReads
 
 SHOWN: Final = tuple(one for one in Status if one is not Status.CLAIMED)
 """The states of conversions in the feed. A claimed event changes its state when it counts."""
@@ -49,7 +49,7 @@ class LoggedEvent(ConversionClickValues, frozen=True, kw_only=True):
 def _row(document: Mapping[str, Any]) -> LoggedEvent:
     # MongoDB returns large numbers in a type of its own.
     money = {name: _money(document.get(name)) for name in ("value", "payout")}
-    return record(LoggedEvent, {**document, "_id": int(document["_id"]), **money})
+    return as_struct(LoggedEvent, {**document, "_id": int(document["_id"]), **money})
 
 
 def _money(value: Decimal128 | None) -> Decimal | None:
@@ -84,7 +84,7 @@ CONVERSIONS: Final = Kind(
 class ConversionFeed(Feed[LoggedEvent]):
     """The feed of conversions, which also finds one by its id."""
 
-    def __init__(self, reader: Reader, host: str, **limits: int) -> None:
+    def __init__(self, reader: MongoReads, host: str, **limits: int) -> None:
         super().__init__(CONVERSIONS, reader, host, **limits)
 
     async def find(self, event_id: int) -> LoggedEvent | None:
@@ -96,7 +96,7 @@ class ConversionFeed(Feed[LoggedEvent]):
 
 
 async def count_conversions(
-    reader: Reader, account_id: UUID, click_ids: Collection[UUID]
+    reader: MongoReads, account_id: UUID, click_ids: Collection[UUID]
 ) -> dict[UUID, int]:
     """Return the number of conversions that count, for each click that has some."""
     counting: dict[str, Any] = {"account_id": account_id, "status": {"$in": list(COUNTED)}}

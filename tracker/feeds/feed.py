@@ -10,7 +10,7 @@ from tracker.feeds.filter import Conditions, FeedFilter
 from tracker.feeds.page import Bookmark, FeedPage, Place, Position
 from tracker.feeds.storing_order import Entries, Source, StoringOrder, bookmark_of_now
 from tracker.feeds.time_order import Documents, Range, page_by_time
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 Row = TypeVar("Row")
 Links = Sequence[UUID] | None
@@ -48,7 +48,7 @@ class Feed(Generic[Row]):
     def __init__(
         self,
         kind: Kind[Row],
-        reader: Reader,
+        reader: MongoReads,
         host: str,
         max_examined: int = time_order.MAX_EXAMINED,
         max_examined_stored: int = storing_order.MAX_EXAMINED,
@@ -106,7 +106,7 @@ class Feed(Generic[Row]):
         wanted: FeedFilter,
         after: Position | None,
         size: int,
-        reader: Reader,
+        reader: MongoReads,
     ) -> FeedPage[Row]:
         links = await _wanted_links(reader, account_id, wanted)
         conditions = self._kind.conditions(wanted, self._host)
@@ -122,7 +122,7 @@ class Feed(Generic[Row]):
         wanted: FeedFilter,
         start: Bookmark,
         size: int,
-        snapshot: Reader,
+        snapshot: MongoReads,
     ) -> FeedPage[Row]:
         links = await _wanted_links(snapshot, account_id, wanted)
         of_values = self._kind.conditions(wanted, self._host)
@@ -142,7 +142,7 @@ def with_links(links: Links) -> Conditions:
 
 
 async def _wanted_links(
-    reader: Reader, account_id: UUID, wanted: FeedFilter
+    reader: MongoReads, account_id: UUID, wanted: FeedFilter
 ) -> Sequence[UUID] | None:
     """Return the account's links that pass the filter; None without a filter by links.
 

@@ -28,7 +28,7 @@ from tracker.feeds.arrivals import (
 )
 from tracker.feeds.filter import Conditions
 from tracker.feeds.page import Bookmark
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 MAX_EXAMINED: Final = 10_000
 """Clicks or conversions that one page examines."""
@@ -75,7 +75,7 @@ class StoredPage(NamedTuple):
     searched_to: datetime | None
 
 
-async def bookmark_of_now(snapshot: Reader) -> Bookmark:
+async def bookmark_of_now(snapshot: MongoReads) -> Bookmark:
     """Return the place after everything in `snapshot`."""
     at = now()  # before the first read, with which the snapshot begins
     used = {"_id": {"$gte": 0}, "batches": {"$gt": 0}}
@@ -86,7 +86,7 @@ async def bookmark_of_now(snapshot: Reader) -> Bookmark:
 class StoringOrder:
     """The pages of a feed in a snapshot."""
 
-    def __init__(self, snapshot: Reader, source: Source) -> None:
+    def __init__(self, snapshot: MongoReads, source: Source) -> None:
         self._snapshot = snapshot
         self._source = source
 
@@ -144,7 +144,7 @@ class StoringOrder:
         first -= first % ENTRIES_PER_DOCUMENT
         source, at_once = self._source, max(2, size // 10)
         within = between(source.account_id, source.feed, slot, first, 2**63 - 1)
-        return self._snapshot.each("arrivals", within, sort={"_id": 1}, batch_size=at_once)
+        return self._snapshot.find_each("arrivals", within, sort={"_id": 1}, batch_size=at_once)
 
     async def _passing(
         self, entries: Sequence[Entry], fields: Sequence[str]

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from tracker.feeds.filter import Conditions
 from tracker.feeds.page import Position
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 MAX_EXAMINED: Final = 50_000
 """Rows that one page examines. If none passes, MongoDB takes 0.05 s to find the last and 0.07 s to
@@ -41,7 +41,7 @@ class Range(NamedTuple):
 class Documents(NamedTuple):
     """The documents of a feed: their reader, collection and fields."""
 
-    reader: Reader
+    reader: MongoReads
     collection: str
     fields: Sequence[str]
 

@@ -30,7 +30,7 @@ from tracker.stores.mongodb.documents import (
     run_inserts,
     run_updates,
 )
-from tracker.stores.mongodb.transaction import Session, in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, in_transaction
 from tracker.webhooks.creation import create_deliveries
 
 _RECORDS_PER_TURN, _EVENTS_PER_TURN = 400, 100
@@ -152,7 +152,7 @@ class BatchWriter:
         arrivals = write_set.arrivals()
         session = await self._drain_number.session()
 
-        async def work(session: Session) -> int:
+        async def work(session: MongoSession) -> int:
             created = await self._store(write_set, updates, session)
             if updates or arrivals:
                 transaction_number = await self.calendars.check(cached, number, session)
@@ -171,12 +171,12 @@ class BatchWriter:
             await self._catch_up(session)
             raise WriteConflict from None
 
-    async def _catch_up(self, session: Session) -> None:
+    async def _catch_up(self, session: MongoSession) -> None:
         """Wait until a majority has the conflicting documents: before, reads do not find them."""
         await self._database["rollups"].find_one({"_id": None}, session=session)
 
     async def _store(
-        self, write_set: WriteSet, updates: Sequence[Mapping[str, Any]], session: Session
+        self, write_set: WriteSet, updates: Sequence[Mapping[str, Any]], session: MongoSession
     ) -> int:
         """Return the number of deliveries created."""
         await self._lock(write_set.caps, session)
@@ -196,7 +196,7 @@ class BatchWriter:
             await run_updates(self._database, "rollups", statements, session)
         return created
 
-    async def _lock(self, caps: Mapping[ClickAndConfig, int], session: Session) -> None:
+    async def _lock(self, caps: Mapping[ClickAndConfig, int], session: MongoSession) -> None:
         """Serialize transactions that add to a cap, so that each sees the other's events."""
         locks = [
             {
@@ -208,7 +208,7 @@ class BatchWriter:
         ]
         await run_updates(self._database, "conversion_locks", locks, session)
 
-    async def _check_caps(self, caps: Mapping[ClickAndConfig, int], session: Session) -> None:
+    async def _check_caps(self, caps: Mapping[ClickAndConfig, int], session: MongoSession) -> None:
         """Raise WriteConflict if other drains have used up a cap since the plan."""
         if not caps:
             return

@@ -19,7 +19,7 @@ from tracker.reports.rollups.rollup import Calendars
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import run_updates, stored_ids, with_byte_ids
 from tracker.stores.mongodb.drivers import Database
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 _MAX_ACCOUNTS: Final = 100_000
 """Accounts whose calendars stay in memory; beyond it the cache is emptied."""
@@ -66,7 +66,7 @@ class AccountCalendars:
         found = {one: cached[one] for one in account_ids if cached.get(one, _UTC_ONLY) != _UTC_ONLY}
         return CachedCalendars(token, found)
 
-    async def check(self, cached: CachedCalendars, drain_number: int, session: Session) -> int:
+    async def check(self, cached: CachedCalendars, drain_number: int, session: MongoSession) -> int:
         """Write the document of the token; return the number of this transaction.
 
         Raises StaleCalendars if a newer token is found.

@@ -21,7 +21,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.stores.redis import keys
 
 log = structlog.get_logger(__name__)
@@ -68,11 +68,11 @@ class DrainNumber:
         self._release_script = redis.register_script(_RELEASE)
         self._holder = uuid4().hex
         self._number: int | None = None
-        self._session: Session | None = None
+        self._session: MongoSession | None = None
         self._starting = asyncio.Lock()
         self._unleased: dict[int, bytes] = {}
 
-    async def session(self) -> Session:
+    async def session(self) -> MongoSession:
         async with self._starting:  # the drain and both timers may ask at once
             if self._session is None:
                 self._session = await self._client.start_session()

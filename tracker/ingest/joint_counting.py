@@ -27,7 +27,7 @@ from tracker.reports.joint_counts.scope import Scope, Snapshot, moment_of
 from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.periods import Period, day_period, hours_of, is_over
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.redis import keys
 from tracker.stores.redis.lease import Lease
 
@@ -123,7 +123,7 @@ class JointCounting:
             found += await counts.missing(ALL_COUNTED, hours, LARGE_HOUR)
             return scope.calendar, found
 
-    async def _reading(self, account_id: UUID, reader: Reader) -> tuple[Scope, Snapshot]:
+    async def _reading(self, account_id: UUID, reader: MongoReads) -> tuple[Scope, Snapshot]:
         calendar = (await moment_of(reader, account_id)).calendar
         return Scope(account_id, calendar), Snapshot(reader, now(), self._wait_until_idle)
 

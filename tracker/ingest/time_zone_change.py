@@ -31,7 +31,7 @@ from tracker.reports.repair.recount import Recount, first_whole_day
 from tracker.reports.rollups.layout import of_zone
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.retention import first_kept
-from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.stores.redis import keys
 from tracker.stores.redis.lease import Lease
 
@@ -148,7 +148,7 @@ class TimeZoneChanger:
         done = {"done_through": day, "days_done": number}
         await self._update(account_id, change, done)
 
-    async def _check(self, account_id: UUID, change: ZoneChange, session: Session) -> None:
+    async def _check(self, account_id: UUID, change: ZoneChange, session: MongoSession) -> None:
         """Conflict with any other change of the zone until the transaction ends."""
         step = {"$inc": {"time_zone_steps": 1}}
         if not await self._time_zones.update_change(account_id, change, step, session):
@@ -192,7 +192,7 @@ class TimeZoneChanger:
         return [row["_id"] async for row in rows]
 
     async def _remove_some(self, account_id: UUID, zone: str, name: str, ids: list[Any]) -> None:
-        async def work(session: Session) -> None:
+        async def work(session: MongoSession) -> None:
             if not await self._time_zones.lock_obsolete(account_id, zone, session):
                 raise _Abandoned
             await self._database[name].delete_many({"_id": {"$in": ids}}, session=session)

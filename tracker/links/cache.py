@@ -9,8 +9,8 @@ from tracker.limits.allowance import Allowance
 from tracker.links.domain import Domain, IsReserved, ServedName, namespace_of, served_name
 from tracker.links.link import CachedLink, Link, cached_link
 from tracker.stores.cache.cache import Cache
-from tracker.stores.mongodb.documents import record
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.documents import as_struct
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.redis import keys
 from tracker.stores.services import StoreServices
 
@@ -27,7 +27,7 @@ own, so a name with hundreds of claims costs no more."""
 
 
 class _LinkLookup:
-    def __init__(self, reads: Reader) -> None:
+    def __init__(self, reads: MongoReads) -> None:
         self._reads = reads
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
@@ -45,7 +45,7 @@ class _LinkLookup:
 
     def value_of(self, found: Any) -> CachedLink | None:
         """Return the cached form of a link's document; None if visitors get 404."""
-        return cached_link(record(Link, found))
+        return cached_link(as_struct(Link, found))
 
 
 def link_cache(stores: StoreServices, max_values: int, misses: Allowance) -> LinkCache:
@@ -56,7 +56,7 @@ def link_cache(stores: StoreServices, max_values: int, misses: Allowance) -> Lin
 
 
 class _DomainLookup:
-    def __init__(self, reads: Reader, is_reserved: IsReserved) -> None:
+    def __init__(self, reads: MongoReads, is_reserved: IsReserved) -> None:
         self._reads = reads
         self._is_reserved = is_reserved
 
@@ -69,7 +69,7 @@ class _DomainLookup:
             rows = [row for name in wanted for row in await self._decisive(name)]
         claims: defaultdict[str, list[Domain]] = defaultdict(list)
         for row in rows:
-            claims[keys.domain(row["domain_name"])].append(record(Domain, row))
+            claims[keys.domain(row["domain_name"])].append(as_struct(Domain, row))
         return claims
 
     async def _decisive(self, name: str) -> list[dict[str, Any]]:

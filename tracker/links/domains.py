@@ -19,9 +19,9 @@ from tracker.links.cache import DomainCache
 from tracker.links.domain import QUARANTINE, DnsCheck, Domain, IsReserved, ServedName, served_name
 from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record, updated
+from tracker.stores.mongodb.documents import as_document, as_struct, updated
 from tracker.stores.mongodb.paging import Pages
-from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.stores.redis import keys
 
 _TOKEN_BYTES = 24
@@ -61,7 +61,7 @@ class Domains:
             created_at=now(),
         )
         try:
-            await self._domains.insert_one(document(domain))
+            await self._domains.insert_one(as_document(domain))
         except DuplicateKeyError:
             raise _taken("already added to this account") from None
         # Checked after the insert: a proof from now on ends this claim.
@@ -72,7 +72,9 @@ class Domains:
         return domain
 
     async def verify(
-        self, domain_id: UUID, in_transaction: Callable[[Session], Awaitable[None]] | None = None
+        self,
+        domain_id: UUID,
+        in_transaction: Callable[[MongoSession], Awaitable[None]] | None = None,
     ) -> Domain:
         """Record a DNS proof, and end other accounts' claims.
 
@@ -80,7 +82,7 @@ class Domains:
         """
         domain = await self._begin_update(domain_id)
 
-        async def prove(session: Session) -> Domain:
+        async def prove(session: MongoSession) -> Domain:
             proven = await self._prove(domain, session)
             if in_transaction is not None:
                 await in_transaction(session)
@@ -114,15 +116,15 @@ class Domains:
     async def find(self, domain_id: UUID) -> Domain | None:
         """Return the domain; None if there is none or it was deleted."""
         row = await self._domains.find_one({"_id": domain_id, **_IN_USE})
-        return None if row is None else record(Domain, row)
+        return None if row is None else as_struct(Domain, row)
 
     async def record_check(self, domain_id: UUID, check: DnsCheck) -> Domain:
         """Store the result of a look-up; return the domain. Raises NotFound if it is deleted."""
         wanted = {"_id": domain_id, **_IN_USE}
         update = {"$set": {"last_check": msgspec.structs.asdict(check)}}
-        return record(Domain, await updated(self._domains, wanted, update, "domain"))
+        return as_struct(Domain, await updated(self._domains, wanted, update, "domain"))
 
-    async def lock(self, domain_ids: Collection[UUID], session: Session) -> set[UUID]:
+    async def lock(self, domain_ids: Collection[UUID], session: MongoSession) -> set[UUID]:
         """Return the domains in use, which nobody can delete until the transaction ends."""
         in_use = {"_id": {"$in": list(domain_ids)}, **_IN_USE}
         # Only a write conflicts with a deletion.
@@ -161,14 +163,14 @@ class Domains:
         wanted = {"account_id": account_id, **_IN_USE}
         return await self._pages.find(wanted, page, page_size)
 
-    async def _prove(self, domain: Domain, session: Session) -> Domain:
+    async def _prove(self, domain: Domain, session: MongoSession) -> Domain:
         """Mark the domain as proven. Raises NotFound, or DuplicateKeyError if another is proven."""
         name = {"domain_name": domain.domain_name, "_id": {"$ne": domain.id}}
         own_quarantine = {**name, "account_id": domain.account_id, "verified": True}
         await self._domains.delete_many(own_quarantine, session=session)
         wanted = {"_id": domain.id, **_IN_USE}
         update = {"$set": {"verified": True}, "$inc": {"version": 1}}
-        return record(Domain, await updated(self._domains, wanted, update, "domain", session))
+        return as_struct(Domain, await updated(self._domains, wanted, update, "domain", session))
 
     async def _end_other_claims(self, proven: Domain) -> list[UUID]:
         """Delete the other claims; return their ids. A claim left by a crash serves nothing."""
@@ -182,7 +184,7 @@ class Domains:
         row = await self._domains.find_one({**others, "account_id": {"$ne": domain.account_id}})
         if row is None:
             return None
-        until = record(Domain, row).quarantined_until
+        until = as_struct(Domain, row).quarantined_until
         if until is None:
             return "proven by another account"
         return f"another account had it; free after {until:%Y-%m-%d}"
@@ -202,7 +204,7 @@ class Domains:
         """
         version = now_ms()
         rows = self._domains.find({"domain_name": domain_name})
-        claims = [record(Domain, row) async for row in rows]
+        claims = [as_struct(Domain, row) async for row in rows]
         served = served_name(claims, self._is_reserved)
         await self._cache.changed(keys.domain(domain_name), served, version)
 

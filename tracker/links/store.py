@@ -20,9 +20,15 @@ from tracker.links.domain import namespace_of
 from tracker.links.filter import ORDERS, LinkFilter, LinkOrder, conditions, order_of
 from tracker.links.link import Link, LinkFields, cached_link
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import DUPLICATE_KEY, document, record, run_updates, updated
+from tracker.stores.mongodb.documents import (
+    DUPLICATE_KEY,
+    as_document,
+    as_struct,
+    run_updates,
+    updated,
+)
 from tracker.stores.mongodb.paging import Pages, all_of
-from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.stores.redis import keys
 
 _MAX_SLUG_ATTEMPTS = 5
@@ -72,7 +78,7 @@ class Links:
     async def create_all(
         self,
         new: Sequence[NewLink],
-        in_transaction: Callable[[Session, Sequence[Link]], Awaitable[None]] | None = None,
+        in_transaction: Callable[[MongoSession, Sequence[Link]], Awaitable[None]] | None = None,
     ) -> list[Link]:
         """Store all links in one transaction, or none.
 
@@ -93,12 +99,12 @@ class Links:
     async def _insert_all(
         self,
         links: Sequence[Link],
-        in_transaction: Callable[[Session, Sequence[Link]], Awaitable[None]] | None,
+        in_transaction: Callable[[MongoSession, Sequence[Link]], Awaitable[None]] | None,
     ) -> int | None:
         """Return the index of the first link whose slug is taken; None if all are stored."""
         rows = [_document(link) for link in links]
 
-        async def insert(session: Session) -> None:
+        async def insert(session: MongoSession) -> None:
             await self._links.insert_many(rows, session=session)
             if in_transaction is not None:
                 await in_transaction(session, links)
@@ -131,7 +137,7 @@ class Links:
         """Yield the account's links that pass the filter, in batches."""
         matching = {"account_id": account_id, **conditions(wanted)}
         async for rows in all_of(self._reader, self._links.name, matching, ORDERS[order]):
-            yield [record(Link, row) for row in rows]
+            yield [as_struct(Link, row) for row in rows]
 
     async def has_slug(self, domain_id: UUID | None, slug: str) -> bool:
         """Return whether a link on the domain has the slug, even an archived one."""
@@ -177,7 +183,7 @@ class Links:
         await self._cache.begin_update(_name(link))
         wanted = {"_id": link_id, "archived": False}
         update = {"$set": _stored(fields), "$inc": {"version": 1}}
-        changed = record(Link, await updated(self._links, wanted, update, "short link"))
+        changed = as_struct(Link, await updated(self._links, wanted, update, "short link"))
         await self._publish(changed)
         return changed
 
@@ -185,7 +191,7 @@ class Links:
         self,
         links: Sequence[Link],
         fields_of: Callable[[Link], Mapping[str, Any]],
-        in_transaction: Callable[[Session, Sequence[Revision]], Awaitable[None]],
+        in_transaction: Callable[[MongoSession, Sequence[Revision]], Awaitable[None]],
     ) -> list[Link]:
         """Set the fields from `fields_of` on all links, archived ones too, in one transaction.
 
@@ -193,7 +199,7 @@ class Links:
         """
         await asyncio.gather(*(self._cache.begin_update(_name(link)) for link in links))
 
-        async def revise(session: Session) -> dict[UUID, Link]:
+        async def revise(session: MongoSession) -> dict[UUID, Link]:
             stored = await self.find_all([link.id for link in links], session)
             revisions = [Revision(one, _revised(one, fields_of(one))) for one in stored.values()]
             changed = [one for one in revisions if one.after != one.before]
@@ -212,13 +218,13 @@ class Links:
         return await self._pages.by_id(link_id)
 
     async def find_all(
-        self, ids: Collection[UUID], session: Session | None = None
+        self, ids: Collection[UUID], session: MongoSession | None = None
     ) -> dict[UUID, Link]:
         """Return the existing links among `ids`, archived ones included, by id."""
         if session is None:
             return await self._pages.by_ids(ids)
         rows = self._links.find({"_id": {"$in": list(ids)}}, session=session)
-        return {row["_id"]: record(Link, row) async for row in rows}
+        return {row["_id"]: as_struct(Link, row) async for row in rows}
 
     async def _publish(self, link: Link) -> None:
         await self._cache.changed(_name(link), cached_link(link), link.version)
@@ -229,7 +235,7 @@ def _name(link: Link) -> str:
 
 
 def _document(link: Link) -> dict[str, Any]:
-    return _stored(document(link))
+    return _stored(as_document(link))
 
 
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:

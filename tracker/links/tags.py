@@ -12,7 +12,7 @@ from tracker.clock import now
 from tracker.errors import BadRequest, ErrorCode
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record, updated
+from tracker.stores.mongodb.documents import as_document, as_struct, updated
 from tracker.stores.mongodb.paging import Pages
 
 _TAKEN = "name: another tag of the account has it; upper and lower case do not differ"
@@ -38,7 +38,7 @@ class Tags:
         """Store a new tag and return it. Raises BadRequest if the account has the name already."""
         tag = Tag(id=new_id(), account_id=account_id, name=name, created_at=now())
         try:
-            await self._tags.insert_one({**document(tag), "key": _key(name)})
+            await self._tags.insert_one({**as_document(tag), "key": _key(name)})
         except DuplicateKeyError:
             raise BadRequest(_TAKEN, code=ErrorCode.ALREADY_TAKEN) from None
         return tag
@@ -47,7 +47,7 @@ class Tags:
         """Rename a tag and return it. Raises NotFound, or BadRequest if the name is taken."""
         try:
             update = {"$set": {"name": name, "key": _key(name)}}
-            return record(Tag, await updated(self._tags, {"_id": tag_id}, update, "tag"))
+            return as_struct(Tag, await updated(self._tags, {"_id": tag_id}, update, "tag"))
         except DuplicateKeyError:
             raise BadRequest(_TAKEN, code=ErrorCode.ALREADY_TAKEN) from None
 

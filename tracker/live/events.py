@@ -14,8 +14,8 @@ from tracker.feeds.conversions import LoggedEvent
 from tracker.live.landed import Landed
 from tracker.live.recent import MINUTES, Recent
 from tracker.live.stream import LiveEvent
-from tracker.stores.mongodb.documents import record
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.documents import as_struct
+from tracker.stores.mongodb.reads import MongoReads
 
 
 class LiveLink(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +103,7 @@ class Names(NamedTuple):
     event_configs: Mapping[UUID, LiveEventConfig]
 
 
-async def names_of(reader: Reader, landed: Collection[Landed]) -> Names:
+async def names_of(reader: MongoReads, landed: Collection[Landed]) -> Names:
     clicks = [row for one in landed for row in one.click_rows]
     conversions = [row for one in landed for row in one.conversion_rows]
     links = {row.link_id for row in clicks}
@@ -112,13 +112,13 @@ async def names_of(reader: Reader, landed: Collection[Landed]) -> Names:
     found = await _find(reader, "links", links, ["internal_name", "slug"])
     configs_found = await _find(reader, "event_configs", configs, ["name"])
     return Names(
-        {one["_id"]: record(LiveLink, one) for one in found},
-        {one["_id"]: record(LiveEventConfig, one) for one in configs_found},
+        {one["_id"]: as_struct(LiveLink, one) for one in found},
+        {one["_id"]: as_struct(LiveEventConfig, one) for one in configs_found},
     )
 
 
 async def _find(
-    reader: Reader, collection: str, ids: set[UUID], fields: Sequence[str]
+    reader: MongoReads, collection: str, ids: set[UUID], fields: Sequence[str]
 ) -> Sequence[dict[str, Any]]:
     return await reader.find(collection, {"_id": {"$in": list(ids)}}, fields) if ids else []
 

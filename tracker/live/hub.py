@@ -25,7 +25,7 @@ from tracker.live.events import events_of, names_of, state_event
 from tracker.live.landed import look
 from tracker.live.recent import behind_seconds, recent
 from tracker.live.stream import AccountStreams, LiveStream
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 log = structlog.get_logger(__name__)
 
@@ -53,7 +53,7 @@ class LiveHub:
 
     def __init__(
         self,
-        reader: Reader,
+        reader: MongoReads,
         backlog: Backlog,
         open_answers: OpenAnswers,
         own_host: str,

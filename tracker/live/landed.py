@@ -25,7 +25,7 @@ from tracker.feeds.conversions import CONVERSIONS, SHOWN, LoggedEvent
 from tracker.feeds.feed import Kind, Row
 from tracker.feeds.page import Bookmark
 from tracker.feeds.storing_order import bookmark_of_now
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 MAX_ROWS: Final = 20
 """The last clicks, and conversions, to show for an account."""
@@ -61,7 +61,7 @@ class Look(NamedTuple):
     end: Bookmark
 
 
-async def look(reader: Reader, start: Bookmark | None, accounts: Collection[UUID]) -> Look:
+async def look(reader: MongoReads, start: Bookmark | None, accounts: Collection[UUID]) -> Look:
     """Return what these accounts have stored since `start`; without it, nothing.
 
     If nobody has stored anything, it takes one query.
@@ -90,7 +90,7 @@ async def look(reader: Reader, start: Bookmark | None, accounts: Collection[UUID
 
 
 async def _arrived(
-    snapshot: Reader, start: Bookmark, end: Bookmark, accounts: Collection[UUID]
+    snapshot: MongoReads, start: Bookmark, end: Bookmark, accounts: Collection[UUID]
 ) -> tuple[ClickIds, Conversions]:
     """Return the clicks and the new conversions of each account, in their order."""
     ranges, documents = _ranges(start, end, accounts), []
@@ -119,7 +119,7 @@ def _ranges(
                     yield between(account_id, feed, slot, first, until)
 
 
-async def _counted(snapshot: Reader, clicks: ClickIds) -> tuple[Counter[UUID], Counter[UUID]]:
+async def _counted(snapshot: MongoReads, clicks: ClickIds) -> tuple[Counter[UUID], Counter[UUID]]:
     """Return the numbers of clicks, and of those from bots, without tests."""
     counted, bots = Counter[UUID](), Counter[UUID]()
     ids = chain.from_iterable(clicks.values())
@@ -141,7 +141,7 @@ def counting(ids: Sequence[UUID]) -> list[dict[str, Any]]:
 
 
 async def _last_rows(
-    snapshot: Reader, kind: Kind[Row], ids: Mapping[UUID, Sequence[UUID | int]], **also: Any
+    snapshot: MongoReads, kind: Kind[Row], ids: Mapping[UUID, Sequence[UUID | int]], **also: Any
 ) -> dict[UUID, list[Row]]:
     """Return the last rows of each account that meet the conditions."""
     last = {account_id: found[-MAX_ROWS:] for account_id, found in ids.items()}

@@ -11,7 +11,7 @@ from tracker.clicks.document import NO_TEST
 from tracker.clock import now
 from tracker.conversions import document as event_document
 from tracker.journal.backlog import Backlog
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 MINUTES: Final = 5
 COUNT_SECONDS: Final = 5.0
@@ -29,7 +29,7 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
     conversions: int
 
 
-async def recent(reader: Reader, account_id: UUID) -> Recent:
+async def recent(reader: MongoReads, account_id: UUID) -> Recent:
     since = now() - timedelta(minutes=MINUTES)
     with pymongo.timeout(COUNT_SECONDS):
         rows = await reader.aggregate("clicks", clicks_pipeline(account_id, since))

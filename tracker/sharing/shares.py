@@ -18,9 +18,9 @@ from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_secret, secret_digest
 from tracker.stores.mongodb.account_lock import has_room
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.documents import as_document, as_struct
 from tracker.stores.mongodb.paging import Pages
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 MAX_OF_ACCOUNT: Final = 100
 """Shares of an account that have not been revoked."""
@@ -67,7 +67,7 @@ class Shares:
         password: str | None,
         expires_at: datetime | None,
         created_by: Actor,
-        session: Session,
+        session: MongoSession,
     ) -> tuple[Share, str]:
         """Store a share. Return it and its token, which is stored nowhere.
 
@@ -89,14 +89,14 @@ class Shares:
             created_by=created_by,
         )
         by = {"created_by": msgspec.to_builtins(created_by, builtin_types=(UUID,))}
-        stored = {**document(share), **by, "sha256": secret_digest(token)}
+        stored = {**as_document(share), **by, "sha256": secret_digest(token)}
         await self._shares.insert_one(stored, session=session)
         return share, token
 
     async def open(self, token: str) -> Share:
         """Return the share of a token. Raises NotFound if it is unknown, revoked or expired."""
         row = await self._shares.find_one({"sha256": secret_digest(token), **_NOT_REVOKED})
-        share = None if row is None else record(Share, row)
+        share = None if row is None else as_struct(Share, row)
         if share is None or (share.expires_at is not None and share.expires_at <= now()):
             raise NotFound("share: expired, revoked or unknown")
         return share
@@ -104,7 +104,7 @@ class Shares:
     async def find(self, share_id: UUID) -> Share | None:
         """Return a share, even an expired one; None if it is revoked or unknown."""
         row = await self._shares.find_one({"_id": share_id, **_NOT_REVOKED})
-        return None if row is None else record(Share, row)
+        return None if row is None else as_struct(Share, row)
 
     async def page(
         self, account_id: UUID, page: int, page_size: int, revoked: bool = False

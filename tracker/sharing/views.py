@@ -11,9 +11,9 @@ from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.stores.mongodb.account_lock import has_room
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document
+from tracker.stores.mongodb.documents import as_document
 from tracker.stores.mongodb.paging import Pages
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 MAX_OF_ACCOUNT: Final = 200
 
@@ -36,12 +36,12 @@ class Views:
         self._views = mongodb["views"]
         self._pages = Pages(mongodb.reads, "views", View)
 
-    async def create(self, account_id: UUID, name: str, query: str, session: Session) -> View:
+    async def create(self, account_id: UUID, name: str, query: str, session: MongoSession) -> View:
         """Store a view and return it. Raises BadRequest if the account has MAX_OF_ACCOUNT."""
         if not await has_room(self._database, "views", account_id, MAX_OF_ACCOUNT, session):
             raise BadRequest(f"view: an account has at most {MAX_OF_ACCOUNT}; delete one first")
         view = View(id=new_id(), account_id=account_id, name=name, query=query, created_at=now())
-        await self._views.insert_one(document(view), session=session)
+        await self._views.insert_one(as_document(view), session=session)
         return view
 
     async def find(self, view_id: UUID) -> View | None:

@@ -11,7 +11,7 @@ from tracker.access.principal import Author, Principal
 from tracker.access.sessions import Session
 from tracker.errors import Forbidden, NotFound
 from tracker.limits.network import truncated
-from tracker.stores.mongodb.transaction import Session as Transaction
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.services import WebServices
 
 Room = TypeVar("Room")
@@ -106,7 +106,7 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
             raise Forbidden(f"{name}: belongs to another account")
         return resource
 
-    async def lock_authority(self, scope: str, session: Transaction) -> Principal:
+    async def lock_authority(self, scope: str, session: MongoSession) -> Principal:
         """Return the present principal, which stays valid until the transaction ends.
 
         Call it before storing what may outlive the principal. Raises Forbidden if `scope` is lost.
@@ -118,13 +118,13 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
         action: str,
         target: AuditObject,
         changes: Mapping[str, FieldChange] | None = None,
-        session: Transaction | None = None,
+        session: MongoSession | None = None,
     ) -> None:
         """Record in the account's audit log that the principal did `action` to `target`."""
         await self.web.audit.record(self.author, action, target, changes, session)
 
     async def audit_all(
-        self, actions: Sequence[AuditAction], session: Transaction | None = None
+        self, actions: Sequence[AuditAction], session: MongoSession | None = None
     ) -> None:
         await self.web.audit.record_all(self.author, actions, session)
 

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from tracker.clock import now
 from tracker.stores.mongodb.drivers import Collection, Database
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.webhooks.delivery import Kind, delivery_id, new_row
 from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
 
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 
 async def create_deliveries(
-    database: Database, events: Sequence[Document], session: Session
+    database: Database, events: Sequence[Document], session: MongoSession
 ) -> int:
     """Insert the deliveries of `events`, whose accounts are known; return how many are new.
 
@@ -49,7 +49,7 @@ async def create_deliveries(
 
 
 async def _active(
-    database: Database, account_ids: set[UUID], session: Session
+    database: Database, account_ids: set[UUID], session: MongoSession
 ) -> dict[UUID, list[Document]]:
     wanted = {"account_id": {"$in": list(account_ids)}, "active": True}
     found = defaultdict(list)
@@ -61,7 +61,7 @@ async def _active(
     return dict(found)
 
 
-async def _insert_new(deliveries: Collection, rows: list[Row], session: Session) -> int:
+async def _insert_new(deliveries: Collection, rows: list[Row], session: MongoSession) -> int:
     """Insert the rows that are not stored yet; return how many. Upserts take three times as long.
 
     A row that another transaction inserts meanwhile is a conflict, and this one is retried.

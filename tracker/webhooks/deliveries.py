@@ -14,8 +14,8 @@ from uuid import UUID, uuid4
 import msgspec
 
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import record, run_updates, sendable
-from tracker.stores.mongodb.transaction import Session, in_transaction
+from tracker.stores.mongodb.documents import as_struct, run_updates, sendable
+from tracker.stores.mongodb.transaction import MongoSession, in_transaction
 from tracker.webhooks.delivery import Attempt, Delivery, Kind, Status
 from tracker.webhooks.operational_messages import create_messages, delivery_failed
 
@@ -105,7 +105,7 @@ class Deliveries:
             held = {"_id": {"$in": ids}, "holder": holder}
             mine = {row["_id"] async for row in self._deliveries.find(held, ["_id"])}
             rows = [row for row in rows if row["_id"] in mine]
-        return [record(Delivery, {**row, "holder": holder, "due_at": until}) for row in rows]
+        return [as_struct(Delivery, {**row, "holder": holder, "due_at": until}) for row in rows]
 
     async def _oldest(self, wanted: Mapping[UUID, int], at: datetime) -> list[dict[str, Any]]:
         first, *others = [_oldest_of(webhook_id, at, limit) for webhook_id, limit in wanted.items()]
@@ -134,14 +134,14 @@ class Deliveries:
             async with await self._database.client.start_session() as session:
                 await in_transaction(session, partial(self._record_failed, failed))
 
-    async def _record_failed(self, results: Sequence[Result], session: Session) -> None:
+    async def _record_failed(self, results: Sequence[Result], session: MongoSession) -> None:
         ours = await self._held(results, session)
         updates = [_recorded(one) for one in ours]
         await run_updates(self._database, "deliveries", updates, session)
         messages = [delivery_failed(one.delivery, one.attempt) for one in ours]
         await create_messages(self._database, messages, session)
 
-    async def _held(self, results: Sequence[Result], session: Session) -> list[Result]:
+    async def _held(self, results: Sequence[Result], session: MongoSession) -> list[Result]:
         ids = {"_id": {"$in": [one.delivery.id for one in results]}}
         rows = self._deliveries.find(ids, ["holder"], session=session)
         holders = {row["_id"]: row.get("holder") async for row in rows}
@@ -166,12 +166,12 @@ class Deliveries:
 
     async def find(self, delivery_id: UUID) -> Delivery | None:
         row = await self._reader.find_one("deliveries", {"_id": delivery_id})
-        return None if row is None else record(Delivery, row)
+        return None if row is None else as_struct(Delivery, row)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Delivery]:
         """Return the existing deliveries by id, with at most SHOWN_CHARACTERS of each payload."""
         rows = await self._reader.find("deliveries", {"_id": {"$in": list(ids)}}, _SHOWN_FIELDS)
-        return {row["_id"]: record(Delivery, row) for row in rows}
+        return {row["_id"]: as_struct(Delivery, row) for row in rows}
 
     async def postback_keys(self, event_ids: Collection[int]) -> dict[int, str | None]:
         """Return the postback keys of stored events, by event id; None for one without."""
@@ -196,7 +196,7 @@ class Deliveries:
         newest = {"sort": {"created_at": -1, "_id": -1}}
         part = {"skip": (page - 1) * page_size, "limit": page_size}
         rows = await self._reader.find("deliveries", matching, _SHOWN_FIELDS, **newest, **part)
-        return [record(Delivery, row) for row in rows], total
+        return [as_struct(Delivery, row) for row in rows], total
 
     async def retry(self, delivery_id: UUID, at: datetime) -> None:
         """Make a delivery due, whatever its state, unless it is being sent."""

@@ -18,7 +18,7 @@ import msgspec
 
 from tracker.clock import iso
 from tracker.stores.mongodb.drivers import Database
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.webhooks.delivery import Attempt, Delivery, Kind, message_id, new_row
 from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
 from tracker.webhooks.schedule import Disabled
@@ -81,7 +81,9 @@ def delivery_failed(delivery: Delivery, last: Attempt) -> Message:
     )
 
 
-async def create_messages(database: Database, messages: Sequence[Message], session: Session) -> int:
+async def create_messages(
+    database: Database, messages: Sequence[Message], session: MongoSession
+) -> int:
     """Insert deliveries to all subscribers, in the transaction of the cause; return how many."""
     subscribers = await _subscribers(database, messages, session)
     rows = [
@@ -97,7 +99,7 @@ async def create_messages(database: Database, messages: Sequence[Message], sessi
 
 
 async def _subscribers(
-    database: Database, messages: Sequence[Message], session: Session
+    database: Database, messages: Sequence[Message], session: MongoSession
 ) -> dict[tuple[UUID, str], list[UUID]]:
     wanted = {
         "account_id": {"$in": list({message.account_id for message in messages})},

@@ -9,7 +9,7 @@ import msgspec
 import pymongo
 
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import record
+from tracker.stores.mongodb.documents import as_struct
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery, Status
 
@@ -62,7 +62,7 @@ class DeliverySearch:
         with pymongo.timeout(QUERY_SECONDS):
             total = await self._rows.count_documents(wanted.query)
             rows = self._rows.find(wanted.query, {"payload": False}).sort(newest).limit(limit)
-            return [record(Delivery, row) async for row in rows], total
+            return [as_struct(Delivery, row) async for row in rows], total
 
     async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
         rows = self._rows.find({"_id": {"$in": list(ids)}}, ["_id"])

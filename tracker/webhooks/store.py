@@ -17,10 +17,10 @@ from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.stores.mongodb.account_lock import has_room, run_in_turn
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import document, record
+from tracker.stores.mongodb.documents import as_document, as_struct
 from tracker.stores.mongodb.paging import Pages
 from tracker.stores.mongodb.reseal import SealedFields
-from tracker.stores.mongodb.transaction import Session, run_in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.stores.secret_box import SecretBox
 from tracker.syntax.url import check_url
 from tracker.webhooks.delivery import Kind
@@ -37,7 +37,7 @@ ROTATION: Final = timedelta(days=1)
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
-Approve = Callable[[Session], Awaitable[object]]
+Approve = Callable[[MongoSession], Awaitable[object]]
 """Called in the transaction before a webhook is stored; it may raise."""
 
 
@@ -126,13 +126,13 @@ class Webhooks:
         return replace(webhook, secret=secret)
 
     async def _insert(self, webhook: Webhook, approve: Approve | None) -> None:
-        async def work(session: Session) -> None:
+        async def work(session: MongoSession) -> None:
             if approve is not None:
                 await approve(session)
             owner, limit = webhook.account_id, MAX_WEBHOOKS_PER_ACCOUNT
             if not await has_room(self._database, "webhooks", owner, limit, session):
                 raise BadRequest(f"account_id: has {limit} webhooks, which is the limit")
-            await self._webhooks.insert_one(document(webhook), session=session)
+            await self._webhooks.insert_one(as_document(webhook), session=session)
 
         await run_in_turn(self._database, webhook.account_id, work)
 
@@ -164,7 +164,7 @@ class Webhooks:
         """Disable a webhook and notify subscribers in one transaction. Return False if inactive."""
         message = webhook_disabled(webhook.id, webhook.account_id, webhook.name, reason, at)
 
-        async def work(session: Session) -> bool:
+        async def work(session: MongoSession) -> bool:
             active = {"_id": webhook.id, "active": True}
             disabled = {"active": False, "disabled_reason": reason, "disabled_at": at}
             done = await self._webhooks.update_one(active, {"$set": disabled}, session=session)
@@ -178,7 +178,7 @@ class Webhooks:
         return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def change(
-        self, webhook_id: UUID, fields: Mapping[str, Any], session: Session | None = None
+        self, webhook_id: UUID, fields: Mapping[str, Any], session: MongoSession | None = None
     ) -> Webhook | None:
         """Set checked `fields`, with template and headers as sent; return None if it is deleted.
 
@@ -193,10 +193,10 @@ class Webhooks:
             return_document=ReturnDocument.AFTER,
             session=session,
         )
-        return None if row is None else record(Webhook, row)
+        return None if row is None else as_struct(Webhook, row)
 
     async def _changed_headers(
-        self, webhook_id: UUID, fields: Mapping[str, Any], session: Session | None
+        self, webhook_id: UUID, fields: Mapping[str, Any], session: MongoSession | None
     ) -> dict[str, Any]:
         """Return the fields to set for the headers. Only the same origin keeps stored values.
 
@@ -235,7 +235,7 @@ class Webhooks:
         row = await self._webhooks.find_one_and_update(
             {"_id": webhook_id}, [{"$set": rotated}], return_document=ReturnDocument.AFTER
         )
-        return None if row is None else replace(record(Webhook, row), secret=secret)
+        return None if row is None else replace(as_struct(Webhook, row), secret=secret)
 
     def with_readable_secrets(self, webhook: Webhook, at: datetime) -> Webhook:
         """Decrypt headers and the secrets that sign at `at`. Raises UnreadableSecret."""

@@ -12,13 +12,15 @@ from tracker.accounts.accounts import Account
 from tracker.clock import iso
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.stores.mongodb.documents import document
+from tracker.stores.mongodb.documents import as_document
 
 
 async def make_many(services: Services, account: Account, number: int) -> list[str]:
     """Create links one after the other; return their slugs, newest first."""
     first = await create_link(services, account.id, "s0")
-    others = [{**document(first), "_id": new_id(), "slug": f"s{one}"} for one in range(1, number)]
+    others = [
+        {**as_document(first), "_id": new_id(), "slug": f"s{one}"} for one in range(1, number)
+    ]
     if others:
         await services.stores.mongodb["links"].insert_many(others)
     return [f"s{one}" for one in reversed(range(number))]
@@ -108,7 +110,7 @@ async def test_links_of_one_moment_are_in_the_order_of_their_ids_and_on_one_page
     first = await create_link(services, account.id, "first")
     moment = first.id.int >> 64
     same = [UUID(int=moment << 64 | 0x8000 << 48 | number) for number in range(1, 10)]
-    rows = [{**document(first), "_id": one, "slug": str(one)} for one in same]
+    rows = [{**as_document(first), "_id": one, "slug": str(one)} for one in same]
     await services.stores.mongodb["links"].insert_many(rows)
     seen: list[str] = []
     for page in range(1, 6):

@@ -17,9 +17,9 @@ from tracker.service.services import Services
 from tracker.stores.mongodb.documents import (
     DUPLICATE_KEY,
     StoredId,
+    as_document,
     as_read,
-    document,
-    record,
+    as_struct,
     run_inserts,
     run_updates,
 )
@@ -40,7 +40,7 @@ def thing() -> Thing:
 
 def test_the_id_of_a_struct_is_that_of_its_document() -> None:
     one = thing()
-    row = document(one)
+    row = as_document(one)
     assert row["_id"] == one.id
     assert "id" not in row
 
@@ -48,22 +48,22 @@ def test_the_id_of_a_struct_is_that_of_its_document() -> None:
 async def test_a_struct_is_read_from_mongodb_as_it_was_stored(services: Services) -> None:
     one = thing()
     things = services.stores.mongodb["things"]
-    await things.insert_one(document(one))
+    await things.insert_one(as_document(one))
     row = await things.find_one({"_id": one.id})
     assert row is not None
-    assert record(Thing, row) == one
+    assert as_struct(Thing, row) == one
 
 
 def test_fields_of_another_release_are_left_out() -> None:
     one = thing()
-    assert record(Thing, {**document(one), "added_later": 1}) == one
+    assert as_struct(Thing, {**as_document(one), "added_later": 1}) == one
 
 
 def test_a_document_that_lacks_a_field_is_refused() -> None:
-    row = document(thing())
+    row = as_document(thing())
     del row["name"]
     with pytest.raises(msgspec.ValidationError, match="name"):
-        record(Thing, row)
+        as_struct(Thing, row)
 
 
 @pytest.mark.parametrize("kind", [StoredId, copy.copy, copy.deepcopy])

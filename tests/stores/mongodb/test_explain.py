@@ -41,7 +41,7 @@ from tracker.live.landed import counting, look
 from tracker.live.recent import recent
 from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.stores.redis import keys
 from tracker.webhooks.api.statistics import statistics
 from tracker.webhooks.creation import create_deliveries
@@ -211,7 +211,7 @@ async def make_deliveries(services: Services) -> None:
         await create_deliveries(services.stores.mongodb.database, [event], session)
 
 
-async def held(scene: Scene, session: Session) -> None:
+async def held(scene: Scene, session: MongoSession) -> None:
     assert await scene.services.links.domains.lock([scene.domain.id], session) == {scene.domain.id}
 
 

@@ -21,11 +21,11 @@ from tests.stores.relay import Relay, relay
 from tracker.service.services import Services
 from tracker.stores.mongodb import drivers, transaction
 from tracker.stores.mongodb.drivers import Database
-from tracker.stores.mongodb.transaction import Session, in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, in_transaction
 
 
 @asynccontextmanager
-async def session_of(services: Services) -> AsyncIterator[Session]:
+async def session_of(services: Services) -> AsyncIterator[MongoSession]:
     async with await services.stores.mongodb.client.start_session() as session:
         yield session
 
@@ -42,7 +42,7 @@ class Insert:
         self._ids = ids
         self.runs = 0
 
-    async def __call__(self, session: Session) -> int:
+    async def __call__(self, session: MongoSession) -> int:
         self.runs += 1
         for one in self._ids:
             await self._clicks.insert_one({"_id": one}, session=session)
@@ -65,7 +65,7 @@ async def test_work_that_fails_stores_nothing_and_raises_its_error(
 ) -> None:
     insert = Insert(services.stores.mongodb.database, "a")
 
-    async def work(session: Session) -> None:
+    async def work(session: MongoSession) -> None:
         await insert(session)
         raise error
 
@@ -134,7 +134,7 @@ async def test_a_conflict_that_does_not_end_raises_after_the_retry_time(
 
 
 async def test_writers_of_one_document_all_get_their_turn(services: Services) -> None:
-    async def count(session: Session) -> None:
+    async def count(session: MongoSession) -> None:
         await services.stores.mongodb["clicks"].update_one(
             {"_id": "n"}, {"$inc": {"n": 1}}, upsert=True, session=session
         )
@@ -149,7 +149,7 @@ async def test_writers_of_one_document_all_get_their_turn(services: Services) ->
 
 
 async def test_a_transaction_sees_one_moment(services: Services) -> None:
-    async def work(session: Session) -> list[int]:
+    async def work(session: MongoSession) -> list[int]:
         clicks = services.stores.mongodb["clicks"]
         before = await clicks.count_documents({}, session=session)
         await clicks.insert_one({"_id": before})
@@ -162,7 +162,7 @@ async def test_a_transaction_sees_one_moment(services: Services) -> None:
 async def test_a_transaction_that_the_server_ended_is_tried_again(services: Services) -> None:
     insert = Insert(services.stores.mongodb.database, "a")
 
-    async def work(session: Session) -> int:
+    async def work(session: MongoSession) -> int:
         done = await insert(session)
         if insert.runs == 1:
             of_drain: Any = session.session_id
@@ -178,7 +178,7 @@ async def test_a_transaction_that_the_server_ended_is_tried_again(services: Serv
 @asynccontextmanager
 async def relayed(
     services: Services, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[tuple[Relay, Database, Session]]:
+) -> AsyncIterator[tuple[Relay, Database, MongoSession]]:
     """Yield the relay, database and session of a client whose connection can be cut."""
     # The driver needs half a second to see that a server is back.
     monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 1.0)
@@ -223,7 +223,7 @@ async def test_an_abandoned_transaction_does_not_hinder_the_next_of_its_session(
     """The server may still hold the first transaction, with the document that the next writes."""
     async with relayed(services, monkeypatch) as (way, database, session):
 
-        async def work(session: Session) -> None:
+        async def work(session: MongoSession) -> None:
             await Insert(database, "a")(session)
             way.cut_at(command, arrives=False, times=1)
             if command == b"abortTransaction":

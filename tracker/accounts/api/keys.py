@@ -14,7 +14,7 @@ from tracker.access.principal import EVERY_SCOPE, ActorKind, Principal
 from tracker.accounts.services import AccountCall, AccountServices
 from tracker.errors import ErrorCode, Forbidden
 from tracker.stores.mongodb.account_lock import run_in_turn
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.resource import Resource, record_of
@@ -142,7 +142,7 @@ async def create(call: AccountCall[Nothing, CreateApiKey]) -> CreatedApiKey:
     body, keys = call.body, call.services.api_keys
     scopes = None if body.scopes is None else list(dict.fromkeys(body.scopes))
 
-    async def work(session: Session) -> tuple[ApiKey, str]:
+    async def work(session: MongoSession) -> tuple[ApiKey, str]:
         principal = await call.lock_authority("keys:write", session)
         _check_covered(principal, scopes, "scopes: you lack")
         expires_at = principal.expiry(body.expires_at)
@@ -164,7 +164,7 @@ async def revoke(call: AccountCall[RevokeApiKey, Nothing]) -> ApiKeyRecord:
     """
     key = await KEYS.own(call)
 
-    async def approve(ended: Sequence[ApiKey], session: Session) -> None:
+    async def approve(ended: Sequence[ApiKey], session: MongoSession) -> None:
         # Locked only if needed: many calls for one key would delay the caller's own revocation.
         principal = await call.lock_authority("keys:write", session) if ended else call.principal
         for one in (key, *ended):

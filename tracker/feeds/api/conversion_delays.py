@@ -13,7 +13,7 @@ from msgspec import Meta, field
 from tracker.clock import now
 from tracker.conversions.document import Status
 from tracker.feeds.services import FeedCall
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.schema import AccountId
@@ -70,7 +70,7 @@ async def count(call: FeedCall[CountDelays, Nothing]) -> Delays:
     )
 
 
-async def conversion_delays(reader: Reader, account_id: UUID) -> list[float]:
+async def conversion_delays(reader: MongoReads, account_id: UUID) -> list[float]:
     """Return the seconds from click to conversion of the last conversions."""
     since = {"$gte": now() - timedelta(days=DAYS)}
     milliseconds = {"$subtract": ["$at", "$click_at"]}

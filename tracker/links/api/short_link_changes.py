@@ -21,7 +21,7 @@ from tracker.links.link import Link
 from tracker.links.macros import check_macros
 from tracker.links.services import LinkCall, LinkServices
 from tracker.links.store import Revision
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.limits import MAX_BULK_LINKS, MAX_TAGS
@@ -128,7 +128,7 @@ async def _change(
 ) -> list[Link]:
     """Change the links with their audit entries. Raises BadRequest as `_lock_domains` does."""
 
-    async def check_and_audit(session: Session, revisions: Sequence[Revision]) -> None:
+    async def check_and_audit(session: MongoSession, revisions: Sequence[Revision]) -> None:
         restored = [one.after for one in revisions if _action(one) == _RESTORED]
         await _lock_domains(call, restored, session)
         await call.audit_all([await _audit_action(call, one) for one in revisions], session)
@@ -137,7 +137,7 @@ async def _change(
 
 
 async def _lock_domains(
-    call: LinkCall[Any, Any], restored: Sequence[Link], session: Session
+    call: LinkCall[Any, Any], restored: Sequence[Link], session: MongoSession
 ) -> None:
     """Lock restored links' domains until the transaction ends. Raises BadRequest without one."""
     domain_ids: set[UUID] = {link.domain_id for link in restored if link.domain_id}

@@ -27,7 +27,7 @@ from tracker.links.link import Link
 from tracker.links.services import LinkCall, LinkServices
 from tracker.links.store import Links, NewLink
 from tracker.links.tags import Tag
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Call, Nothing, Owned
 from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
@@ -157,7 +157,7 @@ async def create_many(call: LinkCall[Nothing, CreateShortLinks]) -> CreatedShort
     """Create several short links, all or none. Raises as `create` does."""
     new = await _new_links(call, _numbered(call.body.links))
 
-    async def audit(session: Session, links: Sequence[Link]) -> None:
+    async def audit(session: MongoSession, links: Sequence[Link]) -> None:
         created = [
             AuditAction(action="short_link.created", target=LINKS.target(one)) for one in links
         ]

@@ -10,14 +10,14 @@ from uuid import UUID
 
 from tracker.reports.dimensions import DIMENSIONS, NO_KEY
 from tracker.reports.query import Value
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
 
 _NAMES_AT_ONCE: Final = 1000
 """Names of one query: their ids block the event loop for 5 ms."""
 
 
-async def stored_names(reader: Reader, group_by: str, keys: Collection[str]) -> dict[str, str]:
+async def stored_names(reader: MongoReads, group_by: str, keys: Collection[str]) -> dict[str, str]:
     """Return the names of records, by key; none for values without records."""
     dimension = DIMENSIONS[group_by]
     if dimension.record is None:
@@ -33,7 +33,7 @@ async def stored_names(reader: Reader, group_by: str, keys: Collection[str]) -> 
 
 
 async def filter_names(
-    reader: Reader, account_id: UUID, filters: Mapping[str, Collection[Value]]
+    reader: MongoReads, account_id: UUID, filters: Mapping[str, Collection[Value]]
 ) -> dict[str, dict[str, str]]:
     """Return the names of filters' values, by value. Records of other accounts have their ids."""
     names = {}
@@ -55,7 +55,9 @@ def name_of(group_by: str, key: str, stored: Mapping[str, str]) -> str:
     return stored.get(key) or _name(group_by, key)
 
 
-async def records_with_text(reader: Reader, account_id: UUID, group_by: str, text: str) -> set[str]:
+async def records_with_text(
+    reader: MongoReads, account_id: UUID, group_by: str, text: str
+) -> set[str]:
     """Return the keys of the account's records with `text` in their name, in any case."""
     dimension = DIMENSIONS[group_by]
     if dimension.record is None:
@@ -65,7 +67,7 @@ async def records_with_text(reader: Reader, account_id: UUID, group_by: str, tex
         "account_id": account_id,
         field: {"$regex": re.escape(text), "$options": "i"},
     }
-    return {str(row["_id"]) async for row in reader.each(collection, matching, ["_id"])}
+    return {str(row["_id"]) async for row in reader.find_each(collection, matching, ["_id"])}
 
 
 def has_text(group_by: str, key: str, text: str) -> bool:

@@ -22,7 +22,7 @@ from tracker.reports.memory import ReportMemory, Reservation
 from tracker.reports.query import Measures, Query, Report, Row
 from tracker.reports.threads import in_thread, in_thread_if_large
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.retention import first_kept
 
 _FEW_LINKS: Final = 1000
@@ -169,7 +169,7 @@ class Reports:
             found[counted] = values if known is None else [one for one in values if one in known]
         return found
 
-    async def _links(self, query: Query, snapshot: Reader) -> Sequence[UUID] | None:
+    async def _links(self, query: Query, snapshot: MongoReads) -> Sequence[UUID] | None:
         """Return the links that pass the filters by link and tag; None without such filters.
 
         Other accounts' ids are harmless: counts match the account too.
@@ -185,7 +185,9 @@ class Reports:
             matching["_id"] = {"$in": list(ids)}
         return [row["_id"] for row in await snapshot.find("links", matching, ["_id"])]
 
-    async def _tags(self, query: Query, table: Columns, snapshot: Reader) -> dict[str, list[str]]:
+    async def _tags(
+        self, query: Query, table: Columns, snapshot: MongoReads
+    ) -> dict[str, list[str]]:
         if query.group_by != TAG or not table.rows:
             return {}
         matching: dict[str, Any] = {"account_id": query.account_id, "tags": {"$ne": []}}
@@ -201,7 +203,7 @@ class Reports:
         rows = await snapshot.aggregate("links", stages)
         return await in_thread(_by_link, rows)
 
-    async def _ordered(self, query: Query, rows: Rows, at_most: int, snapshot: Reader) -> Rows:
+    async def _ordered(self, query: Query, rows: Rows, at_most: int, snapshot: MongoReads) -> Rows:
         stored: dict[str, str] = {}
         if query.sort == "name":
             stored = await stored_names(snapshot, query.group_by, rows.keys)

@@ -21,7 +21,7 @@ from tracker.reports.periods import DayRange
 from tracker.reports.query import Measures, Query, Report
 from tracker.reports.rollups.layout import rollups_for
 from tracker.reports.series import Interval, Step, rows_of, series_of, step_keys
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 Found = TypeVar("Found")
 
@@ -127,7 +127,7 @@ def is_of_rollups(query: Query) -> bool:
 
 @asynccontextmanager
 async def parts_at_one_snapshot(
-    reader: Reader, reports: Reports, account_id: UUID
+    reader: MongoReads, reports: Reports, account_id: UUID
 ) -> AsyncIterator[Parts]:
     """Yield the parts of an account's request. Raises as entering `Reports.turn`."""
     async with reports.turn(account_id) as turn, reader.at_one_snapshot() as snapshot:

@@ -12,7 +12,7 @@ from tracker.reports.columns import CLICK_MEASURES, Columns
 from tracker.reports.dimensions import OfDocuments
 from tracker.reports.periods import Period
 from tracker.reports.rollups.layout import CHANGES, CORRECTIONS
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 _SUMMED: Final = (*CLICK_MEASURES, "conversions", CHANGES, CORRECTIONS)
 _TOTALS: Final = [f"total.{name}" for name in _SUMMED]
@@ -70,7 +70,7 @@ class _Day:
 class Fingerprints:
     """The fingerprints of periods in one snapshot. `matching` selects the rollups."""
 
-    def __init__(self, reader: Reader, matching: Mapping[str, Any]) -> None:
+    def __init__(self, reader: MongoReads, matching: Mapping[str, Any]) -> None:
         self._reader = reader
         self._matching = matching
         self._months: dict[str, list[int]] = {}
@@ -125,7 +125,7 @@ class Fingerprints:
 
 
 async def fingerprint_of(
-    reader: Reader, matching: Mapping[str, Any], period: Period
+    reader: MongoReads, matching: Mapping[str, Any], period: Period
 ) -> Fingerprint:
     marks = Fingerprints(reader, matching)
     await marks.read([period])

@@ -19,7 +19,7 @@ from tracker.reports.counted import COUNTED, value_of
 from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_VALUE, REFERRER, OfDocuments
 from tracker.reports.rollups.money import whole_number
 from tracker.reports.threads import in_thread
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
 
 _HOUR_MS: Final = 3_600_000
@@ -81,12 +81,12 @@ class Span(NamedTuple):
         return {**self.matching, "at": {"$gte": self.start, "$lt": self.end}}
 
 
-async def count(reader: Reader, of: OfDocuments, span: Span, names: Sequence[str]) -> Columns:
+async def count(reader: MongoReads, of: OfDocuments, span: Span, names: Sequence[str]) -> Columns:
     return await in_thread(await read(reader, of, span, names))
 
 
 async def read(
-    reader: Reader, of: OfDocuments, span: Span, names: Sequence[str]
+    reader: MongoReads, of: OfDocuments, span: Span, names: Sequence[str]
 ) -> Callable[[], Columns]:
     """Read the documents for `count`. Return the function that makes the table, for a thread."""
     make, counted, stage = _clicks_table, NO_TEST, _clicks_stage(span, names)
@@ -97,7 +97,7 @@ async def read(
     return lambda: make(span, names, rows)
 
 
-async def links_of(reader: Reader, matching: Mapping[str, Any]) -> list[UUID]:
+async def links_of(reader: MongoReads, matching: Mapping[str, Any]) -> list[UUID]:
     """Return some links of these rollups. Each costs as much as decoding the id of one click."""
     rows = await reader.find("rollups", matching, ["_id.link_id"], limit=LISTED_LINKS)
     return list({row["_id"]["link_id"] for row in rows})

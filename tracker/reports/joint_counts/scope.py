@@ -10,7 +10,7 @@ from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.reports.joint_counts.fingerprints import Fingerprints
 from tracker.reports.rollups.layout import rollups_of
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 
 class Memory(Protocol):
@@ -63,12 +63,12 @@ class Scope(NamedTuple):
 class Moment(NamedTuple):
     """A snapshot, the account's calendar in it, and its time."""
 
-    reader: Reader
+    reader: MongoReads
     calendar: Calendar
     at: datetime
 
 
-async def moment_of(reader: Reader, account_id: UUID) -> Moment:
+async def moment_of(reader: MongoReads, account_id: UUID) -> Moment:
     zone = await zone_of(reader, account_id)
     return Moment(reader, zone.calendar, now())
 
@@ -82,7 +82,7 @@ class Snapshot(NamedTuple):
     read. `marks` are the fingerprints that other parts of the request have read.
     """
 
-    reader: Reader
+    reader: MongoReads
     now: datetime
     before_counting: Callable[[], Awaitable[None]]
     is_thorough: bool = False

@@ -30,7 +30,7 @@ from tracker.reports.dimensions import EVENT, HOUR, OfDocuments
 from tracker.reports.joint_counts.columns_document import documents_of, table_of
 from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.drivers import Database
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 ALL: Final = "*"
 
@@ -98,7 +98,7 @@ class JointCounts:
         self._counts = database["joint_counts"]
 
     async def find(
-        self, ids: Collection[JointId], names: Sequence[str], reader: Reader
+        self, ids: Collection[JointId], names: Sequence[str], reader: MongoReads
     ) -> dict[JointId, Found]:
         """Return the stored counts among `ids`, valid or not, with these dimensions."""
         if not ids:
@@ -121,7 +121,7 @@ class JointCounts:
             if len(parts) == parts[0]["parts"]
         }
 
-    async def ids(self, matching: Mapping[str, Any], reader: Reader) -> list[JointId]:
+    async def ids(self, matching: Mapping[str, Any], reader: MongoReads) -> list[JointId]:
         rows = await reader.find("joint_counts", {**matching, "_id.part": 0}, ["_id"])
         return [_id(row["_id"]) for row in rows]
 
@@ -148,12 +148,12 @@ class JointCounts:
         if ranges:
             await self._counts.delete_many({"$or": ranges})
 
-    async def marks(self, ids: Collection[JointId], reader: Reader) -> dict[JointId, list[int]]:
+    async def marks(self, ids: Collection[JointId], reader: MongoReads) -> dict[JointId, list[int]]:
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
         rows = await reader.find("joint_counts", wanted, ["mark"])
         return {_id(row["_id"]): list(row["mark"]) for row in rows}
 
-    async def size(self, ids: Collection[JointId], names: Sequence[str], reader: Reader) -> int:
+    async def size(self, ids: Collection[JointId], names: Sequence[str], reader: MongoReads) -> int:
         """Return the bytes that these stored counts take at most while a report is made.
 
         It is computed like `bytes_of` in `reports/memory`.

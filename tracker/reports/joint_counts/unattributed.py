@@ -14,7 +14,7 @@ from tracker.reports.dimensions import DOMAIN, EVENT, HOUR, LINK
 from tracker.reports.joint_counts.scope import Scope
 from tracker.reports.rollups.layout import RollupSource
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
 
 _TELLING: Final = (LINK, DOMAIN)
@@ -40,7 +40,7 @@ class Unattributed:
 
     async def of(
         self,
-        reader: Reader,
+        reader: MongoReads,
         scope: Scope,
         asked: Asked,
         names: Sequence[str],
@@ -63,7 +63,7 @@ class Unattributed:
                 table = table.with_constant(name, UNKNOWN)
         return table
 
-    async def _by_day(self, reader: Reader, scope: Scope, asked: Asked) -> Columns:
+    async def _by_day(self, reader: MongoReads, scope: Scope, asked: Asked) -> Columns:
         if asked not in self._read:
             self._read[asked] = await _of_rollups(reader, scope, asked)
         return self._read[asked]
@@ -82,7 +82,7 @@ def with_unattributed(table: Columns) -> Columns:
     return Columns(table.dimensions, {**table.measures, UNATTRIBUTED: numbers}, table.rows)
 
 
-async def _of_rollups(reader: Reader, scope: Scope, asked: Asked) -> Columns:
+async def _of_rollups(reader: MongoReads, scope: Scope, asked: Asked) -> Columns:
     query = RollupQuery(
         matching=scope.rollups("link"),
         source=RollupSource("link", asked.map),

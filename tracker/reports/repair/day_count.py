@@ -20,7 +20,7 @@ from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.rollups.layout import RollupId, Sums, of_zone, stored_sums
 from tracker.reports.rollups.money import EXACT, differ
 from tracker.reports.rollups.rollup import Rollup
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 UTC: Final = calendar_of(DEFAULT_ZONE)
 
@@ -75,7 +75,7 @@ class DayCount(NamedTuple):
 class DayCounts:
     """The counts of days in one snapshot."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: MongoReads) -> None:
         self._reader = reader
 
     async def recounted(self, account_id: UUID, day: str, calendar: Calendar = UTC) -> DayCount:
@@ -130,7 +130,7 @@ class DayCounts:
             {"$group": {"_id": key, "count": {"$sum": 1}}},
         ]
         total = 0
-        rows = self._reader.each_of("clicks", stages, batchSize=_ROWS_PER_READ)
+        rows = self._reader.aggregate_each("clicks", stages, batchSize=_ROWS_PER_READ)
         async for row in rows:
             group, total = row["_id"], total + row["count"]
             at = start + timedelta(hours=group.pop("hour"))
@@ -145,7 +145,9 @@ class DayCounts:
     ) -> int:
         total = 0
         matching = {**_of_day(account_id, day, calendar), "status": {"$in": list(COUNTED)}}
-        rows = self._reader.each("events", matching, {"metadata": 0}, batch_size=_ROWS_PER_READ)
+        rows = self._reader.find_each(
+            "events", matching, {"metadata": 0}, batch_size=_ROWS_PER_READ
+        )
         async for event in rows:
             rollup.add_event(event)
             total += 1
@@ -157,7 +159,7 @@ class DayCounts:
         found: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
         domain_names = {}
         of_day = {"_id.account_id": account_id, "_id.of": of_rollups(zone), "_id.day": day}
-        rows = self._reader.each("rollups", of_day, batch_size=_ROLLUPS_PER_READ)
+        rows = self._reader.find_each("rollups", of_day, batch_size=_ROLLUPS_PER_READ)
         async for row in rows:
             rollup_id = RollupId(account_id, row["_id"]["of"], day, row["_id"]["link_id"])
             for path, number in stored_sums(row).items():

@@ -16,7 +16,7 @@ from tracker.reports.joint_counts.scope import Scope
 from tracker.reports.joint_counts.store import ALL, JointCounts, JointId
 from tracker.reports.periods import Period, day_period, hours_of, month_period
 from tracker.stores.mongodb.drivers import Database
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 
 class JointCheck:
@@ -27,7 +27,7 @@ class JointCheck:
         self._calendar = calendar
         self._joint = JointCounts(database)
 
-    async def wrong(self, day: str, reader: Reader) -> list[JointId]:
+    async def wrong(self, day: str, reader: MongoReads) -> list[JointId]:
         """Return the wrong counts that reports would read. A month is checked with its last day."""
         periods = {one.key: one for one in _periods(self._calendar, date.fromisoformat(day))}
         wanted = {
@@ -38,12 +38,12 @@ class JointCheck:
         ids = await self._joint.ids(wanted, reader)
         return [one for one in ids if not await self._is_right(one, periods[one.period], reader)]
 
-    async def remove_wrong(self, day: str, reader: Reader) -> int:
+    async def remove_wrong(self, day: str, reader: MongoReads) -> int:
         found = await self.wrong(day, reader)
         await self._joint.remove(found)
         return len(found)
 
-    async def _is_right(self, one: JointId, period: Period, reader: Reader) -> bool:
+    async def _is_right(self, one: JointId, period: Period, reader: MongoReads) -> bool:
         """Return whether counts equal the documents, or are not valid anyway."""
         names = _names(one)
         kept = (await self._joint.find([one], names, reader)).get(one)

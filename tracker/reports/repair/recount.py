@@ -30,12 +30,12 @@ from tracker.reports.rollups.layout import (
 )
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import run_updates
-from tracker.stores.mongodb.transaction import Session, in_transaction
+from tracker.stores.mongodb.transaction import MongoSession, in_transaction
 
 CORRECTION_SLOT: Final = 1000
 """The slot of corrections. It is above those of drains, so they never wait for each other."""
 
-InCorrection = Callable[[Session], Awaitable[None]]
+InCorrection = Callable[[MongoSession], Awaitable[None]]
 """Runs in each transaction of a correction, and raises to abandon it."""
 
 
@@ -139,10 +139,10 @@ class Recount:
         counted: DayCount,
         version: int,
         piece: Sequence[Mapping[str, Any]],
-        session: Session,
+        session: MongoSession,
         in_correction: InCorrection | None,
     ) -> bool:
-        async def work(session: Session) -> bool:
+        async def work(session: MongoSession) -> bool:
             if in_correction is not None:
                 await in_correction(session)
             taken = await self._take_version(counted, version, session)
@@ -155,7 +155,7 @@ class Recount:
         except DuplicateKeyError:  # the other correction inserted the version first
             return False
 
-    async def _take_version(self, counted: DayCount, version: int, session: Session) -> bool:
+    async def _take_version(self, counted: DayCount, version: int, session: MongoSession) -> bool:
         of_day = version_id(counted.account_id, counted.day, counted.zone)
         mark = {"_id": of_day, "version": version}
         following = {"$set": {"version": version + 1}}

@@ -14,7 +14,7 @@ from tracker.reports.dimensions import DAY, EVENT, LINK, NO_EVENT
 from tracker.reports.rollups.layout import RollupSource, decoded, encoded
 from tracker.reports.rollups.money import whole_number
 from tracker.reports.threads import in_thread_if_large
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
 
 Stages = list[dict[str, Any]]
@@ -44,7 +44,7 @@ class RollupQuery(NamedTuple):
     measures: Sequence[str] = MEASURES
 
 
-async def rollup_table(reader: Reader, query: RollupQuery) -> Columns:
+async def rollup_table(reader: MongoReads, query: RollupQuery) -> Columns:
     batches: dict[str, Any] = {"batchSize": _ROLLUPS_AT_ONCE} if _is_of_each_link(query) else {}
     rows = await reader.aggregate("rollups", _stages_of(query), **batches)
     return await in_thread_if_large(len(rows), _table_of, query, rows)

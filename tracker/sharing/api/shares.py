@@ -16,7 +16,7 @@ from tracker.sharing.api.shared_report import SharedReport
 from tracker.sharing.services import SharingCall, SharingServices
 from tracker.sharing.shares import Share
 from tracker.stores.mongodb.account_lock import run_in_turn
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.limits import MAX_SHARE_NAME_CHARACTERS
@@ -150,7 +150,7 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
     expires_at = call.principal.expiry(body.expires_at)
     password = await services.passwords.hash(body.password) if body.password else None
 
-    async def work(session: Session) -> tuple[Share, str]:
+    async def work(session: MongoSession) -> tuple[Share, str]:
         principal = await call.lock_authority("shares:write", session)
         _check_may_read(principal, body)
         made = await services.shares.create(

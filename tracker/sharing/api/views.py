@@ -10,7 +10,7 @@ from msgspec import Meta, field
 from tracker.sharing.services import SharingCall
 from tracker.sharing.views import View
 from tracker.stores.mongodb.account_lock import run_in_turn
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.limits import MAX_VIEW_NAME_CHARACTERS, MAX_VIEW_QUERY_CHARACTERS
@@ -81,7 +81,7 @@ async def create(call: SharingCall[Nothing, CreateView]) -> ViewRecord:
     """
     body, views = call.body, call.services.views
 
-    async def work(session: Session) -> View:
+    async def work(session: MongoSession) -> View:
         view = await views.create(call.account_id, body.name, body.query, session)
         await call.audit("view.created", VIEWS.target(view), session=session)
         return view

@@ -14,7 +14,7 @@ from tracker.errors import RateLimited, Unavailable
 from tracker.metrics import LOOK_UPS_SHARED
 from tracker.stores.batch import Batch
 from tracker.stores.breaker import Breaker, answer_within
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 LOAD_SECONDS: Final = 2.0
 
@@ -43,7 +43,7 @@ class FieldSource(Generic[Value]):
 
     def __init__(
         self,
-        reads: Reader,
+        reads: MongoReads,
         collection: str,
         field: str,
         fields: Sequence[str],

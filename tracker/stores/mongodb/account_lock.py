@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from tracker.errors import Unavailable
 from tracker.stores.mongodb.drivers import Database
-from tracker.stores.mongodb.transaction import RETRY_SECONDS, Session, run_in_transaction
+from tracker.stores.mongodb.transaction import RETRY_SECONDS, MongoSession, run_in_transaction
 
 Result = TypeVar("Result")
 
@@ -23,7 +23,7 @@ _turns: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
 
 
 async def run_in_turn(
-    database: Database, owner: UUID, work: Callable[[Session], Awaitable[Result]]
+    database: Database, owner: UUID, work: Callable[[MongoSession], Awaitable[Result]]
 ) -> Result:
     """Run `work` in a transaction, one at a time for each `owner` in this process.
 
@@ -43,7 +43,7 @@ async def run_in_turn(
         turn.release()
 
 
-async def lock_account(database: Database, account_id: UUID, session: Session) -> None:
+async def lock_account(database: Database, account_id: UUID, session: MongoSession) -> None:
     """Conflict with every other transaction that locks this account, until this one ends."""
     account = {"_id": account_id}
     await database["accounts"].update_one(account, {"$inc": {"locks": 1}}, session=session)
@@ -54,7 +54,7 @@ async def has_room(
     collection: str,
     account_id: UUID,
     limit: int,
-    session: Session,
+    session: MongoSession,
     matching: Mapping[str, Any] | None = None,
 ) -> bool:
     """Lock the account; return whether it has fewer than `limit` matching documents.

@@ -2,7 +2,7 @@
 
 from tracker.stores.mongodb import drivers
 from tracker.stores.mongodb.drivers import Collection
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 
 
 class MongoDB:
@@ -12,7 +12,7 @@ class MongoDB:
         self.client = drivers.mongodb(uri)
         self.database = self.client[name]
         self._reading_client = drivers.mongodb_for_reads(uri)
-        self.reads = Reader(self._reading_client[name])
+        self.reads = MongoReads(self._reading_client[name])
 
     def __getitem__(self, collection: str) -> Collection:
         return self.database[collection]

@@ -13,7 +13,7 @@ from pymongo.errors import OperationFailure
 
 from tracker.errors import NotFound
 from tracker.stores.mongodb.drivers import Collection, Database
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 
 DUPLICATE_KEY = 11000
 
@@ -113,13 +113,13 @@ def owner_id(stored: bytes) -> UUID:
     return UUID(bytes=stored)
 
 
-def document(record: msgspec.Struct) -> dict[str, Any]:
-    fields = msgspec.structs.asdict(record)
+def as_document(struct: msgspec.Struct) -> dict[str, Any]:
+    fields = msgspec.structs.asdict(struct)
     fields["_id"] = fields.pop("id")
     return fields
 
 
-def record(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
+def as_struct(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
     """Return the struct of a document, without fields that `kind` does not have."""
     return msgspec.convert({**document, "id": document["_id"]}, kind)
 
@@ -129,7 +129,7 @@ async def updated(
     matching: Mapping[str, Any],
     update: Mapping[str, Any],
     name: str,
-    session: Session | None = None,
+    session: MongoSession | None = None,
 ) -> dict[str, Any]:
     """Return the updated document. Raises NotFound, naming `name`, if none matches."""
     row = await collection.find_one_and_update(
@@ -141,7 +141,10 @@ async def updated(
 
 
 async def run_inserts(
-    database: Database, collection: str, documents: Sequence[Mapping[str, Any]], session: Session
+    database: Database,
+    collection: str,
+    documents: Sequence[Mapping[str, Any]],
+    session: MongoSession,
 ) -> None:
     """Insert all documents, which have `_id`s, in the transaction of `session`.
 
@@ -155,7 +158,7 @@ async def run_updates(
     database: Database,
     collection: str,
     updates: Sequence[Mapping[str, Any]],
-    session: Session | None = None,
+    session: MongoSession | None = None,
 ) -> int:
     """Run the statements of an `update` command; return the number of documents matched.
 
@@ -185,7 +188,7 @@ def sendable(updates: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[
 
 
 async def _run(
-    database: Database, command: dict[str, Any], session: Session | None
+    database: Database, command: dict[str, Any], session: MongoSession | None
 ) -> Mapping[str, Any]:
     answer = await database.command(command, session=session, codec_options=database.codec_options)
     if errors := answer.get("writeErrors"):

@@ -20,7 +20,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 Database = AsyncIOMotorDatabase[dict[str, Any]]
 Collection = AsyncIOMotorCollection[dict[str, Any]]
 MongoClient = AsyncIOMotorClient[dict[str, Any]]
-Session = AsyncIOMotorClientSession
+MongoSession = AsyncIOMotorClientSession
 
 ReadingClient = AsyncMongoClient[dict[str, Any]]
 ReadingDatabase = AsyncDatabase[dict[str, Any]]

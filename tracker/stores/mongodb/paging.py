@@ -13,8 +13,8 @@ import msgspec
 from pymongo import ASCENDING, DESCENDING
 from pymongo.collation import Collation, CollationStrength
 
-from tracker.stores.mongodb.documents import StoredId, record, with_stored_ids
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.documents import StoredId, as_struct, with_stored_ids
+from tracker.stores.mongodb.reads import MongoReads
 
 Listed = TypeVar("Listed", bound=msgspec.Struct)
 
@@ -53,7 +53,7 @@ class Pages(Generic[Listed]):
 
     def __init__(
         self,
-        reads: Reader,
+        reads: MongoReads,
         collection: str,
         kind: type[Listed],
         read: Callable[[dict[str, Any]], Listed] | None = None,
@@ -61,7 +61,7 @@ class Pages(Generic[Listed]):
         # 25 links take 92 µs to decode and convert, 165 if the driver makes the UUIDs.
         self._reads = reads.with_binary_ids()
         self._collection = collection
-        self._read = read or partial(record, kind)
+        self._read = read or partial(as_struct, kind)
 
     async def find(
         self,
@@ -102,7 +102,7 @@ class Pages(Generic[Listed]):
 
 
 async def all_of(
-    reader: Reader, name: str, matching: Mapping[str, Any], order: Order
+    reader: MongoReads, name: str, matching: Mapping[str, Any], order: Order
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
     """Yield all documents that match, in an order, in pieces. Ids are UUIDs."""
     by_id = _by_id if order.fields[0][0] == "_id" else _by_another_field
@@ -111,7 +111,7 @@ async def all_of(
 
 
 async def _by_id(
-    reader: Reader, name: str, matching: Mapping[str, Any], order: Order
+    reader: MongoReads, name: str, matching: Mapping[str, Any], order: Order
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
     fields = dict(order.fields)
     [direction] = fields.values()
@@ -126,7 +126,7 @@ async def _by_id(
 
 
 async def _by_another_field(
-    reader: Reader, name: str, matching: Mapping[str, Any], order: Order
+    reader: MongoReads, name: str, matching: Mapping[str, Any], order: Order
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
     """Yield in the order of one snapshot's ids: names may change between two pieces."""
     ids = await _ids(reader, name, matching, order)
@@ -139,10 +139,12 @@ async def _by_another_field(
         yield [by_id[one] for one in wanted if one in by_id]
 
 
-async def _ids(reader: Reader, name: str, matching: Mapping[str, Any], order: Order) -> bytearray:
+async def _ids(
+    reader: MongoReads, name: str, matching: Mapping[str, Any], order: Order
+) -> bytearray:
     ids = bytearray()
     chosen = {"sort": list(order.fields), "collation": order.collation, "batch_size": _IDS_AT_ONCE}
     async with reader.at_one_snapshot() as snapshot:
-        async for row in snapshot.each(name, matching, ["_id"], **chosen):
+        async for row in snapshot.find_each(name, matching, ["_id"], **chosen):
             ids += row["_id"].bytes
     return ids

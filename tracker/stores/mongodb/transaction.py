@@ -24,11 +24,13 @@ _MAX_PAUSE_SECONDS: Final = 0.02
 _SNAPSHOT: Final = ReadConcern("snapshot")
 _DURABLE: Final = WriteConcern("majority", j=True)
 
-Session = drivers.Session
+MongoSession = drivers.MongoSession
 Result = TypeVar("Result")
 
 
-async def in_transaction(session: Session, work: Callable[[Session], Awaitable[Result]]) -> Result:
+async def in_transaction(
+    session: MongoSession, work: Callable[[MongoSession], Awaitable[Result]]
+) -> Result:
     """Run `work`, maybe more than once, so it must leave nothing in memory.
 
     If it raises, nothing is stored. If the commit fails, everything may be stored all the same: a
@@ -46,7 +48,7 @@ async def in_transaction(session: Session, work: Callable[[Session], Awaitable[R
 
 
 async def run_in_transaction(
-    database: Database, work: Callable[[Session], Awaitable[Result]]
+    database: Database, work: Callable[[MongoSession], Awaitable[Result]]
 ) -> Result:
     async with await database.client.start_session() as session:
         return await in_transaction(session, work)

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, field
 
 from tracker.calendar import Calendar
-from tracker.stores.mongodb.reader import Reader
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.schema import Day, TimeZone
@@ -70,7 +70,7 @@ async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
 
 
 async def statistics(
-    reader: Reader, webhook_id: UUID, calendar: Calendar
+    reader: MongoReads, webhook_id: UUID, calendar: Calendar
 ) -> tuple[dict[date, Counter[str]], list[int]]:
     """Return each day's deliveries by status, and the sorted milliseconds of their last attempts.
 

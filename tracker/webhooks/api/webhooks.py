@@ -10,7 +10,7 @@ from msgspec import UNSET
 from tracker.access.audit import FieldChange, differences
 from tracker.errors import BadRequest, Unavailable
 from tracker.stores.mongodb.account_lock import run_in_turn
-from tracker.stores.mongodb.transaction import Session
+from tracker.stores.mongodb.transaction import MongoSession
 from tracker.stores.secret_box import UnreadableSecret
 from tracker.syntax.url import check_url
 from tracker.web.call import Nothing
@@ -151,7 +151,7 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
             check_target_macros(fields["target_url"])
         await _check_host(call, fields["target_url"])
 
-    async def work(session: Session) -> Webhook | None:
+    async def work(session: MongoSession) -> Webhook | None:
         await call.lock_authority("webhooks:write", session)
         try:
             return await webhooks.change(webhook.id, fields, session)

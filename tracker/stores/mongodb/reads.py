@@ -35,7 +35,7 @@ def lost_connections() -> Iterator[None]:
         raise AutoReconnect(str(error)) from error
 
 
-class Reader:
+class MongoReads:
     """A reader of majority-acknowledged data. A snapshot takes one query at a time."""
 
     def __init__(self, database: ReadingDatabase, session: ReadingSession | None = None) -> None:
@@ -43,21 +43,21 @@ class Reader:
         self._session = session
 
     @asynccontextmanager
-    async def at_one_snapshot(self) -> AsyncIterator["Reader"]:
+    async def at_one_snapshot(self) -> AsyncIterator["MongoReads"]:
         """Yield a reader of one snapshot, which begins with its first read."""
         async with self._database.client.start_session(snapshot=True) as session:
-            yield Reader(self._database, session)
+            yield MongoReads(self._database, session)
 
-    def with_binary_ids(self) -> "Reader":
+    def with_binary_ids(self) -> "MongoReads":
         """Return a reader whose ids are `Binary`: UUIDs would double the cost."""
         options = self._database.codec_options.with_options(
             uuid_representation=UuidRepresentation.UNSPECIFIED
         )
-        return Reader(self._database.with_options(codec_options=options), self._session)
+        return MongoReads(self._database.with_options(codec_options=options), self._session)
 
-    def latest(self) -> "Reader":
+    def latest(self) -> "MongoReads":
         """Return a reader of the present, whatever snapshot this one reads."""
-        return Reader(self._database)
+        return MongoReads(self._database)
 
     async def find(
         self, collection: str, matching: Mapping[str, Any], fields: Fields = None, **options: Any
@@ -72,7 +72,7 @@ class Reader:
         found = await self.find(collection, matching, fields, limit=1, **options)
         return found[0] if found else None
 
-    async def each(
+    async def find_each(
         self, collection: str, matching: Mapping[str, Any], fields: Fields = None, **options: Any
     ) -> AsyncGenerator[Document, None]:
         """Yield the documents. Close it (`aclosing`) if you do not take all of them."""
@@ -81,7 +81,7 @@ class Reader:
                 async for row in found:
                     yield row
 
-    async def each_of(
+    async def aggregate_each(
         self, collection: str, stages: Sequence[Mapping[str, Any]], **options: Any
     ) -> AsyncGenerator[Document, None]:
         """Yield the results. Close it (`aclosing`) if you do not take all of them."""

@@ -18,10 +18,10 @@ from tests.stores.relay import Relay, relay
 from tests.system.certificates import Authority
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.stores.mongodb import reader
+from tracker.stores.mongodb import reads as mongo_reads
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import StoredId
-from tracker.stores.mongodb.reader import Reader, lost_connections
+from tracker.stores.mongodb.reads import MongoReads, lost_connections
 
 pytestmark = pytest.mark.redis
 
@@ -45,7 +45,7 @@ async def open_cursors(services: Services) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def reader_by(uri: str, database: str) -> AsyncIterator[Reader]:
+async def reader_by(uri: str, database: str) -> AsyncIterator[MongoReads]:
     mongodb = MongoDB(uri, database)
     try:
         yield mongodb.reads
@@ -54,7 +54,7 @@ async def reader_by(uri: str, database: str) -> AsyncIterator[Reader]:
 
 
 @asynccontextmanager
-async def relayed(services: Services) -> AsyncIterator[tuple[Relay, Reader]]:
+async def relayed(services: Services) -> AsyncIterator[tuple[Relay, MongoReads]]:
     settings = services.settings
     port = urlsplit(settings.mongodb_uri).port
     assert port is not None
@@ -71,9 +71,9 @@ async def test_all_reads_of_a_snapshot_are_of_the_moment_of_the_first(services: 
         assert numbers_of(await snapshot.find("things", {}, **ORDERED)) == [1, 2]
         await fill(services, 3)
         assert numbers_of(await snapshot.find("things", {}, **ORDERED)) == [1, 2]
-        assert [row["_id"] async for row in snapshot.each("things", {}, **ORDERED)] == [1, 2]
+        assert [row["_id"] async for row in snapshot.find_each("things", {}, **ORDERED)] == [1, 2]
         assert await snapshot.aggregate("things", count) == [{"all": 2}]
-        assert [row async for row in snapshot.each_of("things", count)] == [{"all": 2}]
+        assert [row async for row in snapshot.aggregate_each("things", count)] == [{"all": 2}]
         assert await snapshot.find_one("things", {"_id": 3}) is None
         assert await snapshot.latest().find_one("things", {"_id": 3}) == {"_id": 3}
     assert await services.stores.mongodb.reads.count("things", {}) == 3
@@ -82,7 +82,7 @@ async def test_all_reads_of_a_snapshot_are_of_the_moment_of_the_first(services: 
 async def test_rows_come_in_batches_and_are_all_there(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(mongo_reads, "ROWS_AT_ONCE", 2)
     await fill(services, *range(5))
     async with profiled(services.stores.mongodb.database) as notes:
         assert numbers_of(await services.stores.mongodb.reads.find("things", {}, **ORDERED)) == [
@@ -97,7 +97,9 @@ async def test_rows_come_in_batches_and_are_all_there(
 
 async def test_a_reader_that_stops_early_leaves_no_cursor_open(services: Services) -> None:
     await fill(services, *range(5))
-    async with aclosing(services.stores.mongodb.reads.each("things", {}, batch_size=2)) as rows:
+    async with aclosing(
+        services.stores.mongodb.reads.find_each("things", {}, batch_size=2)
+    ) as rows:
         async for _ in rows:
             assert len(await open_cursors(services)) == 1
             break
