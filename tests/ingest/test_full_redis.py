@@ -62,7 +62,7 @@ async def test_a_drain_that_starts_takes_its_partitions(services: Services) -> N
     )
     async with full(services.stores.redis):
         await readers.adjust()
-        assert readers.held == {0, 1, 2, 3}
+        assert readers.partitions == {0, 1, 2, 3}
         await readers.close()
 
 

@@ -232,7 +232,7 @@ async def test_only_one_of_several_drains_counts(services: Services) -> None:
     holder = None
     while holder is None:
         holder = await services.stores.redis.get(keys.JOINT_COUNTS_LEASE)
-    assert not await other._lease.hold()
+    assert not await other._lease.acquire()
     stop.set()
     await running
-    assert await other._lease.hold()
+    assert await other._lease.acquire()

@@ -77,7 +77,7 @@ async def test_a_drain_alone_reads_every_partition(services: Services, settings:
     alone = readers(services)
     async with closing(alone):
         await alone.adjust()
-        assert alone.held == {0, 1, 2, 3}
+        assert alone.partitions == {0, 1, 2, 3}
         await append(settings, 50)
         await until_stored(services, 50)
         async with asyncio.timeout(20):
@@ -91,10 +91,10 @@ async def test_a_second_drain_gets_half_and_all_when_the_first_has_stopped(
     first, second = readers(services), readers(services)
     async with closing(first, second):
         await first.adjust()
-        await until(lambda: len(first.held) == len(second.held) == 2, first, second)
-        assert first.held | second.held == {0, 1, 2, 3}
+        await until(lambda: len(first.partitions) == len(second.partitions) == 2, first, second)
+        assert first.partitions | second.partitions == {0, 1, 2, 3}
         await first.close()
-        await until(lambda: len(second.held) == PARTITIONS, second)
+        await until(lambda: len(second.partitions) == PARTITIONS, second)
 
 
 async def test_partitions_that_cannot_be_shared_evenly_are_all_read(
@@ -102,8 +102,8 @@ async def test_partitions_that_cannot_be_shared_evenly_are_all_read(
 ) -> None:
     some = [readers(services) for _ in range(3)]
     async with closing(*some):
-        await until(lambda: sorted(len(one.held) for one in some) == [1, 1, 2], *some)
-        assert set.union(*(one.held for one in some)) == {0, 1, 2, 3}
+        await until(lambda: sorted(len(one.partitions) for one in some) == [1, 1, 2], *some)
+        assert set.union(*(one.partitions for one in some)) == {0, 1, 2, 3}
 
 
 async def test_a_partition_whose_lease_another_has_by_now_is_given_back(
@@ -113,19 +113,19 @@ async def test_a_partition_whose_lease_another_has_by_now_is_given_back(
     async with closing(drain):
         await drain.adjust()
         await services.stores.redis.delete(keys.partition_lease(2))
-        assert await Lease(services.stores.redis, keys.partition_lease(2), 60).hold()
+        assert await Lease(services.stores.redis, keys.partition_lease(2), 60).acquire()
         await drain.adjust()
-        assert drain.held == {0, 1, 3}
+        assert drain.partitions == {0, 1, 3}
 
 
 async def test_partitions_of_a_drain_that_was_killed_are_taken_when_its_leases_end(
     services: Services,
 ) -> None:
     for number in range(PARTITIONS):
-        assert await Lease(services.stores.redis, keys.partition_lease(number), 0.05).hold()
+        assert await Lease(services.stores.redis, keys.partition_lease(number), 0.05).acquire()
     drain = readers(services)
     async with closing(drain):
-        await until(lambda: len(drain.held) == PARTITIONS, drain)
+        await until(lambda: len(drain.partitions) == PARTITIONS, drain)
 
 
 async def test_with_one_partition_what_is_left_of_others_is_read_until_it_is_stored(
@@ -136,8 +136,8 @@ async def test_with_one_partition_what_is_left_of_others_is_read_until_it_is_sto
     left = set(range(1, PARTITIONS))
     async with closing(drain):
         await drain.adjust()
-        assert drain.held == left
-        await until(lambda: not drain.held, drain)
+        assert drain.partitions == left
+        await until(lambda: not drain.partitions, drain)
         clicks_of_the_first = await services.stores.redis.xlen(keys.JOURNAL)
         await until_stored(services, 50 - clicks_of_the_first)
 
@@ -146,7 +146,7 @@ async def test_a_drain_that_is_stopped_gives_everything_back(services: Services)
     drain, stop = readers(services), asyncio.Event()
     running = asyncio.create_task(drain.run(stop))
     async with asyncio.timeout(20):
-        while len(drain.held) < PARTITIONS:
+        while len(drain.partitions) < PARTITIONS:
             await asyncio.sleep(0.01)
     stop.set()
     await asyncio.wait_for(running, 20)

@@ -66,7 +66,7 @@ class JointCounting:
     async def _work(self) -> None:
         while True:
             try:
-                if await self._lease.hold():
+                if await self._lease.acquire():
                     await self.count_days()
             except (PyMongoError, RedisError) as error:
                 log.warning("days are not counted ahead", error=type(error).__name__)
@@ -133,5 +133,5 @@ class JointCounting:
         await asyncio.sleep(min(worked, _BUSY_SECONDS))
         while (await self._backlog.measure()).entries > IDLE_ENTRIES:  # noqa: ASYNC110
             await asyncio.sleep(_BUSY_SECONDS)
-        await self._lease.hold()
+        await self._lease.acquire()
         self._worked_since = time.monotonic()

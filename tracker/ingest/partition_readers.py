@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 LEASE_SECONDS: Final = 10.0
 _ROUND_SECONDS: Final = 1.0
-"""Time between two rounds. Others read the partitions that a drain gave back after at most this."""
+"""Time between two rounds. Others read a released partition after at most this."""
 
 
 # Marks a drain as alive, and returns all living ones. A deletion comes first, because a full Redis
@@ -41,7 +41,7 @@ return redis.call('ZRANGE', KEYS[1], 0, -1)
 """
 
 
-class _Reading(NamedTuple):
+class _PartitionReader(NamedTuple):
     consumer: Consumer
     stop: asyncio.Event
     task: asyncio.Task[None]
@@ -67,53 +67,53 @@ class PartitionReaders:
         }
         self._mark_alive = redis.register_script(_MARK_ALIVE)
         self._name = uuid4().hex
-        self._reading: dict[int, _Reading] = {}
+        self._readers: dict[int, _PartitionReader] = {}
 
     @property
     def consumers(self) -> list[Consumer]:
-        return [one.consumer for one in self._reading.values()]
+        return [one.consumer for one in self._readers.values()]
 
     @property
-    def held(self) -> set[int]:
-        return set(self._reading)
+    def partitions(self) -> set[int]:
+        return set(self._readers)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Read the share until `stop` is set or a consumer fails, then give everything back."""
+        """Read the share until `stop` is set or a consumer fails, then release all."""
         try:
             while not stop.is_set():
                 try:
                     await self.adjust()
                 except RedisError as error:
                     log.warning("partitions are not adjusted", error=type(error).__name__)
-                for reading in self._reading.values():
-                    if reading.task.done():
-                        reading.task.result()
+                for reader in self._readers.values():
+                    if reader.task.done():
+                        reader.task.result()
                 await wait(stop, _ROUND_SECONDS)
         finally:
             await self.close()
 
     async def adjust(self) -> None:
-        """Renew the leases, give back surplus partitions, and take missing ones."""
+        """Renew the leases, release surplus partitions, and take missing ones."""
         shared = await self._shared()
         share = await self._share(len(shared))
-        for number in list(self._reading):
-            if number not in shared or not await self._leases[number].hold():
-                await self._give_back(number)
-        for number in list(self._reading)[share:]:
-            await self._give_back(number)
+        for number in list(self._readers):
+            if number not in shared or not await self._leases[number].acquire():
+                await self._release(number)
+        for number in list(self._readers)[share:]:
+            await self._release(number)
         for number in random.sample(shared, len(shared)):
-            if len(self._reading) >= share:
+            if len(self._readers) >= share:
                 return
-            if number not in self._reading and await self._leases[number].hold():
+            if number not in self._readers and await self._leases[number].acquire():
                 self._start(number)
 
     async def close(self) -> None:
-        """Finish the batches, and give everything back."""
-        for reading in self._reading.values():
-            reading.stop.set()
-        for number in list(self._reading):
+        """Finish the batches, and release all partitions."""
+        for reader in self._readers.values():
+            reader.stop.set()
+        for number in list(self._readers):
             with contextlib.suppress(RedisError):
-                await self._give_back(number)
+                await self._release(number)
         with contextlib.suppress(RedisError):
             await self._redis.zrem(keys.DRAINS, self._name)
 
@@ -124,8 +124,8 @@ class PartitionReaders:
         for number in others:
             pipeline.xlen(keys.journal(number))
         lengths: list[Any] = await pipeline.execute()
-        left = [number for number, length in zip(others, lengths, strict=True) if length]
-        return [*(range(self._partitions) if self._partitions > 1 else ()), *left]
+        not_empty = [number for number, length in zip(others, lengths, strict=True) if length]
+        return [*(range(self._partitions) if self._partitions > 1 else ()), *not_empty]
 
     async def _share(self, partitions: int) -> int:
         """Return the number of partitions for this drain, and mark it as alive."""
@@ -136,19 +136,19 @@ class PartitionReaders:
     def _start(self, number: int) -> None:
         consumer, stop = self._make_consumer(keys.journal(number)), asyncio.Event()
         task = asyncio.get_running_loop().create_task(consumer.run(stop))
-        self._reading[number] = _Reading(consumer, stop, task)
+        self._readers[number] = _PartitionReader(consumer, stop, task)
         log.info("partition is read", partition=number)
 
-    async def _give_back(self, number: int) -> None:
-        reading = self._reading[number]
-        reading.stop.set()
-        await asyncio.wait([reading.task])
-        del self._reading[number]
-        log.info("partition is given back", partition=number)
-        await reading.consumer.deregister()
+    async def _release(self, number: int) -> None:
+        reader = self._readers[number]
+        reader.stop.set()
+        await asyncio.wait([reader.task])
+        del self._readers[number]
+        log.info("partition is released", partition=number)
+        await reader.consumer.deregister()
         await self._leases[number].release()
 
 
-def share_of(place: int, drains: int, partitions: int) -> int:
-    """Return the share of the drain at `place` (from 0). All shares add up to `partitions`."""
-    return partitions // drains + (place < partitions % drains)
+def share_of(index: int, drains: int, partitions: int) -> int:
+    """Return the share of the drain at `index`. All shares add up to `partitions`."""
+    return partitions // drains + (index < partitions % drains)

@@ -83,7 +83,7 @@ class TimeZoneChanger:
     async def step(self) -> bool:
         """Do the next step of the oldest change; return False if there is none to do here."""
         due = await self._time_zones.next_due()
-        if due is None or not await self._lease.hold():
+        if due is None or not await self._lease.acquire():
             return False
         account_id, found = due
         with contextlib.suppress(_Abandoned):
@@ -184,7 +184,7 @@ class TimeZoneChanger:
             matching = {"_id.account_id": account_id, **in_zone}
             while ids := await self._ids(name, matching, number):
                 await self._remove_some(account_id, zone, name, ids)
-                await self._lease.hold()
+                await self._lease.acquire()
         await self._time_zones.forget_obsolete(account_id, zone)
 
     async def _ids(self, name: str, matching: dict[str, Any], number: int) -> list[Any]:

@@ -17,33 +17,33 @@ def lease(redis: Redis, seconds: float = 60) -> Lease:
 
 async def test_one_holds_a_lease_until_it_releases_it(services: Services) -> None:
     one, other = lease(services.stores.redis), lease(services.stores.redis)
-    assert [await one.hold(), await other.hold(), await one.hold()] == [True, False, True]
+    assert [await one.acquire(), await other.acquire(), await one.acquire()] == [True, False, True]
     await other.release()
-    assert not await other.hold()
+    assert not await other.acquire()
     await one.release()
-    assert await other.hold()
-    assert not await one.hold()
+    assert await other.acquire()
+    assert not await one.acquire()
 
 
 async def test_holding_a_lease_again_renews_it(services: Services) -> None:
     one = lease(services.stores.redis)
-    await one.hold()
+    await one.acquire()
     await services.stores.redis.pexpire(KEY, 100_000)
-    await one.hold()
+    await one.acquire()
     assert 50 < await services.stores.redis.ttl(KEY) <= 60
 
 
 async def test_the_lease_of_a_process_that_is_gone_ends(services: Services) -> None:
-    assert await lease(services.stores.redis, 0.001).hold()
+    assert await lease(services.stores.redis, 0.001).acquire()
     other = lease(services.stores.redis)
-    while not await other.hold():
+    while not await other.acquire():
         pass
 
 
 async def test_releasing_what_another_holds_by_now_changes_nothing(services: Services) -> None:
     one, other = lease(services.stores.redis), lease(services.stores.redis)
-    await one.hold()
+    await one.acquire()
     await services.stores.redis.delete(KEY)
-    await other.hold()
+    await other.acquire()
     await one.release()
-    assert not await one.hold()
+    assert not await one.acquire()

@@ -13,8 +13,8 @@ from tracker.loops import run_until
 from tracker.stores.redis import keys
 
 # A full Redis refuses a script that begins with a write that takes room, hence the deletion. KEYS:
-# the lease, a name that nobody uses. ARGV: holder, milliseconds of the lease.
-_HOLD: Final = """
+# the lease, an unused key. ARGV: holder, milliseconds of the lease.
+_ACQUIRE: Final = """
 redis.call('DEL', KEYS[2])
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
@@ -34,17 +34,17 @@ class Lease:
     def __init__(self, redis: Redis, key: str, seconds: float) -> None:
         self._key = key
         self._milliseconds = int(seconds * 1000)
-        self._hold = redis.register_script(_HOLD)
+        self._acquire = redis.register_script(_ACQUIRE)
         self._release = redis.register_script(_RELEASE)
         self._holder = uuid4().hex
-        self._held = False
+        self._is_held = False
 
-    async def hold(self) -> bool:
-        """Take the lease or renew it; return whether it is held."""
+    async def acquire(self) -> bool:
+        """Take or renew the lease. Return False if another holder has it."""
         arguments: list[str | int] = [self._holder, self._milliseconds]
         names = [self._key, keys.never_set(self._key)]
-        self._held = bool(await self._hold(keys=names, args=arguments))
-        return self._held
+        self._is_held = bool(await self._acquire(keys=names, args=arguments))
+        return self._is_held
 
     async def run_until(self, stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
         """Run `work` until `stop` is set, then end the lease. Raises the errors of `work`."""
@@ -55,6 +55,6 @@ class Lease:
                 await self.release()
 
     async def release(self) -> None:
-        if self._held:
-            self._held = False
+        if self._is_held:
+            self._is_held = False
             await self._release(keys=[self._key], args=[self._holder])
