@@ -150,7 +150,7 @@ async def test_a_move_is_not_forgotten_for_older_answers(
     async with client_for(cluster) as client:
         await client.delete(key)
         monkeypatch.setattr(Topology, "_ask", ask_and_wait)
-        client.topology.doubt()
+        client.topology.refresh()
         learning = client.topology._learning
         assert learning is not None
         for _ in cluster.servers:
@@ -181,11 +181,11 @@ async def test_a_server_that_got_its_first_slot_is_not_closed_for_older_answers(
     async with client_for(cluster) as client:
         await client.get(NAMES[0])
         monkeypatch.setattr(Topology, "_ask", ask_and_wait)
-        client.topology.doubt()
+        client.topology.refresh()
         learning = client.topology._learning
         assert learning is not None
         await asyncio.sleep(0)
-        client.topology.note(MovedError(f"{slot_of(NAMES[0])} {newest[0]}:{newest[1]}"))
+        client.topology.handle_redirect(MovedError(f"{slot_of(NAMES[0])} {newest[0]}:{newest[1]}"))
         asked = client.topology.server(newest)
         released.set()
         await learning

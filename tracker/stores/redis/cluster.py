@@ -38,15 +38,15 @@ class ClusterRedis(Redis):
             return await server.execute_command(*arguments, **options)
         except AskError as error:
             at: Any = self.topology.server((error.host, int(error.port)))
-            if self.topology.note(error):
+            if self.topology.handle_redirect(error):
                 return await at.execute_command(*arguments, **options)
             return await _asking(at, arguments, options)
         except (RedisConnectionError, RedisTimeoutError):
-            self.topology.doubt()
+            self.topology.refresh()
             raise
 
     def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:
-        """Return a pipeline. Unless it is a transaction, its commands may be of many servers."""
+        """Return a pipeline. Unless it is a transaction, its commands may go to many servers."""
         return _ClusterPipeline(self, transaction)
 
     def register_script(self, script: Any) -> AsyncScript:  # type: ignore[override]  # of Redis
@@ -63,17 +63,17 @@ class _ClusterPipeline(Pipeline):
 
     async def execute(self, raise_on_error: bool = True) -> list[Any]:
         stack, self.command_stack = self.command_stack, []
-        places: defaultdict[Redis, list[int]] = defaultdict(list)
-        for place, (arguments, _) in enumerate(stack):
-            places[await self._cluster.topology.server_of(key_of(arguments))].append(place)
-        parts = [self._part(server, [stack[one] for one in of]) for server, of in places.items()]
+        indexes: defaultdict[Redis, list[int]] = defaultdict(list)
+        for index, (arguments, _) in enumerate(stack):
+            indexes[await self._cluster.topology.server_of(key_of(arguments))].append(index)
+        parts = [self._part(server, [stack[one] for one in of]) for server, of in indexes.items()]
         answers: list[Any] = [None] * len(stack)
-        for of, answered in zip(places.values(), await asyncio.gather(*parts), strict=True):
-            for place, answer in zip(of, answered, strict=True):
-                answers[place] = answer
-        for place, (arguments, options) in enumerate(stack):
-            if isinstance(answers[place], AskError) and not self.is_transaction:
-                answers[place] = await _or_error(
+        for of, answered in zip(indexes.values(), await asyncio.gather(*parts), strict=True):
+            for index, answer in zip(of, answered, strict=True):
+                answers[index] = answer
+        for index, (arguments, options) in enumerate(stack):
+            if isinstance(answers[index], AskError) and not self.is_transaction:
+                answers[index] = await _or_error(
                     self._cluster.execute_command(*arguments, **options)
                 )
         errors = [one for one in answers if isinstance(one, Exception)]
@@ -87,13 +87,13 @@ class _ClusterPipeline(Pipeline):
         try:
             answers: list[Any] = await part.execute(raise_on_error=False)
         except RedisError as error:
-            self._cluster.topology.doubt()
+            self._cluster.topology.refresh()
             return [error] * len(commands)
         return answers
 
 
 class _Script(AsyncScript):
-    """A script that a server gets when it does not know it."""
+    """A script that is sent whole to a server without it."""
 
     async def __call__(self, keys: Any = None, args: Any = None, client: Any = None) -> Any:
         keys = list(keys or ())
@@ -124,18 +124,18 @@ def is_cluster(redis: Redis) -> bool:
     return isinstance(redis, ClusterRedis)
 
 
-def doubt(redis: Redis) -> None:
+def refresh_slots(redis: Redis) -> None:
     """Ask for the slots again after a server has failed."""
     if isinstance(redis, ClusterRedis):
-        redis.topology.doubt()
+        redis.topology.refresh()
 
 
 def has_moved(redis: Redis, refusal: ResponseError) -> bool:
-    """Return whether a refusal, such as MOVED 3999 127.0.0.1:6381, names another server now."""
+    """Return whether a refusal names another server, such as MOVED 3999 127.0.0.1:6381."""
     if not isinstance(redis, ClusterRedis):
         return False
     code, _, rest = str(refusal).partition(" ")
-    return redis.topology.note(MovedError(rest) if code == "MOVED" else refusal)
+    return redis.topology.handle_redirect(MovedError(rest) if code == "MOVED" else refusal)
 
 
 async def server_of(redis: Redis, key: str) -> Redis:
@@ -153,6 +153,6 @@ def in_one_slot(redis: Redis, names: Sequence[str]) -> list[list[int]]:
     if not isinstance(redis, ClusterRedis):
         return [list(range(len(names)))]
     groups: defaultdict[int, list[int]] = defaultdict(list)
-    for place, name in enumerate(names):
-        groups[slot_of(name)].append(place)
+    for index, name in enumerate(names):
+        groups[slot_of(name)].append(index)
     return list(groups.values())

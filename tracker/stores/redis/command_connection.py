@@ -13,7 +13,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from tracker.stores.redis.cluster import doubt, has_moved, server_of
+from tracker.stores.redis.cluster import has_moved, refresh_slots, server_of
 
 _GRACE_SECONDS: Final = 0.05
 """A blocked loop then reads answers that arrived before the timeout."""
@@ -130,11 +130,11 @@ class RedisCommandConnection:
             return await self._send(packed, replies)
         except ResponseError as error:
             if self._connection is not None:
-                self._connection.refused(error)
+                self._connection.record_refusal(error)
             if not has_moved(self._redis, error):
                 raise
         except (RedisConnectionError, RedisTimeoutError):
-            doubt(self._redis)
+            refresh_slots(self._redis)
             raise
         self._dedicated = None
         return await self._send(packed, replies)

@@ -40,19 +40,19 @@ def takes_no_writes(refusal: Exception) -> bool:
 
 
 class Generation:
-    """A count of abandoned servers. Connections of an earlier generation are not used again."""
+    """The number of abandoned servers. Connections of an earlier generation are not reused."""
 
     def __init__(self) -> None:
         self.number = 0
         self._address: tuple[str, int] | None = None
 
-    def found_at(self, address: tuple[str, int]) -> None:
-        """Store the primary's address; if it was elsewhere before, this generation ends."""
+    def set_address(self, address: tuple[str, int]) -> None:
+        """Store the primary's address. If it is a new one, this generation ends."""
         if self._address not in (None, address):
             self.number += 1
         self._address = address
 
-    def leave(self, number: int) -> None:
+    def end(self, number: int) -> None:
         """End generation `number`, unless it has ended: many commands may be refused at once."""
         if number == self.number:
             self.number += 1
@@ -63,7 +63,7 @@ class NoConnectionFree(RedisConnectionError, Overload):
 
 
 class Pool(BlockingConnectionPool):
-    """A bounded pool of connections to one address; `generation` says which are still good."""
+    """A bounded pool of connections to one address, valid for one `generation`."""
 
     _sentinels: Sentinels | None = None
 
@@ -91,13 +91,13 @@ class Pool(BlockingConnectionPool):
         generation: Generation = self.connection_kwargs["generation"]
         while True:
             with contextlib.suppress(RedisError):
-                generation.found_at(await self._sentinels.primary())
+                generation.set_address(await self._sentinels.primary())
             await asyncio.sleep(_FOLLOW_SECONDS)
 
-    def leave(self) -> None:
+    def reopen_connections(self) -> None:
         """Open all connections again at their next use."""
         generation: Generation = self.connection_kwargs["generation"]
-        generation.leave(generation.number)
+        generation.end(generation.number)
 
     async def disconnect(self, inuse_connections: bool = True) -> None:
         await super().disconnect(inuse_connections)
@@ -135,15 +135,15 @@ class _PooledConnection(SafeConnection):
     def is_outdated(self) -> bool:
         return self._number != self._generation.number
 
-    def refused(self, error: Exception) -> None:
+    def record_refusal(self, error: Exception) -> None:
         if takes_no_writes(error):
-            self._generation.leave(self._number)
+            self._generation.end(self._number)
 
     async def connect_check_health(self, *arguments: Any, **options: Any) -> None:
         if not self.is_connected:
             if self._sentinels is not None:
                 self.host, self.port = await self._sentinels.primary()
-                self._generation.found_at((self.host, self.port))
+                self._generation.set_address((self.host, self.port))
             self._number = self._generation.number
         await super().connect_check_health(*arguments, **options)
 
@@ -151,7 +151,7 @@ class _PooledConnection(SafeConnection):
         try:
             return await super().read_response(*arguments, **options)
         except RedisError as error:
-            self.refused(error)
+            self.record_refusal(error)
             raise
 
 

@@ -1,7 +1,7 @@
 """The topology of a Redis Cluster: which server has which hash slot.
 
 All servers are asked, once a second and after a failure. The majority's answer counts, because an
-isolated server knows an old one. Connections to a server whose slots changed are opened again at
+isolated server has an old one. Connections to a server whose slots changed are opened again at
 their next use.
 """
 
@@ -53,7 +53,7 @@ class Topology:
             return self.server(random.choice(self._primaries()))  # noqa: S311
         address = self._owners[slot_of(key)]
         if address is None:
-            self.doubt()
+            self.refresh()
             raise RedisConnectionError("no server of the cluster has the key")
         return self.server(address)
 
@@ -63,16 +63,16 @@ class Topology:
             await self._learn_shared()
         return [self.server(one) for one in self._primaries()]
 
-    def note(self, error: BaseException) -> bool:
-        """Return whether to send the command again after this error."""
+    def handle_redirect(self, error: BaseException) -> bool:
+        """Store the new server of MOVED; return whether to send the command again."""
         if isinstance(error, MovedError):
             # After ASK, a slot that is moving stays where it is for now.
             slot, address = int(error.slot_id), (error.host, int(error.port))
             self._owners[slot] = self._moved[slot] = address
-        self.doubt()
+        self.refresh()
         return isinstance(error, MovedError)
 
-    def doubt(self) -> None:
+    def refresh(self) -> None:
         """Ask for the slots again, in the background."""
         if self._learning is None:
             self._learning = asyncio.get_running_loop().create_task(self._learn())
@@ -95,7 +95,7 @@ class Topology:
 
     async def _learn_shared(self) -> None:
         """Learn the slots, together with other callers."""
-        self.doubt()
+        self.refresh()
         assert self._learning is not None
         await asyncio.shield(self._learning)
 
@@ -133,15 +133,14 @@ class Topology:
         before, after = ranges_of(self._map), ranges_of(found)
         self._map, self._owners = found, owners(found)
         for slot, address in self._moved.items():
-            # The answers are older than a MOVED that came meanwhile.
+            # A MOVED that came meanwhile is newer than the answers.
             self._owners[slot] = address
         for address in before:
             if before[address] != after.get(address):
-                log.warning("Redis Cluster has changed", left=f"{address[0]}:{address[1]}")
+                log.warning("Redis Cluster has changed", server=f"{address[0]}:{address[1]}")
                 pool: Any = self.server(address).connection_pool
-                pool.leave()
+                pool.reopen_connections()
         known = {one for each in found for one in (each.primary, *each.replicas)}
-        # Seeds stay: they may be names that others answer for. A server that MOVED has named is
-        # asked right now.
+        # Seeds stay: they may be names of other servers. A server that MOVED has named is in use.
         for address in self._servers.keys() - known - {*self._seeds, *self._moved.values()}:
             await self._servers.pop(address).aclose()
