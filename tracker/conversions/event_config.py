@@ -18,7 +18,7 @@ from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_secret
 from tracker.limits.allowance import Allowance
 from tracker.stores.cache.cache import Cache, Versioned
-from tracker.stores.cache.origin import FieldSource
+from tracker.stores.cache.lookup import FieldLookup
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_document, as_struct, updated
 from tracker.stores.mongodb.paging import Pages
@@ -87,11 +87,11 @@ def event_config_cache(
 ) -> EventConfigCache:
     """Make the cache by postback key; its names are those of `keys`."""
     fields = [name for name in EventConfig.__struct_fields__ if name != "id"]
-    source = FieldSource(
+    lookup = FieldLookup(
         stores.mongodb.reads, "event_configs", "pbk", fields, lambda row: _served(_config(row))
     )
     return Cache(
-        stores.redis, stores.breaker, EventConfig, source, max_values, misses, stores.budget
+        stores.redis, stores.breaker, EventConfig, lookup, max_values, misses, stores.budget
     )
 
 

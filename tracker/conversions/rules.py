@@ -19,8 +19,8 @@ from bson import Decimal128
 from tracker.errors import BadRequest, NotFound
 from tracker.metrics import CONVERSIONS_REFUSED
 from tracker.stores.cache.cache import Cache, Versioned
+from tracker.stores.cache.lookup import FieldLookup
 from tracker.stores.cache.memory import CacheEntry
-from tracker.stores.cache.origin import FieldSource
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import updated
 from tracker.stores.redis import keys
@@ -92,9 +92,9 @@ RulesCache = Cache[CachedRules]
 def rules_cache(stores: StoreServices, max_values: int) -> RulesCache:
     """Make the cache of rules by account; its names are those of `keys.account`."""
     fields = ["version", "conversion_rules"]
-    source = FieldSource(stores.mongodb.reads, "accounts", "_id", fields, _cached, UUID)
+    lookup = FieldLookup(stores.mongodb.reads, "accounts", "_id", fields, _cached, UUID)
     return Cache(
-        stores.redis, stores.breaker, CachedRules, source, max_values, budget=stores.budget
+        stores.redis, stores.breaker, CachedRules, lookup, max_values, budget=stores.budget
     )
 
 

@@ -1,4 +1,4 @@
-"""A cache of things, and the source from which it loads them."""
+"""A cache of things, and the look-up that loads them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from redis.asyncio import Redis
 from tracker.limits.allowance import Allowance
 from tracker.stores.breaker import Breaker
 from tracker.stores.cache.cache import Cache, Versioned
-from tracker.stores.cache.origin import Source
+from tracker.stores.cache.lookup import CacheLookup
 from tracker.stores.redis.memory_budget import Budget
 
 NAME = "link:/a"
@@ -22,8 +22,8 @@ class Thing(Versioned, frozen=True, kw_only=True):
 OLD, NEW = Thing(version=1, text="old"), Thing(version=2, text="new")
 
 
-class ThingSource:
-    """A source with the same thing under every name. Queries wait until `open` is set."""
+class ThingLookup:
+    """A look-up with the same thing under every name. Queries wait until `open` is set."""
 
     def __init__(self, thing: Thing | None) -> None:
         self.thing = thing
@@ -52,12 +52,12 @@ class ThingSource:
 
 def cached(
     redis: Redis,
-    source: Source[Thing],
+    things: CacheLookup[Thing],
     max_values: int = 100,
     misses: Allowance | None = None,
     budget: Budget | None = None,
 ) -> Cache[Thing]:
-    cache = Cache(redis, Breaker(), Thing, source, max_values, misses, budget)
+    cache = Cache(redis, Breaker(), Thing, things, max_values, misses, budget)
     cache.verified = True
     return cache
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingSource, aged, cached
+from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingLookup, aged, cached
 from tests.stores.redis.test_memory_budget import skipped_writes
 from tracker.service.services import Services
 from tracker.stores.cache import cache as levels
-from tracker.stores.cache import memory, origin
+from tracker.stores.cache import lookup, memory
 from tracker.stores.redis.clients import redis_for_requests
 from tracker.stores.redis.memory_budget import SKIPPED_FROM, Budget, OptionalWrite
 
@@ -18,17 +18,17 @@ pytestmark = pytest.mark.redis
 
 
 async def test_a_value_is_loaded_once_and_then_in_memory(services: Services) -> None:
-    source = ThingSource(OLD)
-    cache = cached(services.stores.redis, source)
+    things = ThingLookup(OLD)
+    cache = cached(services.stores.redis, things)
     assert [await cache.get(NAME) for _ in range(3)] == [OLD] * 3
-    assert source.asked == [NAME]
+    assert things.asked == [NAME]
 
 
 async def test_another_process_finds_a_value_in_redis(services: Services) -> None:
-    source = ThingSource(OLD)
-    await cached(services.stores.redis, source).get(NAME)
-    assert await cached(services.stores.redis, source).get(NAME) == OLD
-    assert source.asked == [NAME]
+    things = ThingLookup(OLD)
+    await cached(services.stores.redis, things).get(NAME)
+    assert await cached(services.stores.redis, things).get(NAME) == OLD
+    assert things.asked == [NAME]
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ async def test_another_process_finds_a_value_in_redis(services: Services) -> Non
 async def test_every_copy_expires(
     services: Services, thing: Thing | None, in_memory: float, in_redis: float
 ) -> None:
-    source = ThingSource(thing)
-    cache = cached(services.stores.redis, source)
+    things = ThingLookup(thing)
+    cache = cached(services.stores.redis, things)
     assert await cache.get(NAME) == thing
     left = await services.stores.redis.pttl(NAME)
     assert in_redis - 5 < left / 1000 <= in_redis
@@ -52,15 +52,15 @@ async def test_every_copy_expires(
     await services.stores.redis.delete(NAME)
     aged(cache, 1)
     assert await cache.get(NAME) == thing
-    assert source.asked == [NAME, NAME]
+    assert things.asked == [NAME, NAME]
 
 
 async def test_a_miss_is_remembered_by_every_process(services: Services) -> None:
-    source = ThingSource(None)
+    things = ThingLookup(None)
     for _ in range(2):
-        cache = cached(services.stores.redis, source)
+        cache = cached(services.stores.redis, things)
         assert [await cache.get(NAME), await cache.get(NAME)] == [None, None]
-    assert source.asked == [NAME]
+    assert things.asked == [NAME]
 
 
 @pytest.mark.parametrize(
@@ -73,52 +73,52 @@ async def test_without_room_redis_keeps_no_copies_but_still_takes_changes(
 ) -> None:
     budget, before = Budget(), skipped_writes(kind)
     budget.used = SKIPPED_FROM[kind]
-    cache = cached(services.stores.redis, ThingSource(thing), budget=budget)
+    cache = cached(services.stores.redis, ThingLookup(thing), budget=budget)
     assert await cache.get(NAME) == thing
     assert await services.stores.redis.keys("*") == []
     assert skipped_writes(kind) == before + 1
     await cache.begin_update(NAME)
     await cache.changed(NAME, NEW, NEW.version)
-    assert await cached(services.stores.redis, ThingSource(OLD)).get(NAME) == NEW
+    assert await cached(services.stores.redis, ThingLookup(OLD)).get(NAME) == NEW
 
 
 async def test_a_hundred_simultaneous_look_ups_are_one(services: Services) -> None:
-    source = ThingSource(OLD)
-    source.open.clear()
-    cache = cached(services.stores.redis, source)
+    things = ThingLookup(OLD)
+    things.open.clear()
+    cache = cached(services.stores.redis, things)
     gets = [asyncio.ensure_future(cache.get(NAME)) for _ in range(100)]
-    await source.asked_for(1)
-    source.open.set()
+    await things.asked_for(1)
+    things.open.set()
     assert await asyncio.gather(*gets) == [OLD] * 100
-    assert source.asked == [NAME]
+    assert things.asked == [NAME]
 
 
 async def test_a_visitor_who_leaves_does_not_take_the_look_up_of_others_along(
     services: Services,
 ) -> None:
-    source = ThingSource(OLD)
-    source.open.clear()
-    cache = cached(services.stores.redis, source)
+    things = ThingLookup(OLD)
+    things.open.clear()
+    cache = cached(services.stores.redis, things)
     first, second = (asyncio.ensure_future(cache.get(NAME)) for _ in range(2))
-    await source.asked_for(1)
+    await things.asked_for(1)
     first.cancel()
-    source.open.set()
+    things.open.set()
     assert await second == OLD
 
 
 async def test_an_error_reaches_all_that_wait_and_is_not_remembered(services: Services) -> None:
-    source = ThingSource(OLD)
-    source.error = ValueError("a bug")
-    cache = cached(services.stores.redis, source)
+    things = ThingLookup(OLD)
+    things.error = ValueError("a bug")
+    cache = cached(services.stores.redis, things)
     outcomes = await asyncio.gather(*(cache.get(NAME) for _ in range(3)), return_exceptions=True)
-    assert outcomes == [source.error] * 3
-    source.error = None
+    assert outcomes == [things.error] * 3
+    things.error = None
     assert await cache.get(NAME) == OLD
 
 
 async def test_memory_is_bounded_and_the_oldest_goes_first(services: Services) -> None:
-    source = ThingSource(OLD)
-    cache = cached(services.stores.redis, source, max_values=3)
+    things = ThingLookup(OLD)
+    cache = cached(services.stores.redis, things, max_values=3)
     for name in "abcd":
         await cache.get(name)
     assert list(cache._memory.values) == ["b", "c", "d"]
@@ -126,20 +126,20 @@ async def test_memory_is_bounded_and_the_oldest_goes_first(services: Services) -
 
 async def test_a_copy_of_another_release_counts_as_none(services: Services) -> None:
     await services.stores.redis.hset(NAME, mapping={"version": 1, "value": b"\x81\xa1x\x01"})
-    assert await cached(services.stores.redis, ThingSource(OLD)).get(NAME) == OLD
+    assert await cached(services.stores.redis, ThingLookup(OLD)).get(NAME) == OLD
 
 
 async def test_a_closed_cache_asks_redis_for_nothing_more(services: Services) -> None:
     """The client of Redis may be closed by then, and a new connection would stay open."""
-    source = ThingSource(OLD)
-    source.open.clear()
+    things = ThingLookup(OLD)
+    things.open.clear()
     async with redis_for_requests(services.settings.redis_url) as redis:
-        cache = cached(redis, source)
+        cache = cached(redis, things)
         look_up = asyncio.ensure_future(cache.get(NAME))
-        await source.asked_for(1)
+        await things.asked_for(1)
         await cache.close()
         assert not cache._loading
-        source.open.set()
+        things.open.set()
         await asyncio.gather(look_up, return_exceptions=True)
         assert look_up.cancelled()
     assert await services.stores.redis.exists(NAME) == 0
@@ -148,7 +148,7 @@ async def test_a_closed_cache_asks_redis_for_nothing_more(services: Services) ->
 async def test_a_value_in_steady_use_is_refreshed_before_it_expires(
     services: Services,
 ) -> None:
-    cache = cached(services.stores.redis, ThingSource(OLD))
+    cache = cached(services.stores.redis, ThingLookup(OLD))
     await cache.get(NAME)
     aged(cache, memory.MEMORY_SECONDS * 0.8)
     held = cache._memory.values[NAME]
@@ -160,18 +160,18 @@ async def test_a_value_in_steady_use_is_refreshed_before_it_expires(
 
 
 async def test_simultaneous_look_ups_of_many_names_are_one_query(services: Services) -> None:
-    source = ThingSource(OLD)
-    cache = cached(services.stores.redis, source)
+    things = ThingLookup(OLD)
+    cache = cached(services.stores.redis, things)
     names = [f"link:/{number}" for number in range(300)]
     await services.stores.redis.config_resetstat()
     assert await asyncio.gather(*map(cache.get, names)) == [OLD] * 300
-    assert source.questions == [names]
+    assert things.questions == [names]
     stats = await services.stores.redis.info("commandstats")
     assert stats["cmdstat_evalsha"]["calls"] <= 4
 
 
 async def test_a_value_that_cannot_be_read_fails_alone(services: Services) -> None:
-    class Odd(ThingSource):
+    class Odd(ThingLookup):
         async def find(self, names: Sequence[str]) -> dict[str, Any]:
             return {name: OLD if name == NAME else None for name in names} | {"link:/b": 7}
 
@@ -190,16 +190,16 @@ async def test_waiting_behind_other_look_ups_is_no_failure_of_mongodb(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each query is answered in time, but the last of many look-ups waits much longer."""
-    monkeypatch.setattr(origin, "LOAD_SECONDS", 1.0)
+    monkeypatch.setattr(lookup, "LOAD_SECONDS", 1.0)
 
-    class Slow(ThingSource):
+    class Slow(ThingLookup):
         async def find(self, names: Sequence[str]) -> dict[str, Thing]:
             await asyncio.sleep(0.4)
             return await super().find(names)
 
-    source = Slow(OLD)
-    cache = cached(services.stores.redis, source)
+    things = Slow(OLD)
+    cache = cached(services.stores.redis, things)
     names = [f"link:/{number}" for number in range(2000)]
     assert await asyncio.gather(*map(cache.get, names)) == [OLD] * 2000
-    assert len(source.questions) == 4
-    assert not cache._origin._breaker.is_open
+    assert len(things.questions) == 4
+    assert not cache._batched_lookup._breaker.is_open

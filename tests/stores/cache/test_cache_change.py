@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingSource, aged, cached
+from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingLookup, aged, cached
 from tests.stores.redis.own_redis import unavailable_redis
 from tracker.errors import Unavailable
 from tracker.service.services import Services
@@ -18,10 +18,10 @@ pytestmark = pytest.mark.redis
 async def test_an_older_version_never_replaces_a_newer_one_in_redis(
     services: Services, first: Thing, second: Thing
 ) -> None:
-    cache = cached(services.stores.redis, ThingSource(None))
+    cache = cached(services.stores.redis, ThingLookup(None))
     for thing in (first, second):
         await cache.changed(NAME, thing, thing.version)
-    assert await cached(services.stores.redis, ThingSource(None)).get(NAME) == NEW
+    assert await cached(services.stores.redis, ThingLookup(None)).get(NAME) == NEW
 
 
 @pytest.mark.parametrize(
@@ -30,34 +30,34 @@ async def test_an_older_version_never_replaces_a_newer_one_in_redis(
 async def test_a_late_look_up_replaces_no_newer_change(
     services: Services, found: Thing | None, written: Thing | None
 ) -> None:
-    source = ThingSource(found)
-    source.open.clear()
-    late = cached(services.stores.redis, source)
+    things = ThingLookup(found)
+    things.open.clear()
+    late = cached(services.stores.redis, things)
     get = asyncio.ensure_future(late.get(NAME))
-    await source.asked_for(1)
-    await cached(services.stores.redis, source).changed(NAME, written, NEW.version)
-    source.open.set()
+    await things.asked_for(1)
+    await cached(services.stores.redis, things).changed(NAME, written, NEW.version)
+    things.open.set()
     assert await get == found
-    assert await cached(services.stores.redis, source).get(NAME) == written
+    assert await cached(services.stores.redis, things).get(NAME) == written
 
 
 async def test_a_look_up_that_a_change_overtakes_is_not_kept(services: Services) -> None:
-    source = ThingSource(OLD)
-    source.open.clear()
-    cache = cached(services.stores.redis, source)
+    things = ThingLookup(OLD)
+    things.open.clear()
+    cache = cached(services.stores.redis, things)
     get = asyncio.ensure_future(cache.get(NAME))
-    await source.asked_for(1)
-    source.thing = NEW
+    await things.asked_for(1)
+    things.thing = NEW
     await cache.changed(NAME, NEW, NEW.version)
     new_get = asyncio.ensure_future(cache.get(NAME))
-    source.open.set()
+    things.open.set()
     assert await get == OLD
     assert await new_get == NEW
     assert await cache.get(NAME) == NEW
 
 
 async def test_a_copy_that_redis_still_held_during_a_change_is_not_kept(services: Services) -> None:
-    cache = cached(services.stores.redis, ThingSource(OLD))
+    cache = cached(services.stores.redis, ThingLookup(OLD))
     await cache.get(NAME)
     await services.stores.redis.client_pause(300, all=False)
     change = asyncio.ensure_future(cache.changed(NAME, NEW, NEW.version))
@@ -72,13 +72,13 @@ async def test_a_copy_that_redis_still_held_during_a_change_is_not_kept(services
 async def test_a_value_read_during_a_change_is_forgotten_soon_if_the_writer_dies(
     services: Services, known: bool
 ) -> None:
-    source = ThingSource(OLD)
-    writer, reader = (cached(services.stores.redis, source) for _ in range(2))
+    things = ThingLookup(OLD)
+    writer, reader = (cached(services.stores.redis, things) for _ in range(2))
     if known:
         await writer.get(NAME)
     await writer.begin_update(NAME)
     assert await reader.get(NAME) == OLD
-    source.thing = NEW
+    things.thing = NEW
     left = await services.stores.redis.pttl(NAME)
     assert 0 < left <= levels.UPDATE_SECONDS * 1000
     await services.stores.redis.pexpire(NAME, 1)
@@ -88,7 +88,7 @@ async def test_a_value_read_during_a_change_is_forgotten_soon_if_the_writer_dies
 
 
 async def test_one_of_two_writers_may_die(services: Services) -> None:
-    cache = cached(services.stores.redis, ThingSource(OLD))
+    cache = cached(services.stores.redis, ThingLookup(OLD))
     await cache.begin_update(NAME)
     await cache.begin_update(NAME)
     await cache.changed(NAME, OLD, OLD.version)
@@ -98,12 +98,12 @@ async def test_one_of_two_writers_may_die(services: Services) -> None:
 async def test_a_change_is_refused_while_redis_is_unavailable() -> None:
     async with redis_for_requests(unavailable_redis()) as unavailable:
         with pytest.raises(Unavailable):
-            await cached(unavailable, ThingSource(OLD)).begin_update(NAME)
+            await cached(unavailable, ThingLookup(OLD)).begin_update(NAME)
 
 
 async def test_a_full_redis_does_not_hinder_a_change(services: Services) -> None:
-    source = ThingSource(OLD)
-    cache = cached(services.stores.redis, source)
+    things = ThingLookup(OLD)
+    cache = cached(services.stores.redis, things)
     await cache.get(NAME)
     await services.stores.redis.config_set("maxmemory", 1)
     try:
@@ -116,11 +116,11 @@ async def test_a_full_redis_does_not_hinder_a_change(services: Services) -> None
 
 
 async def test_unverified_memory_is_trusted_for_a_second_only(services: Services) -> None:
-    source = ThingSource(OLD)
-    cache = cached(services.stores.redis, source)
+    things = ThingLookup(OLD)
+    cache = cached(services.stores.redis, things)
     await cache.get(NAME)
     cache.verified = False
-    await cached(services.stores.redis, source).changed(NAME, NEW, NEW.version)
+    await cached(services.stores.redis, things).changed(NAME, NEW, NEW.version)
     aged(cache, levels.UNVERIFIED_SECONDS * 0.9)
     assert await cache.get(NAME) == OLD
     aged(cache, levels.UNVERIFIED_SECONDS * 0.1)

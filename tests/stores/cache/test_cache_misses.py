@@ -4,21 +4,21 @@ import asyncio
 
 import pytest
 
-from tests.stores.cache.cached_thing import NAME, OLD, ThingSource, aged, cached
+from tests.stores.cache.cached_thing import NAME, OLD, ThingLookup, aged, cached
 from tracker.errors import RateLimited
 from tracker.limits.allowance import Allowance
 from tracker.metrics import LOOK_UPS_SHARED
 from tracker.service.services import Services
-from tracker.stores.cache import memory, origin
+from tracker.stores.cache import lookup, memory
 
 pytestmark = pytest.mark.redis
 
 
 async def test_misses_push_no_value_out_of_memory(services: Services) -> None:
-    source = ThingSource(OLD)
-    cache = cached(services.stores.redis, source, max_values=10)
+    things = ThingLookup(OLD)
+    cache = cached(services.stores.redis, things, max_values=10)
     await cache.get(NAME)
-    source.thing = None
+    things.thing = None
     for number in range(50):
         await cache.get(f"link:/{number}")
     assert cache.peek(NAME) is not None
@@ -31,15 +31,15 @@ STRANGER, VISITOR = "203.0.113.7", "203.0.113.8"
 async def test_a_client_that_asks_for_too_many_unknown_names_waits_in_a_share(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(origin, "SHARED_REST_SECONDS", 0)
-    source = ThingSource(None)
-    cache = cached(services.stores.redis, source, misses=Allowance(5, now=lambda: 0.0))
+    monkeypatch.setattr(lookup, "SHARED_REST_SECONDS", 0)
+    things = ThingLookup(None)
+    cache = cached(services.stores.redis, things, misses=Allowance(5, now=lambda: 0.0))
     for number in range(5):
         assert await cache.get(f"link:/first-{number}", STRANGER) is None
     before = LOOK_UPS_SHARED.labels("answered")._value.get()
     names = [f"link:/{number}" for number in range(250)]
     assert await asyncio.gather(*(cache.get(name, STRANGER) for name in names)) == [None] * 250
-    assert [len(question) for question in source.questions[5:]] == [100, 100, 50]
+    assert [len(question) for question in things.questions[5:]] == [100, 100, 50]
     assert LOOK_UPS_SHARED.labels("answered")._value.get() == before + 250
     # Redis keeps no misses of names that a stranger invents.
     assert not await services.stores.redis.exists(*names)
@@ -50,7 +50,7 @@ async def test_a_known_name_is_found_even_for_a_client_beyond_its_allowance(
 ) -> None:
     misses = Allowance(1, now=lambda: 0.0)
     misses.spend(STRANGER)
-    cache = cached(services.stores.redis, ThingSource(OLD), misses=misses)
+    cache = cached(services.stores.redis, ThingLookup(OLD), misses=misses)
     assert await cache.get(NAME, STRANGER) == OLD
     assert await services.stores.redis.exists(NAME)
     assert await cache.get(NAME, STRANGER) == OLD
@@ -59,10 +59,10 @@ async def test_a_known_name_is_found_even_for_a_client_beyond_its_allowance(
 async def test_others_do_not_wait_for_the_share(services: Services) -> None:
     misses = Allowance(1, now=lambda: 0.0)
     misses.spend(STRANGER)
-    source = ThingSource(OLD)
-    cache = cached(services.stores.redis, source, misses=misses)
+    things = ThingLookup(OLD)
+    cache = cached(services.stores.redis, things, misses=misses)
     in_share = asyncio.ensure_future(cache.get(NAME, STRANGER))
-    await source.asked_for(1)
+    await things.asked_for(1)
     assert await cache.get(NAME, VISITOR) == OLD
     assert not in_share.done()
     assert await in_share == OLD
@@ -71,15 +71,15 @@ async def test_others_do_not_wait_for_the_share(services: Services) -> None:
 async def test_a_full_share_refuses_only_clients_beyond_their_allowance(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(origin, "SHARED_WAITING_NAMES", 10)
+    monkeypatch.setattr(lookup, "SHARED_WAITING_NAMES", 10)
     misses = Allowance(1, now=lambda: 0.0)
     misses.spend(STRANGER)
-    source = ThingSource(None)
-    source.open.clear()
-    cache = cached(services.stores.redis, source, misses=misses)
+    things = ThingLookup(None)
+    things.open.clear()
+    cache = cached(services.stores.redis, things, misses=misses)
     gets = [asyncio.ensure_future(cache.get(f"link:/{n}", STRANGER)) for n in range(120)]
-    await source.asked_for(10)
-    source.open.set()
+    await things.asked_for(10)
+    things.open.set()
     visited = await cache.get("link:/visited", VISITOR)
     outcomes = await asyncio.gather(*gets, return_exceptions=True)
     assert visited is None

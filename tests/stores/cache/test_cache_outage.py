@@ -6,35 +6,35 @@ import time
 import pytest
 from pymongo.errors import AutoReconnect, PyMongoError
 
-from tests.stores.cache.cached_thing import NAME, NEW, OLD, ThingSource, aged, cached
+from tests.stores.cache.cached_thing import NAME, NEW, OLD, ThingLookup, aged, cached
 from tests.stores.redis.own_redis import unavailable_redis
 from tracker.errors import Unavailable
 from tracker.service.services import Services
-from tracker.stores.cache import memory, origin
+from tracker.stores.cache import lookup, memory
 from tracker.stores.redis.clients import redis_for_requests
 
 pytestmark = pytest.mark.redis
 
 
 async def test_the_source_answers_while_redis_is_unavailable(services: Services) -> None:
-    source = ThingSource(OLD)
+    things = ThingLookup(OLD)
     async with redis_for_requests(unavailable_redis()) as unavailable:
-        cache = cached(unavailable, source)
+        cache = cached(unavailable, things)
         assert await cache.get(NAME) == OLD
         assert await cache.get("link:/b") == OLD
         await cache.changed(NAME, NEW, NEW.version)
-        source.thing = NEW
+        things.thing = NEW
         assert await cache.get(NAME) == NEW
 
 
 async def test_a_value_in_memory_is_served_at_any_age_while_both_stores_are_unavailable(
     services: Services,
 ) -> None:
-    source = ThingSource(OLD)
+    things = ThingLookup(OLD)
     async with redis_for_requests(unavailable_redis()) as unavailable:
-        cache = cached(unavailable, source)
+        cache = cached(unavailable, things)
         await cache.get(NAME)
-        source.error = AutoReconnect("unavailable")
+        things.error = AutoReconnect("unavailable")
         aged(cache, 100_000)
         assert await cache.get(NAME) == OLD
         with pytest.raises(Unavailable):
@@ -45,17 +45,17 @@ async def test_a_value_in_memory_is_served_at_any_age_while_both_stores_are_unav
 
 
 async def test_a_value_forgotten_during_a_failing_look_up_is_not_served() -> None:
-    source = ThingSource(OLD)
+    things = ThingLookup(OLD)
     async with redis_for_requests(unavailable_redis()) as unavailable:
-        cache = cached(unavailable, source)
+        cache = cached(unavailable, things)
         await cache.get(NAME)
         aged(cache, 100)
-        source.open.clear()
-        source.error = AutoReconnect("unavailable")
+        things.open.clear()
+        things.error = AutoReconnect("unavailable")
         get = asyncio.ensure_future(cache.get(NAME))
-        await source.asked_for(2)
+        await things.asked_for(2)
         cache.forget(NAME)
-        source.open.set()
+        things.open.set()
         with pytest.raises(Unavailable):
             await get
 
@@ -63,42 +63,42 @@ async def test_a_value_forgotten_during_a_failing_look_up_is_not_served() -> Non
 async def test_a_source_that_hangs_is_waited_for_once_and_then_left_alone(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(origin, "LOAD_SECONDS", 1.0)
-    source = ThingSource(OLD)
-    cache = cached(services.stores.redis, source)
+    monkeypatch.setattr(lookup, "LOAD_SECONDS", 1.0)
+    things = ThingLookup(OLD)
+    cache = cached(services.stores.redis, things)
     await cache.get(NAME)
     aged(cache, 100)
     await services.stores.redis.delete(NAME)
-    source.open.clear()
+    things.open.clear()
     assert await cache.get(NAME) == OLD
     begun = time.monotonic()
     assert await cache.get(NAME) == OLD
     with pytest.raises(Unavailable):
         await cache.get("link:/b")
     assert time.monotonic() - begun < 0.8
-    assert source.asked == [NAME, NAME]
+    assert things.asked == [NAME, NAME]
 
 
 async def test_a_copy_in_redis_is_served_while_the_source_is_unavailable(
     services: Services,
 ) -> None:
-    source = ThingSource(OLD)
-    await cached(services.stores.redis, source).get(NAME)
-    source.error = PyMongoError("unavailable")
-    cache = cached(services.stores.redis, source)
+    things = ThingLookup(OLD)
+    await cached(services.stores.redis, things).get(NAME)
+    things.error = PyMongoError("unavailable")
+    cache = cached(services.stores.redis, things)
     with pytest.raises(Unavailable):
         await cache.get("link:/b")
     assert await cache.get(NAME) == OLD
 
 
 async def test_a_failed_refresh_is_not_repeated_by_every_request() -> None:
-    source = ThingSource(OLD)
-    cache = cached(redis_for_requests(unavailable_redis()), source)
+    things = ThingLookup(OLD)
+    cache = cached(redis_for_requests(unavailable_redis()), things)
     await cache.get(NAME)
-    source.error = AutoReconnect("unavailable")
+    things.error = AutoReconnect("unavailable")
     aged(cache, memory.MEMORY_SECONDS * 0.8)
     for _ in range(3):
         assert cache.peek(NAME) is not None
-        await source.asked_for(2)
+        await things.asked_for(2)
         await asyncio.sleep(0.01)
-    assert len(source.asked) == 2
+    assert len(things.asked) == 2

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from config.settings import Settings
-from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingSource
+from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingLookup
 from tests.stores.cache.listening import listening
 from tests.stores.redis.own_redis import own_redis
 from tracker.service.services import Services
@@ -26,17 +26,17 @@ pytestmark = pytest.mark.redis
 class Process:
     """A cache of links with its subscription to changes, as a process has them."""
 
-    def __init__(self, url: str, source: ThingSource) -> None:
+    def __init__(self, url: str, things: ThingLookup) -> None:
         self.redis = redis_for_requests(url)
         self.waiting = redis_for_waiting(url)
-        self.cache: Cache[Thing] = Cache(self.redis, Breaker(), Thing, source, 100)
+        self.cache: Cache[Thing] = Cache(self.redis, Breaker(), Thing, things, 100)
         self.changes = Changes(self.waiting, {"link": self.cache})
 
 
 @contextlib.asynccontextmanager
-async def process(url: str, source: ThingSource) -> AsyncIterator[Process]:
+async def process(url: str, things: ThingLookup) -> AsyncIterator[Process]:
     """Yield a process that listens to changes."""
-    built = Process(url, source)
+    built = Process(url, things)
     try:
         async with listening(built.changes):
             yield built
@@ -63,10 +63,10 @@ async def lost(built: Process, seconds: float) -> None:
 async def test_a_change_is_seen_by_another_process_within_a_second(
     settings: Settings, thing: Thing | None
 ) -> None:
-    source = ThingSource(OLD)
+    things = ThingLookup(OLD)
     async with (
-        process(settings.redis_url, source) as one,
-        process(settings.redis_url, source) as other,
+        process(settings.redis_url, things) as one,
+        process(settings.redis_url, things) as other,
     ):
         assert [await built.cache.get(NAME) for built in (one, other)] == [OLD, OLD]
         await one.cache.changed(NAME, thing, NEW.version)
@@ -77,10 +77,10 @@ async def test_a_change_is_seen_by_another_process_within_a_second(
 async def test_a_new_name_that_was_missed_before_is_seen_within_a_second(
     settings: Settings,
 ) -> None:
-    source = ThingSource(None)
+    things = ThingLookup(None)
     async with (
-        process(settings.redis_url, source) as one,
-        process(settings.redis_url, source) as other,
+        process(settings.redis_url, things) as one,
+        process(settings.redis_url, things) as other,
     ):
         assert await other.cache.get(NAME) is None
         await one.cache.changed(NAME, NEW, NEW.version)
@@ -88,10 +88,10 @@ async def test_a_new_name_that_was_missed_before_is_seen_within_a_second(
 
 
 async def test_an_unreadable_message_does_not_end_the_subscription(settings: Settings) -> None:
-    source = ThingSource(OLD)
+    things = ThingLookup(OLD)
     async with (
-        process(settings.redis_url, source) as one,
-        process(settings.redis_url, source) as other,
+        process(settings.redis_url, things) as one,
+        process(settings.redis_url, things) as other,
     ):
         for garbage in (b"", b"\xff\xfe", b"nobody:x", b"link"):
             await one.redis.publish(CHANGES, garbage)
@@ -101,8 +101,8 @@ async def test_an_unreadable_message_does_not_end_the_subscription(settings: Set
 
 
 async def test_a_closed_subscription_is_renewed_and_memory_emptied(services: Services) -> None:
-    source = ThingSource(OLD)
-    async with process(services.settings.redis_url, source) as built:
+    things = ThingLookup(OLD)
+    async with process(services.settings.redis_url, things) as built:
         await built.cache.get(NAME)
         await services.stores.redis.client_kill_filter(_type="pubsub")
         await lost(built, 5)
@@ -114,13 +114,13 @@ async def test_a_closed_subscription_is_renewed_and_memory_emptied(services: Ser
 
 
 async def test_a_change_published_while_the_subscription_was_lost_is_seen(tmp_path: Path) -> None:
-    source = ThingSource(OLD)
+    things = ThingLookup(OLD)
     with own_redis(tmp_path) as server:
-        async with process(server.url, source) as built:
+        async with process(server.url, things) as built:
             await built.cache.get(NAME)
             server.kill()
             await lost(built, 5)
-            source.thing = NEW
+            things.thing = NEW
             await within(2, built, NEW)
             server.start()
             async with redis_for_requests(server.url) as client:
@@ -131,7 +131,7 @@ async def test_a_change_published_while_the_subscription_was_lost_is_seen(tmp_pa
 
 async def test_a_silent_redis_counts_as_lost(tmp_path: Path) -> None:
     with own_redis(tmp_path) as server:
-        async with process(server.url, ThingSource(OLD)) as built:
+        async with process(server.url, ThingLookup(OLD)) as built:
             server.freeze()
             await lost(built, changes.SILENCE_SECONDS + 2 * changes.PING_SECONDS + 1)
             server.thaw()
@@ -143,7 +143,7 @@ async def test_a_quiet_redis_does_not_count_as_lost(
 ) -> None:
     monkeypatch.setattr(changes, "SILENCE_SECONDS", 0.5)
     monkeypatch.setattr(changes, "PING_SECONDS", 0.05)
-    async with process(settings.redis_url, ThingSource(OLD)) as built:
+    async with process(settings.redis_url, ThingLookup(OLD)) as built:
         await built.cache.get(NAME)
         await asyncio.sleep(1)
         assert built.cache.verified

@@ -23,8 +23,8 @@ from tracker.limits.allowance import Allowance
 from tracker.loops import cancel_and_wait
 from tracker.stores.breaker import Breaker
 from tracker.stores.cache.copies import Copies, Copy
+from tracker.stores.cache.lookup import BatchedLookup, CacheLookup
 from tracker.stores.cache.memory import CacheEntry, Memory
-from tracker.stores.cache.origin import Origin, Source
 from tracker.stores.mongodb.drivers import MONGODB_TIMEOUT_SECONDS
 from tracker.stores.redis.memory_budget import Budget, OptionalWrite
 
@@ -64,15 +64,15 @@ class Cache(Generic[Value]):
         redis: Redis,
         breaker: Breaker,
         kind: type[Value],
-        source: Source[Value],
+        lookup: CacheLookup[Value],
         max_values: int,
         misses: Allowance | None = None,
         budget: Budget | None = None,
     ) -> None:
         self._memory: Memory[Value] = Memory(max_values)
         self._copies = Copies(redis, breaker)
-        self._origin = Origin(source)
-        self._source = source
+        self._batched_lookup = BatchedLookup(lookup)
+        self._lookup = lookup
         self._misses = misses or Allowance(0)
         self._budget = budget or Budget()
         self._loading: dict[str, asyncio.Task[Value | None]] = {}
@@ -182,10 +182,12 @@ class Cache(Generic[Value]):
             with contextlib.suppress(msgspec.DecodeError):  # another release wrote it
                 return self._decoder.decode(copy) if copy else None
         try:
-            found = await (self._origin.find_in_share if shared else self._origin.find)(name)
+            found = await (
+                self._batched_lookup.find_in_share if shared else self._batched_lookup.find
+            )(name)
         except Unavailable:
             return await self._stale_copy(name)
-        value = None if found is None else self._source.value_of(found)
+        value = None if found is None else self._lookup.value_of(found)
         if value is None and client:
             self._misses.spend(client)
         if value is not None or not shared:  # unknown names that a flood requests get no copy

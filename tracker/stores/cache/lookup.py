@@ -28,8 +28,8 @@ SHARED_WAITING_NAMES: Final = 10_000
 Value = TypeVar("Value", covariant=True)
 
 
-class Source(Protocol[Value]):
-    """A source of values. It gets one query at a time, for many names."""
+class CacheLookup(Protocol[Value]):
+    """The look-up of a cache in MongoDB: one query at a time, for many names."""
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return the documents of MongoDB, by name."""
@@ -38,8 +38,8 @@ class Source(Protocol[Value]):
         """Return the value of a document, None if it counts as missing."""
 
 
-class FieldSource(Generic[Value]):
-    """A source of documents, each named `<prefix>:<value of a unique field>`."""
+class FieldLookup(Generic[Value]):
+    """A look-up of documents named `<prefix>:<value of a unique field>`."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class FieldSource(Generic[Value]):
         return {wanted[row[self._field]]: row for row in rows}
 
 
-class Origin:
-    """The queries of one cache to its source."""
+class BatchedLookup:
+    """The batched queries of one cache."""
 
-    def __init__(self, source: Source[Any]) -> None:
-        self._source = source
+    def __init__(self, lookup: CacheLookup[Any]) -> None:
+        self._lookup = lookup
         self._turn = asyncio.Lock()
         self._breaker = Breaker()
         self._queries = Batch[str, Any](self._query)
@@ -107,4 +107,4 @@ class Origin:
         return [found.get(name) for name in names]
 
     async def _find_all(self, names: list[str]) -> Mapping[str, Any]:
-        return await self._source.find(names)
+        return await self._lookup.find(names)
