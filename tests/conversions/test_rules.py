@@ -267,7 +267,7 @@ async def test_other_processes_see_a_change_within_a_second(services: Services) 
         scene.process(services.settings) as other,
         running(SERVING, other, other.loops),
     ):
-        await other.changes.heard.wait()
+        await other.changes.subscribed.wait()
         await report(other, click_id=click_id)
         await services.conversions.account_rules.change(account.id, {"require_pbk": True})
         async with asyncio.timeout(1):

@@ -256,7 +256,7 @@ async def test_every_process_stops_accepting_conversions_within_a_second(
         scene.process(services.settings) as other,
         running(SERVING, other, other.loops),
     ):
-        await asyncio.wait_for(other.changes.heard.wait(), 5)
+        await asyncio.wait_for(other.changes.subscribed.wait(), 5)
         assert await other.conversions.event_configs.by_postback_key(config.pbk) == config
         await api.send(method, f"{PATH}/{config.id}", b'{"active":false}')
         async with asyncio.timeout(1):

@@ -12,7 +12,7 @@ async def listening(changes: Changes) -> AsyncIterator[None]:
     """Listen to the changes of other processes while the block runs."""
     task = asyncio.ensure_future(changes.listen())
     try:
-        await asyncio.wait_for(changes.heard.wait(), 5)
+        await asyncio.wait_for(changes.subscribed.wait(), 5)
         yield
     finally:
         task.cancel()

@@ -106,9 +106,9 @@ async def test_a_closed_subscription_is_renewed_and_memory_emptied(services: Ser
         await built.cache.get(NAME)
         await services.stores.redis.client_kill_filter(_type="pubsub")
         await lost(built, 5)
-        assert not built.changes.heard.is_set()
+        assert not built.changes.subscribed.is_set()
         assert await built.cache.get(NAME) == OLD, "trusted for a second"
-        await asyncio.wait_for(built.changes.heard.wait(), 5)
+        await asyncio.wait_for(built.changes.subscribed.wait(), 5)
         assert built.cache.verified
         assert not built.cache._memory.values
 
@@ -125,7 +125,7 @@ async def test_a_change_published_while_the_subscription_was_lost_is_seen(tmp_pa
             server.start()
             async with redis_for_requests(server.url) as client:
                 await client.delete(NAME)
-            await asyncio.wait_for(built.changes.heard.wait(), 10)
+            await asyncio.wait_for(built.changes.subscribed.wait(), 10)
             assert await built.cache.get(NAME) == NEW
 
 
@@ -135,7 +135,7 @@ async def test_a_silent_redis_counts_as_lost(tmp_path: Path) -> None:
             server.freeze()
             await lost(built, changes.SILENCE_SECONDS + 2 * changes.PING_SECONDS + 1)
             server.thaw()
-            await asyncio.wait_for(built.changes.heard.wait(), 10)
+            await asyncio.wait_for(built.changes.subscribed.wait(), 10)
 
 
 async def test_a_quiet_redis_does_not_count_as_lost(
@@ -155,7 +155,7 @@ async def test_every_cache_of_a_service_follows_the_changes(
 ) -> None:
     writer = Services(settings)
     listening = asyncio.ensure_future(services.changes.listen())
-    await asyncio.wait_for(services.changes.heard.wait(), 5)
+    await asyncio.wait_for(services.changes.subscribed.wait(), 5)
     names: dict[str, Cache[Any]] = {
         "link:/a": services.links.link_cache,
         "domain:a.example": services.links.domain_cache,

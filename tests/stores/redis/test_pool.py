@@ -162,7 +162,7 @@ async def test_after_a_failover_changes_are_heard_from_the_new_primary(
     settings: Settings, tmp_path: Path
 ) -> None:
     async with pair(tmp_path) as stores, serving(settings, stores) as services:
-        await asyncio.wait_for(services.changes.heard.wait(), 10)
+        await asyncio.wait_for(services.changes.subscribed.wait(), 10)
         await services.stores.redis.get("a")  # a connection to the old one
         await stores.fail_over()
         with pytest.raises(RedisError):

@@ -56,7 +56,7 @@ Value = TypeVar("Value", bound=Versioned)
 class Cache(Generic[Value]):
     """A cache of values of one type, by name (their Redis key); `max_values` are in memory.
 
-    `verified` is true while the process hears of every change (`stores/cache/changes`).
+    `verified` is true while the process receives every change (`stores/cache/changes`).
     """
 
     def __init__(

@@ -27,7 +27,7 @@ PING_SECONDS = 0.5
 RETRY_SECONDS = 0.2
 
 
-class Listening(Protocol):
+class ChangeListener(Protocol):
     """A memory that receives changes. `verified` is true while it receives every one."""
 
     verified: bool
@@ -40,13 +40,14 @@ class Listening(Protocol):
 class Changes:
     """The subscription of one process.
 
-    `caches`: by the prefix of their names, such as `link`. `heard`: set while every change arrives.
+    `caches` are by the prefix of their names, such as `link`. `subscribed` is set while every
+    change arrives.
     """
 
-    def __init__(self, redis: Redis, caches: Mapping[str, Listening]) -> None:
+    def __init__(self, redis: Redis, caches: Mapping[str, ChangeListener]) -> None:
         self._redis = redis
         self._caches = caches
-        self.heard = asyncio.Event()
+        self.subscribed = asyncio.Event()
 
     async def listen(self) -> None:
         """Follow the changes until cancelled, through any loss of Redis."""
@@ -57,7 +58,7 @@ class Changes:
                     await subscription.subscribe(CHANGES)
                     await self._follow(subscription)
             except (RedisError, OSError, TimeoutError) as error:
-                if self.heard.is_set():
+                if self.subscribed.is_set():
                     log.warning("subscription lost", error=type(error).__name__)
                 self._set_verified(False)
                 await asyncio.sleep(RETRY_SECONDS)
@@ -68,7 +69,7 @@ class Changes:
             connection: Any = subscription.connection
             if connection.is_outdated:
                 raise RedisConnectionError("the changes are published elsewhere now")
-            # The client connects again before it reports a loss, which may take much longer.
+            # The client reconnects before it reports a loss, which may take much longer.
             async with asyncio.timeout(SILENCE_SECONDS):
                 message = await subscription.get_message(timeout=PING_SECONDS)
             if message is None:
@@ -88,9 +89,9 @@ class Changes:
                 cache.forget_all()
             cache.verified = verified
         if verified:
-            self.heard.set()
+            self.subscribed.set()
         else:
-            self.heard.clear()
+            self.subscribed.clear()
 
     def _drop(self, name: str) -> None:
         cache = self._caches.get(name.partition(":")[0])

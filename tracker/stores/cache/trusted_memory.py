@@ -28,7 +28,7 @@ REFRESH_SECONDS: Final = 1.4
 """The age from which a requested value is read again, so that nobody waits."""
 
 Value = TypeVar("Value")
-Read = Callable[[], Awaitable[Value]]
+ReadValue = Callable[[], Awaitable[Value]]
 
 
 class _Entry(NamedTuple, Generic[Value]):
@@ -64,7 +64,7 @@ class TrustedMemory(Generic[Value]):
             return None
         return entry.value
 
-    async def get(self, name: str, read: Read[Value]) -> Value:
+    async def get(self, name: str, read: ReadValue[Value]) -> Value:
         """Return a value, by `read` unless it is known and trusted. Raises the errors of `read`.
 
         A TrackerError means that there is no such value any more.
@@ -86,7 +86,7 @@ class TrustedMemory(Generic[Value]):
         self._generation += 1
         self._entries.clear()
 
-    async def _read(self, name: str, read: Read[Value]) -> Value:
+    async def _read(self, name: str, read: ReadValue[Value]) -> Value:
         generation, at = self._generation, monotonic()
         value = await read()
         if self._verified and generation == self._generation:
@@ -96,14 +96,14 @@ class TrustedMemory(Generic[Value]):
                 del self._entries[next(iter(self._entries))]
         return value
 
-    def _start_refreshing(self, name: str, read: Read[Value]) -> None:
-        # No request's own, so the task carries no request's id.
+    def _start_refreshing(self, name: str, read: ReadValue[Value]) -> None:
+        # Several requests may need the value, so the task carries no request's id.
         loop = asyncio.get_running_loop()
         task = loop.create_task(self._refresh(name, read), context=Context())
         self._refreshing[name] = task
         task.add_done_callback(lambda _: self._refreshing.pop(name))
 
-    async def _refresh(self, name: str, read: Read[Value]) -> None:
+    async def _refresh(self, name: str, read: ReadValue[Value]) -> None:
         try:
             await self._read(name, read)
         except TrackerError:
