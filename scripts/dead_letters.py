@@ -15,7 +15,7 @@ from tracker.clock import iso
 from tracker.conversions.event import Event
 from tracker.errors import TrackerError
 from tracker.ingest.record import ENTRY_DECODER, Record
-from tracker.journal.dead_letters import DeadLetters, Letter
+from tracker.journal.dead_letters import DeadLetter, DeadLetters
 from tracker.service.services import Services
 
 _ID = re.compile(r"[0-9]{1,20}-[0-9]{1,20}")
@@ -90,7 +90,7 @@ def _redis_errors_reported() -> Iterator[None]:
         raise TrackerError(f"Redis: {error}") from None
 
 
-def _row(letter: Letter) -> OutputRow:
+def _row(letter: DeadLetter) -> OutputRow:
     """Return the columns of a letter, without anything that visitors have sent."""
     return {
         "id": letter.id,

@@ -21,7 +21,7 @@ from tracker.ids import new_click_id, new_id
 from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.record import Record
 from tracker.service.services import Services
-from tracker.stores.redis.keys import transaction
+from tracker.stores.redis.keys import transaction_claim
 
 pytestmark = pytest.mark.redis
 
@@ -194,12 +194,14 @@ async def test_a_claim_ends_an_hour_after_its_event_is_stored_or_a_minute_withou
     of_event: dict[str, Any] = {"transaction_id": "t", "transaction_scope": scope.bytes}
     event = make_event(1, CLICK.id, account_id=account_id, **of_event)
     for each in (scope, UUID(bytes=CLICK.id)):
-        await services.stores.redis.set(transaction(each, "t"), 1)
-    await services.stores.redis.set(transaction(scope, "u"), 1)
+        await services.stores.redis.set(transaction_claim(each, "t"), 1)
+    await services.stores.redis.set(transaction_claim(scope, "u"), 1)
     await applied(services, [event])
     for each in (scope, UUID(bytes=CLICK.id)):
-        assert seconds - 30 < await services.stores.redis.ttl(transaction(each, "t")) <= seconds
-    assert await services.stores.redis.ttl(transaction(scope, "u")) == -1
+        assert (
+            seconds - 30 < await services.stores.redis.ttl(transaction_claim(each, "t")) <= seconds
+        )
+    assert await services.stores.redis.ttl(transaction_claim(scope, "u")) == -1
 
 
 async def test_nothing_of_a_batch_is_stored_if_redis_fails_during_its_enrichment(

@@ -16,7 +16,7 @@ from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.appender import Claim
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.journal import Journal
-from tracker.journal.partitions import partition_of_transaction
+from tracker.journal.partitions import partition_of_transaction_id
 from tracker.journal.spool import Spool
 from tracker.stores.breaker import Breaker
 from tracker.stores.redis import clients, keys
@@ -61,7 +61,7 @@ def transaction_at(cluster: OwnCluster, server: Any) -> str:
     return next(
         name
         for name in (f"T-{number}" for number in range(1000))
-        if cluster.primary_of(keys.journal(partition_of_transaction(name, PARTITIONS))) is server
+        if cluster.primary_of(keys.journal(partition_of_transaction_id(name, PARTITIONS))) is server
     )
 
 
@@ -75,8 +75,8 @@ async def test_while_a_server_is_away_its_records_go_to_others_and_all_are_kept(
         away = cluster.servers[0]
         name = transaction_at(cluster, away)
         event = make_event(1, transaction_id=name)
-        partition = partition_of_transaction(name, PARTITIONS)
-        claim = Claim((keys.transaction(UUID(int=1), name, partition),), event.id)
+        partition = partition_of_transaction_id(name, PARTITIONS)
+        claim = Claim((keys.transaction_claim(UUID(int=1), name, partition),), event.id)
         assert await journal.append_once(event, claim) == event.id
         assert await journal.append_once(make_event(2, transaction_id=name), claim) == event.id
         away.kill()

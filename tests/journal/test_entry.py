@@ -12,7 +12,7 @@ from tracker.conversions.event import Event
 from tracker.journal.entry import EntryDecoder, encode, fields_of, record_count
 from tracker.journal.journal import Journal
 from tracker.journal.spool import Spool
-from tracker.journal.spool_file import marked_name, marker_of
+from tracker.journal.spool_file import marker_of, name_with_marker
 from tracker.stores.breaker import Breaker
 from tracker.stores.redis.clients import redis_for_requests
 from tracker.stores.redis.keys import JOURNAL
@@ -102,7 +102,7 @@ def test_bytes_that_are_no_entry_hold_no_records(payload: bytes) -> None:
 async def test_a_spool_file_of_any_release_is_moved_to_the_stream_as_it_is(
     settings: Settings, tmp_path: Path, marker: bytes
 ) -> None:
-    name = marked_name("00000000000000000001-1", marker)
+    name = name_with_marker("00000000000000000001-1", marker)
     (tmp_path / f"{name}.spool").write_bytes(marker + SPOOL_FILE)
     async with redis_for_requests(settings.redis_url) as redis:
         journal = Journal(redis, Breaker(), Spool(tmp_path, 1_000_000))

@@ -28,7 +28,7 @@ from tracker.journal.spool import Spool
 from tracker.metrics import REGISTRY
 from tracker.stores.breaker import OPEN_SECONDS, Breaker
 from tracker.stores.redis.clients import redis_for_requests
-from tracker.stores.redis.keys import JOURNAL, transaction
+from tracker.stores.redis.keys import JOURNAL, transaction_claim
 
 pytestmark = pytest.mark.redis
 
@@ -44,7 +44,7 @@ def clicks(*numbers: int) -> list[Click]:
 
 def claim(holder: int, *names: str) -> Claim:
     scope = new_id() if not names else None
-    return Claim(names or (transaction(scope or new_id(), "t"),), holder)
+    return Claim(names or (transaction_claim(scope or new_id(), "t"),), holder)
 
 
 @contextlib.asynccontextmanager

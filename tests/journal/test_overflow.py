@@ -100,7 +100,7 @@ async def test_a_flood_is_appended_apart_while_drains_are_behind(
             await built.append(make_click(UUID(bytes=OTHER)))
             await built.append(make_click(UUID(bytes=FLOOD)))
             event = make_event(1, account_id=FLOOD, transaction_id="T-1")
-            claim = Claim((keys.transaction(new_id(), "T-1"),), event.id)
+            claim = Claim((keys.transaction_claim(new_id(), "T-1"),), event.id)
             await built.append_once(event, claim)
             after = await redis.xlen(keys.JOURNAL), await redis.xlen(keys.OVERFLOW)
             assert after == (before[0] + 2, before[1] + 1)

@@ -24,7 +24,7 @@ from tracker.journal.journal import Journal
 from tracker.journal.partitions import (
     MAX_PARTITIONS,
     partition_of,
-    partition_of_transaction,
+    partition_of_transaction_id,
 )
 from tracker.journal.spool import Spool
 from tracker.service.services import Services
@@ -63,13 +63,13 @@ def server(tmp_path: Path) -> Iterator[OwnRedis]:
 
 
 @pytest.mark.parametrize(
-    ("spread_by", "partitions", "expected"),
+    ("partition_key", "partitions", "expected"),
     [(b"", 4, 0), (b"a", 4, 3), (b"a", 64, 3), (b"b", 64, 57), (bytes(16), 2, 1), (b"a", 1, 0)],
 )
 def test_a_partition_is_the_same_in_every_process_and_release(
-    spread_by: bytes, partitions: int, expected: int
+    partition_key: bytes, partitions: int, expected: int
 ) -> None:
-    assert partition_of(spread_by, partitions) == expected
+    assert partition_of(partition_key, partitions) == expected
 
 
 def test_ids_are_spread_evenly() -> None:
@@ -83,7 +83,7 @@ def test_ids_are_spread_evenly() -> None:
 def test_claims_have_the_hash_slot_of_the_stream_that_their_events_are_appended_to(
     partition: int,
 ) -> None:
-    claim = keys.transaction(new_id(), "order 1", partition)
+    claim = keys.transaction_claim(new_id(), "order 1", partition)
     assert key_slot(claim.encode()) == key_slot(keys.journal(partition).encode())
 
 
@@ -98,7 +98,7 @@ def test_claims_have_the_hash_slot_of_the_stream_that_their_events_are_appended_
 def test_an_event_is_spread_by_its_transaction_id_then_by_its_click(
     fields: dict[str, Any], expected: bytes
 ) -> None:
-    assert make_event(7, **fields).spread_by == expected
+    assert make_event(7, **fields).partition_key == expected
 
 
 async def test_clicks_of_a_link_are_in_one_partition(settings: Settings, tmp_path: Path) -> None:
@@ -123,8 +123,8 @@ async def test_a_transaction_id_is_appended_once_in_its_partition(
     async with journal(settings.redis_url, tmp_path) as (built, redis):
         for number in range(1, 21):
             text = f"order {number}"
-            partition = partition_of_transaction(text, PARTITIONS)
-            claim = (keys.transaction(UUID(int=1), text, partition),)
+            partition = partition_of_transaction_id(text, PARTITIONS)
+            claim = (keys.transaction_claim(UUID(int=1), text, partition),)
             event = make_event(number, transaction_id=text)
             repeated = make_event(100 + number, transaction_id=text)
             assert await built.append_once(event, Claim(claim, event.id)) == number
@@ -133,7 +133,7 @@ async def test_a_transaction_id_is_appended_once_in_its_partition(
         found = await streamed(redis)
     for number, records in enumerate(found):
         texts = [one.transaction_id or "" for one in records if not isinstance(one, Click)]
-        assert {partition_of_transaction(one, PARTITIONS) for one in texts} <= {number}
+        assert {partition_of_transaction_id(one, PARTITIONS) for one in texts} <= {number}
     assert sorted(one.id for records in found for one in records) == list(range(1, 21))
 
 

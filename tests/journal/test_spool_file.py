@@ -15,8 +15,8 @@ from tracker.journal.spool_file import (
     BATCH_ENTRIES,
     HEADER_BYTES,
     SpoolReader,
-    marked_name,
     marker_of,
+    name_with_marker,
     new_marker,
 )
 
@@ -166,7 +166,7 @@ def test_an_earlier_release_reads_each_entry_of_a_new_file_and_keeps_the_file(pa
 def test_a_marker_is_in_the_name_of_its_file_and_different_in_each() -> None:
     one, other = new_marker(), new_marker()
     assert one != other
-    assert marker_of(Path(marked_name("00000001753000000000-4711", one) + ".spool")) == one
+    assert marker_of(Path(name_with_marker("00000001753000000000-4711", one) + ".spool")) == one
     assert marker_of(Path("1.spool")) == marker_of(Path("1-2-0123456789abcdeg.spool")) == b""
 
 

@@ -27,10 +27,10 @@ class Click(JournalRecord, frozen=True, tag="c"):
     test: bool = False
 
     @property
-    def spread_by(self) -> bytes:
+    def partition_key(self) -> bytes:
         """Return the link, because its clicks share the update of its rollup."""
         return self.link_id
 
     @property
-    def sent_for(self) -> bytes:
+    def overflow_account(self) -> bytes:
         return self.account_id

@@ -28,12 +28,12 @@ class Event(JournalRecord, frozen=True, tag="e"):
     test: bool = False
 
     @property
-    def spread_by(self) -> bytes:
+    def partition_key(self) -> bytes:
         """Return the transaction id, whose claims are appended with the event; else the click."""
         if self.transaction_id is not None:
             return self.transaction_id.encode("utf-8", "surrogatepass")
         return self.click_id or self.id.to_bytes(8)
 
     @property
-    def sent_for(self) -> bytes:
+    def overflow_account(self) -> bytes:
         return self.account_id or b""

@@ -9,7 +9,7 @@ from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import Conversion
 from tracker.errors import BadRequest, NotFound
-from tracker.journal.partitions import partition_of_transaction
+from tracker.journal.partitions import partition_of_transaction_id
 from tracker.stores.redis import keys
 
 
@@ -84,5 +84,5 @@ def claims_of(
     """Return the Redis keys that the first event with this transaction id claims."""
     if transaction_id is None:
         return ()
-    partition = partition_of_transaction(transaction_id, partitions)
-    return tuple(keys.transaction(scope, transaction_id, partition) for scope in scopes)
+    partition = partition_of_transaction_id(transaction_id, partitions)
+    return tuple(keys.transaction_claim(scope, transaction_id, partition) for scope in scopes)

@@ -22,7 +22,7 @@ from tracker.ingest.faults import is_fault_of_record, is_retryable, is_too_large
 from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.entry import Fields, encode, fields_of
-from tracker.journal.reader import DecodedEntry, Entry, Reader
+from tracker.journal.reader import DecodedEntry, JournalReader, RawEntry
 from tracker.loops import cancel_and_wait, record_failure, wait
 from tracker.stores.redis.clients import BLOCK_SECONDS
 from tracker.stores.redis.keys import DRAIN_GROUP, JOURNAL
@@ -93,7 +93,7 @@ class Consumer:
         self._apply = apply
         self._stale = stale
         self._name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
-        self._reader = Reader(redis, waiting, ENTRY_DECODER, self._name, stale, stream)
+        self._reader = JournalReader(redis, waiting, ENTRY_DECODER, self._name, stale, stream)
         self._dead_letters = DeadLetters(redis, ENTRY_DECODER)
         self._failing: bytes = b""
         self._failures = 0
@@ -168,7 +168,7 @@ class Consumer:
         return len(entries)
 
     @contextlib.asynccontextmanager
-    async def _claim_heartbeat(self, entries: Sequence[Entry]) -> AsyncIterator[None]:
+    async def _claim_heartbeat(self, entries: Sequence[RawEntry]) -> AsyncIterator[None]:
         """Renew the claim on `entries` within the context: no other consumer reclaims them."""
         ids = [one for one, _ in entries]
         heartbeat = asyncio.get_running_loop().create_task(self._renew_claim(ids))

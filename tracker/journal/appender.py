@@ -1,4 +1,4 @@
-"""Appends to one stream of the journal, and the state of its server as seen by this process.
+"""Appends to one stream of the journal, and the state of its server for this process.
 
 An append whose answer was lost may be repeated: records carry ids, and storing is idempotent. With
 `replicas`, an append counts only if so many have it: a failover to one of them keeps it.
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from tracker.journal.entry import VERSION, Encoded, JournalRecord, encode
+from tracker.journal.entry import VERSION, EncodedRecord, JournalRecord, encode
 from tracker.stores.breaker import Breaker
 from tracker.stores.redis import keys
 from tracker.stores.redis.command_connection import Command, RedisCommandConnection
@@ -48,14 +48,14 @@ class Claim(NamedTuple):
     seconds: int = CLAIM_SECONDS
 
 
-class Claimed(NamedTuple):
+class ClaimedRecord(NamedTuple):
     """A record that is appended unless its claim is held."""
 
-    record: Encoded
+    record: EncodedRecord
     claim: Claim
 
 
-Append = JournalRecord | Encoded | Claimed
+AppendItem = JournalRecord | EncodedRecord | ClaimedRecord
 
 
 class TooFewReplicas(RedisError):
@@ -94,20 +94,20 @@ class Appender:
         failed = self._breakers.replication if is_replication else self._breakers.failure
         failed.record_failure(error)
 
-    async def append(self, group: Sequence[Append]) -> Sequence[int | None]:
+    async def append(self, group: Sequence[AppendItem]) -> Sequence[int | None]:
         """Append a group; return each claim's holder, and None for other records.
 
         Raises RedisError if Redis fails, or too few replicas have the group.
         """
-        plain = [item for item in group if not isinstance(item, Claimed)]
+        plain = [item for item in group if not isinstance(item, ClaimedRecord)]
         if len(plain) == len(group):
             await self.append_payload(encode_group(plain))
             return [None] * len(group)
-        commands = [self._append_once(item) for item in group if isinstance(item, Claimed)]
+        commands = [self._append_once(item) for item in group if isinstance(item, ClaimedRecord)]
         if plain:
             commands.append(("XADD", self.stream, "*", VERSION, encode_group(plain)))
         holders = iter(await self._send(self._appending, *commands))
-        return [int(next(holders)) if isinstance(item, Claimed) else None for item in group]
+        return [int(next(holders)) if isinstance(item, ClaimedRecord) else None for item in group]
 
     async def append_payload(self, payload: bytes) -> None:
         await self._send(self._appending, ("XADD", self.stream, "*", VERSION, payload))
@@ -125,7 +125,7 @@ class Appender:
         """Check that a replay can succeed: Redis takes writes, and has enough replicas."""
         await self._send(self._replaying, ("SET", keys.probe(self.stream), "", "EX", "60"))
 
-    def _append_once(self, item: Claimed) -> Command:
+    def _append_once(self, item: ClaimedRecord) -> Command:
         names, holder, seconds = item.claim
         keys_of_script = (self.stream, *names)
         arguments = (str(holder), VERSION, encode([item.record]), str(seconds))
@@ -143,5 +143,5 @@ class Appender:
         return answers
 
 
-def encode_group(group: Sequence[Append]) -> bytes:
-    return encode([item.record if isinstance(item, Claimed) else item for item in group])
+def encode_group(group: Sequence[AppendItem]) -> bytes:
+    return encode([item.record if isinstance(item, ClaimedRecord) else item for item in group])

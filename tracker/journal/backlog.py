@@ -9,7 +9,7 @@ from tracker.journal.partitions import MAX_PARTITIONS
 from tracker.stores.redis import keys
 
 
-class Waiting(NamedTuple):
+class BacklogSize(NamedTuple):
     """The number of waiting entries, and the age of the oldest in milliseconds (0 without one)."""
 
     entries: int
@@ -23,11 +23,11 @@ class Backlog:
         self._redis = redis
         self.streams: Sequence[str] = keys.streams(partitions)
 
-    async def measure(self) -> Waiting:
+    async def measure(self) -> BacklogSize:
         each = await self.measure_each()
-        return Waiting(sum(one.entries for one in each), max(one.oldest_ms for one in each))
+        return BacklogSize(sum(one.entries for one in each), max(one.oldest_ms for one in each))
 
-    async def measure_each(self) -> list[Waiting]:
+    async def measure_each(self) -> list[BacklogSize]:
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.time()  # the ids of entries are times of its clock
         for stream in self.streams:
@@ -36,7 +36,7 @@ class Backlog:
         now, *answers = await pipeline.execute()
         now_ms = now[0] * 1000 + now[1] // 1000
         return [
-            Waiting(entries, _age_ms(now_ms, oldest))
+            BacklogSize(entries, _age_ms(now_ms, oldest))
             for entries, oldest in zip(answers[::2], answers[1::2], strict=True)
         ]
 

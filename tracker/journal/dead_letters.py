@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError
 
 from tracker.clock import moment
-from tracker.journal.entry import EntryDecoder, Fields, Kind
+from tracker.journal.entry import AnyRecord, EntryDecoder, Fields
 from tracker.journal.partitions import MAX_PARTITIONS
 from tracker.stores.redis.cluster import is_cluster
 from tracker.stores.redis.keys import (
@@ -65,7 +65,7 @@ return dropped
 """
 
 
-class Letter(NamedTuple):
+class DeadLetter(NamedTuple):
     """A dead letter; `id` is its own, in a cluster after its stream: `1/1767000000000-0`.
 
     `entry_id` is its id in the journal. `kinds` is None if the letter cannot be decoded.
@@ -78,10 +78,10 @@ class Letter(NamedTuple):
     kinds: Counter[type] | None
 
 
-class DeadLetters(Generic[Kind]):
+class DeadLetters(Generic[AnyRecord]):
     """The dead letters, whose records `decoder` decodes."""
 
-    def __init__(self, redis: Redis, decoder: EntryDecoder[Kind]) -> None:
+    def __init__(self, redis: Redis, decoder: EntryDecoder[AnyRecord]) -> None:
         self._redis = redis
         self._decoder = decoder
         self._add = redis.register_script(_ADD)
@@ -100,13 +100,13 @@ class DeadLetters(Generic[Kind]):
     async def count(self) -> int:
         return await count_letters(self._redis)
 
-    async def read_after(self, letter_id: str | None, limit: int) -> list[Letter]:
+    async def read_after(self, letter_id: str | None, limit: int) -> list[DeadLetter]:
         """Return up to `limit` letters, oldest first, after `letter_id` if it is given."""
-        letters: list[Letter] = []
+        letters: list[DeadLetter] = []
         left = list(self._streams)
         after = None
         if letter_id:
-            stream, after = self._place(letter_id)
+            stream, after = self._locate(letter_id)
             left = left[left.index(stream) :] if stream in left else []
         while left and len(letters) < limit:
             start = f"({after}" if after else "-"
@@ -120,7 +120,7 @@ class DeadLetters(Generic[Kind]):
         return letters
 
     async def replay(self, letter_id: str) -> bool:
-        stream, own_id = self._place(letter_id)
+        stream, own_id = self._locate(letter_id)
         return stream in self._streams and bool(await self._replay(stream, own_id, own_id))
 
     async def replay_all(self) -> AsyncIterator[int]:
@@ -134,7 +134,7 @@ class DeadLetters(Generic[Kind]):
                 yield moved
 
     async def drop(self, letter_id: str) -> bool:
-        stream, own_id = self._place(letter_id)
+        stream, own_id = self._locate(letter_id)
         return stream in self._streams and bool(await self._redis.xdel(stream, own_id))
 
     async def drop_all(self) -> int:
@@ -148,13 +148,13 @@ class DeadLetters(Generic[Kind]):
         moved: Any = self._redis.eval(_REPLAY, 2, stream, self._streams[stream], *limits)
         return int(await moved)
 
-    def _place(self, letter_id: str) -> tuple[str, str]:
+    def _locate(self, letter_id: str) -> tuple[str, str]:
         tag, named, own_id = letter_id.rpartition("/")
         return (dead_letters(tag) if named else DEAD_LETTERS), own_id
 
-    def _letter(self, stream: str, letter_id: bytes, fields: Fields) -> Letter:
+    def _letter(self, stream: str, letter_id: bytes, fields: Fields) -> DeadLetter:
         prefix = f"{hash_tag(stream)}/" if is_cluster(self._redis) else ""
-        return Letter(
+        return DeadLetter(
             id=prefix + letter_id.decode(),
             dead_since=moment(int(letter_id.partition(b"-")[0])),
             entry_id=_printable(fields.get(b"id", b"")),

@@ -20,27 +20,27 @@ class JournalRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A record, encoded as an array. Add fields only at the end, with a default."""
 
     @property
-    def spread_by(self) -> bytes:
+    def partition_key(self) -> bytes:
         """Return the bytes that decide the partition; empty: all records share one."""
         return b""
 
     @property
-    def sent_for(self) -> bytes:
+    def overflow_account(self) -> bytes:
         """Return the account for the overflow to count; empty: none is known."""
         return b""
 
 
-Kind = TypeVar("Kind", bound=JournalRecord)
+AnyRecord = TypeVar("AnyRecord", bound=JournalRecord)
 
-Encoded = msgspec.Raw
+EncodedRecord = msgspec.Raw
 
 
-def encode_record(record: JournalRecord) -> Encoded:
+def encode_record(record: JournalRecord) -> EncodedRecord:
     """Return `record` encoded. Raises UnicodeEncodeError if a text holds half a surrogate pair."""
-    return Encoded(_ENCODER.encode(record))
+    return EncodedRecord(_ENCODER.encode(record))
 
 
-def encode(records: Sequence[JournalRecord | Encoded]) -> bytes:
+def encode(records: Sequence[JournalRecord | EncodedRecord]) -> bytes:
     """Return the payload of an entry. Raises UnicodeEncodeError as `encode_record` does."""
     return _ENCODER.encode(records)
 
@@ -57,13 +57,13 @@ def record_count(fields: Fields) -> int:
     return payload[0] & 0x0F if payload and payload[0] >> 4 == 0x9 else 0
 
 
-class EntryDecoder(Generic[Kind]):
+class EntryDecoder(Generic[AnyRecord]):
     """A decoder for entries whose records are of the given kinds, such as `list[Click | Event]`."""
 
-    def __init__(self, records: type[list[Kind]]) -> None:
+    def __init__(self, records: type[list[AnyRecord]]) -> None:
         self._decoder = msgspec.msgpack.Decoder(records)
 
-    def decode(self, fields: Fields) -> list[Kind]:
+    def decode(self, fields: Fields) -> list[AnyRecord]:
         """Return the records of an entry. Raises ValueError if the format or a kind is unknown."""
         if VERSION not in fields:
             raise ValueError(f"unknown format {b', '.join(fields).decode(errors='replace')}")

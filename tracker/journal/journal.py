@@ -1,6 +1,6 @@
 """The journal: makes records durable before a visitor or a postback is answered.
 
-- Appends to a Redis stream are group commits: one XADD carries all records that wait.
+- Appends to a Redis stream are group commits: one XADD carries all waiting records.
 - Groups go to the spool while Redis is unavailable, for a later replay. If it fails too, so does
   the append.
 - In a Redis Cluster a group goes to another partition while its server is away.
@@ -19,10 +19,10 @@ from redis.exceptions import RedisError
 
 from tracker.errors import Unavailable
 from tracker.journal.appender import (
-    Append,
     Appender,
+    AppendItem,
     Claim,
-    Claimed,
+    ClaimedRecord,
     ServerBreakers,
     encode_group,
 )
@@ -69,7 +69,7 @@ class Journal:
         self._unlogged = 0
         self._log_at = 0.0
         self._batches = [
-            Batch[Append, int | None](partial(self._commit, number))
+            Batch[AppendItem, int | None](partial(self._commit, number))
             for number in range(len(self._appenders))
         ]
         self._replayed_to = 0
@@ -93,10 +93,10 @@ class Journal:
 
         None: the record went elsewhere, and the claim is undecided.
         """
-        return self._partition_of(record).submit(Claimed(encode_record(record), claim))
+        return self._partition_of(record).submit(ClaimedRecord(encode_record(record), claim))
 
     async def holder(self, names: Sequence[str]) -> int | None:
-        """Return the holder of one of these claims; None if nobody has one, or Redis fails."""
+        """Return the holder of the first held claim; None without one, or if Redis fails."""
         if not names or self._breaker.is_open:
             return None
         try:
@@ -129,7 +129,7 @@ class Journal:
         return 0
 
     def _next_to_replay(self) -> Appender:
-        """Return the next partition in turn: after an outage every drain gets a share."""
+        """Return the next partition: after an outage every drain gets a share."""
         self._replayed_to = (self._replayed_to + 1) % self.partitions
         return self._appenders[self._replayed_to]
 
@@ -152,20 +152,20 @@ class Journal:
         await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
         await self._spool.close()
 
-    def _batch_of(self, record: JournalRecord) -> Batch[Append, int | None]:
-        if self.overflow.is_counting and self.overflow.takes(record.sent_for):
+    def _batch_of(self, record: JournalRecord) -> Batch[AppendItem, int | None]:
+        if self.overflow.is_counting and self.overflow.takes(record.overflow_account):
             return self._batches[-1]
         return self._partition_of(record)
 
-    def _partition_of(self, record: JournalRecord) -> Batch[Append, int | None]:
+    def _partition_of(self, record: JournalRecord) -> Batch[AppendItem, int | None]:
         if self.partitions == 1:
             return self._batches[0]
-        return self._batches[partition_of(record.spread_by, self.partitions)]
+        return self._batches[partition_of(record.partition_key, self.partitions)]
 
-    async def _commit(self, number: int, group: list[Append]) -> Sequence[int | None]:
+    async def _commit(self, number: int, group: list[AppendItem]) -> Sequence[int | None]:
         own = self._appenders[number]
         if own.is_usable:
-            with self._failing(own):
+            with self._recording_failure(own):
                 return await own.append(group)
         if self._is_cluster and await self._append_elsewhere(number, group):
             return [None] * len(group)
@@ -173,11 +173,11 @@ class Journal:
             await self._spool.append(encode_group(group))
             SPOOLED.inc(len(group))
         except OSError as error:
-            self._refused(len(group), error)
+            self._record_refused(len(group), error)
             raise Unavailable("storage is unavailable; try again") from error
         return [None] * len(group)
 
-    def _refused(self, records: int, error: OSError) -> None:
+    def _record_refused(self, records: int, error: OSError) -> None:
         SPOOL_REFUSED.inc(records)
         self._unlogged += records
         if time.monotonic() >= self._log_at:
@@ -185,7 +185,7 @@ class Journal:
             self._unlogged, self._log_at = 0, time.monotonic() + _LOG_SECONDS
 
     @contextlib.contextmanager
-    def _failing(self, appender: Appender) -> Iterator[None]:
+    def _recording_failure(self, appender: Appender) -> Iterator[None]:
         """Log an error of Redis within the context, and avoid the stream for a moment."""
         try:
             yield
@@ -195,7 +195,7 @@ class Journal:
                 "journal goes elsewhere", stream=appender.stream, error=type(error).__name__
             )
 
-    async def _append_elsewhere(self, number: int, group: list[Append]) -> bool:
+    async def _append_elsewhere(self, number: int, group: list[AppendItem]) -> bool:
         """Append a group to another partition; return whether one took it."""
         payload = encode_group(group)
         for step in range(1, self.partitions):
@@ -205,7 +205,7 @@ class Journal:
             if appender is None:
                 appender = self._others[number, other] = self._appenders[other].copy()
             if self._appenders[other].is_usable:
-                with self._failing(self._appenders[other]):
+                with self._recording_failure(self._appenders[other]):
                     await appender.append_payload(payload)
                     return True
         return False

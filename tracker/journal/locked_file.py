@@ -1,4 +1,4 @@
-"""A spool file that this process has locked. `copied` writes it again if its name is removed."""
+"""A spool file that this process has locked. `copy` writes it again if its name is removed."""
 
 import contextlib
 import fcntl
@@ -8,7 +8,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Final
 
-from tracker.journal.spool_file import SpoolReader, frame, marked_name, marker_of, new_marker
+from tracker.journal.spool_file import SpoolReader, frame, marker_of, name_with_marker, new_marker
 
 _COPY_BYTES: Final = 1024 * 1024
 
@@ -59,21 +59,21 @@ class LockedFile:
         except OSError:
             self.close()
 
-    def copied(self) -> "LockedFile":
+    def copy(self) -> "LockedFile":
         """Return a flushed copy under a new name. Raises OSError."""
         return _create(self.path.parent, self._marker, self)
 
     def reader(self) -> SpoolReader:
         return SpoolReader(self._file, self._marker)
 
-    def write_into(self, target: FileIO) -> None:
+    def write_into(self, copy: FileIO) -> None:
         position = 0
         while chunk := os.pread(self._file.fileno(), _COPY_BYTES, position):
-            _write(target, chunk)
+            _write(copy, chunk)
             position += len(chunk)
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # what was answered is flushed
+        with contextlib.suppress(OSError):  # answered entries are flushed
             self._file.close()
 
 
@@ -88,28 +88,28 @@ def open_unlocked(path: Path) -> LockedFile | None:
         file = path.open("rb", buffering=0)
     except FileNotFoundError:
         return None
-    if _lock_if_unlocked(file):
+    if _try_lock(file):
         return LockedFile(path, file)
     file.close()
     return None
 
 
-def _create(folder: Path, marker: bytes, contents: LockedFile | None) -> LockedFile:
+def _create(folder: Path, marker: bytes, original: LockedFile | None) -> LockedFile:
     """Create a file, locked and filled before it has its name, so nobody replays it."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    name = marked_name(f"{time.time_ns():020d}-{os.getpid()}", marker)
+    name = name_with_marker(f"{time.time_ns():020d}-{os.getpid()}", marker)
     unfinished, path = folder / f"{name}.new", folder / f"{name}.spool"
     file = unfinished.open("x+b", buffering=0)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
-        if contents is not None:
-            contents.write_into(file)
+        if original is not None:
+            original.write_into(file)
             os.fdatasync(file.fileno())
         unfinished.rename(path)
         _flush_names(folder)
         _flush_names(folder.parent)  # it may have just been created
     except OSError:
-        for left in (unfinished, path):  # what failed is not replayed, and takes no room
+        for left in (unfinished, path):  # a failed file is not replayed, and takes no room
             with contextlib.suppress(OSError):
                 left.unlink()
         file.close()
@@ -132,7 +132,7 @@ def _flush_names(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _lock_if_unlocked(file: FileIO) -> bool:
+def _try_lock(file: FileIO) -> bool:
     """Lock a file. Return False if another process has locked it, or has replayed it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -29,7 +29,7 @@ class Overflow:
 
     def __init__(self) -> None:
         self.is_counting = False
-        """Whether drains are behind, so that `takes` has to be asked for every record."""
+        """Whether drains are behind, so that `takes` must see every record."""
         self._records: Counter[bytes] = Counter()
         self._accounts: frozenset[bytes] = frozenset()
 
@@ -39,7 +39,7 @@ class Overflow:
         return account_id in self._accounts
 
     def decide(self, is_behind: bool) -> None:
-        """Choose the accounts anew; none unless drains are behind and others suffer."""
+        """Choose the accounts again; none unless drains are behind and there are others."""
         limit = self._records.total() * MIN_SHARE
         chosen = {one for one, number in self._records.items() if number > limit}
         if not is_behind or len(self._records) < 2:

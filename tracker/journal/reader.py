@@ -1,4 +1,4 @@
-"""The reader of the journal, as one consumer: its unfinished entries, dead consumers', new ones.
+"""The reader of the journal for one consumer: unfinished entries, dead consumers', new ones.
 
 Commands are small, because Redis serves no other client meanwhile.
 """
@@ -12,7 +12,7 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from tracker.journal.entry import EntryDecoder, Fields, Kind, record_count
+from tracker.journal.entry import AnyRecord, EntryDecoder, Fields, record_count
 from tracker.stores.redis.keys import DRAIN_GROUP, JOURNAL, never_set
 
 log = structlog.get_logger(__name__)
@@ -47,27 +47,27 @@ if #redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2]) == 0 then
 end
 """
 
-Entry = tuple[bytes, dict[bytes, bytes] | None]
+RawEntry = tuple[bytes, dict[bytes, bytes] | None]
 """Id and fields, as Redis returns them; no fields if the entry was deleted."""
 
 
-class DecodedEntry(NamedTuple, Generic[Kind]):
+class DecodedEntry(NamedTuple, Generic[AnyRecord]):
     """An entry with its records, or with the error if they cannot be decoded."""
 
     id: bytes
     fields: Fields
-    records: Sequence[Kind]
+    records: Sequence[AnyRecord]
     error: ValueError | None
 
 
-class Reader(Generic[Kind]):
+class JournalReader(Generic[AnyRecord]):
     """A reader for the consumer `name`. `waiting` is a Redis client for blocking reads."""
 
     def __init__(
         self,
         redis: Redis,
         waiting: Redis,
-        decoder: EntryDecoder[Kind],
+        decoder: EntryDecoder[AnyRecord],
         name: str,
         stale: float,
         stream: str = JOURNAL,
@@ -99,7 +99,7 @@ class Reader(Generic[Kind]):
         """Remove a consumer from the group, unless it has pending entries."""
         await self._remove_consumer(keys=[self._stream], args=[DRAIN_GROUP, name])
 
-    async def next_entries(self, max_records: int, block: float | None) -> list[Entry]:
+    async def next_entries(self, max_records: int, block: float | None) -> list[RawEntry]:
         """Return entries with about `max_records` records. Wait `block` seconds for the first.
 
         Until `finish` is called, unacknowledged entries are returned again.
@@ -119,10 +119,10 @@ class Reader(Generic[Kind]):
         self._unfinished = self._more
 
     async def batches(
-        self, entries: Sequence[Entry], max_records: int
-    ) -> AsyncGenerator[list[DecodedEntry[Kind]], None]:
+        self, entries: Sequence[RawEntry], max_records: int
+    ) -> AsyncGenerator[list[DecodedEntry[AnyRecord]], None]:
         """Yield the entries in order, in batches of up to `max_records` records or of one entry."""
-        batch: list[DecodedEntry[Kind]] = []
+        batch: list[DecodedEntry[AnyRecord]] = []
         records = size = this_turn = 0
         for entry in entries:
             decoded = self._decoded(entry)
@@ -138,7 +138,7 @@ class Reader(Generic[Kind]):
                 await asyncio.sleep(0)
         yield batch
 
-    async def _next(self, max_records: int, block: float | None) -> list[Entry]:
+    async def _next(self, max_records: int, block: float | None) -> list[RawEntry]:
         try:
             if self._unfinished and (entries := await self._read("0", max_records, None)):
                 return entries
@@ -151,9 +151,9 @@ class Reader(Generic[Kind]):
             await self.prepare()
             return await self._read(">", max_records, None)
 
-    async def _read(self, after: str, max_records: int, block: float | None) -> list[Entry]:
+    async def _read(self, after: str, max_records: int, block: float | None) -> list[RawEntry]:
         """Read new entries (`>`), or our own that are not acknowledged (`0`)."""
-        entries: list[Entry] = []
+        entries: list[RawEntry] = []
         records = size = 0
         self.is_behind = True
         while True:
@@ -196,7 +196,7 @@ class Reader(Generic[Kind]):
             self._records_per_entry = max(1.0, records / entries)
             self._bytes_per_entry = max(1.0, size / entries)
 
-    async def _command(self, after: str, count: int, block: float | None) -> list[Entry]:
+    async def _command(self, after: str, count: int, block: float | None) -> list[RawEntry]:
         answer: Any = await self._waiting.xreadgroup(
             DRAIN_GROUP,
             self._name,
@@ -206,14 +206,14 @@ class Reader(Generic[Kind]):
         )
         return [entry for _, entries in answer or () for entry in entries]
 
-    async def _reclaim(self) -> list[Entry]:
+    async def _reclaim(self) -> list[RawEntry]:
         if time.monotonic() - self._reclaimed < self._stale / 2:
             return []
         answer: Any = await self._redis.xautoclaim(
             *(self._stream, DRAIN_GROUP, self._name, int(self._stale * 1000), "0-0"),
             count=_STALE_ENTRIES,
         )
-        entries: list[Entry] = [entry for entry in answer[1] if entry and entry[0] is not None]
+        entries: list[RawEntry] = [entry for entry in answer[1] if entry and entry[0] is not None]
         if len(answer[1]) < _STALE_ENTRIES:
             self._reclaimed = time.monotonic()
         # Redis 6.2 returns nil for a deleted entry. It is ours now: the next read returns its id.
@@ -223,7 +223,7 @@ class Reader(Generic[Kind]):
             log.info("reclaimed entries of another consumer", entries=len(entries))
         return entries
 
-    def _decoded(self, entry: Entry) -> DecodedEntry[Kind]:
+    def _decoded(self, entry: RawEntry) -> DecodedEntry[AnyRecord]:
         entry_id, fields = entry
         if not fields:  # deleted although it was never acknowledged
             return DecodedEntry(entry_id, {}, [], None)
@@ -233,9 +233,9 @@ class Reader(Generic[Kind]):
             return DecodedEntry(entry_id, fields, [], error)
 
 
-def _records_in(entry: Entry) -> int:
+def _records_in(entry: RawEntry) -> int:
     return record_count(entry[1] or {})
 
 
-def _size(entry: Entry) -> int:
+def _size(entry: RawEntry) -> int:
     return sum(map(len, (entry[1] or {}).values()))

@@ -26,7 +26,7 @@ from tracker.metrics import SPOOL_RESTORED
 log = structlog.get_logger(__name__)
 
 Send = Callable[[Sequence[bytes]], Awaitable[None]]
-"""Sends all payloads in order, or raises and has sent none."""
+"""Sends all payloads in order, or none and raises."""
 
 Result = TypeVar("Result")
 
@@ -43,8 +43,8 @@ _COPIES: Final = 3
 _LOG_SECONDS: Final = 5.0
 
 
-class _Begun(NamedTuple):
-    """A finished file that this process has locked, and its place in it."""
+class _Replay(NamedTuple):
+    """The replay of a finished file, which this process has locked."""
 
     file: LockedFile
     reader: SpoolReader
@@ -57,7 +57,7 @@ class Spool:
         self._folder = SpoolFolder(folder, max_bytes)
         self._file_bytes = max(FILE_BYTES, max_bytes // MOST_FILES)
         self._file: LockedFile | None = None
-        self._begun: dict[Path, _Begun] = {}
+        self._replays: dict[Path, _Replay] = {}
         self._failure: OSError | None = None
         self._failed_at = 0.0
         self._log_at = 0.0
@@ -109,12 +109,12 @@ class Spool:
     async def is_empty(self) -> bool:
         """Return whether there is nothing to replay. Raises OSError if that is unknown."""
         found = await _run(self._writing, self._folder.measure)
-        return not (found or self._begun or self._file)
+        return not (found or self._replays or self._file)
 
     async def close(self) -> None:
         await self.restore()
         await _run(self._writing, self._finish_own)
-        await _run(self._reading, self._close_begun)
+        await _run(self._reading, self._close_replays)
         self._writing.shutdown()
         self._reading.shutdown()
 
@@ -122,7 +122,7 @@ class Spool:
         sent = 0
         found = await _run(self._writing, self._folder.measure)
         # A removed file that cannot be written again is sent from its descriptor.
-        for path in sorted({*found, *self._begun}):
+        for path in sorted({*found, *self._replays}):
             if time.monotonic() >= until:
                 break
             try:
@@ -133,19 +133,19 @@ class Spool:
         return sent
 
     async def _replay_file(self, path: Path, send: Send, until: float) -> int:
-        begun = self._begun.get(path) or _begin_unlocked(path)
-        if begun is None:
+        replay = self._replays.get(path) or _open_replay(path)
+        if replay is None:
             return 0
-        self._begun[path] = begun
+        self._replays[path] = replay
         sent = 0
         while time.monotonic() < until:
-            batch = await _run(self._reading, begun.reader.batch)
+            batch = await _run(self._reading, replay.reader.batch)
             if not batch:
-                _finish(begun)
-                del self._begun[path]
+                _finish(replay)
+                del self._replays[path]
                 break
             await send(batch)
-            begun.reader.mark_sent()
+            replay.reader.mark_sent()
             sent += len(batch)
         return sent
 
@@ -169,7 +169,7 @@ class Spool:
         while self._file is not None and not self._file.is_named:
             if copies == _COPIES:
                 raise OSError("spool files are removed as fast as they are written")
-            replaced, self._file = self._file, self._copied(self._file)
+            replaced, self._file = self._file, self._copy(self._file)
             replaced.close()
             copies += 1
 
@@ -178,19 +178,19 @@ class Spool:
         try:
             if self._file is not None and self._file.is_open:
                 self._restore_own()
-            for path, begun in [*self._begun.items()]:
-                if not begun.file.is_named:
-                    copy = self._copied(begun.file)
-                    self._begun[copy.path] = _Begun(copy, copy.reader())
-                    replaced.append(self._begun.pop(path).file)
+            for path, replay in [*self._replays.items()]:
+                if not replay.file.is_named:
+                    copy = self._copy(replay.file)
+                    self._replays[copy.path] = _Replay(copy, copy.reader())
+                    replaced.append(self._replays.pop(path).file)
         except OSError as error:
             if time.monotonic() >= self._log_at:
                 self._log_at = time.monotonic() + _LOG_SECONDS
                 log.error("a removed spool file cannot be written again", error=str(error))
         return replaced
 
-    def _copied(self, file: LockedFile) -> LockedFile:
-        copy = file.copied()
+    def _copy(self, file: LockedFile) -> LockedFile:
+        copy = file.copy()
         SPOOL_RESTORED.inc()
         with contextlib.suppress(OSError):  # only the sizes are unknown
             self._folder.measure()
@@ -205,25 +205,25 @@ class Spool:
     def _finish_own(self) -> None:
         file, self._file = self._file, None
         if file is not None and file.is_open:
-            self._begun[file.path] = _Begun(file, file.reader())
+            self._replays[file.path] = _Replay(file, file.reader())
 
-    def _close_begun(self) -> None:
-        while self._begun:
-            self._begun.popitem()[1].file.close()
+    def _close_replays(self) -> None:
+        while self._replays:
+            self._replays.popitem()[1].file.close()
 
 
 async def _run(thread: Executor, function: Callable[..., Result], *arguments: object) -> Result:
     return await asyncio.get_running_loop().run_in_executor(thread, function, *arguments)
 
 
-def _begin_unlocked(path: Path) -> _Begun | None:
+def _open_replay(path: Path) -> _Replay | None:
     file = open_unlocked(path)
-    return None if file is None else _Begun(file, file.reader())
+    return None if file is None else _Replay(file, file.reader())
 
 
-def _finish(begun: _Begun) -> None:
+def _finish(replay: _Replay) -> None:
     """Delete the file, or rename it if it is damaged; it stays locked until then."""
-    path, reader = begun.file.path, begun.reader
+    path, reader = replay.file.path, replay.reader
     if reader.torn_bytes:
         log.warning("spool file had a torn tail", file=path.name, bytes_unread=reader.torn_bytes)
     if reader.damaged_bytes:
@@ -233,10 +233,10 @@ def _finish(begun: _Begun) -> None:
             entries_replayed=reader.entries,
             bytes_unread=reader.damaged_bytes,
         )
-    if begun.file.is_named:
+    if replay.file.is_named:
         if reader.damaged_bytes:
             path.rename(path.with_suffix(".damaged"))
         else:
             path.unlink(missing_ok=True)
-    begun.file.close()
+    replay.file.close()
     log.info("spool file replayed", file=path.name, entries=reader.entries)

@@ -29,7 +29,7 @@ def new_marker() -> bytes:
     return secrets.token_bytes(_MARKER_BYTES)
 
 
-def marked_name(name: str, marker: bytes) -> str:
+def name_with_marker(name: str, marker: bytes) -> str:
     return f"{name}-{marker.hex()}" if marker else name
 
 

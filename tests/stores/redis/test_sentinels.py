@@ -109,7 +109,7 @@ async def test_a_primary_that_dies_with_what_a_replica_lacks_loses_no_answered_c
         await sending
         assert journal.bytes_waiting
         event = make_event(1, transaction_id="T-1")
-        claim = Claim((keys.transaction(UUID(int=1), "T-1"),), event.id)
+        claim = Claim((keys.transaction_claim(UUID(int=1), "T-1"),), event.id)
         assert await journal.append_once(event, claim) is None
         assert await journal.replay_once() == 0
         servers.first.kill()
@@ -130,7 +130,7 @@ async def test_a_repeated_event_is_not_answered_while_too_few_replicas_have_the_
             Journal(client, Breaker(), Spool(tmp_path / name, 1024**3), replicas=1)
             for name in ("first", "second")
         ]
-        claims = (keys.transaction(UUID(int=1), "T-1"),)
+        claims = (keys.transaction_claim(UUID(int=1), "T-1"),)
         event = make_event(1, transaction_id="T-1")
         servers.second.freeze()
         assert await first.append_once(event, Claim(claims, 1)) is None

@@ -106,7 +106,7 @@ def account(account_id: UUID) -> str:
     return f"account:{account_id}"
 
 
-def transaction(scope: UUID, transaction_id: str, partition: int = 0) -> str:
+def transaction_claim(scope: UUID, transaction_id: str, partition: int = 0) -> str:
     """`scope` is an event config, an account or a click; `partition` has its events."""
     digest = blake2b(transaction_id.encode(), digest_size=16, salt=scope.bytes)
     return f"transaction:{{{partition or JOURNAL}}}:{digest.hexdigest()}"
