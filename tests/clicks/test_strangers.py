@@ -59,7 +59,7 @@ async def test_visitors_of_uncached_links_are_redirected_beside_a_thousand_rando
         crowd = [visit(new_slug()) for _ in range(CROWD)]
         found = await statuses(services, [*crowd[::2], *visits, *crowd[1::2]])
         assert found == [404] * (CROWD // 2) + [302] * VISITORS + [404] * (CROWD // 2)
-    assert services.links.link_cache._misses.is_spent(STRANGER)
+    assert services.links.link_cache._misses.is_used_up(STRANGER)
     assert not services.stores.breaker.is_open
 
 

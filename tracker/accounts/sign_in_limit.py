@@ -95,7 +95,7 @@ class SignInLimit:
             return Refusal(exceeded.scope.name, exceeded.seconds_left)
         if all(usage.requests for usage in usages):
             return None
-        exhausted = next((scope for key, scope in counters if not self._in_memory.spend(key)), None)
+        exhausted = next((scope for key, scope in counters if not self._in_memory.use(key)), None)
         return None if exhausted is None else Refusal(exhausted.name, 60)
 
 

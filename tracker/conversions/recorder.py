@@ -145,7 +145,7 @@ class Recorder:
         if not client or self._mongodb.is_open:
             return
         size = 1 + len(conversion.metadata or "") // _METADATA_BYTES_PER_CONVERSION
-        if not self._pending.spend(client, size):
+        if not self._pending.use(client, size):
             PENDING_REFUSED.inc()
             raise RateLimited(
                 "click_id: too many conversions from this address name clicks that are not stored; "

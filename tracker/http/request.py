@@ -21,9 +21,9 @@ VALUE_SEPARATOR."""
 
 _MAX_QUERY_PAIRS: Final = 100
 _MAX_HOST_CHARACTERS: Final = 255
-_MAX_REMEMBERED_CHARACTERS: Final = 64
-_MAX_REMEMBERED_NAMES: Final = 1024
-_MAX_REMEMBERED_HOSTS: Final = 256
+_MAX_CACHED_CHARACTERS: Final = 64
+_MAX_CACHED_NAMES: Final = 1024
+_MAX_CACHED_HOSTS: Final = 256
 
 
 # Private in Tornado: HTTPHeaders._as_list and _combined_cache. Fields that httptools has checked
@@ -106,7 +106,7 @@ class ReceivedRequest(HTTPServerRequest):
         return parse_qs_bytes(self.query, keep_blank_values=True)
 
 
-@lru_cache(maxsize=_MAX_REMEMBERED_HOSTS)
+@lru_cache(maxsize=_MAX_CACHED_HOSTS)
 def _host_name(host: str) -> str:
     """Return the host without its port, in lower case. Raises HTTPInputError."""
     line = RequestStartLine("GET", "/", "HTTP/1.1")
@@ -115,11 +115,11 @@ def _host_name(host: str) -> str:
 
 def canonical_name(name: str) -> str:
     # Clients choose the names, so the size of cached ones is limited too.
-    return _remembered_name(name) if len(name) <= _MAX_REMEMBERED_CHARACTERS else _capitalize(name)
+    return _cached_name(name) if len(name) <= _MAX_CACHED_CHARACTERS else _capitalize(name)
 
 
 def _capitalize(name: str) -> str:
     return "-".join([word.capitalize() for word in name.split("-")])
 
 
-_remembered_name = lru_cache(maxsize=_MAX_REMEMBERED_NAMES)(_capitalize)
+_cached_name = lru_cache(maxsize=_MAX_CACHED_NAMES)(_capitalize)

@@ -9,10 +9,12 @@ from tracker.errors import RateLimited, Unavailable
 
 
 class AccountLimiter:
-    """A limiter of work that takes at most `seconds`, which is also when to try again."""
+    """A limiter of work that takes at most `seconds`; try again after that time."""
 
-    def __init__(self, what: str, kind: str, per_account: int, total: int, seconds: float) -> None:
-        self._what, self._kind = what, kind
+    def __init__(
+        self, name: str, plural: str, per_account: int, total: int, seconds: float
+    ) -> None:
+        self._name, self._plural = name, plural
         self._per_account, self._total = per_account, total
         self._seconds = max(1, round(seconds))
         self._in_flight: Counter[UUID] = Counter()
@@ -21,10 +23,10 @@ class AccountLimiter:
     def acquire(self, account_id: UUID) -> Iterator[None]:
         """Raises RateLimited at the account's limit, Unavailable at the limit of the process."""
         if self._in_flight[account_id] >= self._per_account:
-            limit = f"{self._per_account} {self._kind} of the account"
-            raise RateLimited(f"{self._what}: {limit} are under way; try again", self._seconds)
+            limit = f"{self._per_account} {self._plural} of the account"
+            raise RateLimited(f"{self._name}: {limit} are under way; try again", self._seconds)
         if self._in_flight.total() >= self._total:
-            message = f"{self._what}: too many {self._kind} are under way; try again"
+            message = f"{self._name}: too many {self._plural} are under way; try again"
             raise Unavailable(message, {"Retry-After": str(self._seconds)})
         self._in_flight[account_id] += 1
         try:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from tracker.limits.network import IPV6_PREFIX_BITS, network_of
 
 MAX_CLIENTS: Final = 10_000
-"""In about 2 MB. Beyond it the client that spent longest ago is forgotten."""
+"""In about 2 MB. Beyond it the least recent client is forgotten."""
 
 
 class _Bucket(NamedTuple):
@@ -34,11 +34,11 @@ class Allowance:
         self._now = now
         self._buckets: dict[str, _Bucket] = {}
 
-    def is_spent(self, address: str) -> bool:
+    def is_used_up(self, address: str) -> bool:
         return bool(self._buckets) and self._left(network_of(address, self._ipv6_prefix)) < 1
 
-    def spend(self, address: str, cost: int = 1) -> bool:
-        """Take `cost` from the client at `address`; return whether it had anything left."""
+    def use(self, address: str, cost: int = 1) -> bool:
+        """Take `cost` from the client at `address`; return whether any was left."""
         if not self._capacity:
             return True
         client = network_of(address, self._ipv6_prefix)

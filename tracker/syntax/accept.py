@@ -7,7 +7,7 @@ from typing import Final
 MAX_CHARACTERS: Final = 1000
 """A longer header is ignored, so that the work is bounded."""
 
-_MAX_REMEMBERED_HEADERS: Final = 1024
+_MAX_CACHED_HEADERS: Final = 1024
 _WEIGHT: Final = re.compile(r"q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 
 
@@ -19,7 +19,7 @@ def prefers(accept: str, wanted: str, other: str) -> bool:
     return 0 < len(accept) <= MAX_CHARACTERS and _prefers(accept, wanted, other)
 
 
-@lru_cache(maxsize=_MAX_REMEMBERED_HEADERS)
+@lru_cache(maxsize=_MAX_CACHED_HEADERS)
 def _prefers(accept: str, wanted: str, other: str) -> bool:
     wanted_ranges, other_ranges = _ranges(wanted), _ranges(other)
     qualities = _qualities(accept, {*wanted_ranges, *other_ranges})

@@ -26,9 +26,9 @@ def text_fields(content_type: str, body: bytes) -> Iterator[tuple[str, str]]:
     """
     values: dict[str, list[bytes]] = {}
     files: dict[str, list[HTTPFile]] = {}
-    kind = FORM_DATA + content_type[len(FORM_DATA) :]
+    media_type = FORM_DATA + content_type[len(FORM_DATA) :]
     try:
-        parse_body_arguments(kind, body, values, files, config=_LIMITS)
+        parse_body_arguments(media_type, body, values, files, config=_LIMITS)
     except HTTPInputError:
         raise BadRequest(f"body: must be {FORM_DATA} of at most {MAX_PARTS} fields") from None
     if files:

@@ -18,7 +18,7 @@ MAX_DEPTH = 32
 MAX_DIGITS = 400
 """Characters of a whole number, its sign included."""
 
-_DOUBTFUL_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+_SUSPECT_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _PAIR = rb"u[dD][89abAB]..\\u[dD][c-fC-F].."
 _GOOD_ESCAPE = re.compile(rb"\\(?:%b|u(?!0000|[dD][89a-fA-F])....|[^u])" % _PAIR)
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
@@ -58,7 +58,7 @@ def is_deeper(text: bytes, levels: int) -> bool:
 
 def _has_bad_escape(text: bytes) -> bool:
     """Return whether valid JSON text escapes a null character or a lone surrogate."""
-    return bool(_DOUBTFUL_ESCAPE.search(text)) and b"\\" in _GOOD_ESCAPE.sub(b"", text)
+    return bool(_SUSPECT_ESCAPE.search(text)) and b"\\" in _GOOD_ESCAPE.sub(b"", text)
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -92,7 +92,7 @@ async def test_unknown_hosts_count_towards_the_limit_of_unknown_names(
         (await services.links.domains.create(account.id, "go.example")).id
     )
     numbers = itertools.count()
-    while not services.links.domain_cache._misses.is_spent("127.0.0.1"):
+    while not services.links.domain_cache._misses.is_used_up("127.0.0.1"):
         paths = [f"{PATH}?domain=x{number}.example" for number in itertools.islice(numbers, 50)]
         answers = await asyncio.gather(*map(client.get, paths))
         assert {answer.status for answer in answers} == {404}

@@ -49,7 +49,7 @@ async def test_a_known_name_is_found_even_for_a_client_beyond_its_allowance(
     services: Services,
 ) -> None:
     misses = Allowance(1, now=lambda: 0.0)
-    misses.spend(STRANGER)
+    misses.use(STRANGER)
     cache = cached(services.stores.redis, ThingLookup(OLD), misses=misses)
     assert await cache.get(NAME, STRANGER) == OLD
     assert await services.stores.redis.exists(NAME)
@@ -58,7 +58,7 @@ async def test_a_known_name_is_found_even_for_a_client_beyond_its_allowance(
 
 async def test_others_do_not_wait_for_the_share(services: Services) -> None:
     misses = Allowance(1, now=lambda: 0.0)
-    misses.spend(STRANGER)
+    misses.use(STRANGER)
     things = ThingLookup(OLD)
     cache = cached(services.stores.redis, things, misses=misses)
     in_share = asyncio.ensure_future(cache.get(NAME, STRANGER))
@@ -73,7 +73,7 @@ async def test_a_full_share_refuses_only_clients_beyond_their_allowance(
 ) -> None:
     monkeypatch.setattr(lookup, "SHARED_WAITING_NAMES", 10)
     misses = Allowance(1, now=lambda: 0.0)
-    misses.spend(STRANGER)
+    misses.use(STRANGER)
     things = ThingLookup(None)
     things.open.clear()
     cache = cached(services.stores.redis, things, misses=misses)

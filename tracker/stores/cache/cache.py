@@ -144,7 +144,7 @@ class Cache(Generic[Value]):
         task = self._loading.get(name)
         if task is not None:
             return task
-        if not client or not self._misses.is_spent(client):
+        if not client or not self._misses.is_used_up(client):
             return self._start_loading(name, client)
         return self._loading_shared.get(name) or self._start_loading(name, client, shared=True)
 
@@ -189,7 +189,7 @@ class Cache(Generic[Value]):
             return await self._stale_copy(name)
         value = None if found is None else self._lookup.value_of(found)
         if value is None and client:
-            self._misses.spend(client)
+            self._misses.use(client)
         if value is not None or not shared:  # unknown names that a flood requests get no copy
             await self._store_copy_if_room(name, value)
         return value
