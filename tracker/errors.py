@@ -61,7 +61,7 @@ class TrackerError(Exception):
         if code is not None:
             self.code = code
 
-    def reword(self, message: str) -> None:
+    def set_message(self, message: str) -> None:
         self.message = message
         self.args = (message,)
 

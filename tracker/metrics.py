@@ -103,7 +103,7 @@ POSTBACKS_REFUSED = Counter(
     ["reason"],
     registry=REGISTRY,
 )
-POSTBACKS_NOT_KEPT = Counter(
+POSTBACKS_NOT_STORED = Counter(
     "tracker_postbacks_not_kept",
     "Refused requests that their accounts cannot see, because there were too many at once or "
     "MongoDB did not answer.",
@@ -155,7 +155,7 @@ WEBHOOK_ATTEMPTS = Counter(
 WEBHOOKS_IN_FLIGHT = Gauge(
     "tracker_webhook_attempts_in_flight", "Requests to receivers in flight.", registry=REGISTRY
 )
-WEBHOOKS_WITHHELD = Counter(
+WEBHOOKS_POSTPONED = Counter(
     "tracker_webhooks_withheld",
     "Times that a webhook was paused for a minute because its signing secret could not be read.",
     registry=REGISTRY,
@@ -200,7 +200,7 @@ DRAIN_COUNTERS = (
     DRAINED,
     DEAD_LETTERS,
     WEBHOOK_ATTEMPTS,
-    WEBHOOKS_WITHHELD,
+    WEBHOOKS_POSTPONED,
     REDIS_SKIPPED,
     LOOP_FAILURES,
 )
@@ -211,7 +211,7 @@ _OUTCOMES = (
     *("payload", "internal"),
 )
 _UNSUPERVISED = ("sweep", "event_ids")
-"""Loops that `tracker/loops` does not start, but counts the errors of."""
+"""Loops that `tracker/loops` does not start. It counts their errors."""
 
 _FAILURES = (500, 503)
 
@@ -235,14 +235,14 @@ def requests(route: str, method: str, status: int) -> Counter:
     return REQUESTS.labels(route, method, str(status))
 
 
-def expect_failures(route: str, methods: Iterable[str]) -> None:
-    """Show the failures of a route from the start, at 0."""
+def show_failures(route: str, methods: Iterable[str]) -> None:
+    """Make the series of a route's failures, at 0."""
     for method in methods:
         for status in _FAILURES:
             requests(route, method, status)
 
 
-expect_failures("unknown", ("GET", "HEAD", "POST", "other"))
+show_failures("unknown", ("GET", "HEAD", "POST", "other"))
 
 
 class _ExternalMetrics(Collector):

@@ -18,7 +18,7 @@ from tracker.service.services import Services
 from tracker.stores.builtin.child import free_port
 from tracker.stores.builtin.servers import redis_url
 from tracker.stores.redis import clients
-from tracker.stores.redis.keys import FLEET_COUNTERS
+from tracker.stores.redis.keys import DRAIN_COUNTER_SUMS
 
 pytestmark = pytest.mark.redis
 
@@ -55,7 +55,7 @@ async def published(redis: Redis) -> Published:
     """Return the sums by name and label, without those that nobody has counted."""
     return {
         (sample.name, next(iter(sample.labels.values()), "")): sample.value
-        for family in families(await redis.hgetall(FLEET_COUNTERS), ())
+        for family in families(await redis.hgetall(DRAIN_COUNTER_SUMS), ())
         for sample in family.samples
         if sample.value
     }
@@ -133,5 +133,5 @@ async def test_a_running_drain_publishes_by_itself(
 
 
 async def test_a_counter_that_a_newer_version_publishes_is_left_out(services: Services) -> None:
-    await services.stores.redis.hset(FLEET_COUNTERS, '["tracker_of_tomorrow", {}]', 1)
+    await services.stores.redis.hset(DRAIN_COUNTER_SUMS, '["tracker_of_tomorrow", {}]', 1)
     assert await published(services.stores.redis) == {}

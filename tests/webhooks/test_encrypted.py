@@ -84,7 +84,7 @@ async def test_without_the_right_key_deliveries_stay_due_and_it_is_logged_once_a
     services: Services, caplog: pytest.LogCaptureFixture, keys: tuple[bytes, ...]
 ) -> None:
     clock, other = Clock(), new_id()
-    before = metrics.WEBHOOKS_WITHHELD._value.get()
+    before = metrics.WEBHOOKS_POSTPONED._value.get()
     async with listening_encrypted(services) as (receiver, _), receiving() as fine:
         use_keys(services, *keys)
         webhook = await create_webhook(services, other, f"{fine.url}/hook")
@@ -108,7 +108,7 @@ async def test_without_the_right_key_deliveries_stay_due_and_it_is_logged_once_a
         rows = [row for row in await stored(services) if row["account_id"] == ACCOUNT]
         assert {row["status"] for row in rows} == {"due"}
         assert all(row["attempts"] == [] and "holder" not in row for row in rows)
-        assert metrics.WEBHOOKS_WITHHELD._value.get() == before + 2
+        assert metrics.WEBHOOKS_POSTPONED._value.get() == before + 2
         use_keys(services, *keys, KEY)
         async with sending(services, clock) as one:
             assert await one.burst() == 3

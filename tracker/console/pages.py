@@ -13,7 +13,7 @@ from tracker.access.session_cookie import SessionCookie
 from tracker.console.assets import PREFIX, Asset, assets_by_path, shell
 from tracker.console.policy import page_headers
 from tracker.errors import ErrorCode, NotFound
-from tracker.metrics import expect_failures
+from tracker.metrics import show_failures
 from tracker.web.handler import Handler
 from tracker.web.limits import ASSET_CACHE_SECONDS
 
@@ -92,7 +92,7 @@ def console_routes(
         (r"/console(?:/.*)?", "/console", Page),
     ]
     for _, route, _ in rows:
-        expect_failures(route, methods)
+        show_failures(route, methods)
     return [
         (pattern, handler, {**shared, "route": route, "methods": methods})
         for pattern, route, handler in rows

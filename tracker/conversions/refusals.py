@@ -26,7 +26,7 @@ from tracker.conversions.look_ups import LookUps
 from tracker.conversions.sent import Sent, sent
 from tracker.errors import TrackerError
 from tracker.ids import new_id
-from tracker.metrics import POSTBACKS_NOT_KEPT, POSTBACKS_REFUSED
+from tracker.metrics import POSTBACKS_NOT_STORED, POSTBACKS_REFUSED
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_document
 from tracker.stores.mongodb.paging import Pages
@@ -115,7 +115,7 @@ class Refusals:
         reason = reason_of(error)
         POSTBACKS_REFUSED.labels(reason).inc()
         if len(self._waiting) >= MAX_WAITING:
-            POSTBACKS_NOT_KEPT.inc()
+            POSTBACKS_NOT_STORED.inc()
             return
         self._waiting.append(
             Refused(now_ms(), method, query, body, reason, error.status, error.message)
@@ -135,7 +135,7 @@ class Refusals:
             for account_id, refused in (await self._by_account(noted)).items():
                 await self._store(account_id, refused)
         except PyMongoError:
-            POSTBACKS_NOT_KEPT.inc(len(noted))
+            POSTBACKS_NOT_STORED.inc(len(noted))
             raise
 
     async def page(

@@ -18,7 +18,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.metrics import DRAIN_COUNTERS, LOOP_FAILURES
-from tracker.stores.redis.keys import FLEET_COUNTERS
+from tracker.stores.redis.keys import DRAIN_COUNTER_SUMS
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +55,7 @@ class CounterPublisher:
         if grown:
             pipeline = self._redis.pipeline(transaction=True)
             for field, number in grown.items():
-                pipeline.hincrby(FLEET_COUNTERS, field, number)
+                pipeline.hincrby(DRAIN_COUNTER_SUMS, field, number)
             await pipeline.execute()
         self._published = counted
 
@@ -74,7 +74,7 @@ def families(stored: Mapping[Any, Any] | None, loops: Iterable[str]) -> list[Met
     if stored is None:
         return list(shown.values())
     counted = {field.decode(): int(number) for field, number in stored.items()}
-    sums = dict.fromkeys(_known(loops), 0) | counted
+    sums = dict.fromkeys(_fields(loops), 0) | counted
     for field, number in sums.items():
         name, labels = json.loads(field)
         if name in shown:
@@ -82,8 +82,8 @@ def families(stored: Mapping[Any, Any] | None, loops: Iterable[str]) -> list[Met
     return list(shown.values())
 
 
-def _known(loops: Iterable[str]) -> Iterator[str]:
-    """Yield all fields that drains may have."""
+def _fields(loops: Iterable[str]) -> Iterator[str]:
+    """Yield the hash fields of all drain counters."""
     for counter in DRAIN_COUNTERS:
         if counter is not LOOP_FAILURES:
             yield from (field for field, _ in _samples_of(counter))

@@ -14,7 +14,7 @@ from tracker.accounts.accounts import Account
 from tracker.clock import now
 from tracker.conversions import refusals
 from tracker.errors import BadRequest, MethodNotAllowed, Unavailable
-from tracker.metrics import POSTBACKS_NOT_KEPT
+from tracker.metrics import POSTBACKS_NOT_STORED
 from tracker.service.services import Services
 
 
@@ -163,10 +163,10 @@ async def test_what_the_service_could_not_do_and_other_accounts_are_not_listed(
 
 
 async def test_beyond_its_bound_requests_are_dropped_and_counted(services: Services) -> None:
-    before = POSTBACKS_NOT_KEPT._value.get()
+    before = POSTBACKS_NOT_STORED._value.get()
     for _ in range(refusals.MAX_WAITING + 2):
         services.conversions.refusals.note("GET", b"pbk=a", b"", BadRequest("value: no"))
-    assert POSTBACKS_NOT_KEPT._value.get() == before + 2
+    assert POSTBACKS_NOT_STORED._value.get() == before + 2
 
 
 @pytest.mark.parametrize(

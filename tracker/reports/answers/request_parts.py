@@ -96,7 +96,7 @@ class Parts:
         except (BadRequest, Unavailable) as error:
             rule = error.message.removeprefix("report: ")
             hint = "" if name in _ALWAYS or not isinstance(error, TooSlow) else ", or leave it out"
-            error.reword(f"{name}: {rule}{hint}")
+            error.set_message(f"{name}: {rule}{hint}")
             raise
         except OverflowError:
             raise self._no_days(name) from None

@@ -15,7 +15,7 @@ from tracker.ingest.drain_counters import families
 from tracker.journal.backlog import Backlog
 from tracker.journal.dead_letters import count_letters
 from tracker.service.api.process_handler import ProcessHandler
-from tracker.stores.redis.keys import FLEET_COUNTERS
+from tracker.stores.redis.keys import DRAIN_COUNTER_SUMS
 from tracker.web.operator_routes import operator_routes, text_response
 from tracker.webhooks.deliveries import Deliveries
 
@@ -38,7 +38,7 @@ class Metrics(ProcessHandler):
         metrics.JOURNAL_AGE.set(backlog.seconds)
         metrics.DEAD_LETTER_ENTRIES.set(backlog.dead_letters)
         self.set_header("Content-Type", metrics.CONTENT_TYPE)
-        self.finish(metrics.exposition(families(backlog.fleet, self.settings["drain_loops"])))
+        self.finish(metrics.exposition(families(backlog.drain_sums, self.settings["drain_loops"])))
 
     head = get
 
@@ -46,13 +46,13 @@ class Metrics(ProcessHandler):
 class _Backlog(NamedTuple):
     """The journal's entries, age in seconds and dead letters: NaN if Redis is unavailable.
 
-    `fleet` holds the counters of drains (`ingest/drain_counters`), or None.
+    `drain_sums` are the counters of all drains (`ingest/drain_counters`), or None.
     """
 
     entries: float = math.nan
     seconds: float = math.nan
     dead_letters: float = math.nan
-    fleet: Mapping[Any, Any] | None = None
+    drain_sums: Mapping[Any, Any] | None = None
 
 
 async def _backlog(redis: Redis) -> _Backlog:
@@ -60,10 +60,10 @@ async def _backlog(redis: Redis) -> _Backlog:
         async with asyncio.timeout(_PROBE_TIMEOUT_SECONDS):
             waiting = await Backlog(redis).measure()
             dead_letters = await count_letters(redis)
-            fleet: Any = await redis.hgetall(FLEET_COUNTERS)
+            drain_sums: Any = await redis.hgetall(DRAIN_COUNTER_SUMS)
     except (RedisError, TimeoutError):
         return _Backlog()
-    return _Backlog(waiting.entries, waiting.oldest_ms / 1000, dead_letters, fleet)
+    return _Backlog(waiting.entries, waiting.oldest_ms / 1000, dead_letters, drain_sums)
 
 
 class _DueDeliveries(NamedTuple):

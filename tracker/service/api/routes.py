@@ -33,7 +33,7 @@ from tracker.links.api import (
     tls_ask,
 )
 from tracker.live import api as live
-from tracker.metrics import expect_failures
+from tracker.metrics import show_failures
 from tracker.reports.api import overview, reports, values
 from tracker.service.api import health, metrics
 from tracker.sharing.api import shared, shares, views
@@ -142,7 +142,7 @@ def routes(endpoints: Endpoints, shared: Mapping[str, Any]) -> list[Route]:
             declared.setdefault(one.pattern, {})[one.method] = one
         elif one.in_production or not in_production:
             own.setdefault(one.pattern, []).append(one)
-        expect_failures(one.path, [one.method])
+        show_failures(one.path, [one.method])
     return [
         *(_own_route(pattern, rows, shared) for pattern, rows in own.items()),
         *(

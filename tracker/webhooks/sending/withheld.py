@@ -38,7 +38,7 @@ class Withheld:
         """Withhold these webhooks for PAUSE_MS, and log it at most once in that time."""
         now = self._clock()
         self._until.update(dict.fromkeys(webhook_ids, now + PAUSE_MS))
-        metrics.WEBHOOKS_WITHHELD.inc(len(webhook_ids))
+        metrics.WEBHOOKS_POSTPONED.inc(len(webhook_ids))
         if webhook_ids and now >= self._silent_until:
             self._silent_until = now + PAUSE_MS
             log.error(
