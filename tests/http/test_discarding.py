@@ -12,7 +12,7 @@ from tests.http.exchange_record import LIMITS, Transport, recording_application,
 from tests.http.serving import application, post, serving, until
 from tracker.http import discarding
 from tracker.http.connection import Connection
-from tracker.http.discarding import TURN_SECONDS, Discarding
+from tracker.http.discarding import TURN_SECONDS, DiscardQueue
 from tracker.http.limits import each_address
 from tracker.http.server_state import ServerState
 
@@ -67,7 +67,7 @@ class Turns:
 
     def __init__(self, names: str, counted_as: Callable[[str], str] = each_address) -> None:
         self._clock = Clock()
-        self.discarding = Discarding(self._clock, counted_as)  # type: ignore[arg-type]
+        self.discarding = DiscardQueue(self._clock, counted_as)  # type: ignore[arg-type]
         self.clients = [Client(name) for name in names.split()]
         for client in self.clients:
             self.discarding.add(client.name[0], client)

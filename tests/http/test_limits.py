@@ -73,26 +73,26 @@ async def is_closed(one: socket.socket) -> bool:
 
 def test_each_network_has_a_limit_and_a_closed_connection_makes_room() -> None:
     admission = Admission(5, 2, network_of)
-    assert [admission.enter("192.0.2.1") for _ in range(3)] == [True, True, False]
-    assert [admission.enter(f"2001:db8::{n}") for n in range(3)] == [True, True, False]
-    assert [admission.enter(f"192.0.2.{n}") for n in (2, 3)] == [True, False]
-    admission.leave("2001:db8::1")
-    assert admission.enter("2001:db8::9")
-    admission.leave("192.0.2.1")
-    assert not admission.enter("2001:db8::9")
-    assert admission.enter("192.0.2.1")
+    assert [admission.admit("192.0.2.1") for _ in range(3)] == [True, True, False]
+    assert [admission.admit(f"2001:db8::{n}") for n in range(3)] == [True, True, False]
+    assert [admission.admit(f"192.0.2.{n}") for n in (2, 3)] == [True, False]
+    admission.release("2001:db8::1")
+    assert admission.admit("2001:db8::9")
+    admission.release("192.0.2.1")
+    assert not admission.admit("2001:db8::9")
+    assert admission.admit("192.0.2.1")
 
 
 def test_without_a_limit_per_address_one_address_may_hold_every_connection() -> None:
     admission = Admission(3)
-    assert [admission.enter("192.0.2.1") for _ in range(4)] == [True, True, True, False]
+    assert [admission.admit("192.0.2.1") for _ in range(4)] == [True, True, True, False]
 
 
 def test_a_peer_without_a_limit_is_counted_in_the_total_only() -> None:
     admission = Admission(3, 1, lambda peer: "")
-    assert [admission.enter("192.0.2.1") for _ in range(4)] == [True, True, True, False]
-    admission.leave("192.0.2.1")
-    assert admission.enter("192.0.2.1")
+    assert [admission.admit("192.0.2.1") for _ in range(4)] == [True, True, True, False]
+    admission.release("192.0.2.1")
+    assert admission.admit("192.0.2.1")
 
 
 @pytest.mark.parametrize("tls", [False, True])

@@ -15,7 +15,7 @@ from tests.http.exchange_record import (
     turns,
 )
 from tracker.http.connection import Connection
-from tracker.http.fast_path import FastHeadParser, FastPathConnection
+from tracker.http.fast_path import FastPathConnection, PlainHeadParser
 from tracker.http.head import HeadReader
 from tracker.http.limits import Limits
 from tracker.http.server_state import ServerState
@@ -33,7 +33,7 @@ class PlainFastPath:
     """A fast path that answers plain requests as the application does, at once or a turn later."""
 
     def __init__(self, seen: list[Seen]) -> None:
-        self._heads = FastHeadParser(NAMES, values_of)
+        self._heads = PlainHeadParser(NAMES, values_of)
         self._seen = seen
 
     def __call__(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
@@ -55,7 +55,7 @@ class PlainFastPath:
 def check_plain(raw: bytes) -> None:
     """Check that the parser accepts and reads alike what is read as plain, also the second time."""
     end = raw.find(b"\r\n\r\n") + 4
-    heads = FastHeadParser(NAMES, values_of)
+    heads = PlainHeadParser(NAMES, values_of)
     plain = heads.read(raw, 0, end) if end > 4 else None
     if plain is None:
         return

@@ -20,7 +20,7 @@ PRODUCTION = {
 def open_by(peer: str, settings: Settings) -> int:
     """Return how many of 3,000 connections `peer` may open."""
     admission = make_admission(settings, ClientAddress(settings.trusted_proxies))
-    return sum(admission.enter(peer) for _ in range(3_000))
+    return sum(admission.admit(peer) for _ in range(3_000))
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_one_address_is_limited_unless_it_is_a_proxy_or_local_in_development(
 def test_addresses_of_one_ipv6_network_share_a_limit() -> None:
     settings = read({"CONNECTIONS_PER_ADDRESS": "2"})
     admission = make_admission(settings, ClientAddress(""))
-    assert [admission.enter(f"2001:db8::{number}") for number in range(3)] == [True, True, False]
-    assert admission.enter("2001:db8:0:1::1")
+    assert [admission.admit(f"2001:db8::{number}") for number in range(3)] == [True, True, False]
+    assert admission.admit("2001:db8:0:1::1")
 
 
 def test_one_address_gets_half_of_the_connections_however_few_they_are(

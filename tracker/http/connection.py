@@ -94,7 +94,7 @@ class Connection(asyncio.Protocol):
         self.peer = self._flow.peer.remote_ip
         if self._hand_over is not None:
             self._admitted = self._hand_over()
-        elif self._state.admission.enter(self.peer):
+        elif self._state.admission.admit(self.peer):
             self._admitted = self.peer
         self._state.add(self)
         if self._admitted is None:
@@ -147,7 +147,7 @@ class Connection(asyncio.Protocol):
         self._flow.lost(error)
         self._state.remove(self)
         if self._admitted is not None:
-            self._state.admission.leave(self._admitted)
+            self._state.admission.release(self._admitted)
         self._give_up()
         if self._dispatcher.head is not None:
             self._state.delegate.on_close(self)
@@ -197,7 +197,7 @@ class Connection(asyncio.Protocol):
             self._flow.resume_reading()
 
     def _end(self) -> None:
-        self._flow.shut(self._linger or self.offset < len(self.buffer))
+        self._flow.close(self._linger or self.offset < len(self.buffer))
         self.buffer = b""
         self.offset = 0
 

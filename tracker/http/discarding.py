@@ -1,7 +1,8 @@
-"""The reading of bytes that clients still send after their last answer, which are dropped.
+"""The queue of connections whose clients still send after their last answer.
 
 Closing with bytes unread resets the connection, and the client may lose the answer. So one
-connection at a time reads for a while. Addresses take turns, and so do their connections.
+connection at a time reads for a while, and drops the bytes. Addresses take turns, and so do the
+connections of each.
 
 Guarantee: the event loop reads at most a piece in TURN_SECONDS for all clients together.
 """
@@ -14,7 +15,7 @@ TURN_SECONDS: Final = 0.01
 """A piece is at most 256 KB, read in 0.1 ms. A client alone has its megabyte read in 0.1 s."""
 
 
-class Reading(Protocol):
+class PausableConnection(Protocol):
     """A connection whose reading can be paused."""
 
     def pause_reading(self) -> None: ...
@@ -22,25 +23,25 @@ class Reading(Protocol):
     def resume_reading(self) -> None: ...
 
 
-class Discarding:
-    """The connections of a server that only read to drop. `counted_as` names an address."""
+class DiscardQueue:
+    """The connections whose bytes are dropped. `counted_as` names an address."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, counted_as: Callable[[str], str]) -> None:
         self._loop = loop
         self._counted_as = counted_as
         # By name of the address. The first connection of the first name has its turn, or is next.
-        self._waiting: dict[str, dict[Reading, None]] = {}
-        self._reading: Reading | None = None
+        self._waiting: dict[str, dict[PausableConnection, None]] = {}
+        self._reading: PausableConnection | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, address: str, connection: Reading) -> None:
+    def add(self, address: str, connection: PausableConnection) -> None:
         connection.pause_reading()
         name = self._counted_as(address) or address
         self._waiting.setdefault(name, {})[connection] = None
         if self._timer is None:
             self._begin_turn()
 
-    def end(self, address: str, connection: Reading) -> None:
+    def end(self, address: str, connection: PausableConnection) -> None:
         """Remove an ended connection. The next one gets the rest of its turn."""
         has_turn = self._reading is connection
         self.remove(address, connection)
@@ -50,13 +51,13 @@ class Discarding:
             self._timer.cancel()
             self._timer = self._loop.call_later(0, self._end_turn)
 
-    def remove(self, address: str, connection: Reading) -> None:
+    def remove(self, address: str, connection: PausableConnection) -> None:
         if not self._waiting:
             return
         name = self._counted_as(address) or address
         connections = self._waiting.get(name, {})
         if self._reading is connection:
-            self._put_last(name)
+            self._move_to_end(name)
             self._reading = None
         connections.pop(connection, None)
         if not connections:
@@ -65,7 +66,7 @@ class Discarding:
     def _begin_turn(self) -> None:
         name = next(iter(self._waiting))
         connection = next(iter(self._waiting[name]))
-        # One that has nothing to read keeps its turn until another wants it.
+        # A connection without bytes keeps its turn until another wants it.
         if self._reading is not None and self._reading is not connection:
             self._reading.pause_reading()
         self._reading = connection
@@ -78,10 +79,10 @@ class Discarding:
             return
         if self._reading is not None:
             name = next(iter(self._waiting))
-            self._put_last(name)
+            self._move_to_end(name)
             connections = self._waiting[name]
             connections[self._reading] = connections.pop(self._reading)
         self._begin_turn()
 
-    def _put_last(self, name: str) -> None:
+    def _move_to_end(self, name: str) -> None:
         self._waiting[name] = self._waiting.pop(name)

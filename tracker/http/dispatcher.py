@@ -46,8 +46,8 @@ class Dispatcher:
         "context",
         "default_headers",
         "exchange",
-        "flow",
         "head",
+        "writable",
         "write",
     )
 
@@ -56,7 +56,7 @@ class Dispatcher:
         self._state = state
         # Bound methods, because calls that only pass on would cost each answer time.
         self.write = flow.write
-        self.flow = flow.flow
+        self.writable = flow.writable
         self.default_headers = state.default_headers
         self.context = flow.peer
         self.head: Head | None = None

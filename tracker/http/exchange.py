@@ -97,14 +97,14 @@ class Exchange(HTTPConnection):
         connection = self._connection
         body = self._framed(chunk) if chunk else b""
         connection.write(b"%b%b\r\n%b" % (head, connection.default_headers(), body))
-        return connection.flow()
+        return connection.writable()
 
     def write(self, chunk: bytes) -> asyncio.Future[None]:
         """Send a piece of the body. Raises HTTPOutputError if it is longer than announced."""
         if self._done:
             return _closed_stream()
         self._connection.write(self._framed(chunk))
-        return self._connection.flow()
+        return self._connection.writable()
 
     def finish(self) -> None:
         """End the answer. Raises HTTPOutputError if the body is shorter than announced."""
@@ -139,7 +139,7 @@ class Exchange(HTTPConnection):
         if self._version == "HTTP/1.1":
             lines = [f"{name}: {value}\r\n" for name, value in headers.get_all()]
             self._connection.write(_head(code, reason, lines) + b"\r\n")
-        return self._connection.flow()
+        return self._connection.writable()
 
     def _fields(self, code: int, headers: HTTPHeaders) -> list[str]:
         """Return the lines of all fields but the default ones, and decide the framing."""

@@ -55,19 +55,19 @@ _HOST: Final = re.compile(r"[A-Za-z0-9._-]+(?::[0-9]*)?")
 _MAX_QUERY_PAIRS: Final = 200
 _PERSISTENT: Final = ("", "keep-alive")
 
-_MAX_KNOWN_HEADERS, _MAX_HEADER_BYTES = 1000, 2048
-_MAX_KNOWN_LINES, _MAX_LINE_BYTES = 2000, 512
+_MAX_CACHED_HEADERS, _MAX_HEADER_BYTES = 1000, 2048
+_MAX_CACHED_LINES, _MAX_LINE_BYTES = 2000, 512
 """Cached headers and lines, and the bytes of each: some 10 MB together at worst."""
 
 _UNREAD, _NOT_PLAIN = -1, -2
-"""The places of lines that are not read, and of lines that no plain head has."""
+"""The indexes of lines that are not read, and of lines that no plain head has."""
 
 Header = TypeVar("Header")
-Known = TypeVar("Known")
+Parsed = TypeVar("Parsed")
 _Line = tuple[int, str]
 
 
-class FastHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
+class PlainHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
     """A plain head. Its texts are Latin-1, one character for each byte."""
 
     method: str
@@ -76,7 +76,7 @@ class FastHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
     header: Header
 
 
-class FastHeadParser(Generic[Header]):
+class PlainHeadParser(Generic[Header]):
     """A parser of plain heads that reads the headers `names`, which are in lower case.
 
     `make` gets the Host and the values in the order of `names`, "" for a missing one. Its result is
@@ -86,13 +86,13 @@ class FastHeadParser(Generic[Header]):
     def __init__(self, names: Sequence[str], make: Callable[[str, list[str]], Header]) -> None:
         self._make = make
         wanted = ("host", "connection", *names)
-        self._places = {name: place for place, name in enumerate(dict.fromkeys(wanted))}
-        self._picks = [self._places[name] for name in wanted]
+        self._indexes = {name: index for index, name in enumerate(dict.fromkeys(wanted))}
+        self._wanted = [self._indexes[name] for name in wanted]
         self._headers: dict[bytes, Header] = {}
         self._lines: dict[bytes, _Line] = {}
         self._names: dict[bytes, int] = {}
 
-    def read(self, data: bytes, start: int, end: int) -> FastHead[Header] | None:
+    def read(self, data: bytes, start: int, end: int) -> PlainHead[Header] | None:
         """Return the head at `data[start:end]`, with its blank line; None unless it is plain."""
         if end - start > MAX_HEAD_BYTES:
             return None
@@ -112,57 +112,57 @@ class FastHeadParser(Generic[Header]):
         path, _, query = target.partition("?")
         if query.count("&") > _MAX_QUERY_PAIRS:
             return None
-        return FastHead(method, path, query, header)
+        return PlainHead(method, path, query, header)
 
     def _header(self, raw: bytes) -> Header | None:
         lines = raw.split(b"\r\n")[1:-2]
         if len(lines) > _MAX_FIELDS:
             return None
-        values: list[str | None] = [None] * len(self._places)
-        all_known = len(raw) <= _MAX_HEADER_BYTES
+        values: list[str | None] = [None] * len(self._indexes)
+        all_cached = len(raw) <= _MAX_HEADER_BYTES
         for raw_line in lines:
             line = self._lines.get(raw_line)
             if line is None:
-                all_known = False
+                all_cached = False
                 if (line := self._line(raw_line)) is None:
                     return None
-            place, value = line
-            if place != _UNREAD:
-                if values[place] is not None:  # sent twice
+            index, value = line
+            if index != _UNREAD:
+                if values[index] is not None:  # sent twice
                     return None
-                values[place] = value
-        host, connection, *picked = [values[place] or "" for place in self._picks]
+                values[index] = value
+        host, connection, *picked = [values[index] or "" for index in self._wanted]
         if connection not in _PERSISTENT or not _HOST.fullmatch(host):
             return None
         header = self._make(host, picked)
-        if all_known:
-            _remember(self._headers, _MAX_KNOWN_HEADERS, raw, header)
+        if all_cached:
+            _cache(self._headers, _MAX_CACHED_HEADERS, raw, header)
         return header
 
     def _line(self, raw: bytes) -> _Line | None:
         name, colon, value = raw.partition(b":")
-        place = self._names.get(name)
-        if place is None:
-            place = self._place(name)
-        if place == _NOT_PLAIN or not colon or value.translate(None, _VISIBLE):
+        index = self._names.get(name)
+        if index is None:
+            index = self._index(name)
+        if index == _NOT_PLAIN or not colon or value.translate(None, _VISIBLE):
             return None
-        text = "" if place == _UNREAD else value.strip(b" \t").decode("latin-1")
-        line = place, text
+        text = "" if index == _UNREAD else value.strip(b" \t").decode("latin-1")
+        line = index, text
         if len(raw) <= _MAX_LINE_BYTES:
-            _remember(self._lines, _MAX_KNOWN_LINES, raw, line)
+            _cache(self._lines, _MAX_CACHED_LINES, raw, line)
         return line
 
-    def _place(self, name: bytes) -> int:
+    def _index(self, name: bytes) -> int:
         lowered = name.decode("latin-1").lower()
-        place = self._places.get(lowered, _UNREAD)
+        index = self._indexes.get(lowered, _UNREAD)
         if lowered in _NOT_PLAIN_NAMES or not _TOKEN.fullmatch(name):
-            place = _NOT_PLAIN
+            index = _NOT_PLAIN
         if len(name) <= _MAX_LINE_BYTES:
-            _remember(self._names, _MAX_KNOWN_LINES, name, place)
-        return place
+            _cache(self._names, _MAX_CACHED_LINES, name, index)
+        return index
 
 
-def _remember(known: dict[bytes, Known], limit: int, raw: bytes, parsed: Known) -> None:
-    if len(known) >= limit:
-        known.clear()
-    known[raw] = parsed
+def _cache(cache: dict[bytes, Parsed], limit: int, raw: bytes, parsed: Parsed) -> None:
+    if len(cache) >= limit:
+        cache.clear()
+    cache[raw] = parsed

@@ -84,13 +84,13 @@ class FlowControl:
             self._transport.write(b"".join(pieces) if len(pieces) > 1 else pieces[0])
             pieces.clear()
 
-    def flow(self) -> asyncio.Future[None]:
+    def writable(self) -> asyncio.Future[None]:
         """Return a future that is done when more may be written.
 
-        It fails with StreamClosedError if the client goes first.
+        It fails with StreamClosedError if the client disconnects first.
         """
         if not self.write_paused:
-            return self._state.flowing
+            return self._state.writable
         future = self._state.loop.create_future()
         self._writers.append(future)
         return future
@@ -138,7 +138,7 @@ class FlowControl:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self._transport.abort()
 
-    def shut(self, linger: bool) -> None:
+    def close(self, linger: bool) -> None:
         """Send all written bytes, then end. With `linger`, read on in turns (`discarding`)."""
         self.flush()
         if self._transport.is_closing():

@@ -83,31 +83,33 @@ def each_address(peer: str) -> str:
 
 
 class Admission:
-    """A limiter of open connections: at most `limit`, and `for_each` per address; 0: no limit."""
+    """A limiter of open connections: in all, and `per_address` (0: no limit)."""
 
-    def __init__(self, limit: int, for_each: int = 0, counted_as: CountedAs = each_address) -> None:
+    def __init__(
+        self, limit: int, per_address: int = 0, counted_as: CountedAs = each_address
+    ) -> None:
         self._limit = limit
-        self._for_each = for_each
+        self._per_address = per_address
         self.counted_as = counted_as
         self._open = 0
         self._open_by: dict[str, int] = {}
         self._logged_at = -LOG_INTERVAL_SECONDS
 
-    def enter(self, peer: str) -> bool:
+    def admit(self, peer: str) -> bool:
         """Count a connection of `peer` if the limits allow it, and return whether they do."""
         if self._open >= self._limit:
             return self._reject("total")
-        if self._for_each and (name := self.counted_as(peer)):
+        if self._per_address and (name := self.counted_as(peer)):
             count = self._open_by.get(name, 0)
-            if count >= self._for_each:
+            if count >= self._per_address:
                 return self._reject("address")
             self._open_by[name] = count + 1
         self._open += 1
         return True
 
-    def leave(self, peer: str) -> None:
+    def release(self, peer: str) -> None:
         self._open -= 1
-        if self._for_each and (name := self.counted_as(peer)):
+        if self._per_address and (name := self.counted_as(peer)):
             count = self._open_by[name] - 1
             if count:
                 self._open_by[name] = count
@@ -119,6 +121,6 @@ class Admission:
         now = time.monotonic()
         if now - self._logged_at >= LOG_INTERVAL_SECONDS:
             self._logged_at = now
-            limit = self._limit if reason == "total" else self._for_each
+            limit = self._limit if reason == "total" else self._per_address
             log.warning("connections refused", reason=reason, limit=limit)
         return False

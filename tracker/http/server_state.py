@@ -8,15 +8,15 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from tornado.routing import Router
 
 from tracker.http.default_headers import DefaultHeaders
-from tracker.http.discarding import Discarding
+from tracker.http.discarding import DiscardQueue
 from tracker.http.fast_path import FastPath
 from tracker.http.head import HeadReader
 from tracker.http.limits import Admission, Limits
 from tracker.http.rejection import Render
 
 
-class SupervisedConnection(Protocol):
-    """A connection as the server sees it."""
+class ServerConnection(Protocol):
+    """A connection for the sweeps of its server."""
 
     def check(self) -> None:
         """End the connection if its time is up."""
@@ -41,7 +41,6 @@ class ServerState:
         "empty",
         "ending_since",
         "fast_path",
-        "flowing",
         "heads",
         "limits",
         "loop",
@@ -50,6 +49,7 @@ class ServerState:
         "render",
         "router",
         "sweep_seconds",
+        "writable",
     )
 
     def __init__(
@@ -69,28 +69,28 @@ class ServerState:
         self.fast_path = fast_path
         self.default_headers = default_headers or DefaultHeaders()
         self.loop = asyncio.get_running_loop()
-        self.discarding = Discarding(self.loop, self.admission.counted_as)
+        self.discarding = DiscardQueue(self.loop, self.admission.counted_as)
         self.now = self.loop.time()
         self.sweep_seconds = limits.sweep_seconds
         self.ending_since: float | None = None
         self.quiet_seconds = 0.0
-        self.connections: set[SupervisedConnection] = set()
+        self.connections: set[ServerConnection] = set()
         self.empty = asyncio.Event()
         self.empty.set()
         self.context = contextvars.copy_context()
         self.heads = HeadReader()
-        self.flowing: asyncio.Future[None] = self.loop.create_future()
-        self.flowing.set_result(None)
+        self.writable: asyncio.Future[None] = self.loop.create_future()
+        self.writable.set_result(None)
 
     def expired(self, since: float, seconds: float) -> bool:
         """Return whether `seconds` have surely passed since `since`, which may be a sweep old."""
         return self.now - since > seconds + self.sweep_seconds
 
-    def add(self, connection: SupervisedConnection) -> None:
+    def add(self, connection: ServerConnection) -> None:
         self.connections.add(connection)
         self.empty.clear()
 
-    def remove(self, connection: SupervisedConnection) -> None:
+    def remove(self, connection: ServerConnection) -> None:
         self.connections.discard(connection)
         if not self.connections:
             self.empty.set()

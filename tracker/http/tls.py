@@ -57,7 +57,7 @@ class TLSListener:
                 self._state.loop.remove_reader(self._listening.fileno())
                 self._pause = self._state.loop.call_later(_ACCEPT_PAUSE_SECONDS, self._listen)
                 return
-            if self._state.admission.enter(address[0]):
+            if self._state.admission.admit(address[0]):
                 Handshake(self._state, accepted, address[0], self._tls)
             else:
                 accepted.close()
@@ -128,7 +128,7 @@ class Handshake:
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         if not self._made:
-            self._state.admission.leave(self._peer)
+            self._state.admission.release(self._peer)
             self._state.remove(self)
         if not task.cancelled() and task.exception() is not None:
             log.error("a handshake failed", exc_info=task.exception())

@@ -119,7 +119,7 @@ def make_server(services: Services) -> Server:
 def make_admission(settings: Settings, client_address: ClientAddress) -> Admission:
     """Limit connections. One address may have at most half of all."""
     limit = _max_connections()
-    for_each = min(settings.connections_per_address, max(1, limit // 2))
+    per_address = min(settings.connections_per_address, max(1, limit // 2))
     excepts_loopback = settings.env == "development"
 
     def counted_as(peer: str) -> str:
@@ -127,7 +127,7 @@ def make_admission(settings: Settings, client_address: ClientAddress) -> Admissi
             return ""
         return network_of(peer, settings.rate_limit_ipv6_prefix)
 
-    return Admission(limit, for_each, counted_as)
+    return Admission(limit, per_address, counted_as)
 
 
 def _max_connections() -> int:

@@ -23,7 +23,7 @@ from tracker.conversions.parameters import from_text
 from tracker.conversions.recorder import Recorded
 from tracker.errors import TrackerError
 from tracker.http.default_headers import DefaultHeaders
-from tracker.http.fast_path import FastHead, FastHeadParser, FastPathConnection
+from tracker.http.fast_path import FastPathConnection, PlainHead, PlainHeadParser
 from tracker.ids import SLUG
 from tracker.service.services import Services
 from tracker.web.handler import SANE_REQUEST_ID, Content, as_tracker_error
@@ -85,7 +85,7 @@ _HEADERS: Final = (
     *(event.DELIVERY_HEADER, *click.PREFETCH_HEADERS),
 )
 
-_Head = FastHead[_Header]
+_Head = PlainHead[_Header]
 
 
 class HotRequests:
@@ -98,7 +98,7 @@ class HotRequests:
         self._client_address = services.access.client_address
         country_header = services.settings.country_header.lower()
         names = (*_HEADERS, country_header) if country_header else _HEADERS
-        self._heads = FastHeadParser(names, partial(_header, bool(country_header)))
+        self._heads = PlainHeadParser(names, partial(_header, bool(country_header)))
         self._access_log = services.web.access_log
         self._default_headers = DefaultHeaders(Strict_Transport_Security=services.settings.hsts)
 

@@ -3,18 +3,18 @@
 import pytest
 
 from tests.http.wild import values_of
-from tracker.http.fast_path import FastHead, FastHeadParser
+from tracker.http.fast_path import PlainHead, PlainHeadParser
 
 NAMES = ("user-agent", "accept")
 LINE = b"GET /c/abc?a=1 HTTP/1.1\r\n"
 HEAD = LINE + b"Host: tracker.test\r\n"
 
 
-def heads() -> FastHeadParser[list[str]]:
-    return FastHeadParser(NAMES, values_of)
+def heads() -> PlainHeadParser[list[str]]:
+    return PlainHeadParser(NAMES, values_of)
 
 
-def read(plain: FastHeadParser[list[str]], raw: bytes) -> FastHead[list[str]] | None:
+def read(plain: PlainHeadParser[list[str]], raw: bytes) -> PlainHead[list[str]] | None:
     return plain.read(raw, 0, len(raw))
 
 
@@ -32,7 +32,7 @@ def test_a_long_head_that_fails_at_its_end_is_rejected_in_linear_time(
         assert read(plain, HEAD + fields + b"\x01\r\n\r\n") is None
 
 
-def test_names_beyond_those_remembered_are_read_the_same() -> None:
+def test_names_beyond_those_cached_are_read_the_same() -> None:
     plain = heads()
     for _ in range(2):
         for number in range(3000):
@@ -49,10 +49,10 @@ def test_a_known_header_is_reused_with_any_request_line() -> None:
         made.append(host)
         return values[0]
 
-    plain = FastHeadParser(NAMES, make)
+    plain = PlainHeadParser(NAMES, make)
     for path in (b"/a", b"/b?c=d", b"/a", b"/e"):
         raw = b"HEAD %b HTTP/1.1\r\nHost: tracker.test\r\nUser-Agent: curl\r\n\r\n" % path
-        assert plain.read(raw, 0, len(raw)) == FastHead("HEAD", *_parts(path), "curl")
+        assert plain.read(raw, 0, len(raw)) == PlainHead("HEAD", *_parts(path), "curl")
     assert made == ["tracker.test"] * 2, "once more when its lines were known"
 
 
@@ -74,7 +74,7 @@ def test_a_known_header_does_not_make_a_request_line_plain(line: bytes) -> None:
     assert read(plain, line + fields) is None
 
 
-def test_headers_beyond_those_remembered_are_read_the_same() -> None:
+def test_headers_beyond_those_cached_are_read_the_same() -> None:
     plain = heads()
     for _ in range(2):
         for number in range(2500):
@@ -90,7 +90,7 @@ def _parts(target: bytes) -> tuple[str, str]:
 
 def test_a_name_may_be_given_twice_even_host() -> None:
     """An operator may choose any header to name the country."""
-    plain = FastHeadParser(("accept", "host", "connection", "accept"), values_of)
+    plain = PlainHeadParser(("accept", "host", "connection", "accept"), values_of)
     fields = b"Connection: keep-alive\r\nAccept: a\r\n\r\n"
     for _ in range(3):
         head = read(plain, HEAD + fields)
