@@ -19,7 +19,7 @@ from lab import chromium
 from lab.harness import on_own_stores, option_parser
 from lab.sample_account import SampleAccount
 from tracker.access.sessions import Client
-from tracker.service.front import make_server
+from tracker.service.http_servers import make_server
 from tracker.service.services import Services
 
 FOLDER: Final = Path(__file__).parent.parent / "docs/images"

@@ -26,7 +26,7 @@ from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
 from tests.web.table import KEYED_ENDPOINTS
 from tests.webhooks.receiver import SECRET
-from tracker.service.demo import COMMANDS
+from tracker.service.banner import COMMANDS
 from tracker.stores.builtin.child import free_port
 from tracker.webhooks.delivery import Attempt, Delivery, Status
 from tracker.webhooks.operational_messages import delivery_failed, webhook_disabled

@@ -20,7 +20,7 @@ from tests.live.watching import guarded
 from tests.web.client import Client
 from tracker.accounts.accounts import Account
 from tracker.http.server import Server
-from tracker.service.front import make_server
+from tracker.service.http_servers import make_server
 from tracker.service.services import Services
 
 OpenPage = Callable[..., AbstractAsyncContextManager[tuple[Page, Problems]]]

@@ -12,7 +12,7 @@ from tests.web.client import Client
 from tracker.console.assets import STATIC, VENDORED, assets
 from tracker.http.server import Server
 from tracker.service.app import make_internal_app, make_monitoring_app
-from tracker.service.front import render_rejection
+from tracker.service.http_servers import render_rejection
 from tracker.service.services import Services
 
 VENDORED_SHA256 = {

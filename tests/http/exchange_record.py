@@ -1,4 +1,4 @@
-"""A recording application and transport for tests of the front, and the outcomes of requests."""
+"""A recording application and transport for tests of the server, and the outcomes of requests."""
 
 import asyncio
 import re

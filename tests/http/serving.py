@@ -1,4 +1,4 @@
-"""A server of the front on a free port, and a client that sends raw bytes."""
+"""A server on a free port, and a client that sends raw bytes."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Answers of tornado.web handlers on the front, read from a socket."""
+"""Answers of tornado.web handlers on the server, read from a socket."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Handlers on the front: their order, their failures, and clients that have gone."""
+"""Handlers on the server: their order, their failures, and clients that have gone."""
 
 import asyncio
 from contextvars import ContextVar

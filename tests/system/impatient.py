@@ -5,14 +5,14 @@ import sys
 import msgspec
 
 import run
-from tracker.service import front
+from tracker.service import http_servers
 
 HEAD_AND_BODY_SECONDS = 3.0
 
 LINGER_SECONDS = 1.0
 
-front.LIMITS = msgspec.structs.replace(  # type: ignore[misc]
-    front.LIMITS,
+http_servers.LIMITS = msgspec.structs.replace(  # type: ignore[misc]
+    http_servers.LIMITS,
     head_seconds=HEAD_AND_BODY_SECONDS,
     body_seconds=HEAD_AND_BODY_SECONDS,
     linger_seconds=LINGER_SECONDS,

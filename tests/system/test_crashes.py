@@ -16,7 +16,7 @@ from config.settings import Settings
 from tests.system.conftest import Rows
 from tests.system.owner import new_owner
 from tests.system.service import Service, environment, running, until
-from tracker.service.front import QUIET_SECONDS
+from tracker.service.http_servers import QUIET_SECONDS
 from tracker.stores.builtin.binaries import redis_server as redis_binary
 from tracker.stores.builtin.child import free_port
 

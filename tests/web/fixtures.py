@@ -21,7 +21,7 @@ from tracker.access.api_keys import ApiKey
 from tracker.accounts.accounts import Account
 from tracker.http.access_log import AccessLog
 from tracker.http.server import Server
-from tracker.service.front import make_server
+from tracker.service.http_servers import make_server
 from tracker.service.services import Services
 
 Logged = Callable[[], list[dict[str, Any]]]

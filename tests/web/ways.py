@@ -19,8 +19,8 @@ from tracker.http.server import Server
 from tracker.journal.overflow import Overflow
 from tracker.metrics import REQUESTS
 from tracker.service.app import make_app
-from tracker.service.front import LIMITS, render_rejection
 from tracker.service.hot_requests import HotRequests
+from tracker.service.http_servers import LIMITS, render_rejection
 from tracker.service.services import Services
 
 WAY = "WAY0"

@@ -17,7 +17,7 @@ from config.settings import Settings
 from tracker.loops import Loops, wait
 from tracker.service import background
 from tracker.service.app import make_internal_app, make_monitoring_app
-from tracker.service.front import serve_operators, serve_requests
+from tracker.service.http_servers import serve_operators, serve_requests
 from tracker.service.services import Services
 from tracker.stores.startup.diagnosis import StoreUnavailable
 from tracker.stores.startup.redis_advice import redis_advice

@@ -21,8 +21,8 @@ from tracker import __version__
 from tracker.loops import LoopFailed
 from tracker.metrics import LOG_LINES_DROPPED
 from tracker.multiprocess_metrics import SetWorker
-from tracker.service import front, lifecycle
-from tracker.service.demo import Banner
+from tracker.service import http_servers, lifecycle
+from tracker.service.banner import Banner
 from tracker.service.services import Services
 from tracker.service.supervisor import STOP_SECONDS, Process, run_processes
 from tracker.stores.builtin import stores
@@ -42,8 +42,8 @@ _LOOK_SECONDS: Final = 0.5
 def check(settings: Settings) -> int:
     """Check what a start needs besides the settings; return the exit code of `run.py --check`."""
     try:
-        front.check_certificate(settings)
-    except front.UnusableCertificate as error:
+        http_servers.check_certificate(settings)
+    except http_servers.UnusableCertificate as error:
         return _fail(str(error), 2)
     return 0
 
@@ -56,9 +56,9 @@ def run(role: str, settings: Settings, set_worker: SetWorker) -> int:
     if role == "drain":
         return _drain(settings)
     try:
-        front.check_certificate(settings)
+        http_servers.check_certificate(settings)
         sockets = lifecycle.bind(settings)
-    except front.UnusableCertificate as error:
+    except http_servers.UnusableCertificate as error:
         return _fail(str(error), 2)
     except (OSError, UnicodeError) as error:  # UnicodeError: HOST cannot be a hostname
         if pid := stores.service_pid(settings):
@@ -91,7 +91,7 @@ def _serve(
     draining: bool,
 ) -> int:
     """Serve in WEB_CONCURRENCY processes. The first prints the banner, and drains if `draining`."""
-    banner, own = Banner(builtin_stores=settings.builtin_mongodb), stores.OwnStores()
+    banner, started = Banner(builtin_stores=settings.builtin_mongodb), stores.StartedStores()
 
     def work(complete: Settings) -> int:
         check_writable(complete.data_path)
@@ -107,7 +107,7 @@ def _serve(
 
             set_worker(process.number)
             serving = lifecycle.serve(final, sockets, announce, draining and first, internal)
-            return _run(serving, own)
+            return _run(serving, started)
 
         on_stop = partial(_close, sockets + internal)
         stop_seconds = STOP_SECONDS + settings.stop_delay_seconds
@@ -116,13 +116,13 @@ def _serve(
             serve,
             on_stop,
             stop_seconds,
-            own.log_ended,
+            started.log_ended,
         )
 
     _log_start(role="all" if draining else "web")
     # A worker that was started with this process may have started the stores already.
     run_or_attach = stores.run_stores if draining else stores.attach_stores
-    return _with_stores(run_or_attach(settings, own=own), work)
+    return _with_stores(run_or_attach(settings, started=started), work)
 
 
 def _log_start(role: str) -> None:
@@ -142,12 +142,12 @@ def _drain(settings: Settings) -> int:
     except (OSError, UnicodeError) as error:
         return _fail(_cannot_listen(settings, settings.metrics_port, error, "METRICS_PORT"), 1)
     _log_start(role="drain")
-    own = stores.OwnStores()
+    started = stores.StartedStores()
 
     def work(complete: Settings) -> int:
-        return _run(lifecycle.drain(complete, monitoring), own)
+        return _run(lifecycle.drain(complete, monitoring), started)
 
-    return _with_stores(stores.attach_stores(settings, log.warning, own), work)
+    return _with_stores(stores.attach_stores(settings, log.warning, started), work)
 
 
 def _with_stores(running: AbstractContextManager[Settings], work: Callable[[Settings], int]) -> int:
@@ -162,27 +162,29 @@ def _with_stores(running: AbstractContextManager[Settings], work: Callable[[Sett
         return 130
 
 
-async def _run_until_store_ends(work: Coroutine[Any, Any, None], own: stores.OwnStores) -> bool:
+async def _run_until_store_ends(
+    work: Coroutine[Any, Any, None], started: stores.StartedStores
+) -> bool:
     """Do `work`, and stop it as SIGTERM does if a store ends; return whether one did."""
     working = asyncio.create_task(work)
     ended = False
     while not (await asyncio.wait([working], timeout=_LOOK_SECONDS))[0] and not ended:
-        if ended := own.log_ended():
+        if ended := started.log_ended():
             signal.raise_signal(signal.SIGTERM)
     await working
     return ended
 
 
-def _run(work: Coroutine[Any, Any, None], own: stores.OwnStores) -> int:
+def _run(work: Coroutine[Any, Any, None], started: stores.StartedStores) -> int:
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     try:
         with (
             background_writer(LOG_LINES_DROPPED.inc),
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
-            if own.any:
-                return int(runner.run(_run_until_store_ends(work, own)))
+            if started.any:
+                return int(runner.run(_run_until_store_ends(work, started)))
             runner.run(work)
-    except (UnusableStore, front.UnusableCertificate, LoopFailed) as error:
+    except (UnusableStore, http_servers.UnusableCertificate, LoopFailed) as error:
         return _fail(str(error), 1)
     return 0

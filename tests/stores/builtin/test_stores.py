@@ -23,7 +23,7 @@ from tracker.stores.builtin.child import reason
 from tracker.stores.builtin.data_folder import DataFolder
 from tracker.stores.builtin.stores import (
     DataInUse,
-    OwnStores,
+    StartedStores,
     StoresError,
     attach_stores,
     run_stores,
@@ -273,7 +273,7 @@ def test_a_port_taken_before_the_launch_is_replaced(
 
 
 def test_a_store_that_ends_with_its_folder_is_noticed_too(settings: Settings, data: Path) -> None:
-    own = OwnStores()
+    own = StartedStores()
     with run_stores(settings, own) as complete:
         assert not own.log_ended()
         (data / "redis/redis.log").unlink()

@@ -31,7 +31,7 @@ ATTACH_TIMEOUT_SECONDS = 30.0
 """How long a script waits for a service that is still starting its stores."""
 
 
-class OwnStores:
+class StartedStores:
     """The stores that a process has started, which nothing restarts."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class OwnStores:
         """Return whether there are some, and this is the process that started them."""
         return bool(self._children) and os.getpid() == self._owner
 
-    def started(self, children: Sequence[Child]) -> None:
+    def record(self, children: Sequence[Child]) -> None:
         self._children, self._owner = children, os.getpid()
 
     def log_ended(self) -> bool:
@@ -55,7 +55,7 @@ class OwnStores:
 
 
 @contextmanager
-def run_stores(settings: Settings, own: OwnStores | None = None) -> Iterator[Settings]:
+def run_stores(settings: Settings, started: StartedStores | None = None) -> Iterator[Settings]:
     """Run the stores that `settings` does not name; yield the settings with both addresses.
 
     Call this from the main thread, with which the stores end. Raises DataInUse if a service runs on
@@ -67,7 +67,7 @@ def run_stores(settings: Settings, own: OwnStores | None = None) -> Iterator[Set
         return
     folder = DataFolder(settings.data_path)
     _lock(folder)
-    with _running(settings, folder, own) as complete:
+    with _running(settings, folder, started) as complete:
         yield complete
 
 
@@ -75,7 +75,7 @@ def run_stores(settings: Settings, own: OwnStores | None = None) -> Iterator[Set
 def attach_stores(
     settings: Settings,
     notify: Callable[[str], object] = lambda line: None,
-    own: OwnStores | None = None,
+    started: StartedStores | None = None,
 ) -> Iterator[Settings]:
     """Use the stores of the service on the data folder, or run some if there is none.
 
@@ -92,7 +92,7 @@ def attach_stores(
         yield _attached(settings, addresses)
         return
     notify(_start_message(settings))
-    with _running(settings, folder, own) as complete:
+    with _running(settings, folder, started) as complete:
         yield complete
 
 
@@ -173,13 +173,15 @@ def _attached(settings: Settings, addresses: Addresses) -> Settings:
 
 
 @contextmanager
-def _running(settings: Settings, folder: DataFolder, own: OwnStores | None) -> Iterator[Settings]:
+def _running(
+    settings: Settings, folder: DataFolder, started: StartedStores | None
+) -> Iterator[Settings]:
     """Run the stores on the locked folder, and release it in the end."""
     stack = ExitStack()
     owner = os.getpid()
     stack.callback(folder.release)
     try:
-        addresses = _start(settings, folder, stack, own or OwnStores())
+        addresses = _start(settings, folder, stack, started or StartedStores())
         stack.callback(folder.unpublish)
         folder.publish(addresses)
         yield _with_addresses(settings, addresses)
@@ -188,7 +190,9 @@ def _running(settings: Settings, folder: DataFolder, own: OwnStores | None) -> I
             stack.close()
 
 
-def _start(settings: Settings, folder: DataFolder, stack: ExitStack, own: OwnStores) -> Addresses:
+def _start(
+    settings: Settings, folder: DataFolder, stack: ExitStack, started: StartedStores
+) -> Addresses:
     """Start both stores together. `stack` stops them, also if this fails halfway."""
     redis = Child(redis_program(folder.path), folder.descriptor) if settings.builtin_redis else None
     mongod = (
@@ -200,7 +204,7 @@ def _start(settings: Settings, folder: DataFolder, stack: ExitStack, own: OwnSto
         child.launch()
     for child in children:
         child.wait_until_ready()
-    own.started(children)
+    started.record(children)
     return Addresses(
         pid=os.getpid(),
         redis_url=redis_url(redis.port) if redis else "",

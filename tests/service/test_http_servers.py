@@ -6,7 +6,7 @@ import pytest
 
 from config.settings import Settings, read
 from tracker.access.client_address import ClientAddress
-from tracker.service.front import RESERVED_FILES, make_admission
+from tracker.service.http_servers import RESERVED_FILES, make_admission
 
 STRANGER, LOOPBACK, PROXY = "203.0.113.7", "127.0.0.1", "10.0.0.9"
 PRODUCTION = {

@@ -8,7 +8,7 @@ from tests.factories import create_member
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
 from tracker.errors import NotFound
-from tracker.service.demo import Banner
+from tracker.service.banner import Banner
 from tracker.service.services import Services
 
 
