@@ -13,7 +13,7 @@ from tracker.reports.repair.joint_check import JointCheck
 from tracker.reports.repair.recount import Recount, first_whole_day
 from tracker.service.services import Services
 from tracker.stores.mongodb import indexes
-from tracker.stores.mongodb.retention import first_kept
+from tracker.stores.mongodb.retention import first_complete_day
 
 _LAST_DAY: Final = "9999-12-31"
 
@@ -50,7 +50,7 @@ async def _days(
 ) -> list[tuple[UUID, str, Calendar]]:
     """Return the days of an account in its calendar, and the days counted in its next one."""
     oldest, zone = (
-        await first_kept(services.stores.mongodb.database),
+        await first_complete_day(services.stores.mongodb.database),
         await services.accounts.time_zones.find(account),
     )
     work = []
@@ -65,7 +65,7 @@ async def _days(
 
 async def _check(services: Services, parsed: argparse.Namespace) -> None:
     """Raises TrackerError if clicks of the chosen days may be deleted."""
-    oldest = await first_kept(services.stores.mongodb.database)
+    oldest = await first_complete_day(services.stores.mongodb.database)
     if parsed.first < oldest:
         raise TrackerError(
             f"--from: clicks before {oldest} may be deleted already (CLICK_RETENTION_DAYS) and "

@@ -25,7 +25,7 @@ from tracker.reports.repair.recount import Recount, first_whole_day
 from tracker.reports.rollups.layout import RollupId, Sums, of_zone
 from tracker.reports.rollups.money import differ, sum_in_billionths
 from tracker.service.services import Services
-from tracker.stores.mongodb.retention import first_kept
+from tracker.stores.mongodb.retention import first_complete_day
 
 _SHOWN_DIFFERENCES = 20
 
@@ -59,7 +59,7 @@ async def _print_uncompared(services: Services, parsed: argparse.Namespace) -> N
         uncompared.append(f"the spool of this DATA_DIR: {error.strerror}")
     if spool.bytes_waiting:
         uncompared.append(f"bytes of the spool of this DATA_DIR: {spool.bytes_waiting:,}")
-    oldest = await first_kept(services.stores.mongodb.database)
+    oldest = await first_complete_day(services.stores.mongodb.database)
     if parsed.first < oldest:
         uncompared.append(
             f"days before {oldest}, whose clicks may be deleted (CLICK_RETENTION_DAYS)"
@@ -93,7 +93,9 @@ async def _days(
     zone: AccountZone,
     parsed: argparse.Namespace,
 ) -> list[str]:
-    oldest = first_whole_day(zone.calendar, await first_kept(services.stores.mongodb.database))
+    oldest = first_whole_day(
+        zone.calendar, await first_complete_day(services.stores.mongodb.database)
+    )
     return await recount.days(account, max(parsed.first, oldest), parsed.last, zone.calendar)
 
 

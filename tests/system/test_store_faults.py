@@ -42,7 +42,7 @@ WRONG = {
     "replica set": (
         "MONGODB_URI",
         "mongodb://{mongodb_address}/?replicaSet=other",
-        "run.py: MONGODB_URI: replicaSet is not the name of the set that its servers are of",
+        "run.py: MONGODB_URI: replicaSet does not name the replica set of its servers",
     ),
     "credentials": (
         "MONGODB_URI",
@@ -77,7 +77,7 @@ def test_a_script_reports_the_same_fault(settings: Settings) -> None:
     code, errors = failing_start(wrong, "-m", "scripts.accounts", "list")
     assert code == 1
     assert errors.startswith(
-        "python -m scripts.accounts: MONGODB_URI: replicaSet is not the name of the set"
+        "python -m scripts.accounts: MONGODB_URI: replicaSet does not name the replica set"
     )
     assert errors.count("\n") == 1
 

@@ -30,7 +30,7 @@ from tracker.reports.periods import day_period
 from tracker.reports.repair.recount import Recount, first_whole_day
 from tracker.reports.rollups.layout import of_zone
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.retention import first_kept
+from tracker.stores.mongodb.retention import first_complete_day
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.stores.redis import keys
 from tracker.stores.redis.lease import Lease
@@ -107,7 +107,7 @@ class TimeZoneChanger:
 
     async def _first_counted(self, account_id: UUID, calendar: Calendar) -> str | None:
         """Return the first day to count from clicks; None if no older day has to be copied."""
-        kept = await first_kept(self._database)
+        kept = await first_complete_day(self._database)
         if not kept:
             return None
         kept = (date.fromisoformat(kept) + timedelta(days=_KEPT_DAYS)).isoformat()
@@ -140,7 +140,7 @@ class TimeZoneChanger:
             await self._joint_copy.copy(account_id, period, calendar, found.calendar)
         else:
             await self._recount.correct(account_id, day, calendar, check)
-            if first_whole_day(calendar, await first_kept(self._database)) > day:
+            if first_whole_day(calendar, await first_complete_day(self._database)) > day:
                 await self._start_again(account_id, change)
                 return
         # A drain that resumes a change may find additional days.

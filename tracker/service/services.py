@@ -182,7 +182,7 @@ class Services:
         await self.check_mongodb()
         async with checks.mongodb_diagnosed():
             await indexes.ensure(self.stores.mongodb.database)
-            await retention.keep_clicks(
+            await retention.set_click_retention(
                 self.stores.mongodb.database, self.settings.click_retention_days
             )
         self.prepared.set()

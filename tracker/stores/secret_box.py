@@ -3,7 +3,7 @@
 Each purpose has a key of its own, derived by HKDF. Without a key secrets are stored plain, and stay
 readable once a key is set.
 
-Guarantee: a text that was moved to another record or purpose cannot be decrypted there.
+Guarantee: a text that was moved to another document or purpose cannot be decrypted there.
 """
 
 import base64
@@ -43,40 +43,40 @@ class SecretBox:
         self._purpose = purpose.value
         self._ciphers = [AESGCM(_derive(key, self._purpose)) for key in keys]
 
-    def seal(self, record_id: UUID, secret: str) -> str:
+    def seal(self, document_id: UUID, secret: str) -> str:
         """Return `secret` as it is stored; unchanged if there is no key."""
         if not self._ciphers:
             return secret
         nonce = os.urandom(_NONCE_BYTES)
         sealed = nonce + self._ciphers[0].encrypt(
-            nonce, secret.encode(), self._associated_data(record_id)
+            nonce, secret.encode(), self._associated_data(document_id)
         )
         return PREFIX + base64.b64encode(sealed).decode()
 
-    def open(self, record_id: UUID, stored: str) -> str:
+    def open(self, document_id: UUID, stored: str) -> str:
         """Return the secret of a stored text. Raises UnreadableSecret if no key fits."""
         if not stored.startswith(PREFIX):
             return stored
         for cipher in self._ciphers:
-            secret = self._decrypt(cipher, record_id, stored)
+            secret = self._decrypt(cipher, document_id, stored)
             if secret is not None:
                 return secret
         raise UnreadableSecret
 
-    def is_sealed_with_first_key(self, record_id: UUID, stored: str) -> bool:
+    def is_sealed_with_first_key(self, document_id: UUID, stored: str) -> bool:
         first = self._ciphers[:1]
-        return any(self._decrypt(cipher, record_id, stored) is not None for cipher in first)
+        return any(self._decrypt(cipher, document_id, stored) is not None for cipher in first)
 
-    def _decrypt(self, cipher: AESGCM, record_id: UUID, stored: str) -> str | None:
+    def _decrypt(self, cipher: AESGCM, document_id: UUID, stored: str) -> str | None:
         try:
             sealed = base64.b64decode(stored.removeprefix(PREFIX), validate=True)
             nonce, encrypted = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
-            return cipher.decrypt(nonce, encrypted, self._associated_data(record_id)).decode()
+            return cipher.decrypt(nonce, encrypted, self._associated_data(document_id)).decode()
         except (ValueError, InvalidTag):
             return None
 
-    def _associated_data(self, record_id: UUID) -> bytes:
-        return self._purpose + b" " + record_id.bytes
+    def _associated_data(self, document_id: UUID) -> bytes:
+        return self._purpose + b" " + document_id.bytes
 
 
 def _derive(key: bytes, purpose: bytes) -> bytes:

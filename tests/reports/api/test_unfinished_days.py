@@ -20,7 +20,7 @@ from tests.web.keyed_client import KeyedClient
 from tracker.accounts.accounts import Account
 from tracker.calendar import calendar_of
 from tracker.service.services import Services
-from tracker.stores.mongodb.retention import keep_clicks
+from tracker.stores.mongodb.retention import set_click_retention
 
 NOW = datetime(2026, 10, 15, 4, 14, 37, 250_000, tzinfo=UTC)
 FIRST = datetime(2026, 9, 1, tzinfo=UTC)
@@ -261,7 +261,7 @@ async def test_days_that_are_over_are_compared_whole(
 def clicks_expire_once(services: Services, io_loop: AsyncIOLoop) -> Iterator[None]:
     """Let the index that deletes clicks end with the test, since databases keep indexes."""
     yield
-    io_loop.run_sync(lambda: keep_clicks(services.stores.mongodb.database, 0))
+    io_loop.run_sync(lambda: set_click_retention(services.stores.mongodb.database, 0))
 
 
 @pytest.mark.usefixtures("clicks_expire_once")
@@ -271,7 +271,7 @@ async def test_where_clicks_may_be_deleted_the_hour_is_not_divided(
     """What is left of deleted clicks knows hours, so the answer says how far it has counted."""
     clicks = await visited(services, account, monkeypatch)
     monkeypatch.setattr("tracker.stores.mongodb.retention.now", lambda: NOW)
-    await keep_clicks(services.stores.mongodb.database, 5)
+    await set_click_retention(services.stores.mongodb.database, 5)
     await services.stores.mongodb["clicks"].delete_many({"at": {"$lt": NOW - timedelta(days=5)}})
     found = await ask(api, account, "/api/reports/overview", **WEEK)
     hour = UNTIL.replace(minute=0, second=0, microsecond=0)

@@ -8,7 +8,7 @@ import pytest
 from tracker.clock import day_of, now
 from tracker.service.services import Services
 from tracker.stores.mongodb import indexes
-from tracker.stores.mongodb.retention import first_kept, keep_clicks
+from tracker.stores.mongodb.retention import first_complete_day, set_click_retention
 
 
 def days_ago(days: int) -> str:
@@ -25,7 +25,7 @@ async def test_each_start_sets_how_long_clicks_are_kept(
     services: Services,
 ) -> None:
     for days, seconds in ((0, None), (30, 2_592_000), (30, 2_592_000), (90, 7_776_000), (0, None)):
-        await keep_clicks(services.stores.mongodb.database, days)
+        await set_click_retention(services.stores.mongodb.database, days)
         assert await expiry(services) == seconds
 
 
@@ -34,19 +34,19 @@ async def test_a_start_does_not_wait_for_the_open_transaction_of_a_killed_drain(
     services: Services, days: int
 ) -> None:
     """MongoDB ends it after a minute only, and no drain runs before the start is prepared."""
-    await keep_clicks(services.stores.mongodb.database, days)
+    await set_click_retention(services.stores.mongodb.database, days)
     async with (
         await services.stores.mongodb.client.start_session() as session,
         session.start_transaction(),
     ):
         await services.stores.mongodb["clicks"].insert_one({"_id": 1}, session=session)
         await asyncio.wait_for(prepared(services, days), timeout=4)
-    await keep_clicks(services.stores.mongodb.database, 0)
+    await set_click_retention(services.stores.mongodb.database, 0)
 
 
 async def prepared(services: Services, days: int) -> None:
     await indexes.ensure(services.stores.mongodb.database)
-    await keep_clicks(services.stores.mongodb.database, days)
+    await set_click_retention(services.stores.mongodb.database, days)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,6 @@ async def test_a_day_that_was_not_kept_once_is_never_complete_again(
     services: Services, set_to: list[int], kept: str
 ) -> None:
     for days in set_to:
-        await keep_clicks(services.stores.mongodb.database, days)
-    assert await first_kept(services.stores.mongodb.database) == kept
-    await keep_clicks(services.stores.mongodb.database, 0)
+        await set_click_retention(services.stores.mongodb.database, days)
+    assert await first_complete_day(services.stores.mongodb.database) == kept
+    await set_click_retention(services.stores.mongodb.database, 0)

@@ -51,7 +51,7 @@ async def test_a_standalone_mongod_is_refused_with_the_remedy(
     ends, line = await mongodb_says(f"mongodb://127.0.0.1:{port_of(standalone)}/{options}")
     assert ends
     if "replicaSet" in options:
-        assert line.startswith("MONGODB_URI: replicaSet is not the name of the set")
+        assert line.startswith("MONGODB_URI: replicaSet does not name the replica set")
     else:
         assert line.startswith("MONGODB_URI names a standalone mongod")
         assert "--replSet rs0" in line
@@ -88,7 +88,7 @@ async def test_a_wrong_name_of_the_replica_set_is_named(settings: Settings, opti
     port = port_of(settings.mongodb_uri)
     ends, line = await mongodb_says(f"mongodb://127.0.0.1:{port}/?replicaSet=other{options}")
     assert ends
-    assert line.startswith("MONGODB_URI: replicaSet is not the name of the set")
+    assert line.startswith("MONGODB_URI: replicaSet does not name the replica set")
     assert "other" in line
 
 

@@ -23,7 +23,7 @@ from tracker.reports.query import Measures, Query, Report, Row
 from tracker.reports.threads import in_thread, in_thread_if_large
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.reads import MongoReads
-from tracker.stores.mongodb.retention import first_kept
+from tracker.stores.mongodb.retention import first_complete_day
 
 _FEW_LINKS: Final = 1000
 """Links whose tags are looked up by id. For more of them, all of the account's are read."""
@@ -77,7 +77,7 @@ class Reports:
 
     async def first_day_of_clicks(self) -> date:
         """Return the first day, in UTC, of which no click can have been deleted."""
-        day = await first_kept(self._database)
+        day = await first_complete_day(self._database)
         return date.fromisoformat(day) if day else date.min
 
     async def run(

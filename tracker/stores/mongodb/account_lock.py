@@ -1,4 +1,4 @@
-"""The lock of an account, for limits that must hold when many requests come at once.
+"""The lock of an account, for limits that must hold for simultaneous requests.
 
 Transactions that only read could both take the last free place. So each also writes the account's
 document, and one of them conflicts and starts again.
@@ -27,7 +27,7 @@ async def run_in_turn(
 ) -> Result:
     """Run `work` in a transaction, one at a time for each `owner` in this process.
 
-    `owner` is the account if `work` locks it, else the member or key whose authority it holds. Of a
+    `owner` is the account if `work` locks it, else the member or key whose authority it locks. Of a
     hundred conflicting transactions without turns, eighty were not done after five seconds. Raises
     Unavailable after RETRY_SECONDS of waiting.
     """

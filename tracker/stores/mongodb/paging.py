@@ -115,14 +115,14 @@ async def _by_id(
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
     fields = dict(order.fields)
     [direction] = fields.values()
-    bounds: list[Mapping[str, Any]] = [matching]
+    filters: list[Mapping[str, Any]] = [matching]
     while True:
-        rows = await reader.find(name, {"$and": bounds}, sort=fields, limit=PIECE_DOCUMENTS)
+        rows = await reader.find(name, {"$and": filters}, sort=fields, limit=PIECE_DOCUMENTS)
         if rows:
             yield rows
         if len(rows) < PIECE_DOCUMENTS:
             return
-        bounds = [matching, {"_id": {"$lt" if direction < 0 else "$gt": rows[-1]["_id"]}}]
+        filters = [matching, {"_id": {"$lt" if direction < 0 else "$gt": rows[-1]["_id"]}}]
 
 
 async def _by_another_field(

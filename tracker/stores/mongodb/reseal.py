@@ -30,7 +30,7 @@ async def count_secrets(database: Database, sealed: SealedFields) -> Counter[str
 async def rewrite_secrets(
     database: Database, sealed: SealedFields, convert: Callable[[UUID, str], str]
 ) -> Counter[str]:
-    """Rewrite each secret by `convert`; count records `rewritten`, `unreadable` and `changed`."""
+    """Rewrite each secret by `convert`; count documents `rewritten`, `unreadable` and `changed`."""
     found: Counter[str] = Counter()
     async for row in _rows(database, sealed):
         stored = {name: row[name] for name in sealed.fields if row.get(name)}
@@ -52,20 +52,20 @@ def _rows(database: Database, sealed: SealedFields) -> AsyncIterable[Mapping[str
 
 
 async def _replace(
-    collection: Collection, record_id: UUID, stored: dict[str, str], converted: dict[str, Any]
+    collection: Collection, document_id: UUID, stored: dict[str, str], converted: dict[str, Any]
 ) -> str:
-    unchanged = {"_id": record_id, **stored}
+    unchanged = {"_id": document_id, **stored}
     done = await collection.update_one(unchanged, {"$set": converted})
     return "rewritten" if done.matched_count else "changed"
 
 
-def _form(box: SecretBox, record_id: UUID, text: str) -> str:
+def _form(box: SecretBox, document_id: UUID, text: str) -> str:
     if not text.startswith(PREFIX):
         return "plain"
-    if box.is_sealed_with_first_key(record_id, text):
+    if box.is_sealed_with_first_key(document_id, text):
         return "key"
     try:
-        box.open(record_id, text)
+        box.open(document_id, text)
     except UnreadableSecret:
         return "unreadable"
     return "older_key"

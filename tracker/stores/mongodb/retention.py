@@ -18,20 +18,20 @@ _DAY_SECONDS: Final = 86_400
 _NO_SUCH_INDEX: Final = 27
 
 
-async def keep_clicks(database: Database, days: int) -> None:
+async def set_click_retention(database: Database, days: int) -> None:
     """Make MongoDB delete clicks `days` after they were stored; 0 means never.
 
     Counted from its own time, a late click could be deleted before its journal entry is
     acknowledged. The entry would count it again.
     """
-    kept = {"$max": {"first_kept": await first_kept(database)}, "$set": {"days": days}}
+    kept = {"$max": {"first_kept": await first_complete_day(database)}, "$set": {"days": days}}
     await database["counters"].update_one(_RECORD, kept, upsert=True)
     with pymongo.timeout(UNLIMITED):
         stored = (await database["clicks"].index_information()).get(_EXPIRY)
         await _change_expiry(database, stored and stored["expireAfterSeconds"], days * _DAY_SECONDS)
 
 
-async def first_kept(database: Database) -> str:
+async def first_complete_day(database: Database) -> str:
     """Return the first day that cannot have lost a click; empty if none ever was deleted."""
     record: dict[str, Any] = await database["counters"].find_one(_RECORD) or {}
     days = record.get("days", 0)

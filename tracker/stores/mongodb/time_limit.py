@@ -1,4 +1,4 @@
-"""The errors of MongoDB that are limits of time: it answers, but not soon enough.
+"""The errors of MongoDB that are time limits: it answers, but not soon enough.
 
 A search that examines too much is one, a server that hangs is not. The driver's error is often the
 same for both, so MongoDB is asked whether it answers.
@@ -20,7 +20,7 @@ from pymongo.errors import (
 from tracker.stores.mongodb.drivers import Database
 
 _ANSWER_SECONDS: Final = 2.0
-"""It may be busy."""
+"""MongoDB may be busy."""
 
 _MAX_TIME_EXPIRED: Final = 50
 
@@ -34,7 +34,7 @@ def is_time_limit(error: BaseException | None) -> bool:
 
 
 @asynccontextmanager
-async def told_apart(database: Database) -> AsyncIterator[None]:
+async def distinguish_time_limits(database: Database) -> AsyncIterator[None]:
     """Raises ExecutionTimeout after too long an operation, AutoReconnect if MongoDB hangs."""
     try:
         yield

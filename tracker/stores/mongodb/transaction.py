@@ -33,8 +33,8 @@ async def in_transaction(
 ) -> Result:
     """Run `work`, maybe more than once, so it must leave nothing in memory.
 
-    If it raises, nothing is stored. If the commit fails, everything may be stored all the same: a
-    caller that tries again has to find out.
+    If it raises, nothing is stored. If the commit fails, everything may be stored: check before
+    another try.
     """
     deadline = time.monotonic() + RETRY_SECONDS
     while True:

@@ -50,7 +50,7 @@ class OptionalWrite(StrEnum):
     CLAIM_WITHOUT_ACCOUNT = "claim_of_nobody"
     """Without one, a repeated event may get another id. It is counted once all the same."""
     VISITOR = "visitor"
-    """Without a mark a new visitor counts as a click, not as a unique visitor."""
+    """Without one, a new visitor counts as a click, not as a unique visitor."""
     CLAIM = "claim"
     """Without the other claims MongoDB decides which event was first."""
     COPY = "copy"
@@ -132,7 +132,7 @@ class BudgetMeter:
         measured = [await self._measure_server(*one) for one in streams.items()]
         self._set(max(measured, key=lambda one: one.used / one.limit))
 
-    async def _measure_server(self, server: Redis, streams: Sequence[str]) -> "_Measured":
+    async def _measure_server(self, server: Redis, streams: Sequence[str]) -> "_Measurement":
         pipeline = server.pipeline(transaction=False)
         pipeline.info("memory")
         for stream in streams:
@@ -141,9 +141,9 @@ class BudgetMeter:
         if isinstance(memory, RedisError):
             raise memory
         limit = BUDGET_SHARE * (memory.get("maxmemory") or self._default_bytes)
-        return _Measured(used_bytes(memory, sizes), limit)
+        return _Measurement(used_bytes(memory, sizes), limit)
 
-    def _set(self, measured: "_Measured") -> None:
+    def _set(self, measured: "_Measurement") -> None:
         used, limit = measured
         metrics.REDIS_OPTIONAL_BYTES.set(used)
         metrics.REDIS_OPTIONAL_LIMIT.set(limit)
@@ -159,7 +159,7 @@ class BudgetMeter:
             )
 
 
-class _Measured(NamedTuple):
+class _Measurement(NamedTuple):
     used: int
     limit: float
 

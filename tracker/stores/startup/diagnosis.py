@@ -73,8 +73,8 @@ def mongodb_fault(error: PyMongoError) -> Fault:
         return UnusableStore(f"MongoDB cannot make an index: {_one_line(error)}")
     if _OTHER_SET.search(str(error)):
         return UnusableStore(
-            "MONGODB_URI: replicaSet is not the name of the set that its servers are of, or they "
-            f"are of none: {_one_line(error)}"
+            "MONGODB_URI: replicaSet does not name the replica set of its servers, or they have "
+            f"none: {_one_line(error)}"
         )
     if "RSGhost" in str(error):
         return StoreUnavailable(_NOT_INITIATED)
