@@ -29,7 +29,7 @@ _EXAMPLES = (
 
 
 async def _list(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
-    letters = DeadLetters(services.stores.redis_waiting, ENTRY_DECODER)
+    letters = DeadLetters(services.stores.redis_blocking, ENTRY_DECODER)
     with _redis_errors_reported():
         shown = await letters.read_after(parsed.after, parsed.limit)
         if shown and await letters.read_after(shown[-1].id, 1):
@@ -41,7 +41,7 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[OutputRo
 
 
 async def _replay(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
-    letters = DeadLetters(services.stores.redis_waiting, ENTRY_DECODER)
+    letters = DeadLetters(services.stores.redis_blocking, ENTRY_DECODER)
     with _redis_errors_reported():
         replayed = (
             await _for_each(parsed.ids, letters.replay, "replayed")
@@ -61,7 +61,7 @@ async def _replay_all(letters: DeadLetters[Record]) -> int:
 
 
 async def _drop(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
-    letters = DeadLetters(services.stores.redis_waiting, ENTRY_DECODER)
+    letters = DeadLetters(services.stores.redis_blocking, ENTRY_DECODER)
     with _redis_errors_reported():
         dropped = (
             await letters.drop_all()

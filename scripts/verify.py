@@ -43,8 +43,8 @@ async def _print_uncompared(services: Services, parsed: argparse.Namespace) -> N
     """Print the data that is not compared: records that are not stored yet, and deleted clicks."""
     uncompared = []
     try:
-        waiting = (await Backlog(services.stores.redis_waiting).measure()).entries
-        letters = await DeadLetters(services.stores.redis_waiting, ENTRY_DECODER).count()
+        waiting = (await Backlog(services.stores.redis_blocking).measure()).entries
+        letters = await DeadLetters(services.stores.redis_blocking, ENTRY_DECODER).count()
     except RedisError:
         uncompared.append("the journal: Redis does not answer")
     else:

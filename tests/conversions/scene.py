@@ -34,7 +34,7 @@ async def applied(services: Services, records: Sequence[Record]) -> None:
 async def drained(services: Services) -> int:
     """Drain the journal into MongoDB and return the number of entries."""
     return await Consumer(
-        services.stores.redis, services.stores.redis_waiting, drain_of(services).apply
+        services.stores.redis, services.stores.redis_blocking, drain_of(services).apply
     ).burst()
 
 

@@ -55,7 +55,7 @@ class Outage:
 
 
 def consumer_of(services: Services, applied: Applied, stale: float = 10.0) -> Consumer:
-    return Consumer(services.stores.redis, services.stores.redis_waiting, applied.apply, stale)
+    return Consumer(services.stores.redis, services.stores.redis_blocking, applied.apply, stale)
 
 
 @contextlib.asynccontextmanager

@@ -55,7 +55,7 @@ class Commands:
     """
 
     def __init__(self, services: Services, fails: Callable[[int], bool] = lambda _: False) -> None:
-        self._redis = services.stores.redis_waiting
+        self._redis = services.stores.redis_blocking
         self._fails = fails
         self.counts: list[int] = []
 
@@ -72,7 +72,7 @@ class Commands:
 def consumer_of(services: Services, batches: Batches, batch: int) -> Consumer:
     """Return a consumer whose entries never become stale while a test runs."""
     return Consumer(
-        services.stores.redis, services.stores.redis_waiting, batches.apply, 60.0, batch
+        services.stores.redis, services.stores.redis_blocking, batches.apply, 60.0, batch
     )
 
 
@@ -256,11 +256,11 @@ async def test_a_helper_applies_batches_while_the_other_is_at_work_and_behind(
             await helped.until(1)
 
     consumer = Consumer(
-        services.stores.redis, services.stores.redis_waiting, apply_beside_the_helper, 60.0, 10
+        services.stores.redis, services.stores.redis_blocking, apply_beside_the_helper, 60.0, 10
     )
     helper = Consumer(
         services.stores.redis,
-        services.stores.redis_waiting,
+        services.stores.redis_blocking,
         helped.apply,
         60.0,
         10,
@@ -278,7 +278,7 @@ async def test_a_helper_reads_nothing_while_the_other_is_not_behind(services: Se
     consumer = consumer_of(services, own, 10)
     helper = Consumer(
         services.stores.redis,
-        services.stores.redis_waiting,
+        services.stores.redis_blocking,
         helped.apply,
         60.0,
         10,

@@ -127,7 +127,7 @@ async def test_a_read_that_comes_late_loses_nothing_to_a_consumer_that_leaves(
 
     async def after_a_late_read(*arguments: Any, **options: Any) -> Any:
         if arguments[0] in ("XGROUP DELCONSUMER", "EVALSHA"):
-            await services.stores.redis_waiting.xreadgroup(
+            await services.stores.redis_blocking.xreadgroup(
                 "drain", consumer._name, {"journal": ">"}
             )
         return await execute(*arguments, **options)
@@ -148,7 +148,7 @@ async def test_a_batch_that_takes_long_is_not_taken_over_by_another(services: Se
         await done.wait()
         await applied.apply(records)
 
-    slow = Consumer(services.stores.redis, services.stores.redis_waiting, slowly, STALE)
+    slow = Consumer(services.stores.redis, services.stores.redis_blocking, slowly, STALE)
     other = Applied(services)
     await slow.prepare()
     async with running(slow):

@@ -57,7 +57,7 @@ async def test_a_drain_that_starts_takes_its_partitions(services: Services) -> N
         services.stores.redis,
         4,
         lambda stream: Consumer(
-            services.stores.redis, services.stores.redis_waiting, apply, stream=stream
+            services.stores.redis, services.stores.redis_blocking, apply, stream=stream
         ),
     )
     async with full(services.stores.redis):
@@ -84,7 +84,7 @@ async def test_an_entry_that_was_deleted_before_it_was_acknowledged_is_forgotten
     """A drain that dies between the two steps leaves such an entry."""
     await asyncio.gather(*(services.journal.journal.append(make_click()) for _ in range(3)))
     apply = scene.drain_of(services).apply
-    consumer = Consumer(services.stores.redis, services.stores.redis_waiting, apply, stale=0.0)
+    consumer = Consumer(services.stores.redis, services.stores.redis_blocking, apply, stale=0.0)
     await consumer.prepare()
     read: Any = await services.stores.redis.xreadgroup("drain", "dead", {"journal": ">"})
     await services.stores.redis.xdel("journal", *(one for one, _ in read[0][1]))

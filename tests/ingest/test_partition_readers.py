@@ -26,7 +26,7 @@ def readers(services: Services, partitions: int = PARTITIONS) -> PartitionReader
     apply = drain_of(services).apply
 
     def consumer(stream: str) -> Consumer:
-        return Consumer(services.stores.redis, services.stores.redis_waiting, apply, stream=stream)
+        return Consumer(services.stores.redis, services.stores.redis_blocking, apply, stream=stream)
 
     return PartitionReaders(services.stores.redis, partitions, consumer)
 

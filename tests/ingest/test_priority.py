@@ -18,7 +18,7 @@ pytestmark = pytest.mark.redis
 
 
 def consumer_of(services: Services) -> Consumer:
-    return Consumer(services.stores.redis, services.stores.redis_waiting, drain_of(services).apply)
+    return Consumer(services.stores.redis, services.stores.redis_blocking, drain_of(services).apply)
 
 
 async def overflowing(services: Services) -> None:
@@ -47,7 +47,7 @@ async def test_the_overflow_is_read_while_no_other_is_behind(services: Services)
     turns = unless_behind(lambda: [other])
     overflow = Consumer(
         services.stores.redis,
-        services.stores.redis_waiting,
+        services.stores.redis_blocking,
         drain.apply,
         stream=OVERFLOW,
         turns=turns,

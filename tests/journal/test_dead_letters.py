@@ -22,7 +22,7 @@ async def letters_of(services: Services, number: int, size: int = 10) -> DeadLet
     for one in range(number):
         fields: Any = {b"1": bytes(size), b"id": b"1-%d" % one, b"reason": b"so"}
         await services.stores.redis.xadd("journal:dead", fields)
-    return DeadLetters(services.stores.redis_waiting, ENTRY_DECODER)
+    return DeadLetters(services.stores.redis_blocking, ENTRY_DECODER)
 
 
 async def moved(letters: DeadLetters[Record]) -> list[int]:

@@ -73,12 +73,12 @@ ALWAYS = Turns(_always, BLOCK_SECONDS)
 
 
 class Consumer:
-    """A consumer of the drains' group. `waiting` is a Redis client for blocking reads."""
+    """A consumer of the drains' group. `blocking` is a Redis client for blocking reads."""
 
     def __init__(
         self,
         redis: Redis,
-        waiting: Redis,
+        blocking: Redis,
         apply: Callable[[Sequence[Record]], Awaitable[None]],
         stale: float = STALE_SECONDS,
         batch: int = BATCH_RECORDS,
@@ -93,7 +93,7 @@ class Consumer:
         self._apply = apply
         self._stale = stale
         self._name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
-        self._reader = JournalReader(redis, waiting, ENTRY_DECODER, self._name, stale, stream)
+        self._reader = JournalReader(redis, blocking, ENTRY_DECODER, self._name, stale, stream)
         self._dead_letters = DeadLetters(redis, ENTRY_DECODER)
         self._failing: bytes = b""
         self._failures = 0

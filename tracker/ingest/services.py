@@ -80,7 +80,7 @@ class IngestServices(NamedTuple):
         redis, mongodb = self.stores.redis, self.stores.mongodb
         drain = self.drain(drain_number)
         apply = partial(apply_in_parts, drain.apply)
-        make_consumer = partial(Consumer, redis, self.stores.redis_waiting, apply)
+        make_consumer = partial(Consumer, redis, self.stores.redis_blocking, apply)
         consumer = make_consumer()
         # So a drain that reads all partitions holds about as many records as with one.
         batch = max(PART_RECORDS, BATCH_RECORDS // self.partitions)

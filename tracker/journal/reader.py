@@ -61,12 +61,12 @@ class DecodedEntry(NamedTuple, Generic[AnyRecord]):
 
 
 class JournalReader(Generic[AnyRecord]):
-    """A reader for the consumer `name`. `waiting` is a Redis client for blocking reads."""
+    """A reader for the consumer `name`. `blocking` is a Redis client for blocking reads."""
 
     def __init__(
         self,
         redis: Redis,
-        waiting: Redis,
+        blocking: Redis,
         decoder: EntryDecoder[AnyRecord],
         name: str,
         stale: float,
@@ -74,7 +74,7 @@ class JournalReader(Generic[AnyRecord]):
     ) -> None:
         self._stream = stream
         self._redis = redis
-        self._waiting = waiting
+        self._blocking = blocking
         self._name = name
         self._stale = stale
         self._make_group = redis.register_script(_MAKE_GROUP)
@@ -197,7 +197,7 @@ class JournalReader(Generic[AnyRecord]):
             self._bytes_per_entry = max(1.0, size / entries)
 
     async def _command(self, after: str, count: int, block: float | None) -> list[RawEntry]:
-        answer: Any = await self._waiting.xreadgroup(
+        answer: Any = await self._blocking.xreadgroup(
             DRAIN_GROUP,
             self._name,
             {self._stream: after},

@@ -53,8 +53,8 @@ PROCESS: Final[tuple[Loop[Services], ...]] = (
     ),
     Loop(
         "redis_cluster_waiting",
-        lambda s, _: follow(s.stores.redis_waiting),
-        when=lambda s: is_cluster(s.stores.redis_waiting),
+        lambda s, _: follow(s.stores.redis_blocking),
+        when=lambda s: is_cluster(s.stores.redis_blocking),
     ),
 )
 """In every process, until it closes its stores."""

@@ -56,7 +56,7 @@ class Services:
         self._build_foundation(settings)
         self._build_subjects(settings)
         self.changes = Changes(
-            self.stores.redis_waiting,
+            self.stores.redis_blocking,
             {
                 "link": self.links.link_cache,
                 "domain": self.links.domain_cache,

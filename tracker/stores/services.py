@@ -16,17 +16,17 @@ cluster."""
 
 
 class StoreServices(NamedTuple):
-    """`redis` answers at once or fails; `redis_waiting` may block. Both connect at first use."""
+    """`redis` answers at once or fails; `redis_blocking` may block. Both connect at first use."""
 
     redis: Redis
-    redis_waiting: Redis
+    redis_blocking: Redis
     mongodb: MongoDB
     breaker: Breaker
     budget: Budget
 
     async def close(self) -> None:
         await self.redis.aclose()
-        await self.redis_waiting.aclose()
+        await self.redis_blocking.aclose()
         await self.mongodb.close()
 
 
@@ -37,7 +37,7 @@ def build(
     dedicated = _CONNECTIONS_PER_PARTITION * partitions
     return StoreServices(
         redis=clients.redis_for_requests(redis_url, generation, dedicated),
-        redis_waiting=clients.redis_for_waiting(redis_url, generation),
+        redis_blocking=clients.redis_for_blocking(redis_url, generation),
         mongodb=MongoDB(mongodb_uri, mongodb_database),
         breaker=Breaker(),
         budget=Budget(),

@@ -17,7 +17,7 @@ from tracker.stores.breaker import Breaker
 from tracker.stores.cache import changes
 from tracker.stores.cache.cache import Cache
 from tracker.stores.cache.changes import Changes
-from tracker.stores.redis.clients import redis_for_requests, redis_for_waiting
+from tracker.stores.redis.clients import redis_for_blocking, redis_for_requests
 from tracker.stores.redis.keys import CHANGES
 
 pytestmark = pytest.mark.redis
@@ -28,7 +28,7 @@ class Process:
 
     def __init__(self, url: str, things: ThingLookup) -> None:
         self.redis = redis_for_requests(url)
-        self.waiting = redis_for_waiting(url)
+        self.waiting = redis_for_blocking(url)
         self.cache: Cache[Thing] = Cache(self.redis, Breaker(), Thing, things, 100)
         self.changes = Changes(self.waiting, {"link": self.cache})
 

@@ -46,7 +46,7 @@ async def test_more_calls_than_connections_wait_for_their_turn(settings: Setting
 
 
 async def test_a_blocking_read_outlasts_the_timeout_of_requests(settings: Settings) -> None:
-    async with clients.redis_for_waiting(settings.redis_url) as client:
+    async with clients.redis_for_blocking(settings.redis_url) as client:
         begun = time.monotonic()
         assert (
             await client.blpop(["nothing"], timeout=clients.REQUEST_TIMEOUT_SECONDS + 0.5) is None

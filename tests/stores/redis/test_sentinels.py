@@ -74,7 +74,7 @@ async def test_after_a_demotion_no_connection_stays_with_the_old_primary(
     generation = Generation()
     async with (
         redis_for_requests(servers.url, generation) as client,
-        clients.redis_for_waiting(servers.url, generation) as waiting,
+        clients.redis_for_blocking(servers.url, generation) as waiting,
     ):
         await waiting.set("a", 1)
         following = asyncio.create_task(clients.follow(client))

@@ -17,7 +17,7 @@ BLOCK_SECONDS = 1.0
 _READ_TIMEOUT_SECONDS = BLOCK_SECONDS + 5
 
 _MAX_REQUEST_CONNECTIONS = 64
-_MAX_WAITING_CONNECTIONS = 68
+_MAX_BLOCKING_CONNECTIONS = 68
 """For subscriptions and blocking reads: a drain has one for each partition of the journal."""
 
 _PROBE_SECONDS = 60
@@ -33,9 +33,9 @@ def redis_for_requests(url: str, generation: Generation | None = None, dedicated
     return _redis(url, generation, max_connections, REQUEST_TIMEOUT_SECONDS)
 
 
-def redis_for_waiting(url: str, generation: Generation | None = None) -> Redis:
+def redis_for_blocking(url: str, generation: Generation | None = None) -> Redis:
     """Return a client for blocking reads and subscriptions, which outlast an ordinary timeout."""
-    return _redis(url, generation, _MAX_WAITING_CONNECTIONS, _READ_TIMEOUT_SECONDS)
+    return _redis(url, generation, _MAX_BLOCKING_CONNECTIONS, _READ_TIMEOUT_SECONDS)
 
 
 def _redis(
