@@ -15,7 +15,7 @@ from tracker.conversions.event import Event
 from tracker.ids import new_id
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import WriteSet
-from tracker.ingest.plan import Known
+from tracker.ingest.plan import StoredPart
 
 ACCOUNT, OTHER, SCOPE = new_id().bytes, new_id().bytes, new_id().bytes
 ENRICHMENT = Enrichment(Countries(""), store_ip=False)
@@ -45,14 +45,14 @@ def stored(arrived: Document, **fields: Any) -> Document:
     return {**arrived, **fields}
 
 
-def arrival(
+def batch_writes(
     clicks: Sequence[Any] = (),
     events: Sequence[Document] = (),
     stored_clicks: Sequence[Document] = (),
-    known: Known = Known(),  # noqa: B008
+    stored_part: StoredPart = StoredPart(),  # noqa: B008
 ) -> WriteSet:
     of_events = by_id(*clicks, *stored_clicks)
-    return plan.arrival(clicks, by_id(*events), of_events, known, AT)
+    return plan.batch_writes(clicks, by_id(*events), of_events, stored_part, AT)
 
 
 def statuses(write_set: WriteSet) -> dict[int, str]:
@@ -60,13 +60,13 @@ def statuses(write_set: WriteSet) -> dict[int, str]:
 
 
 def test_an_empty_batch_needs_no_write() -> None:
-    assert arrival().is_empty()
-    assert plan.settlement([], {}, {}).is_empty()
+    assert batch_writes().is_empty()
+    assert plan.settlement_writes([], {}, {}).is_empty()
 
 
 def test_clicks_that_are_stored_are_left_out() -> None:
     one, two = (ENRICHMENT.document(make_click()) for _ in range(2))
-    write_set = arrival([one, two], known=Known(clicks=frozenset([one["_id"]])))
+    write_set = batch_writes([one, two], stored_part=StoredPart(clicks=frozenset([one["_id"]])))
     assert write_set == WriteSet([two], [], [])
 
 
@@ -83,7 +83,7 @@ def test_clicks_that_are_stored_are_left_out() -> None:
 def test_an_event_takes_its_clicks_data_wherever_the_click_is(
     batch: list[Document], before: list[Document], status: str
 ) -> None:
-    write_set = arrival(batch, [event(1)], before)
+    write_set = batch_writes(batch, [event(1)], before)
     assert statuses(write_set) == {1: status}
     assert write_set.events[0].get("country") == (
         ONE["country"] if status == "attributed" else None
@@ -91,7 +91,7 @@ def test_an_event_takes_its_clicks_data_wherever_the_click_is(
 
 
 def test_the_stored_click_takes_precedence_over_the_one_that_arrived() -> None:
-    write_set = arrival([ONE], [event(1)], [{**ONE, "country": "FR"}])
+    write_set = batch_writes([ONE], [event(1)], [{**ONE, "country": "FR"}])
     assert write_set.events[0]["country"] == "FR"
 
 
@@ -99,8 +99,8 @@ def test_the_stored_click_takes_precedence_over_the_one_that_arrived() -> None:
     "status", ["pending", "attributed", "no_click", "foreign_click", "duplicate"]
 )
 def test_an_event_that_is_stored_is_left_out_unless_it_was_claimed(status: str) -> None:
-    known = Known(events=by_id(stored(event(1), status=status)))
-    assert arrival([ONE], [event(1)], known=known) == WriteSet([ONE], [], [])
+    stored_part = StoredPart(events=by_id(stored(event(1), status=status)))
+    assert batch_writes([ONE], [event(1)], stored_part=stored_part) == WriteSet([ONE], [], [])
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_a_claimed_event_moves_on_when_its_entry_arrives(
 ) -> None:
     arrived = of(1, CLICK_ID)
     claimed = stored(arrived, status="claimed")
-    known = Known(events=by_id(claimed), transactions={(CLICK_ID, "t"): 1})
-    write_set = arrival([], [arrived], clicks, known)
+    stored_part = StoredPart(events=by_id(claimed), transactions={(CLICK_ID, "t"): 1})
+    write_set = batch_writes([], [arrived], clicks, stored_part)
     assert (write_set.clicks, write_set.events) == ([], [])
     [(moved, changed)] = write_set.moves
     assert moved == claimed
@@ -130,10 +130,10 @@ def test_a_claimed_event_moves_on_when_its_entry_arrives(
     [{"value": "2"}, {"metadata": "{}"}, {"click_id": None}, {"event_config_id": OTHER}],
 )
 def test_another_event_of_a_stored_id_is_refused(status: str, changed: dict[str, Any]) -> None:
-    known = Known(events=by_id(stored(event(1), status=status)))
+    stored_part = StoredPart(events=by_id(stored(event(1), status=status)))
     other = document(Event(**{**_fields(make_event(1, CLICK_ID)), **changed}))
     with pytest.raises(EventIdTaken):
-        arrival([], [other], known=known)
+        batch_writes([], [other], stored_part=stored_part)
 
 
 def _fields(event: Event) -> dict[str, Any]:
@@ -189,17 +189,19 @@ def test_a_transaction_id_has_one_holder_in_its_scope(
 ) -> None:
     for stored_before in (True, False):
         where = {"stored_clicks" if stored_before else "clicks": clicks}
-        write_set = arrival(events=events, known=Known(transactions=transactions), **where)
+        write_set = batch_writes(
+            events=events, stored_part=StoredPart(transactions=transactions), **where
+        )
         assert statuses(write_set) == expected
 
 
 def test_a_duplicate_keeps_its_scope_and_takes_nothing_from_its_click() -> None:
-    write_set = arrival([], [of(1, CLICK_ID)], [ONE], Known(transactions=HELD_BY_ACCOUNT))
+    write_set = batch_writes([], [of(1, CLICK_ID)], [ONE], StoredPart(transactions=HELD_BY_ACCOUNT))
     assert write_set.events == [{**of(1, CLICK_ID), "status": DUPLICATE}]
 
 
 def test_settling_moves_the_events_whose_click_is_there() -> None:
-    write_set = plan.settlement([event(1), event(2, OTHER_CLICK)], by_id(ONE), {})
+    write_set = plan.settlement_writes([event(1), event(2, OTHER_CLICK)], by_id(ONE), {})
     [(moved, fields)] = write_set.moves
     assert (moved["_id"], fields["status"], fields["link_id"]) == (1, ATTRIBUTED, ONE["link_id"])
 
@@ -218,7 +220,7 @@ def test_settling_moves_the_events_whose_click_is_there() -> None:
 def test_settling_honours_transaction_ids_too(
     events: list[Document], transactions: dict[tuple[bytes | None, str], int], expected: list[str]
 ) -> None:
-    write_set = plan.settlement(events, by_id(ONE, TWO), transactions)
+    write_set = plan.settlement_writes(events, by_id(ONE, TWO), transactions)
     assert [move.fields["status"] for move in write_set.moves] == expected
 
 
@@ -230,9 +232,12 @@ def test_all_transactions_that_an_event_may_come_to_hold_are_looked_up() -> None
 
 
 def test_planning_changes_none_of_its_arguments() -> None:
-    events, known = [of(1, CLICK_ID), of(2, CLICK_ID)], Known(transactions=dict(HELD_BY_ACCOUNT))
+    events, stored_part = (
+        [of(1, CLICK_ID), of(2, CLICK_ID)],
+        StoredPart(transactions=dict(HELD_BY_ACCOUNT)),
+    )
     before = [dict(one) for one in events]
-    arrival([ONE], events, known=known)
-    plan.settlement(events, by_id(ONE), known.transactions)
+    batch_writes([ONE], events, stored_part=stored_part)
+    plan.settlement_writes(events, by_id(ONE), stored_part.transactions)
     assert events == before
-    assert known.transactions == HELD_BY_ACCOUNT
+    assert stored_part.transactions == HELD_BY_ACCOUNT

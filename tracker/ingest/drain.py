@@ -35,7 +35,7 @@ from tracker.conversions.store import Events
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import BatchWriter, WriteConflict, WriteSet
 from tracker.ingest.drain_number import DrainNumber
-from tracker.ingest.plan import Bounds, Known, account_of, count_refused
+from tracker.ingest.plan import BatchRules, StoredPart, account_of, count_refused
 from tracker.ingest.record import Record
 from tracker.journal.backlog import Backlog
 from tracker.loops import cancel_and_wait
@@ -53,14 +53,14 @@ _MAX_PLANS = 5
 """Attempts at one batch. Each write conflict with another drain takes one."""
 
 _CLAIM_TTL_SECONDS = 3600
-"""Time that Redis keeps a transaction id after MongoDB has it: longer than any look-up lasts, or a
-short outage of MongoDB."""
+"""Time that Redis has a transaction id after MongoDB: longer than any look-up, or a short outage of
+MongoDB."""
 
 _UNOWNED_CLAIM_TTL_SECONDS = 60
 """The shorter time for events without an account: strangers can send any number of them."""
 
 _BEHIND_MS = 60_000
-"""Age of the oldest entry above which the journal may still hold overdue clicks."""
+"""Age of the oldest entry above which the journal may still contain overdue clicks."""
 
 ClicksById = Mapping[bytes, ClickDocument]
 
@@ -105,7 +105,7 @@ class Drain:
         arrived = await _by_id(events)
         checked = {one.id for one in events if one.checked}
         write_set = await self._store(documents, arrived, checked)
-        # Whoever stored the click of a joined event has joined the other waiting events too.
+        # The drain that stored a joined event's click has joined the other events of the click.
         joined = {one["_id"] for one in write_set.events if one["status"] != Status.PENDING}
         named = _clicks_of(arrived[one] for one in arrived.keys() - joined)
         # Only stored clicks: any number of events may repeat the same wrong click id.
@@ -118,13 +118,13 @@ class Drain:
     async def notify_overdue(self) -> int:
         """Notify webhooks of events whose clicks are late. Return the number of overdue events.
 
-        Return 0 while the journal is behind, because it may hold the clicks.
+        Return 0 while the journal is behind, because it may contain the clicks.
         """
         if await self._is_behind():
             return 0
         events = await self._events.overdue(now())
         try:
-            await self._writer.write(plan.overdue(events))
+            await self._writer.write(plan.overdue_writes(events))
         except WriteConflict:
             log.debug("another drain was first", events=len(events))
         return len(events)
@@ -151,11 +151,11 @@ class Drain:
                         else:
                             by_people.append(click)
                 if look_up is not None:
-                    _mark(documents, await look_up)
+                    _set_unique(documents, await look_up)
                 look_up = asyncio.create_task(self._visitors.first_clicks(by_people, calendars))
                 await asyncio.sleep(0)
             if look_up is not None:
-                _mark(documents, await look_up)
+                _set_unique(documents, await look_up)
         finally:
             if look_up is not None:
                 await cancel_and_wait(look_up)
@@ -167,16 +167,16 @@ class Drain:
         named = _clicks_of(events.values())
         clicks_of_events = {one: clicks[one] for one in named if one in clicks}
         clicks_of_events |= await self._clicks.find(named, CLICK_FIELDS)
-        known = Known()
+        stored_part = StoredPart()
         for _ in range(_MAX_PLANS):
-            bounds = await self._bounds(events.values(), clicks_of_events, checked)
-            write_set = plan.arrival(
-                clicks.values(), events, clicks_of_events, known, now(), bounds
+            batch_rules = await self._batch_rules(events.values(), clicks_of_events, checked)
+            write_set = plan.batch_writes(
+                clicks.values(), events, clicks_of_events, stored_part, now(), batch_rules
             )
             try:
                 await self._writer.write(write_set)
             except WriteConflict:
-                known = await self._known(clicks, events, clicks_of_events)
+                stored_part = await self._stored_part(clicks, events, clicks_of_events)
             else:
                 DRAINED.labels("click").inc(len(write_set.clicks))
                 DRAINED.labels("event").inc(len(write_set.events))
@@ -184,9 +184,9 @@ class Drain:
                 return write_set
         raise WriteConflict
 
-    async def _bounds(
+    async def _batch_rules(
         self, events: Collection[EventDocument], clicks: ClicksById, checked: Collection[int] = ()
-    ) -> Bounds:
+    ) -> BatchRules:
         """Return the rules and the used caps. Raises Unavailable if no store answers."""
         accounts = {account_of(event, clicks) for event in events} - {None}
         found = {one: await self._rules.get(owner_id(one)) for one in accounts if one is not None}
@@ -195,14 +195,14 @@ class Drain:
         capped_events = [one for one in events if account_of(one, clicks) in capped]
         wanted = {which for one in capped_events if (which := click_and_config(one))}
         others = await self._events.counted(wanted, [one["_id"] for one in capped_events])
-        return Bounds(rules, others, checked, self._pending_ttl)
+        return BatchRules(rules, others, checked, self._pending_ttl)
 
-    async def _known(
+    async def _stored_part(
         self, clicks: ClicksById, events: Mapping[int, EventDocument], clicks_of_events: ClicksById
-    ) -> Known:
+    ) -> StoredPart:
         wanted = plan.transactions_of(events.values(), clicks_of_events)
         stored = await self._clicks.find(clicks.keys(), ["_id"])
-        return Known(
+        return StoredPart(
             frozenset(stored),
             await self._events.stored(events.keys()),
             await self._events.holders(wanted),
@@ -221,8 +221,8 @@ class Drain:
         holders: Mapping[Transaction, int] = {}
         for _ in range(_MAX_PLANS):
             without_account = [one for one in pending if one["account_id"] is None]
-            bounds = await self._bounds(without_account, clicks)
-            write_set = plan.settlement(pending, clicks, holders, bounds)
+            batch_rules = await self._batch_rules(without_account, clicks)
+            write_set = plan.settlement_writes(pending, clicks, holders, batch_rules)
             try:
                 await self._writer.write(write_set)
             except WriteConflict:
@@ -254,7 +254,7 @@ def _clicks_of(events: Iterable[EventDocument]) -> set[bytes]:
     return {event["click_id"] for event in events if event["click_id"] is not None}
 
 
-def _mark(documents: Mapping[bytes, ClickDocument], unique: Collection[bytes]) -> None:
+def _set_unique(documents: Mapping[bytes, ClickDocument], unique: Collection[bytes]) -> None:
     for click_id in unique:
         documents[click_id]["unique"] = True
 

@@ -1,7 +1,7 @@
-"""The plan of a batch: what to write, given the stored part of it. Pure.
+"""The plan of a batch: its writes, given the part that is stored. Pure.
 
-Clicks and events arrive in any order and any number of times. The first plan of a batch assumes
-that nothing of it is stored, which is nearly always right.
+Clicks and events arrive in any order, and may be repeated. The first plan of a batch assumes that
+nothing of it is stored, which is nearly always right.
 
 An event of a known account has passed the rules before its answer, except the cap of conversions
 per click. The plan applies the cap, and the transaction makes it exact.
@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 Clicks = Mapping[bytes, ClickDocument]
 
 
-class Known(NamedTuple):
+class StoredPart(NamedTuple):
     """The stored part of a batch: ids of clicks, events by id, holders of transaction ids."""
 
     clicks: frozenset[bytes] = frozenset()
@@ -48,7 +48,7 @@ class Known(NamedTuple):
     transactions: Mapping[Transaction, int] = {}
 
 
-class Bounds(NamedTuple):
+class BatchRules(NamedTuple):
     """The rules of a batch's accounts, and the used part of their caps.
 
     `others` counts the stored events outside the batch. The events in `checked` have passed the
@@ -61,28 +61,28 @@ class Bounds(NamedTuple):
     pending_ttl: timedelta | None = None
 
 
-NO_BOUNDS: Final = Bounds()
+NO_BATCH_RULES: Final = BatchRules()
 
 
-def arrival(
+def batch_writes(
     clicks: Iterable[ClickDocument],
     events: Mapping[int, EventDocument],
     clicks_of_events: Clicks,
-    known: Known,
+    stored_part: StoredPart,
     at: datetime,
-    bounds: Bounds = NO_BOUNDS,
+    batch_rules: BatchRules = NO_BATCH_RULES,
 ) -> WriteSet:
     """Return the writes of a batch stored at the moment `at`.
 
     `clicks_of_events` are the clicks that its events name, stored or in the batch. Raises
     EventIdTaken if another event has the id.
     """
-    taken = dict(known.transactions)
-    ruling = _Ruling(bounds, known.events.values())
-    new_clicks = [one for one in clicks if one["_id"] not in known.clicks]
-    write_set = WriteSet(new_clicks, [], [], ruling.caps)
+    taken = dict(stored_part.transactions)
+    decisions = _RuleDecisions(batch_rules, stored_part.events.values())
+    new_clicks = [one for one in clicks if one["_id"] not in stored_part.clicks]
+    write_set = WriteSet(new_clicks, [], [], decisions.caps)
     for event in events.values():
-        stored = known.events.get(event["_id"])
+        stored = stored_part.events.get(event["_id"])
         if stored is not None:
             check_same(stored, event)
             if stored["status"] != Status.CLAIMED:
@@ -91,7 +91,7 @@ def arrival(
         if arrived is None:
             log.info("transaction id seen before", event_id=event["_id"])
             continue
-        arrived = with_deadline(ruling.ruled(arrived), at, bounds.pending_ttl)
+        arrived = with_deadline(decisions.apply(arrived), at, batch_rules.pending_ttl)
         if stored is None:
             write_set.events.append(arrived)
         else:
@@ -99,18 +99,18 @@ def arrival(
     return write_set
 
 
-def settlement(
+def settlement_writes(
     pending: Iterable[EventDocument],
     stored_clicks: Clicks,
     transactions: Mapping[Transaction, int],
-    bounds: Bounds = NO_BOUNDS,
+    batch_rules: BatchRules = NO_BATCH_RULES,
 ) -> WriteSet:
     """Return the moves of the pending events whose click is stored.
 
     Rules apply only to events whose account the click reveals. The others have passed them.
     """
     taken = dict(transactions)
-    ruling = _Ruling(bounds)
+    decisions = _RuleDecisions(batch_rules)
     moves = []
     for event in pending:
         if click := _click_of(event, stored_clicks):
@@ -119,17 +119,17 @@ def settlement(
             if not _take(settled, taken):
                 fields = {"status": Status.DUPLICATE}
             elif event["account_id"] is None:
-                fields.update(ruling.refusal(settled))
+                fields.update(decisions.refusal(settled))
             moves.append(Move(event, fields))
-    return WriteSet([], [], moves, ruling.caps)
+    return WriteSet([], [], moves, decisions.caps)
 
 
-def overdue(pending: Iterable[EventDocument]) -> WriteSet:
+def overdue_writes(pending: Iterable[EventDocument]) -> WriteSet:
     return WriteSet([], [], [Move(event, notified()) for event in pending])
 
 
 def transactions_of(events: Iterable[EventDocument], clicks: Clicks) -> set[Transaction]:
-    """Return all transaction ids that these events hold now or with their click."""
+    """Return the transaction ids of these events, both without and with their clicks."""
     found = set()
     for event in events:
         click = _click_of(event, clicks)
@@ -159,7 +159,7 @@ def _click_of(event: EventDocument, clicks: Clicks) -> ClickDocument | None:
 def _arrived(
     event: EventDocument, click: ClickDocument | None, taken: dict[Transaction, int]
 ) -> EventDocument | None:
-    """Return the event to store; None if another holds its transaction id."""
+    """Return the event to store; None if another event has its transaction id."""
     final = event if click is None else changed(event, attribute(event, click))
     if _take(final, taken):
         return final
@@ -175,34 +175,34 @@ def _take(event: EventDocument, taken: dict[Transaction, int]) -> bool:
     return transaction is None or taken.setdefault(transaction, event["_id"]) == event["_id"]
 
 
-class _Ruling:
-    """The decision which events of a plan may count. `caps` has the caps that it adds to."""
+class _RuleDecisions:
+    """Decides which events of a plan count. `caps` has the caps that they use."""
 
-    def __init__(self, bounds: Bounds, stored: Iterable[EventDocument] = ()) -> None:
-        self._bounds = bounds
-        self._counts = Counter(bounds.others)
+    def __init__(self, batch_rules: BatchRules, stored: Iterable[EventDocument] = ()) -> None:
+        self._batch_rules = batch_rules
+        self._counts = Counter(batch_rules.others)
         for event in stored:
             which = click_and_config(event)
             if which and event["account_id"] is not None and event["status"] in COUNTED:
                 self._counts[which] += 1
         self.caps: dict[ClickAndConfig, int] = {}
 
-    def ruled(self, event: EventDocument) -> EventDocument:
+    def apply(self, event: EventDocument) -> EventDocument:
         refusal = self.refusal(event)
         return changed(event, refusal) if refusal else event
 
     def refusal(self, event: EventDocument) -> EventFields:
-        """Return the fields that refuse the event, with the broken rule; none if it obeys all."""
+        """Return the fields that refuse the event, with the broken rule; none without one."""
         if event["account_id"] is None or event["status"] not in COUNTED:
             return {}
-        rules = self._bounds.rules.get(event["account_id"])
+        rules = self._batch_rules.rules.get(event["account_id"])
         if rules is None:
             return {}
         broken = self._broken(rules, event) or self._over_cap(rules, event)
         return {"status": Status.REFUSED, "refused": broken} if broken else {}
 
     def _broken(self, rules: ConversionRules, event: EventDocument) -> Rule | None:
-        if event["_id"] in self._bounds.checked:
+        if event["_id"] in self._batch_rules.checked:
             return None
         value = event["value"]
         has_pbk = event["event_config_id"] is not None
