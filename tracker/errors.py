@@ -1,4 +1,4 @@
-"""Errors that become answers; only `tracker/web` turns them into one.
+"""Errors that become answers, which only `tracker/web` makes.
 
 A message names the field and the rule. It reveals nothing internal, and may change. Programs read
 the code in `X-Error-Code`.

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from babel import Locale
 
 UNKNOWN: Final = "unknown"
-"""The value of a dimension that nothing says."""
+"""The value of a dimension without data."""
 
 
 class Agent(NamedTuple):
@@ -95,7 +95,7 @@ dimensions 1.4 µs."""
 @lru_cache(maxsize=CACHED_VISITS)
 def values_of(country: str, agent: Agent) -> Mapping[str, str]:
     """Return the value of each dimension by name. It is shared: do not change it."""
-    visit = EnrichedVisit(country, agent)  # only if it is not known: to make one takes 0.2 µs
+    visit = EnrichedVisit(country, agent)  # not before the cache misses: it takes 0.2 µs
     return {dimension.name: dimension.derive(visit) for dimension in DIMENSIONS}
 
 

@@ -1,6 +1,6 @@
 """The handler's side of a connection: tornado.httputil's delegates, one request at a time.
 
-Guarantee: a delegate is notified exactly once, that its request is complete or its client lost.
+Guarantee: a delegate is notified exactly once: its request is complete, or its client is lost.
 """
 
 import asyncio

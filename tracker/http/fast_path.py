@@ -3,7 +3,7 @@
 A request is offered here first if its whole head has arrived, within the size limit. The fast path
 takes only plain requests, and leaves all others to the parser.
 
-A request is plain if any server would read it alike: GET or HEAD, HTTP/1.1, one Host, no body, no
+A request is plain if every server reads it the same: GET or HEAD, HTTP/1.1, one Host, no body, no
 header that asks for something (Connection other than keep-alive, Expect, Upgrade), visible ASCII in
 the target, at most 200 pairs in the query.
 

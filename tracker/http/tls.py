@@ -97,7 +97,7 @@ class Handshake:
                 ssl_shutdown_timeout=limits.linger_seconds,
             )
         except OSError:
-            pass  # The client's fault: no TLS, too slow, or gone.
+            pass  # The client's fault: no TLS, too slow, or disconnected.
         finally:
             if not self._made:
                 accepted.close()

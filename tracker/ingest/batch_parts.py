@@ -1,6 +1,6 @@
 """Parts of a large batch, one MongoDB transaction each. Clicks of a link share a part.
 
-There they share the update of its rollup, which is most of a click's cost with many links.
+Then they share the update of the link's rollup, most of a click's cost with many links.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ async def apply_in_parts(
 
 
 async def parts_of(records: Sequence[Record], size: int) -> list[Sequence[Record]]:
-    """Return the parts of a batch, with an event beside its click.
+    """Return the parts of a batch. An event is in the part of its click.
 
     Clicks of a link are in one part, unless that would be too large.
     """

@@ -172,7 +172,7 @@ class BatchWriter:
             raise WriteConflict from None
 
     async def _catch_up(self, session: MongoSession) -> None:
-        """Wait until a majority has the conflicting documents: before, reads do not find them."""
+        """Wait until a majority has the conflicting documents: earlier reads do not find them."""
         await self._database["rollups"].find_one({"_id": None}, session=session)
 
     async def _store(

@@ -98,7 +98,7 @@ class Consumer:
         self._failing: bytes = b""
         self._failures = 0
         self._batch = self._limit = batch
-        self._worked = 0.0
+        self._worked_seconds = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Apply the journal until `stop` is set; the batch under way is finished."""
@@ -126,7 +126,7 @@ class Consumer:
             self.behind.set()
         else:
             self.behind.clear()
-            await wait(stop, min(self._worked, _MAX_REST_SECONDS))
+            await wait(stop, min(self._worked_seconds, _MAX_REST_SECONDS))
 
     async def burst(self) -> int:
         """Apply all present entries, stale ones included, and return their number.
@@ -164,7 +164,7 @@ class Consumer:
                 async for batch in batches:
                     await self._process(batch)
             self._reader.finish()
-        self._worked = time.monotonic() - began
+        self._worked_seconds = time.monotonic() - began
         return len(entries)
 
     @contextlib.asynccontextmanager
@@ -181,10 +181,10 @@ class Consumer:
         for _ in range(_MAX_HEARTBEATS):
             await asyncio.sleep(self._stale / 3)
             with contextlib.suppress(RedisError):
-                held: Any = await self._redis.xpending_range(
+                pending: Any = await self._redis.xpending_range(
                     self._stream, DRAIN_GROUP, ids[0], ids[-1], len(ids), consumername=self._name
                 )
-                if mine := [one["message_id"] for one in held]:
+                if mine := [one["message_id"] for one in pending]:
                     await self._redis.xclaim(
                         self._stream, DRAIN_GROUP, self._name, 0, mine, justid=True
                     )
@@ -229,10 +229,10 @@ class Consumer:
 
     async def _store_individually(self, entry: DecodedEntry[Record], error: Exception) -> None:
         if entry.error is not None:
-            await self._dead_letter(entry.id, entry.fields, error)
+            await self._add_dead_letter(entry.id, entry.fields, error)
         for record in entry.records:
             if reason := await self._refusal(record):
-                await self._dead_letter(entry.id, fields_of(encode([record])), reason)
+                await self._add_dead_letter(entry.id, fields_of(encode([record])), reason)
         await self._acknowledge([entry])
 
     async def _refusal(self, record: Record) -> Exception | None:
@@ -255,7 +255,7 @@ class Consumer:
             pipeline.xack(self._stream, DRAIN_GROUP, *ids)
             await pipeline.execute()
 
-    async def _dead_letter(self, entry_id: bytes, fields: Fields, error: Exception) -> None:
+    async def _add_dead_letter(self, entry_id: bytes, fields: Fields, error: Exception) -> None:
         reason = reason_of(error)
         log.error("entry goes to the dead letters", entry=entry_id.decode(), reason=reason)
         await self._dead_letters.add(self._stream, entry_id, fields, reason)

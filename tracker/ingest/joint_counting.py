@@ -1,7 +1,7 @@
-"""Joint counts of finished periods by all dimensions, made ahead so that no report waits for them.
+"""Joint counts of finished periods by all dimensions, made before a report needs them.
 
 A lease lets one drain work, only while the journal is short. Joint counts by fewer dimensions are
-made from these, and they outlive the clicks. A large day is counted by the hour, to bound time and
+made from these, and they outlive the clicks. A large day is counted by the hour, to limit time and
 memory. An hour above the day's limit in `reports/limits` is left out.
 """
 
@@ -60,7 +60,7 @@ class JointCounting:
         self._worked_since = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Count days until `stop` is set; the one in progress is given up then."""
+        """Count days until `stop` is set; the one in progress is cancelled then."""
         await self._lease.run_until(stop, self._work())
 
     async def _work(self) -> None:
@@ -85,7 +85,7 @@ class JointCounting:
     async def _count(self, account_id: UUID, calendar: Calendar, period: Period) -> bool:
         """Count a period. Return False if MongoDB refuses, or the zone has changed since."""
         async with self._reader.at_one_snapshot() as reader:
-            scope, snapshot = await self._reading(account_id, reader)
+            scope, snapshot = await self._scope_and_snapshot(account_id, reader)
             if scope.calendar is not calendar:
                 return False
             counts = Counts(self._database, scope, snapshot)
@@ -105,7 +105,7 @@ class JointCounting:
     async def _missing(self, account_id: UUID) -> tuple[Calendar, list[Period]]:
         """Return an account's calendar, and its periods whose counts are missing or outdated."""
         async with self._reader.at_one_snapshot() as reader:
-            scope, snapshot = await self._reading(account_id, reader)
+            scope, snapshot = await self._scope_and_snapshot(account_id, reader)
             today = scope.calendar.day_of(snapshot.now)
             days = [
                 day_period(scope.calendar, today - timedelta(number)) for number in range(DAYS + 1)
@@ -123,7 +123,9 @@ class JointCounting:
             found += await counts.missing(ALL_COUNTED, hours, LARGE_HOUR)
             return scope.calendar, found
 
-    async def _reading(self, account_id: UUID, reader: MongoReads) -> tuple[Scope, Snapshot]:
+    async def _scope_and_snapshot(
+        self, account_id: UUID, reader: MongoReads
+    ) -> tuple[Scope, Snapshot]:
         calendar = (await moment_of(reader, account_id)).calendar
         return Scope(account_id, calendar), Snapshot(reader, now(), self._wait_until_idle)
 

@@ -47,7 +47,7 @@ _KEPT_DAYS: Final = 1
 
 _FIRST_DAY, _LAST_DAY = "0001-01-01", "9999-12-31"
 
-_REMOVED: Final = {"rollups": 500, "joint_counts": 20}
+_DELETED_AT_ONCE: Final = {"rollups": 500, "joint_counts": 20}
 """Collections with documents of a zone, and the number deleted at once."""
 
 
@@ -88,7 +88,7 @@ class TimeZoneChanger:
         account_id, found = due
         with contextlib.suppress(_Abandoned):
             if found.obsolete:
-                await self._remove(account_id, found.obsolete[0])
+                await self._delete_counts(account_id, found.obsolete[0])
             elif found.change is None:
                 await self._time_zones.clear_due(account_id)
             elif found.next_calendar is None:
@@ -141,7 +141,7 @@ class TimeZoneChanger:
         else:
             await self._recount.correct(account_id, day, calendar, check)
             if first_whole_day(calendar, await first_complete_day(self._database)) > day:
-                await self._start_again(account_id, change)
+                await self._restart(account_id, change)
                 return
         # A drain that resumes a change may find additional days.
         number = min(change.days_done + 1, change.days or 0)
@@ -154,7 +154,7 @@ class TimeZoneChanger:
         if not await self._time_zones.update_change(account_id, change, step, session):
             raise _Abandoned
 
-    async def _start_again(self, account_id: UUID, change: ZoneChange) -> None:
+    async def _restart(self, account_id: UUID, change: ZoneChange) -> None:
         """Restart a change: clicks may have been deleted before they were counted."""
         again = ZoneChange(id=uuid4().hex, zone=change.zone, requested_at=change.requested_at)
         await self._update(account_id, change, asdict(again))
@@ -175,15 +175,15 @@ class TimeZoneChanger:
         if not await self._time_zones.update_change(account_id, change, update):
             raise _Abandoned
 
-    async def _remove(self, account_id: UUID, zone: str) -> None:
+    async def _delete_counts(self, account_id: UUID, zone: str) -> None:
         """Delete the counts in a zone, once no drain counts in it."""
         await renew_tokens(self._database)
         of = [of_zone(name, zone) for name in ("account", "link", "month")]
-        for name, number in _REMOVED.items():
+        for name, number in _DELETED_AT_ONCE.items():
             in_zone = {"_id.of": {"$in": of}} if name == "rollups" else {"_id.zone": zone}
             matching = {"_id.account_id": account_id, **in_zone}
             while ids := await self._ids(name, matching, number):
-                await self._remove_some(account_id, zone, name, ids)
+                await self._delete_some(account_id, zone, name, ids)
                 await self._lease.acquire()
         await self._time_zones.forget_obsolete(account_id, zone)
 
@@ -191,7 +191,7 @@ class TimeZoneChanger:
         rows = self._database[name].find(matching, ["_id"]).limit(number)
         return [row["_id"] async for row in rows]
 
-    async def _remove_some(self, account_id: UUID, zone: str, name: str, ids: list[Any]) -> None:
+    async def _delete_some(self, account_id: UUID, zone: str, name: str, ids: list[Any]) -> None:
         async def work(session: MongoSession) -> None:
             if not await self._time_zones.lock_obsolete(account_id, zone, session):
                 raise _Abandoned

@@ -1,6 +1,6 @@
-"""The table of background loops, by the part of a process's life in which they run.
+"""The table of background loops, by the phase of a process in which they run.
 
-A part may begin once those above it have, and ends before them. `tracker/loops` restarts each loop
+A phase may begin after those above it, and ends before them. `tracker/loops` restarts each loop
 after an error. The loops of a drain get an event that tells them to finish; others are cancelled.
 """
 

@@ -222,7 +222,7 @@ class HotRequests:
 
 
 def _header(names_country: bool, host: str, values: Sequence[str]) -> _Header:
-    """Build the header from the values of _HEADERS, and of the one that names the country."""
+    """Build the header from the values of _HEADERS, and of the country's header if it is set."""
     user_agent, referrer, accept, forwarded_for, request_id, origin, delivery, *others = values
     edge_country = others.pop() if names_country else ""
     return _Header(

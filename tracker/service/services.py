@@ -200,7 +200,7 @@ class Services:
                 logged = str(error)
 
     async def stop(self) -> None:
-        """Wait until every append is durable, and store what has only been counted."""
+        """Wait until every append is durable, and store the counts in memory."""
         await self.conversions.recorder.close()
         for store in (self.sharing.share_opens.store, self.conversions.refusals.store):
             with contextlib.suppress(PyMongoError):

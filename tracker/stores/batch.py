@@ -96,7 +96,7 @@ class Batch(Generic[Item, Result]):
 
 
 def _notify(waiter: Waiter[Result], notify: Callable[[Item], None], outcome: Item) -> None:
-    """A waiter that fails does not keep the others from their outcome."""
+    """A failing waiter does not affect the others."""
     try:
         if not waiter.done():
             notify(outcome)

@@ -1,6 +1,6 @@
 """A circuit breaker: for a moment after a store has failed, requests do not wait for it.
 
-Our own overload opens none, or one client's requests could have all others refused.
+Our own overload does not open it, or one client could have all others refused.
 """
 
 import asyncio

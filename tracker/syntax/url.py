@@ -35,7 +35,7 @@ _ENDS_IN_NUMBER: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)")
 
 
 class UrlParts(NamedTuple):
-    """The parts of a URL. `query` and `fragment` have their "?" and "#"; `address` compares."""
+    """The parts of a URL. `query` and `fragment` have their "?" and "#"; `address` is canonical."""
 
     scheme: str
     authority: str
@@ -84,7 +84,7 @@ def _authority(field: str, scheme: str, text: str) -> tuple[str, tuple[str, int]
 
 
 def _host(text: str) -> tuple[str, str]:
-    """Return a host in ASCII, and its canonical form. Raises ValueError if it is none."""
+    """Return a host in ASCII, and its canonical form. Raises ValueError if it is invalid."""
     if text.startswith("["):
         if "%" in text:
             raise ValueError("a zone means nothing to others")

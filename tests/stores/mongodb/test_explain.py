@@ -220,7 +220,7 @@ async def remove_zone(services: Services) -> None:
     await services.stores.mongodb["accounts"].update_one(
         {"_id": ACCOUNT}, {"$set": {"time_zones_obsolete": [zone]}}, upsert=True
     )
-    await services.ingest.time_zone_changer()._remove(ACCOUNT, zone)
+    await services.ingest.time_zone_changer()._delete_counts(ACCOUNT, zone)
 
 
 LISTS: dict[str, Query] = {

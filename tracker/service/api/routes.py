@@ -1,4 +1,4 @@
-"""The endpoint table: every method and path, and what answers it."""
+"""The endpoint table: every method and path, and its handler."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -62,9 +62,9 @@ _TAGS = {
     "Shares": "Public links to reports.",
     "Views": "Reports that the account keeps by name.",
     "Clicks": "Opening short links: for visitors, without a key.",
-    "Live": "Clicks and conversions as they land, as Server-Sent Events.",
+    "Live": "New clicks and conversions, as Server-Sent Events.",
     "Conversions": "Recording conversions, without a key, and the account's log of them.",
-    "Refused postbacks": "Requests to report a conversion that were not accepted, and why.",
+    "Refused postbacks": "Rejected requests to report a conversion, with the reasons.",
     "Operations": "Requests of operators, balancers and proxies; not for the public.",
 }
 

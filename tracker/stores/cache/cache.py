@@ -2,10 +2,10 @@
 
 - Every process sees a change within a second. While the subscription is down, it trusts memory for
   UNVERIFIED_SECONDS.
-- An older value never replaces a newer one in Redis: values carry their document's version.
+- An older value never replaces a newer one in Redis: values have their document's version.
 - A crash of the writer leaves the old value of an announced change for UPDATE_SECONDS at most.
-- While Redis is unavailable, MongoDB answers. While MongoDB is, Redis serves its copies of a week.
-  While both are, memory serves its values, however old.
+- While Redis is unavailable, MongoDB answers. While MongoDB is unavailable, Redis serves copies of
+  up to a week. Without both, memory serves its values, however old.
 - Clients with too many unknown names share a small part of the queries to MongoDB.
 """
 

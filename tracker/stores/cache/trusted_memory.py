@@ -65,7 +65,7 @@ class TrustedMemory(Generic[Value]):
         return entry.value
 
     async def get(self, name: str, read: ReadValue[Value]) -> Value:
-        """Return a value, by `read` unless it is known and trusted. Raises the errors of `read`.
+        """Return a value, by `read` unless it is cached and trusted. Raises the errors of `read`.
 
         A TrackerError means that there is no such value any more.
         """

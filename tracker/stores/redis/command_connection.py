@@ -99,7 +99,7 @@ class RedisCommandConnection:
     """A dedicated connection, for a caller that sends one command at a time.
 
     It is replaced after any error but a refusal, or if the server takes no writes. With
-    `repeats=False` no command is sent twice. In a cluster all commands are of the slot of `key`.
+    `repeats=False` no command is sent twice. In a cluster all commands go to the server of `key`.
     """
 
     def __init__(self, redis: Redis, key: str = "", repeats: bool = True) -> None:

@@ -19,7 +19,7 @@ visitors:{<part>}:<day>:<bucket>    hash     the same in a cluster, by the bucke
 time_zones                          string   lease: changes accounts' time zones; 60 s
 joint_counts                        string   lease: counts finished days ahead; 60 s
 partition:<number>                  string   lease: reads this partition of the journal; 10 s
-drains                              zset     live drains, by when each is presumed dead; 10 s
+drains                              zset     live drains, by time of presumed death; 10 s
 {slot}:<number>                     string   lease: counts into rollups of this drain number; 10 s
 {slot}:sessions                     hash     drain number: MongoDB session of its drain, or last one
 fleet:counters                      hash     counts of all drains, by metric and labels (JSON)

@@ -1,4 +1,4 @@
-"""A lease in Redis: work that one of several drains does at a time."""
+"""A lease in Redis, for work that only one drain does at a time."""
 
 import asyncio
 import contextlib

@@ -30,13 +30,13 @@ async def check_redis(client: Redis) -> None:
     """Raises UnusableStore if Redis never can be used, StoreUnavailable if it may be later."""
     async with redis_diagnosed():
         await client.ping()
-        if not is_cluster(client) and await _is_of_cluster(client):
+        if not is_cluster(client) and await _is_in_cluster(client):
             raise UnusableStore(_CLUSTER)
         await check_writable(client)
 
 
-async def _is_of_cluster(client: Redis) -> bool:
-    """Return whether the server is of a cluster; False if it hides that, as managed ones may."""
+async def _is_in_cluster(client: Redis) -> bool:
+    """Return whether the server is in a cluster; False if it hides that, as managed ones may."""
     try:
         cluster: Any = await client.info("cluster")
     except ResponseError:
