@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 
-class PlaceLimits(NamedTuple):
+class PermitLimits(NamedTuple):
     """How many requests of an account, and of all, may work at once, or wait."""
 
     of_account: int
@@ -12,10 +12,10 @@ class PlaceLimits(NamedTuple):
     waiting_of_all: int
 
 
-COUNTING: Final = PlaceLimits(1, 2, 25, 200)
+COUNTING: Final = PermitLimits(1, 2, 25, 200)
 """Requests that count clicks: each keeps a thread and a core of MongoDB busy."""
 
-READING: Final = PlaceLimits(2, 4, 100, 400)
+READING: Final = PermitLimits(2, 4, 100, 400)
 """Requests that read counts. Each panel of an overview takes the event loop some milliseconds."""
 
 REPORT_SECONDS: Final = 30.0

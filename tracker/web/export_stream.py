@@ -26,7 +26,7 @@ from tracker.web.export_rows import encoder_of
 log = structlog.get_logger(__name__)
 
 EXPORT_SECONDS: Final = 900.0
-"""The time limit of an export: a slow client holds one of few places. A million clicks take a
+"""The time limit of an export: a slow client holds one of few permits. A million clicks take a
 minute and a million conversions two, in a process that stays at 110 MB."""
 
 _TOO_LONG: Final = f"not done after {EXPORT_SECONDS:.0f} seconds"

@@ -23,10 +23,10 @@ from tracker.errors import RateLimited, Unavailable
 from tracker.ids import new_id
 from tracker.reports import limits
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
-from tracker.reports.answers.turn import Places
+from tracker.reports.answers.turn import Permits
 from tracker.reports.dimensions import FILTER_NAMES, FILTERS
 from tracker.reports.joint_counts.scope import moment_of
-from tracker.reports.limits import COUNTING, READING, PlaceLimits
+from tracker.reports.limits import COUNTING, READING, PermitLimits
 from tracker.reports.query import Bots, GroupBy, Query
 from tracker.service.services import Services
 
@@ -125,7 +125,7 @@ async def test_a_report_in_a_session_is_read_at_its_snapshot(services: Services)
 async def test_reports_that_read_clicks_take_turns_and_delay_no_others(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    services.reports.reports._counting = Places("read every click", PlaceLimits(1, 2, 1, 1))
+    services.reports.reports._counting = Permits("read every click", PermitLimits(1, 2, 1, 1))
     _, release = hold_counting(services, monkeypatch)
     accounts = [await with_a_click(services) for _ in range(4)]
     running = [asyncio.create_task(services.reports.reports.run(crossed(one))) for one in accounts]
@@ -134,7 +134,7 @@ async def test_reports_that_read_clicks_take_turns_and_delay_no_others(
         "report: too many reports that read every click are under way; try again"
     )
     uncrossed = Query(account_id=accounts[0], first=FIRST, last=FIRST, group_by="os")
-    for _ in range(3):  # those that count have left their places for reading
+    for _ in range(3):  # those that count have left their permits for reading
         assert (await services.reports.reports.run(uncrossed)).total_rows == 1
     release.set()
     assert [(await one).total_rows for one in others] == [1, 1, 1]
@@ -143,22 +143,22 @@ async def test_reports_that_read_clicks_take_turns_and_delay_no_others(
 def hold_counting(
     services: Services, monkeypatch: pytest.MonkeyPatch, of: UUID | None = None
 ) -> tuple[asyncio.Event, asyncio.Event]:
-    """Hold requests in their places for counting, those of one account or all.
+    """Hold requests in their permits for counting, those of one account or all.
 
     The first event is set once one is there. They go on when the second is set.
     """
     held, release = asyncio.Event(), asyncio.Event()
-    within = services.reports.reports._counting.place
+    within = services.reports.reports._counting.permit
 
     @asynccontextmanager
-    async def place(account_id: UUID, seconds: float) -> AsyncIterator[None]:
+    async def permit(account_id: UUID, seconds: float) -> AsyncIterator[None]:
         async with within(account_id, seconds):
             if of in (None, account_id):
                 held.set()
                 await release.wait()
             yield
 
-    monkeypatch.setattr(services.reports.reports._counting, "place", place)
+    monkeypatch.setattr(services.reports.reports._counting, "permit", permit)
     return held, release
 
 
@@ -171,7 +171,7 @@ async def test_fifty_crossed_reports_of_one_account_do_not_block_another(
     reports = [asyncio.create_task(services.reports.reports.run(crossed(busy))) for _ in range(50)]
     await held.wait()
     assert (await services.reports.reports.run(crossed(other))).total_rows == 1
-    # All have asked for a place, or those that come late would find what the first has counted.
+    # All have asked for a permit, or those that come late would find what the first has counted.
     rejected = 50 - 1 - COUNTING.waiting_of_account
     for answered in itertools.islice(asyncio.as_completed(reports), rejected):
         with pytest.raises(RateLimited):
@@ -216,7 +216,7 @@ async def test_a_request_waits_for_its_place_no_longer_than_it_may_take(
     """With 30 seconds for itself, the last part would end after the client has gone."""
     monkeypatch.setattr(limits, "REPORT_SECONDS", 0.2)
     account_id = await with_a_click(services)
-    async with asyncio.timeout(10), services.reports.reports._counting.place(account_id, 1):
+    async with asyncio.timeout(10), services.reports.reports._counting.permit(account_id, 1):
         parts = parts_at_one_snapshot(
             services.stores.mongodb.reads, services.reports.reports, account_id
         )

@@ -13,7 +13,7 @@ from tracker.reports.answers.cut_reading import CutReading
 from tracker.reports.answers.names import has_text, name_of, records_with_text, stored_names
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.rows import Rows, rows_of, totals_of
-from tracker.reports.answers.turn import Places, Turn
+from tracker.reports.answers.turn import Permits, Turn
 from tracker.reports.columns import Columns
 from tracker.reports.counted import wanted_values
 from tracker.reports.dimensions import LINK, NO_KEY, TAG
@@ -65,8 +65,8 @@ class Reports:
         self._reader = mongodb.reads
         self._host = host
         self.memory = ReportMemory()
-        self._reading = Places("read", limits.READING)
-        self._counting = Places("read every click", limits.COUNTING)
+        self._reading = Permits("read", limits.READING)
+        self._counting = Permits("read every click", limits.COUNTING)
 
     def turn(self, account_id: UUID) -> Turn:
         """Return the turn of an account's request, to be entered before anything is read.

@@ -57,7 +57,7 @@ class PartHour:
         share = (until - start) / (hour.end - hour.start)
         if share * expected <= FEW:
             documents = DocumentCounts(
-                self._scope, self._snapshot._replace(before_counting=_without_place)
+                self._scope, self._snapshot._replace(before_counting=_without_permit)
             )
         table = await documents.count(of, every, hour, expected, start, until)
         found = table.total("clicks") + table.total("bots") + table.total("conversions")
@@ -91,7 +91,7 @@ class PartHour:
         return new
 
 
-async def _without_place() -> None:
+async def _without_permit() -> None:
     pass
 
 
