@@ -152,7 +152,7 @@ class Reports:
             turn.is_thorough,
             held,
             turn.progress.note_share,
-            turn.marks,
+            turn.fingerprints,
         )
         scope = Scope(query.account_id, moment.calendar)
         is_whole = query.until is None or query.tests == "only"  # tests have no rollups to cut

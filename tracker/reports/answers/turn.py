@@ -127,7 +127,7 @@ class Turn:
         self.account_id = account_id
         self.is_thorough = False
         self.progress = Progress()
-        self.marks: dict[UUID | None, Fingerprints] = {}
+        self.fingerprints: dict[UUID | None, Fingerprints] = {}
         self.unattributed = Unattributed()
         self._database = database
         self._reading, self._counting = reading, counting

@@ -47,13 +47,13 @@ class Counts:
         self._latest = snapshot.reader.latest()
         self._sources = CountSources(database, scope, snapshot)
         self._joint = self._sources.joint
-        self._marks = self._sources.marks
+        self._fingerprints = self._sources.fingerprints
 
     async def tables(
         self, by: Sequence[str], periods: Sequence[Period]
     ) -> list[tuple[Period, Columns]]:
         """Return tables of clicks and of events, by period. Raises BadRequest for too many rows."""
-        await self._sources.read_marks(periods)
+        await self._sources.read_fingerprints(periods)
         steps = Steps(2 * len(periods), self._snapshot.note_share)
         clicks = await self._of_documents("clicks", without(EVENT, by), periods, steps)
         if EVENT in by:
@@ -68,17 +68,19 @@ class Counts:
         Hours replace a large day. Counts of fewer than `at_least` documents are left out. So are
         counts too large for a table by all dimensions.
         """
-        await self._sources.read_marks(periods)
+        await self._sources.read_fingerprints(periods)
         pieces = [piece for one in periods for piece in await self._sources.parts_of(one) or [one]]
-        await self._sources.read_marks(pieces)
+        await self._sources.read_fingerprints(pieces)
         wanted = {
-            self._sources.id_of(of, by, piece): (piece, self._marks.of(piece).of(of))
+            self._sources.id_of(of, by, piece): (piece, self._fingerprints.of(piece).of(of))
             for piece in pieces
             for of in OF
-            if at_least <= self._marks.of(piece).count(of) <= limits.LARGE_DAY
+            if at_least <= self._fingerprints.of(piece).count(of) <= limits.LARGE_DAY
         }
-        kept = await self._joint.marks(wanted, self._snapshot.reader)
-        found = [piece for one, (piece, mark) in wanted.items() if kept.get(one) != mark]
+        kept = await self._joint.fingerprints(wanted, self._snapshot.reader)
+        found = [
+            piece for one, (piece, fingerprint) in wanted.items() if kept.get(one) != fingerprint
+        ]
         return list(dict.fromkeys(found))
 
     async def _of_documents(
@@ -114,7 +116,7 @@ class Counts:
         ids = {
             period: self._sources.id_of(of, names, period)
             for period in periods
-            if self._marks.of(period).count(of)
+            if self._fingerprints.of(period).count(of)
         }
         await self._take_memory(ids, names)
         kept = await self._joint.find(ids.values(), names, self._latest)
@@ -147,7 +149,7 @@ class Counts:
 
     async def _take_memory(self, ids: Mapping[Period, JointId], names: Sequence[str]) -> None:
         """Reserve memory for the cached rows: at most one for each click or event."""
-        rows = sum(self._marks.of(period).count(one.of) for period, one in ids.items())
+        rows = sum(self._fingerprints.of(period).count(one.of) for period, one in ids.items())
         size = rows * limits.ROW_BYTES
         if size > limits.SMALL_BYTES:
             size = await self._joint.size(ids.values(), names, self._latest)
@@ -163,7 +165,7 @@ class Counts:
         valid = {
             period: kept[one]
             for period, one in ids.items()
-            if one in kept and kept[one].mark == self._marks.of(period).of(one.of)
+            if one in kept and kept[one].fingerprint == self._fingerprints.of(period).of(one.of)
         }
         rows = sum(found.rows() for found in valid.values())
         if not wanted:
@@ -183,7 +185,9 @@ class Counts:
                 await self._snapshot.memory.take(await _size(table))
             if keeps:
                 new = {
-                    self._sources.id_of(of, names, one): Kept(self._marks.of(one).of(of), table)
+                    self._sources.id_of(of, names, one): Kept(
+                        self._fingerprints.of(one).of(of), table
+                    )
                     for one, table in tables.items()
                 }
                 await self._joint.keep_all(new)
@@ -194,25 +198,25 @@ class Counts:
         self, one: JointId, names: Sequence[str], period: Period, keeping: Keeping, keeps: bool
     ) -> Columns:
         """Return the counts of a finished period, and cache them if documents were counted."""
-        mark = self._marks.of(period).of(one.of)
+        fingerprint = self._fingerprints.of(period).of(one.of)
         table = await self._from_others(one.of, names, period)
         if table is None:
             await self._snapshot.before_counting()
             # Another report may have counted it while this one waited.
             known = (await self._joint.find([one], names, self._latest)).get(one)
-            if known is not None and known.mark == mark:
+            if known is not None and known.fingerprint == fingerprint:
                 return await in_thread(known.table)
             if self._is_thorough(one, period):
                 table = await self._counted_by_all(one, names, period, keeping)
             else:
                 table, keeps = await self._sources.from_documents(one.of, names, period), True
         if keeps:
-            await keeping.add(one, Kept(mark, table))
+            await keeping.add(one, Kept(fingerprint, table))
         return table
 
     def _is_thorough(self, one: JointId, period: Period) -> bool:
         """Return whether to count by all dimensions, because other reports of them follow."""
-        is_small = self._marks.of(period).count(one.of) <= limits.LARGE_DAY
+        is_small = self._fingerprints.of(period).count(one.of) <= limits.LARGE_DAY
         return self._snapshot.is_thorough and is_small and one.link_id is None
 
     async def _counted_by_all(
@@ -221,7 +225,7 @@ class Counts:
         """Count the documents of a period by all dimensions, and cache that."""
         every = every_of(one.of, period.hour is not None)
         table = await self._sources.from_documents(one.of, every, period)
-        kept = Kept(self._marks.of(period).of(one.of), table)
+        kept = Kept(self._fingerprints.of(period).of(one.of), table)
         await keeping.add(self._sources.id_of(one.of, every, period), kept)
         return await in_thread(table.by, names)
 
@@ -250,7 +254,7 @@ class Counts:
     async def _from_parts(
         self, of: OfDocuments, names: Sequence[str], parts: Sequence[Period]
     ) -> Columns:
-        await self._sources.read_marks(parts)
+        await self._sources.read_fingerprints(parts)
         tables = await self._of_documents(of, names, parts, None)
         return await in_thread(
             lambda: columns.joined([table for _, table in tables], names).by(names)

@@ -127,9 +127,9 @@ class Fingerprints:
 async def fingerprint_of(
     reader: Reader, matching: Mapping[str, Any], period: Period
 ) -> Fingerprint:
-    marks = Fingerprints(reader, matching)
-    await marks.read([period])
-    return marks.of(period)
+    fingerprints = Fingerprints(reader, matching)
+    await fingerprints.read([period])
+    return fingerprints.of(period)
 
 
 def _add(sums: list[int], cell: Mapping[str, int]) -> None:

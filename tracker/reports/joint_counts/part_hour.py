@@ -36,7 +36,7 @@ class PartHour:
 
     async def tables(self, by: Sequence[str], hour: Period, until: datetime) -> list[Columns]:
         """Return the tables of clicks and of events, including conversions without a click."""
-        await self._sources.read_marks([hour])
+        await self._sources.read_fingerprints([hour])
         clicks = await self._counted("clicks", without(EVENT, by), hour, until)
         if EVENT in by:
             clicks = clicks.with_constant(EVENT, NO_EVENT)
@@ -45,13 +45,13 @@ class PartHour:
     async def _counted(
         self, of: OfDocuments, names: Sequence[str], hour: Period, until: datetime
     ) -> Columns:
-        mark = self._sources.marks.of(hour)
-        expected = mark.count(of)
+        fingerprint = self._sources.fingerprints.of(hour)
+        expected = fingerprint.count(of)
         if not expected:
             return columns.empty(names)
         every = _every(of, names, expected)
         one = self._sources.id_of(of, every, hour)._replace(period=f"{hour.key} part")
-        known = await self._known(one, mark.of(of), [*names, *_telling(names)], until)
+        known = await self._known(one, fingerprint.of(of), [*names, *_telling(names)], until)
         start = hour.start if known is None or known.through is None else known.through
         documents = DocumentCounts(self._scope, self._snapshot)
         share = (until - start) / (hour.end - hour.start)
@@ -62,17 +62,17 @@ class PartHour:
         table = await documents.count(of, every, hour, expected, start, until)
         found = table.total("clicks") + table.total("bots") + table.total("conversions")
         if found > FEW and is_over(hour, self._snapshot.now):
-            table = await self._keep(one, mark.of(of), every, table, until)
+            table = await self._keep(one, fingerprint.of(of), every, table, until)
             known = None
         tables = [table] if known is None else [table, await in_thread(known.table)]
         return await in_thread(_summed, tables, names)
 
     async def _known(
-        self, one: JointId, mark: list[int], names: Sequence[str], until: datetime
+        self, one: JointId, fingerprint: list[int], names: Sequence[str], until: datetime
     ) -> Found | None:
         """Return the cached counts, if they are valid and end by `until`."""
         known = (await self._joint.find([one], names, self._latest)).get(one)
-        if known is None or known.mark != mark:
+        if known is None or known.fingerprint != fingerprint:
             return None
         if known.through is None or known.through > until:
             return None
@@ -80,14 +80,19 @@ class PartHour:
         return known
 
     async def _keep(
-        self, one: JointId, mark: list[int], every: Sequence[str], new: Columns, until: datetime
+        self,
+        one: JointId,
+        fingerprint: list[int],
+        every: Sequence[str],
+        new: Columns,
+        until: datetime,
     ) -> Columns:
         """Add the new counts to the cached ones, and cache the sum."""
-        known = await self._known(one, mark, every, until)
+        known = await self._known(one, fingerprint, every, until)
         if known is not None:
             table = await in_thread(known.table)
             new = await in_thread(lambda: columns.joined([table, new], every).by(every))
-        await self._joint.keep(one, Kept(mark, new, until))
+        await self._joint.keep(one, Kept(fingerprint, new, until))
         return new
 
 

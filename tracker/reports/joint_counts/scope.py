@@ -79,7 +79,7 @@ class Snapshot(NamedTuple):
     `before_counting` runs before each read of clicks, of events, or of the rollups of all links. It
     may raise RateLimited or Unavailable. With `is_thorough` documents are counted by all
     dimensions, for the reports that follow. `note_share` receives the share of the report that is
-    read. `marks` are the fingerprints that other parts of the request have read.
+    read. `fingerprints` are those that other parts of the request have read.
     """
 
     reader: Reader
@@ -88,8 +88,8 @@ class Snapshot(NamedTuple):
     is_thorough: bool = False
     memory: Memory = _UNLIMITED
     note_share: Callable[[float], None] = _unnoted
-    marks: dict[UUID | None, Fingerprints] | None = None
+    fingerprints: dict[UUID | None, Fingerprints] | None = None
 
-    def marks_of(self, scope: Scope) -> Fingerprints:
-        known = {} if self.marks is None else self.marks
+    def fingerprints_of(self, scope: Scope) -> Fingerprints:
+        known = {} if self.fingerprints is None else self.fingerprints
         return known.setdefault(scope.link_id, Fingerprints(self.reader, scope.rollups()))

@@ -46,23 +46,23 @@ LANDING: Final = timedelta(seconds=30)
 class CountSources:
     """The sources of a scope's counts in a snapshot.
 
-    `_account_marks` validate counts by all dimensions, which include each link.
+    `_account_fingerprints` validate counts by all dimensions, which include each link.
     """
 
     def __init__(self, database: Database, scope: Scope, snapshot: Snapshot) -> None:
         self.joint = JointCounts(database)
         self.documents = DocumentCounts(scope, snapshot)
-        self.marks = snapshot.marks_of(scope)
-        self._account_marks = self.marks
+        self.fingerprints = snapshot.fingerprints_of(scope)
+        self._account_fingerprints = self.fingerprints
         if scope.link_id is not None:
-            self._account_marks = snapshot.marks_of(scope._replace(link_id=None))
+            self._account_fingerprints = snapshot.fingerprints_of(scope._replace(link_id=None))
         self._scope = scope
         self._snapshot = snapshot
 
-    async def read_marks(self, periods: Sequence[Period]) -> None:
-        await self.marks.read(periods)
-        if self._account_marks is not self.marks:
-            await self._account_marks.read(periods)
+    async def read_fingerprints(self, periods: Sequence[Period]) -> None:
+        await self.fingerprints.read(periods)
+        if self._account_fingerprints is not self.fingerprints:
+            await self._account_fingerprints.read(periods)
 
     def id_of(self, of: OfDocuments, names: Sequence[str], period: Period) -> JointId:
         account_id, calendar, link_id = self._scope
@@ -77,7 +77,7 @@ class CountSources:
         valid = {
             period: one
             for period, one in found.items()
-            if one.mark == self._account_marks.of(period).of(of)
+            if one.fingerprint == self._account_fingerprints.of(period).of(of)
         }
         return await in_thread(self._summed, valid, names) if valid else {}
 
@@ -104,10 +104,10 @@ class CountSources:
         some: list[Period] = []
         rows = 0
         for one in periods:
-            rows += self.marks.of(one).count(of)
+            rows += self.fingerprints.of(one).count(of)
             if some and (rows > limits.ROWS_AT_ONCE or len(some) == _PERIODS_AT_ONCE):
                 yield some
-                some, rows = [], self.marks.of(one).count(of)
+                some, rows = [], self.fingerprints.of(one).count(of)
             some.append(one)
         if some:
             yield some
@@ -117,14 +117,14 @@ class CountSources:
         calendar = self._scope.calendar
         if period.kind == "month":
             return [day_period(calendar, day) for day in period.dates()]
-        counts = {of: self.marks.of(period).count(of) for of in OF}
+        counts = {of: self.fingerprints.of(period).count(of) for of in OF}
         if period.kind == "hour" or sum(counts.values()) <= limits.LARGE_DAY:
             return []
         hours = hours_of(calendar, period.first)
-        await self.read_marks(hours)
-        marks = [self.marks.of(hour) for hour in hours]
+        await self.read_fingerprints(hours)
+        fingerprints = [self.fingerprints.of(hour) for hour in hours]
         # The first day of a zone may have clicks outside its hours.
-        is_whole = all(sum(mark.count(of) for mark in marks) == counts[of] for of in OF)
+        is_whole = all(sum(one.count(of) for one in fingerprints) == counts[of] for of in OF)
         return hours if is_whole else []
 
     async def from_rollups(
@@ -150,15 +150,16 @@ class CountSources:
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns:
         """Count all clicks or events of the period."""
-        table = await self.documents.count(of, names, period, self.marks.of(period).count(of))
-        if of == "events" or not self.marks.of(period).missing(table):
+        fingerprint = self.fingerprints.of(period)
+        table = await self.documents.count(of, names, period, fingerprint.count(of))
+        if of == "events" or not fingerprint.missing(table):
             return table
         # Retention has deleted clicks. Earlier counts know more of their values.
         kept = await self._by_all(of, names, [period])
         if kept:
             known = (await in_thread(self._summed, kept, names))[period]
             table = max(table, known, key=lambda one: one.total("clicks") + one.total("bots"))
-        return with_missing(table, self.marks.of(period).missing(table), names)
+        return with_missing(table, fingerprint.missing(table), names)
 
 
 def without(name: str, names: Sequence[str]) -> list[str]:
@@ -249,19 +250,21 @@ async def count_so_far(
 
     Late clicks make the figures differ from the fingerprint. Then the whole hour is counted again.
     """
-    mark, documents = sources.marks.of(hour), sources.documents
-    expected = mark.count(one.of)
+    fingerprint, documents = sources.fingerprints.of(hour), sources.documents
+    expected = fingerprint.count(one.of)
     through, table = hour.start, columns.empty(names)
-    if known is not None and known.through and mark.continues(one.of, known.mark):
+    if known is not None and known.through and fingerprint.continues(one.of, known.fingerprint):
         through, table = max(known.through, hour.start), known.table()
     settled = max(min(now - LANDING, hour.end), through)
     before = await documents.count(one.of, names, hour, expected, through, settled)
     kept = columns.joined([table, before], names).by(names)
     after = await documents.count(one.of, names, hour, expected, settled)
     found = columns.joined([kept, after], names).by(names)
-    if not mark.equals(one.of, found):
+    if not fingerprint.equals(one.of, found):
         if through > hour.start:
             return await count_so_far(sources, now, one, None, names, hour)
-        return with_missing(found, mark.missing(found), names) if one.of == "clicks" else found
-    await sources.joint.keep(one, Kept(mark.of_table(one.of, kept), kept, settled))
+        if one.of == "events":
+            return found
+        return with_missing(found, fingerprint.missing(found), names)
+    await sources.joint.keep(one, Kept(fingerprint.of_table(one.of, kept), kept, settled))
     return found

@@ -60,7 +60,7 @@ class JointId(NamedTuple):
 class Kept(NamedTuple):
     """Counts to cache. `through`: an unfinished hour was counted up to here."""
 
-    mark: list[int]
+    fingerprint: list[int]
     table: Columns
     through: datetime | None = None
 
@@ -68,7 +68,7 @@ class Kept(NamedTuple):
 class Found(NamedTuple):
     """Cached counts, with the fields of Kept, and their documents."""
 
-    mark: list[int]
+    fingerprint: list[int]
     through: datetime | None
     names: Sequence[str]
     parts: Sequence[Mapping[str, Any]]
@@ -148,7 +148,9 @@ class JointCounts:
         if ranges:
             await self._counts.delete_many({"$or": ranges})
 
-    async def marks(self, ids: Collection[JointId], reader: Reader) -> dict[JointId, list[int]]:
+    async def fingerprints(
+        self, ids: Collection[JointId], reader: Reader
+    ) -> dict[JointId, list[int]]:
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
         rows = await reader.find("joint_counts", wanted, ["mark"])
         return {_id(row["_id"]): list(row["mark"]) for row in rows}
@@ -206,7 +208,7 @@ def _parts(one: JointId, kept: Kept) -> Iterator[dict[str, Any]]:
     version = new_id()
     parts = list(documents_of(kept.table))
     for number, part in enumerate(parts):
-        fields = {**part, "mark": kept.mark, "version": version, "parts": len(parts)}
+        fields = {**part, "mark": kept.fingerprint, "version": version, "parts": len(parts)}
         if kept.through is not None:
             fields["through"] = kept.through
         if one.by != ALL or kept.through is not None:

@@ -38,7 +38,7 @@ class JointCopy:
             for of in sources:
                 one = JointId(account_id, original.zone, None, of, ALL, period.key)
                 kept = (await self._joint.find([one], every_of(of), snapshot)).get(one)
-                if kept is None or kept.mark != before.of(of) or not _agree(before, after):
+                if kept is None or kept.fingerprint != before.of(of) or not _agree(before, after):
                     continue
                 copied = one._replace(zone=calendar.zone)
                 await self._joint.keep(copied, Kept(after.of(of), kept.table()))

@@ -114,8 +114,8 @@ class DayCounts:
 
     async def _version(self, account_id: UUID, day: str, zone: str) -> int:
         of_day = {"_id": version_id(account_id, day, zone)}
-        mark = await self._reader.find_one("rebuilds", of_day)
-        return int(mark["version"]) if mark else 0
+        found = await self._reader.find_one("rebuilds", of_day)
+        return int(found["version"]) if found else 0
 
     async def _count_clicks(
         self, rollup: Rollup, account_id: UUID, day: str, calendar: Calendar

@@ -48,8 +48,8 @@ class JointCheck:
         names = _names(one)
         kept = (await self._joint.find([one], names, reader)).get(one)
         scope = Scope(one.account_id, self._calendar, one.link_id)
-        mark = await fingerprint_of(reader, scope.rollups(), period)
-        if kept is None or kept.mark != mark.of(one.of):
+        fingerprint = await fingerprint_of(reader, scope.rollups(), period)
+        if kept is None or kept.fingerprint != fingerprint.of(one.of):
             return True
         tables = []
         for part in period.dates():

@@ -128,7 +128,7 @@ class Recount:
                     for rollup_id in piece
                 ]
                 if _account_of(counted) not in piece:
-                    updates.append(_mark(counted))
+                    updates.append(_correction_of_account(counted))
                 version = counted.version + number
                 if not await self._correct_piece(counted, version, updates, session, in_correction):
                     return False
@@ -157,10 +157,10 @@ class Recount:
 
     async def _take_version(self, counted: DayCount, version: int, session: Session) -> bool:
         of_day = version_id(counted.account_id, counted.day, counted.zone)
-        mark = {"_id": of_day, "version": version}
+        matching = {"_id": of_day, "version": version}
         following = {"$set": {"version": version + 1}}
         updated = await self._database["rebuilds"].update_one(
-            mark, following, upsert=not version, session=session
+            matching, following, upsert=not version, session=session
         )
         return bool(updated.matched_count or updated.upserted_id)
 
@@ -186,7 +186,7 @@ def _account_of(counted: DayCount) -> RollupId:
     return RollupId(counted.account_id, of, counted.day, None)
 
 
-def _mark(counted: DayCount) -> dict[str, Any]:
+def _correction_of_account(counted: DayCount) -> dict[str, Any]:
     """Return the update that marks the account's rollup as corrected.
 
     Its fingerprint alone validates counts, even those made from rollups of links.
