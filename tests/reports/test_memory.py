@@ -18,7 +18,7 @@ from tracker.reports import columns, limits
 from tracker.reports.answers.overview import read_overview
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.columns import CLICK_MEASURES
-from tracker.reports.joint_counts.store import JointCounts, JointId, Kept
+from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
 from tracker.reports.memory import ReportMemory, bytes_of
 from tracker.reports.query import Query
 from tracker.service.services import Services
@@ -139,7 +139,7 @@ async def test_what_is_kept_takes_as_much_as_its_table(services: Services, text:
     )
     joint = JointCounts(services.stores.mongodb.database)
     one = JointId(new_id(), "UTC", None, "clicks", "utm_campaign", DAY.isoformat())
-    await joint.keep(one, Kept([50, 0, 0, 0], table))
+    await joint.store(one, NewCounts([50, 0, 0, 0], table))
     size = await joint.size([one], ["utm_campaign"], services.stores.mongodb.reads)
     width = 1 if text.isascii() else limits.WIDE_BYTES
     lines = len("\n".join(campaigns))

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from tracker.calendar import Calendar
 
-SETTLING: Final = timedelta(minutes=10)
+ALLOWED_LATENESS: Final = timedelta(minutes=10)
 """How long after its end a day may still get clicks, almost certainly. Later ones count too: the
 cached counts no longer match the rollups, and are computed again."""
 
@@ -103,7 +103,7 @@ def periods_of(
 
 def is_over(period: Period, now: datetime) -> bool:
     """Return whether a period has ended, and had time to settle."""
-    return period.end <= now - SETTLING
+    return period.end <= now - ALLOWED_LATENESS
 
 
 def step_of(key: str, interval: str) -> str:

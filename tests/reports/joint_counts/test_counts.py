@@ -22,7 +22,7 @@ from tracker.reports import columns, limits
 from tracker.reports.joint_counts import columns_document, scan
 from tracker.reports.joint_counts.scope import Scope, Snapshot, moment_of
 from tracker.reports.joint_counts.sources import DocumentCounts
-from tracker.reports.joint_counts.store import JointCounts, JointId, Kept
+from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
 from tracker.reports.periods import day_period
 from tracker.reports.query import Query
 from tracker.reports.repair.joint_check import JointCheck
@@ -163,7 +163,7 @@ async def test_counts_that_take_the_place_of_more_leave_nothing_of_them(
         values = [f"{number}" for number in range(rows)]
         table = columns.of_columns({"os": values}, {"clicks": [1] * rows})
         for stored in (one, other):
-            await joint.keep(stored, Kept([rows], table))
+            await joint.store(stored, NewCounts([rows], table))
     assert await kept(services) == 2 * 2
     await joint.remove([one])
     assert await kept(services) == 2

@@ -20,10 +20,16 @@ from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import every_of
 from tracker.reports.dimensions import EVENT, HOUR, NO_EVENT, OfDocuments
-from tracker.reports.joint_counts.keeping import Keeping, Steps
+from tracker.reports.joint_counts.caching import CacheBatch, PeriodProgress
 from tracker.reports.joint_counts.scope import Scope, Snapshot
-from tracker.reports.joint_counts.sources import LANDING, OF, CountSources, count_so_far, without
-from tracker.reports.joint_counts.store import ALL, Found, JointId, Kept, name_of
+from tracker.reports.joint_counts.sources import (
+    OF,
+    STORING_TIME,
+    CountSources,
+    count_so_far,
+    without,
+)
+from tracker.reports.joint_counts.store import ALL, CachedCounts, JointId, NewCounts, name_of
 from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period, is_over
 from tracker.reports.threads import in_thread, in_thread_if_large
@@ -54,11 +60,11 @@ class Counts:
     ) -> list[tuple[Period, Columns]]:
         """Return tables of clicks and of events, by period. Raises BadRequest for too many rows."""
         await self._sources.read_fingerprints(periods)
-        steps = Steps(2 * len(periods), self._snapshot.note_share)
-        clicks = await self._of_documents("clicks", without(EVENT, by), periods, steps)
+        progress = PeriodProgress(2 * len(periods), self._snapshot.note_share)
+        clicks = await self._of_documents("clicks", without(EVENT, by), periods, progress)
         if EVENT in by:
             clicks = [(period, table.with_constant(EVENT, NO_EVENT)) for period, table in clicks]
-        return [*clicks, *await self._of_documents("events", by, periods, steps)]
+        return [*clicks, *await self._of_documents("events", by, periods, progress)]
 
     async def missing(
         self, by: Sequence[str], periods: Sequence[Period], at_least: int = 1
@@ -77,9 +83,9 @@ class Counts:
             for of in OF
             if at_least <= self._fingerprints.of(piece).count(of) <= limits.LARGE_DAY
         }
-        kept = await self._joint.fingerprints(wanted, self._snapshot.reader)
+        cached = await self._joint.fingerprints(wanted, self._snapshot.reader)
         found = [
-            piece for one, (piece, fingerprint) in wanted.items() if kept.get(one) != fingerprint
+            piece for one, (piece, fingerprint) in wanted.items() if cached.get(one) != fingerprint
         ]
         return list(dict.fromkeys(found))
 
@@ -88,16 +94,16 @@ class Counts:
         of: OfDocuments,
         names: Sequence[str],
         periods: Sequence[Period],
-        steps: Steps | None,
+        progress: PeriodProgress | None,
     ) -> list[tuple[Period, Columns]]:
         """Return the tables of the periods that have clicks, or events.
 
-        Without `steps` tables have all rows, and are cached only if documents were counted.
+        Without `progress` tables have all rows, and are cached only if documents were counted.
         """
         hours = [one for one in periods if one.hour is not None]
         longer = [one for one in periods if one.hour is None]
-        found = await self._of_kind(of, names, longer, steps)
-        for period, table in await self._of_kind(of, without(HOUR, names), hours, steps):
+        found = await self._of_kind(of, names, longer, progress)
+        for period, table in await self._of_kind(of, without(HOUR, names), hours, progress):
             if HOUR in names:
                 table = table.with_constant(HOUR, f"{period.hour:02}")
             found.append((period, table))
@@ -108,40 +114,40 @@ class Counts:
         of: OfDocuments,
         names: Sequence[str],
         periods: Sequence[Period],
-        steps: Steps | None,
+        progress: PeriodProgress | None,
     ) -> list[tuple[Period, Columns]]:
         if not periods:
             return []
-        wanted = {} if steps is None else self._wanted
+        wanted = {} if progress is None else self._wanted
         ids = {
             period: self._sources.id_of(of, names, period)
             for period in periods
             if self._fingerprints.of(period).count(of)
         }
         await self._take_memory(ids, names)
-        kept = await self._joint.find(ids.values(), names, self._latest)
-        tables = await self._valid(ids, kept, names, wanted)
+        cached = await self._joint.find(ids.values(), names, self._latest)
+        tables = await self._valid(ids, cached, names, wanted)
         if name_of(names) != ALL:
             over = [one for one in ids if one not in tables and self._is_over(one)]
-            tables |= await self._from_all(of, names, over, keeps=steps is not None)
-        if steps is not None:
-            steps.advance(len(periods) - len(ids) + len(tables))
+            tables |= await self._from_all(of, names, over, caches=progress is not None)
+        if progress is not None:
+            progress.advance(len(periods) - len(ids) + len(tables))
         memory, needed = self._snapshot.memory, self._snapshot.memory.bytes
-        async with aclosing(Keeping(self._joint)) as keeping:
+        async with aclosing(CacheBatch(self._joint)) as batch:
             for period, one in ids.items():
                 _check_rows(names, sum(table.rows for table in tables.values()))
                 if period in tables:
                     continue
                 if self._is_over(period):
-                    keeps = steps is not None
-                    tables[period] = await self._completed(one, names, period, keeping, keeps)
+                    caches = progress is not None
+                    tables[period] = await self._completed(one, names, period, batch, caches)
                 else:
-                    tables[period] = await self._so_far(one, kept.get(one), names, period)
+                    tables[period] = await self._so_far(one, cached.get(one), names, period)
                 # Its sources are freed, except for tables that are not cached yet.
                 needed += await _size(tables[period])
-                await memory.settle(needed + keeping.rows * limits.ROW_BYTES)
-                if steps is not None:
-                    steps.advance(1)
+                await memory.settle(needed + batch.rows * limits.ROW_BYTES)
+                if progress is not None:
+                    progress.advance(1)
         return [(period, tables[period]) for period in ids]
 
     def _is_over(self, period: Period) -> bool:
@@ -158,14 +164,14 @@ class Counts:
     async def _valid(
         self,
         ids: Mapping[Period, JointId],
-        kept: Mapping[JointId, Found],
+        cached: Mapping[JointId, CachedCounts],
         names: Sequence[str],
         wanted: Mapping[str, Collection[str]],
     ) -> dict[Period, Columns]:
         valid = {
-            period: kept[one]
+            period: cached[one]
             for period, one in ids.items()
-            if one in kept and kept[one].fingerprint == self._fingerprints.of(period).of(one.of)
+            if one in cached and cached[one].fingerprint == self._fingerprints.of(period).of(one.of)
         }
         rows = sum(found.rows() for found in valid.values())
         if not wanted:
@@ -175,7 +181,7 @@ class Counts:
         )
 
     async def _from_all(
-        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period], keeps: bool
+        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period], caches: bool
     ) -> dict[Period, Columns]:
         """Return tables from counts by all dimensions, in batches: two years have 731 days."""
         found: dict[Period, Columns] = {}
@@ -183,19 +189,19 @@ class Counts:
             tables = await self._sources.from_all(of, names, some)
             for table in tables.values():
                 await self._snapshot.memory.take(await _size(table))
-            if keeps:
+            if caches:
                 new = {
-                    self._sources.id_of(of, names, one): Kept(
+                    self._sources.id_of(of, names, one): NewCounts(
                         self._fingerprints.of(one).of(of), table
                     )
                     for one, table in tables.items()
                 }
-                await self._joint.keep_all(new)
+                await self._joint.store_all(new)
             found |= tables
         return found
 
     async def _completed(
-        self, one: JointId, names: Sequence[str], period: Period, keeping: Keeping, keeps: bool
+        self, one: JointId, names: Sequence[str], period: Period, batch: CacheBatch, caches: bool
     ) -> Columns:
         """Return the counts of a finished period, and cache them if documents were counted."""
         fingerprint = self._fingerprints.of(period).of(one.of)
@@ -207,11 +213,11 @@ class Counts:
             if known is not None and known.fingerprint == fingerprint:
                 return await in_thread(known.table)
             if self._is_thorough(one, period):
-                table = await self._counted_by_all(one, names, period, keeping)
+                table = await self._counted_by_all(one, names, period, batch)
             else:
-                table, keeps = await self._sources.from_documents(one.of, names, period), True
-        if keeps:
-            await keeping.add(one, Kept(fingerprint, table))
+                table, caches = await self._sources.from_documents(one.of, names, period), True
+        if caches:
+            await batch.add(one, NewCounts(fingerprint, table))
         return table
 
     def _is_thorough(self, one: JointId, period: Period) -> bool:
@@ -220,19 +226,19 @@ class Counts:
         return self._snapshot.is_thorough and is_small and one.link_id is None
 
     async def _counted_by_all(
-        self, one: JointId, names: Sequence[str], period: Period, keeping: Keeping
+        self, one: JointId, names: Sequence[str], period: Period, batch: CacheBatch
     ) -> Columns:
         """Count the documents of a period by all dimensions, and cache that."""
         every = every_of(one.of, period.hour is not None)
         table = await self._sources.from_documents(one.of, every, period)
-        kept = Kept(self._fingerprints.of(period).of(one.of), table)
-        await keeping.add(self._sources.id_of(one.of, every, period), kept)
+        new = NewCounts(self._fingerprints.of(period).of(one.of), table)
+        await batch.add(self._sources.id_of(one.of, every, period), new)
         return await in_thread(table.by, names)
 
     async def _so_far(
-        self, one: JointId, known: Found | None, names: Sequence[str], period: Period
+        self, one: JointId, known: CachedCounts | None, names: Sequence[str], period: Period
     ) -> Columns:
-        if period.hour is None or period.start > self._snapshot.now - LANDING:
+        if period.hour is None or period.start > self._snapshot.now - STORING_TIME:
             return await self._made(one.of, names, period)
         return await count_so_far(self._sources, self._snapshot.now, one, known, names, period)
 

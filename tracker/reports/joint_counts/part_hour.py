@@ -14,7 +14,7 @@ from tracker.reports.counted import ALL_COUNTED, every_of
 from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, OfDocuments
 from tracker.reports.joint_counts.scope import Scope, Snapshot
 from tracker.reports.joint_counts.sources import CountSources, DocumentCounts, without
-from tracker.reports.joint_counts.store import Found, JointId, Kept
+from tracker.reports.joint_counts.store import CachedCounts, JointId, NewCounts
 from tracker.reports.joint_counts.unattributed import with_unattributed
 from tracker.reports.periods import Period, is_over
 from tracker.reports.threads import in_thread
@@ -69,7 +69,7 @@ class PartHour:
 
     async def _known(
         self, one: JointId, fingerprint: list[int], names: Sequence[str], until: datetime
-    ) -> Found | None:
+    ) -> CachedCounts | None:
         """Return the cached counts, if they are valid and end by `until`."""
         known = (await self._joint.find([one], names, self._latest)).get(one)
         if known is None or known.fingerprint != fingerprint:
@@ -92,7 +92,7 @@ class PartHour:
         if known is not None:
             table = await in_thread(known.table)
             new = await in_thread(lambda: columns.joined([table, new], every).by(every))
-        await self._joint.keep(one, Kept(fingerprint, new, until))
+        await self._joint.store(one, NewCounts(fingerprint, new, until))
         return new
 
 

@@ -15,7 +15,13 @@ from tracker.reports.counted import ALL_COUNTED
 from tracker.reports.dimensions import HOUR, LINK, OfDocuments
 from tracker.reports.joint_counts.scan import Span, links_of, read
 from tracker.reports.joint_counts.scope import Scope, Snapshot
-from tracker.reports.joint_counts.store import Found, JointCounts, JointId, Kept, name_of
+from tracker.reports.joint_counts.store import (
+    CachedCounts,
+    JointCounts,
+    JointId,
+    NewCounts,
+    name_of,
+)
 from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period, day_period, hours_of
 from tracker.reports.rollups.layout import rollups_for
@@ -39,7 +45,7 @@ _MOMENT: Final = timedelta(milliseconds=1)
 _PERIODS_AT_ONCE: Final = 62
 """Periods that are read at once, unless they have too many rows."""
 
-LANDING: Final = timedelta(seconds=30)
+STORING_TIME: Final = timedelta(seconds=30)
 """The time after which a click is almost certainly stored."""
 
 
@@ -83,7 +89,7 @@ class CountSources:
 
     async def _by_all(
         self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period]
-    ) -> dict[Period, Found]:
+    ) -> dict[Period, CachedCounts]:
         """Return the cached counts by all dimensions, valid or not. Months have none."""
         ids = {
             self.id_of(of, ALL_COUNTED, period)._replace(link_id=None): period
@@ -92,9 +98,11 @@ class CountSources:
         }
         read = list(names) if self._scope.link_id is None else [LINK, *without(LINK, names)]
         found = await self.joint.find(ids, read, self._snapshot.reader.latest())
-        return {ids[one]: kept for one, kept in found.items()}
+        return {ids[one]: cached for one, cached in found.items()}
 
-    def _summed(self, found: Mapping[Period, Found], names: Sequence[str]) -> dict[Period, Columns]:
+    def _summed(
+        self, found: Mapping[Period, CachedCounts], names: Sequence[str]
+    ) -> dict[Period, Columns]:
         link_id = self._scope.link_id
         wanted = {} if link_id is None else {LINK: {str(link_id)}}
         return {period: one.table(wanted).by(names) for period, one in found.items()}
@@ -155,9 +163,9 @@ class CountSources:
         if of == "events" or not fingerprint.missing(table):
             return table
         # Retention has deleted clicks. Earlier counts know more of their values.
-        kept = await self._by_all(of, names, [period])
-        if kept:
-            known = (await in_thread(self._summed, kept, names))[period]
+        cached = await self._by_all(of, names, [period])
+        if cached:
+            known = (await in_thread(self._summed, cached, names))[period]
             table = max(table, known, key=lambda one: one.total("clicks") + one.total("bots"))
         return with_missing(table, fingerprint.missing(table), names)
 
@@ -242,7 +250,7 @@ async def count_so_far(
     sources: CountSources,
     now: datetime,
     one: JointId,
-    known: Found | None,
+    known: CachedCounts | None,
     names: Sequence[str],
     hour: Period,
 ) -> Columns:
@@ -255,16 +263,18 @@ async def count_so_far(
     through, table = hour.start, columns.empty(names)
     if known is not None and known.through and fingerprint.continues(one.of, known.fingerprint):
         through, table = max(known.through, hour.start), known.table()
-    settled = max(min(now - LANDING, hour.end), through)
-    before = await documents.count(one.of, names, hour, expected, through, settled)
-    kept = columns.joined([table, before], names).by(names)
-    after = await documents.count(one.of, names, hour, expected, settled)
-    found = columns.joined([kept, after], names).by(names)
+    stable_end = max(min(now - STORING_TIME, hour.end), through)
+    before = await documents.count(one.of, names, hour, expected, through, stable_end)
+    stable = columns.joined([table, before], names).by(names)
+    after = await documents.count(one.of, names, hour, expected, stable_end)
+    found = columns.joined([stable, after], names).by(names)
     if not fingerprint.equals(one.of, found):
         if through > hour.start:
             return await count_so_far(sources, now, one, None, names, hour)
         if one.of == "events":
             return found
         return with_missing(found, fingerprint.missing(found), names)
-    await sources.joint.keep(one, Kept(fingerprint.of_table(one.of, kept), kept, settled))
+    await sources.joint.store(
+        one, NewCounts(fingerprint.of_table(one.of, stable), stable, stable_end)
+    )
     return found

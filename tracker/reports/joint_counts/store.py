@@ -34,7 +34,7 @@ from tracker.stores.mongodb.reader import Reader
 
 ALL: Final = "*"
 
-KEPT: Final = timedelta(days=35)
+LIFETIME: Final = timedelta(days=35)
 """The lifetime of counts by some dimensions. Counts by all replace them."""
 
 _MAX_PARTS: Final = 2**31 - 1
@@ -57,7 +57,7 @@ class JointId(NamedTuple):
         return "T" in self.period
 
 
-class Kept(NamedTuple):
+class NewCounts(NamedTuple):
     """Counts to cache. `through`: an unfinished hour was counted up to here."""
 
     fingerprint: list[int]
@@ -65,8 +65,8 @@ class Kept(NamedTuple):
     through: datetime | None = None
 
 
-class Found(NamedTuple):
-    """Cached counts, with the fields of Kept, and their documents."""
+class CachedCounts(NamedTuple):
+    """Cached counts, with the fields of NewCounts, and their documents."""
 
     fingerprint: list[int]
     through: datetime | None
@@ -99,7 +99,7 @@ class JointCounts:
 
     async def find(
         self, ids: Collection[JointId], names: Sequence[str], reader: Reader
-    ) -> dict[JointId, Found]:
+    ) -> dict[JointId, CachedCounts]:
         """Return the stored counts among `ids`, valid or not, with these dimensions."""
         if not ids:
             return {}
@@ -116,7 +116,7 @@ class JointCounts:
                 rest = await reader.find("joint_counts", {"_id": {"$in": others}}, fields)
                 parts += [row for row in rest if row["version"] == parts[0]["version"]]
         return {
-            one: Found(list(parts[0]["mark"]), parts[0].get("through"), names, parts)
+            one: CachedCounts(list(parts[0]["mark"]), parts[0].get("through"), names, parts)
             for one, parts in found.items()
             if len(parts) == parts[0]["parts"]
         }
@@ -171,13 +171,15 @@ class JointCounts:
             limits.ROW_BYTES * row["rows"] + limits.TEXT_COPIES * row["text"] for row in found
         )
 
-    async def keep(self, one: JointId, kept: Kept) -> None:
-        await self.keep_all({one: kept})
+    async def store(self, one: JointId, counts: NewCounts) -> None:
+        await self.store_all({one: counts})
 
-    async def keep_all(self, new: Mapping[JointId, Kept]) -> None:
+    async def store_all(self, new: Mapping[JointId, NewCounts]) -> None:
         """Replace many counts: all that have one part in one write."""
         # In a thread, because a large table takes some tenths of a second.
-        parts = await in_thread(lambda: {one: list(_parts(one, kept)) for one, kept in new.items()})
+        parts = await in_thread(
+            lambda: {one: list(_parts(one, counts)) for one, counts in new.items()}
+        )
         small = {one: stored for one, stored in parts.items() if len(stored) == 1}
         if small:
             await self._write(small)
@@ -204,15 +206,15 @@ def _text_bytes(values: str) -> dict[str, Any]:
     return {"$cond": [{"$eq": [size, characters]}, size, wide]}
 
 
-def _parts(one: JointId, kept: Kept) -> Iterator[dict[str, Any]]:
+def _parts(one: JointId, counts: NewCounts) -> Iterator[dict[str, Any]]:
     version = new_id()
-    parts = list(documents_of(kept.table))
+    parts = list(documents_of(counts.table))
     for number, part in enumerate(parts):
-        fields = {**part, "mark": kept.fingerprint, "version": version, "parts": len(parts)}
-        if kept.through is not None:
-            fields["through"] = kept.through
-        if one.by != ALL or kept.through is not None:
-            fields["expires_at"] = now() + KEPT
+        fields = {**part, "mark": counts.fingerprint, "version": version, "parts": len(parts)}
+        if counts.through is not None:
+            fields["through"] = counts.through
+        if one.by != ALL or counts.through is not None:
+            fields["expires_at"] = now() + LIFETIME
         yield {"_id": _stored(one, number), **fields}
 
 

@@ -9,7 +9,7 @@ from tracker.calendar import Calendar
 from tracker.reports.counted import every_of
 from tracker.reports.dimensions import OfDocuments
 from tracker.reports.joint_counts.fingerprints import Fingerprint, fingerprint_of
-from tracker.reports.joint_counts.store import ALL, JointCounts, JointId, Kept
+from tracker.reports.joint_counts.store import ALL, JointCounts, JointId, NewCounts
 from tracker.reports.periods import Period
 from tracker.reports.rollups.layout import rollups_of
 from tracker.stores.mongodb.database import MongoDB
@@ -37,11 +37,15 @@ class JointCopy:
             sources: tuple[OfDocuments, ...] = ("clicks", "events")
             for of in sources:
                 one = JointId(account_id, original.zone, None, of, ALL, period.key)
-                kept = (await self._joint.find([one], every_of(of), snapshot)).get(one)
-                if kept is None or kept.fingerprint != before.of(of) or not _agree(before, after):
+                cached = (await self._joint.find([one], every_of(of), snapshot)).get(one)
+                if (
+                    cached is None
+                    or cached.fingerprint != before.of(of)
+                    or not _agree(before, after)
+                ):
                     continue
                 copied = one._replace(zone=calendar.zone)
-                await self._joint.keep(copied, Kept(after.of(of), kept.table()))
+                await self._joint.store(copied, NewCounts(after.of(of), cached.table()))
 
 
 def _agree(one: Fingerprint, other: Fingerprint) -> bool:

@@ -104,11 +104,11 @@ class DayCounts:
         Its clicks may be deleted.
         """
         with pymongo.timeout(RECOUNT_SECONDS):
-            kept, domain_names = await self._stored(account_id, day, original)
+            original_sums, domain_names = await self._stored(account_id, day, original)
             stored, _ = await self._stored(account_id, day, zone)
             version = await self._version(account_id, day, zone)
-        renamed = {one: one._replace(of=of_zone(one.of.split()[0], zone)) for one in kept}
-        copied = {renamed[one]: sums for one, sums in kept.items()}
+        renamed = {one: one._replace(of=of_zone(one.of.split()[0], zone)) for one in original_sums}
+        copied = {renamed[one]: sums for one, sums in original_sums.items()}
         named = {renamed[one]: name for one, name in domain_names.items()}
         return DayCount(account_id, zone, day, 0, 0, copied, stored, named, version)
 

@@ -46,10 +46,10 @@ class JointCheck:
     async def _is_right(self, one: JointId, period: Period, reader: Reader) -> bool:
         """Return whether counts equal the documents, or are not valid anyway."""
         names = _names(one)
-        kept = (await self._joint.find([one], names, reader)).get(one)
+        cached = (await self._joint.find([one], names, reader)).get(one)
         scope = Scope(one.account_id, self._calendar, one.link_id)
         fingerprint = await fingerprint_of(reader, scope.rollups(), period)
-        if kept is None or kept.fingerprint != fingerprint.of(one.of):
+        if cached is None or cached.fingerprint != fingerprint.of(one.of):
             return True
         tables = []
         for part in period.dates():
@@ -60,7 +60,7 @@ class JointCheck:
                 self._calendar.start_of(part),
             )
             tables.append(await count(reader, one.of, span, names))
-        return _rows(tables, names) == _rows([kept.table()], names)
+        return _rows(tables, names) == _rows([cached.table()], names)
 
 
 def _periods(calendar: Calendar, day: date) -> list[Period]:

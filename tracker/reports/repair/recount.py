@@ -218,10 +218,10 @@ def _pieces(missing: Mapping[RollupId, Sums]) -> Iterator[list[RollupId]]:
         yield piece
 
 
-def first_whole_day(calendar: Calendar, kept: str) -> str:
-    """Return the first day to begin no earlier than the UTC day `kept`. Empty stays empty."""
-    if not kept:
+def first_whole_day(calendar: Calendar, utc_day: str) -> str:
+    """Return the first day to begin no earlier than `utc_day`. Empty stays empty."""
+    if not utc_day:
         return ""
-    at = start_of(kept)
+    at = start_of(utc_day)
     day = calendar.day_of(at)
     return (day if calendar.start_of(day) >= at else day + timedelta(days=1)).isoformat()
