@@ -34,15 +34,13 @@ class JointCopy:
                 await fingerprint_of(snapshot, rollups_of(account_id, one.zone), period)
                 for one in (original, calendar)
             ]
+            if not _agree(before, after):
+                return
             sources: tuple[OfDocuments, ...] = ("clicks", "events")
             for of in sources:
                 one = JointId(account_id, original.zone, None, of, ALL, period.key)
                 cached = (await self._joint.find([one], every_of(of), snapshot)).get(one)
-                if (
-                    cached is None
-                    or cached.fingerprint != before.of(of)
-                    or not _agree(before, after)
-                ):
+                if cached is None or cached.fingerprint != before.of(of):
                     continue
                 copied = one._replace(zone=calendar.zone)
                 await self._joint.store(copied, NewCounts(after.of(of), cached.table()))
