@@ -58,7 +58,7 @@ _HEADERS = {
     "RateLimit-Policy": header("All limits, in the format of the IETF draft.", TEXT),
     "RateLimit": header("Requests left for each limit, in the format of the IETF draft.", TEXT),
     "X-Report-Progress": header(
-        "The share of a report that is counted and kept, if it takes too long.",
+        "The fraction of the report counted and cached, if it takes too long.",
         {"type": "number", "minimum": 0, "maximum": 1},
     ),
     "Retry-After": header("Seconds to wait.", {"type": "integer", "minimum": 1}),

@@ -51,7 +51,7 @@ async def test_what_was_counted_before_its_time_was_up_is_not_counted_again(
                 if done >= share:
                     raise TooSlow("report: not done", 1)
 
-            turn.progress.note_share = note  # type: ignore[method-assign, assignment]
+            turn.progress.set_fraction = note  # type: ignore[method-assign, assignment]
             if share < 1:
                 with pytest.raises(TooSlow):
                     await services.reports.reports.run(query, turn=turn)

@@ -100,7 +100,7 @@ def test_two_days_of_two_years_are_progress_in_a_request_of_many_parts() -> None
     progress.expect(24)
     told = set()
     for days in range(0, 732, 2):
-        progress.note_share(days / 731)
+        progress.set_fraction(days / 731)
         told.add(progress.text)
     assert len(told) == 366
 
@@ -109,5 +109,5 @@ def test_a_request_that_is_almost_done_is_not_done() -> None:
     progress = Progress()
     progress.finish_part()
     assert progress.text == "0.9999"
-    progress.note_share(0.5)
-    assert progress.share < 1
+    progress.set_fraction(0.5)
+    assert progress.fraction < 1

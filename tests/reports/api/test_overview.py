@@ -197,7 +197,7 @@ async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(
     monkeypatch.setattr(services.reports.reports, "run", run_until_country)
     # Of three parts the series and the first panel are done.
     assert await asked() == (
-        "panels[1]: not done after 30 seconds; 66% is counted and kept: try again, or ask for "
+        "panels[1]: not done after 30 seconds; 66% is counted and cached: try again, or ask for "
         "fewer days, or leave it out",
         {"X-Error-Code": "time_limit", "Retry-After": "1", "X-Report-Progress": "0.6667"},
     )

@@ -269,7 +269,8 @@ async def test_a_report_that_takes_too_long_is_503_with_advice(
     response = await report(api, account)
     assert response.status == 503
     assert response.error == (
-        "report: not done after 0 seconds; 0% is counted and kept: try again, or ask for fewer days"
+        "report: not done after 0 seconds; 0% is counted and cached: try again, or ask for "
+        "fewer days"
     )
 
 

@@ -125,6 +125,6 @@ async def test_values_that_take_too_long_name_the_dimension(
     response = await api.get(path)
     assert (response.status, response.error) == (
         503,
-        "dimension: not done after 0 seconds; 0% is counted and kept: try again, or ask for fewer "
-        "days",
+        "dimension: not done after 0 seconds; 0% is counted and cached: try again, or ask for "
+        "fewer days",
     )

@@ -151,7 +151,7 @@ class Reports:
             turn.begin_counting,
             turn.is_thorough,
             held,
-            turn.progress.note_share,
+            turn.progress.set_fraction,
             turn.fingerprints,
         )
         scope = Scope(query.account_id, moment.calendar)

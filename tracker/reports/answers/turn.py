@@ -27,7 +27,7 @@ from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.time_limit import is_time_limit, told_apart
 
 PROGRESS_HEADER: Final = "X-Report-Progress"
-"""The header with the share of a report that is counted and cached, from 0 to 1."""
+"""The header with the fraction of a report that is counted and cached, from 0 to 1."""
 
 _RETRY_SECONDS: Final = 1
 
@@ -35,7 +35,7 @@ _WAIT_SECONDS: Final = int(limits.REPORT_SECONDS)
 """The Retry-After of a rejected request: the time limit of a running one."""
 
 _MOST: Final = 0.9999
-"""The share of a request that is almost done."""
+"""The fraction of a request that is almost done."""
 
 
 class Permits:
@@ -89,7 +89,7 @@ class Permits:
 
 
 class Progress:
-    """The progress of a request: its finished parts, and a share of the current one."""
+    """The progress of a request: its finished parts, and a fraction of the current one."""
 
     def __init__(self) -> None:
         self._parts, self._done, self._within = 1, 0, 0.0
@@ -97,22 +97,23 @@ class Progress:
     def expect(self, parts: int) -> None:
         self._parts = max(parts, 1)
 
-    def note_share(self, share: float) -> None:
-        self._within = share
+    def set_fraction(self, fraction: float) -> None:
+        """Set the finished fraction of the current part."""
+        self._within = fraction
 
     def finish_part(self) -> None:
         self._done += 1
         self._within = 0.0
 
     @property
-    def share(self) -> float:
-        """Return the finished share of the request, always below 1."""
+    def fraction(self) -> float:
+        """Return the finished fraction of the request, always below 1."""
         return min((self._done + self._within) / self._parts, _MOST)
 
     @property
     def text(self) -> str:
-        """Return the share for its header. Even one day of two years changes it."""
-        return f"{self.share:.4f}"
+        """Return the fraction for its header. Even one day of two years changes it."""
+        return f"{self.fraction:.4f}"
 
 
 class Turn:
@@ -172,10 +173,10 @@ class Turn:
         return self._until - time.monotonic()
 
     def _too_slow(self) -> TooSlow:
-        percent = int(self.progress.share * 100)
+        percent = int(self.progress.fraction * 100)
         return TooSlow(
             f"report: not done after {limits.REPORT_SECONDS:.0f} seconds; {percent}% is counted "
-            "and kept: try again, or ask for fewer days",
+            "and cached: try again, or ask for fewer days",
             _RETRY_SECONDS,
             {PROGRESS_HEADER: self.progress.text},
         )

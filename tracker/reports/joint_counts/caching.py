@@ -37,13 +37,13 @@ class CacheBatch:
 
 
 class PeriodProgress:
-    """The share of the periods that are read."""
+    """The fraction of the periods that are read."""
 
-    def __init__(self, periods: int, note_share: Callable[[float], None]) -> None:
+    def __init__(self, periods: int, on_progress: Callable[[float], None]) -> None:
         self._periods = periods
         self._read = 0
-        self._note_share = note_share
+        self._on_progress = on_progress
 
     def advance(self, periods: int) -> None:
         self._read += periods
-        self._note_share(self._read / self._periods)
+        self._on_progress(self._read / self._periods)

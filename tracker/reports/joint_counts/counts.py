@@ -60,7 +60,7 @@ class Counts:
     ) -> list[tuple[Period, Columns]]:
         """Return tables of clicks and of events, by period. Raises BadRequest for too many rows."""
         await self._sources.read_fingerprints(periods)
-        progress = PeriodProgress(2 * len(periods), self._snapshot.note_share)
+        progress = PeriodProgress(2 * len(periods), self._snapshot.on_progress)
         clicks = await self._of_documents("clicks", without(EVENT, by), periods, progress)
         if EVENT in by:
             clicks = [(period, table.with_constant(EVENT, NO_EVENT)) for period, table in clicks]

@@ -40,7 +40,7 @@ class _Unlimited:
 _UNLIMITED: Final = _Unlimited()
 
 
-def _unnoted(share: float) -> None:
+def _ignore_progress(fraction: float) -> None:
     pass
 
 
@@ -78,8 +78,8 @@ class Snapshot(NamedTuple):
 
     `before_counting` runs before each read of clicks, of events, or of the rollups of all links. It
     may raise RateLimited or Unavailable. With `is_thorough` documents are counted by all
-    dimensions, for the reports that follow. `note_share` receives the share of the report that is
-    read. `fingerprints` are those that other parts of the request have read.
+    dimensions, for the reports that follow. `on_progress` receives the finished fraction of the
+    report. `fingerprints` are those that other parts of the request have read.
     """
 
     reader: Reader
@@ -87,7 +87,7 @@ class Snapshot(NamedTuple):
     before_counting: Callable[[], Awaitable[None]]
     is_thorough: bool = False
     memory: Memory = _UNLIMITED
-    note_share: Callable[[float], None] = _unnoted
+    on_progress: Callable[[float], None] = _ignore_progress
     fingerprints: dict[UUID | None, Fingerprints] | None = None
 
     def fingerprints_of(self, scope: Scope) -> Fingerprints:
