@@ -102,7 +102,7 @@ def periods_of(
 
 
 def is_over(period: Period, now: datetime) -> bool:
-    """Return whether a period has ended, and had time to settle."""
+    """Return whether a period has ended, and late clicks have had time to come."""
     return period.end <= now - ALLOWED_LATENESS
 
 

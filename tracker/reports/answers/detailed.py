@@ -78,15 +78,15 @@ async def read_detailed(
 
 
 async def read_whole(
-    parts: Parts, query: Query, comparison: Comparison | None, held: Reservation
+    parts: Parts, query: Query, comparison: Comparison | None, reservation: Reservation
 ) -> tuple[WholeReport, WholeBefore | None]:
-    """Return all rows of a query, and those of the days to compare with. Their memory is `held`."""
+    """Return all rows of a query, and of the days to compare with. They use the `reservation`."""
     parts.expect_parts(1 + (comparison is not None))
-    report = await parts.whole("report", query, held)
+    report = await parts.whole("report", query, reservation)
     before = None
     if comparison is not None:
-        before = await _whole_before(parts, query, await parts.other_days(comparison), held)
-    held.shrink_to(report.bytes() + (0 if before is None else before.bytes()))
+        before = await _whole_before(parts, query, await parts.other_days(comparison), reservation)
+    reservation.shrink_to(report.bytes() + (0 if before is None else before.bytes()))
     return report, before
 
 
@@ -112,10 +112,10 @@ async def measures_before(
 
 
 async def _whole_before(
-    parts: Parts, query: Query, days: OtherDays, held: Reservation
+    parts: Parts, query: Query, days: OtherDays, reservation: Reservation
 ) -> WholeBefore:
     other = _of_days(query, days)
-    report = await parts.whole(_NAME, other, held)
+    report = await parts.whole(_NAME, other, reservation)
     # In a thread: there may be a million.
     return await in_thread(WholeBefore, report, _paired(parts, query, other))
 

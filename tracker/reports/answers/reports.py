@@ -96,22 +96,24 @@ class Reports:
             if moment is None:
                 snapshot = await stack.enter_async_context(self._reader.at_one_snapshot())
                 moment = await moment_of(snapshot, query.account_id)
-            held = stack.enter_context(self.memory.hold(query.account_id))
+            reservation = stack.enter_context(self.memory.reserve(query.account_id))
             # Its tables must be freed before their memory is returned.
-            return await self._page(query, moment, turn, held)
+            return await self._page(query, moment, turn, reservation)
 
     async def whole(
-        self, query: Query, moment: Moment, turn: Turn, held: Reservation
+        self, query: Query, moment: Moment, turn: Turn, reservation: Reservation
     ) -> WholeReport:
         """Return all rows of a query, in memory that the caller frees. Raises as `run`."""
         async with turn.limited():
-            found, _ = await self._found(query, moment, turn, held)
+            found, _ = await self._found(query, moment, turn, reservation)
             rows = await self._ordered(query, found, len(found.keys), moment.reader)
             names = await stored_names(moment.reader, query.group_by, rows.keys)
         return WholeReport(query.group_by, rows, names)
 
-    async def _page(self, query: Query, moment: Moment, turn: Turn, held: Reservation) -> Report:
-        rows, totals = await self._found(query, moment, turn, held)
+    async def _page(
+        self, query: Query, moment: Moment, turn: Turn, reservation: Reservation
+    ) -> Report:
+        rows, totals = await self._found(query, moment, turn, reservation)
         first = (query.page - 1) * query.page_size
         ordered = await self._ordered(query, rows, first + query.page_size, moment.reader)
         page = ordered.page(first, query.page_size)
@@ -126,11 +128,11 @@ class Reports:
         )
 
     async def _found(
-        self, query: Query, moment: Moment, turn: Turn, held: Reservation
+        self, query: Query, moment: Moment, turn: Turn, reservation: Reservation
     ) -> tuple[Rows, Measures]:
         """Return the rows that pass the filters and the search, in no order, and the totals."""
         reader, calendar = moment.reader, moment.calendar
-        table = await self._read(query, moment, turn, held)
+        table = await self._read(query, moment, turn, reservation)
         tags = await self._tags(query, table, reader)
         rows = await in_thread_if_large(
             table.rows, rows_of, table, query.group_by, query.bots, calendar, self._host, tags
@@ -143,14 +145,16 @@ class Reports:
             )
         return rows, totals_of(table, query.bots)
 
-    async def _read(self, query: Query, moment: Moment, turn: Turn, held: Reservation) -> Columns:
+    async def _read(
+        self, query: Query, moment: Moment, turn: Turn, reservation: Reservation
+    ) -> Columns:
         links = await self._links(query, moment.reader)
         snapshot = Snapshot(
             moment.reader,
             moment.at,
             turn.begin_counting,
             turn.is_thorough,
-            held,
+            reservation,
             turn.progress.set_fraction,
             turn.fingerprints,
         )

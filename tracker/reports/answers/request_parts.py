@@ -87,8 +87,10 @@ class Parts:
         """
         return await self._named(name, self._reports.run(query, self._moment, self._turn))
 
-    async def whole(self, name: str, query: Query, held: Reservation) -> WholeReport:
-        return await self._named(name, self._reports.whole(query, self._moment, self._turn, held))
+    async def whole(self, name: str, query: Query, reservation: Reservation) -> WholeReport:
+        return await self._named(
+            name, self._reports.whole(query, self._moment, self._turn, reservation)
+        )
 
     async def _named(self, name: str, read: Awaitable[Found]) -> Found:
         try:

@@ -78,9 +78,9 @@ async def all_rows(
     """
     body, services, query = call.body, call.services, _query(call.account_id, call.body)
     reports, shown = services.reports, Shown(body.columns)
-    with reports.memory.hold(call.account_id) as held:
+    with reports.memory.reserve(call.account_id) as reservation:
         async with parts_at_one_snapshot(services.mongodb.reads, reports, call.account_id) as parts:
-            report, before = await read_whole(parts, query, body.comparison(), held)
+            report, before = await read_whole(parts, query, body.comparison(), reservation)
         for first in range(0, len(report.keys), PIECE_ROWS):
             rows = report.piece(first, PIECE_ROWS)
             yield shown.rows(rows, None if before is None else before.of(rows))

@@ -145,7 +145,7 @@ class Counts:
                     tables[period] = await self._so_far(one, cached.get(one), names, period)
                 # Its sources are freed, except for tables that are not cached yet.
                 needed += await _size(tables[period])
-                await memory.settle(needed + batch.rows * limits.ROW_BYTES)
+                await memory.resize(needed + batch.rows * limits.ROW_BYTES)
                 if progress is not None:
                     progress.advance(1)
         return [(period, tables[period]) for period in ids]

@@ -21,7 +21,7 @@ class Memory(Protocol):
     async def take(self, count: int) -> None:
         """Reserve more bytes, before rows need them."""
 
-    async def settle(self, count: int) -> None:
+    async def resize(self, count: int) -> None:
         """Change the reservation to `count` bytes."""
 
 
@@ -33,7 +33,7 @@ class _Unlimited:
     async def take(self, count: int) -> None:
         pass
 
-    async def settle(self, count: int) -> None:
+    async def resize(self, count: int) -> None:
         pass
 
 

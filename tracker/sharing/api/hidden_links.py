@@ -59,8 +59,8 @@ async def hide_links(
 async def _read_places(services: SharingServices, query: Query, wanted: Collection[str]) -> _Places:
     reports, account_id = services.reports.reports, query.account_id
     async with parts_at_one_snapshot(services.mongodb.reads, reports, account_id) as parts:
-        with reports.memory.hold(account_id) as held:
-            whole = await parts.whole("report", query, held)
+        with reports.memory.reserve(account_id) as reservation:
+            whole = await parts.whole("report", query, reservation)
             return await in_thread(_places, whole.keys, wanted)
 
 
