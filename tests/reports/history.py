@@ -22,7 +22,7 @@ from tracker.visitor_dimensions import DIMENSIONS as VISITOR_DIMENSIONS
 
 FIRST = date(2026, 1, 30)
 DAYS = 4
-SLOTS = 3
+DRAIN_NUMBERS = 3
 DOMAINS = ("", "a.example", "a-b.example", "tracker.test")
 VALUES = {
     **{one.name: (one.sample, "unknown") for one in VISITOR_DIMENSIONS},
@@ -121,8 +121,8 @@ async def moved(services: Services, random: Random, history: History) -> History
     return history._replace(events=list(events.values()))
 
 
-async def _update(services: Services, rollup: Rollup, slot: int) -> None:
-    if updates := list(rollup.updates(slot)):
+async def _update(services: Services, rollup: Rollup, drain_number: int) -> None:
+    if updates := list(rollup.updates(drain_number)):
         await services.stores.mongodb.database.command(
             "update",
             "rollups",
@@ -142,13 +142,13 @@ async def store(
     for collection, documents in (("clicks", clicks), ("events", events)):
         if documents:
             await services.stores.mongodb[collection].insert_many(documents)
-    rollups = [Rollup(calendars) for _ in range(2 * SLOTS)]
+    rollups = [Rollup(calendars) for _ in range(2 * DRAIN_NUMBERS)]
     for click in clicks:
         random.choice(rollups).add_click(click)
     for event in events:
         random.choice(rollups).add_event(event)
     for number, rollup in enumerate(rollups):
-        await _update(services, rollup, number % SLOTS)
+        await _update(services, rollup, number % DRAIN_NUMBERS)
 
 
 def _moment(random: Random) -> datetime:

@@ -32,8 +32,8 @@ from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import run_updates
 from tracker.stores.mongodb.transaction import Session, in_transaction
 
-CORRECTION_SLOT: Final = 1000
-"""The slot of corrections. It is above those of drains, so they never wait for each other."""
+CORRECTIONS_NUMBER: Final = 1000
+"""The drain number of corrections. Drains have lower ones, so they never wait for each other."""
 
 InCorrection = Callable[[Session], Awaitable[None]]
 """Runs in each transaction of a correction, and raises to abandon it."""
@@ -121,7 +121,7 @@ class Recount:
                 updates = [
                     statement(
                         rollup_id._asdict(),
-                        CORRECTION_SLOT,
+                        CORRECTIONS_NUMBER,
                         {**increments(missing[rollup_id]), **_correction()},
                         counted.domain_names.get(rollup_id),
                     )
@@ -192,7 +192,7 @@ def _correction_of_account(counted: DayCount) -> dict[str, Any]:
     Its fingerprint alone validates counts, even those made from rollups of links.
     """
     account = _account_of(counted)._asdict()
-    return statement(account, CORRECTION_SLOT, _correction(), None)
+    return statement(account, CORRECTIONS_NUMBER, _correction(), None)
 
 
 def _correction() -> dict[str, int]:

@@ -165,13 +165,13 @@ class Rollup:
         """Return the sums by document, without zeros."""
         return {RollupId(**as_read(one.id)): sums for one, sums in self._added() if sums}
 
-    def updates(self, slot: int) -> Iterator[dict[str, Any]]:
-        """Yield statements of the `update` command for the documents of `slot`; 5 µs each."""
+    def updates(self, drain_number: int) -> Iterator[dict[str, Any]]:
+        """Yield statements of the `update` command for a drain's documents; 5 µs each."""
         for document, sums in self._added():
             added = increments(sums) if document.has_events else sums
             if document.changes:
                 added = {**added, **document.changes}
-            yield statement(document.id, slot, added, document.domain_name)
+            yield statement(document.id, drain_number, added, document.domain_name)
 
     def domain_names(self) -> dict[RollupId, str]:
         return {
