@@ -16,7 +16,7 @@ from tracker.clock import moment, now
 from tracker.conversions.event_config import PayoutType
 from tracker.conversions.rules import NO_RULES
 from tracker.ids import new_id
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.rollups.layout import stored_sums
 from tracker.service.services import Services
 from tracker.stores.redis import keys
@@ -189,7 +189,7 @@ async def test_a_rollup_is_reported_without_the_fields_it_lacks(services: Servic
     await services.stores.mongodb["rollups"].insert_one(row)
     assert stored_sums(row) == {"total.clicks": 3}
     one_day = date.fromisoformat(day)
-    query = Query(account_id=ACCOUNT, first=one_day, last=one_day, group_by="day")
+    query = ReportQuery(account_id=ACCOUNT, first=one_day, last=one_day, group_by="day")
     totals = (await services.reports.reports.run(query)).totals
     assert (totals.clicks, totals.unique_clicks) == (3, 0)
 

@@ -23,7 +23,7 @@ from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.joint_counts.scope import Scope, Snapshot, moment_of
 from tracker.reports.joint_counts.store import ALL
 from tracker.reports.periods import DayRange, day_period
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 
 _RAW_SECONDS: Final = 600
@@ -76,7 +76,7 @@ async def looks(
     return found
 
 
-async def _count_days(services: Services, query: Query) -> None:
+async def _count_days(services: Services, query: ReportQuery) -> None:
     """Count the days of a query by all dimensions, as idle drains do, without their rests."""
     days = DayRange(query.first, query.last).dates()
     for day in list(days)[-DAYS:]:

@@ -15,7 +15,7 @@ import pytest
 from tests.factories import Document, create_link, make_click_document, make_event_document
 from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.rollups.rollup import Rollup
 from tracker.service.services import Services
 
@@ -25,7 +25,7 @@ DAYS, DRAIN_NUMBERS, LINKS = 4, 2, 30
 
 class Scene(NamedTuple):
     """`LINKS` of each of three accounts, with a click and an event for each day and drain number,
-    of them before `FIRST`. `tag_id` is that of two."""
+    half of them before `FIRST`. `tag_id` is that of two."""
 
     services: Services
     account_id: UUID
@@ -40,7 +40,7 @@ class Scene(NamedTuple):
         **filters: Any,
     ) -> dict[str, int]:
         """Return the documents that a report reads, of the second half unless days are named."""
-        query = Query(
+        query = ReportQuery(
             account_id=self.account_id,
             first=first,
             last=last,

@@ -17,7 +17,7 @@ from tracker.feeds.filter import (
 )
 from tracker.reports.counted import ALL_COUNTED, needed_for
 from tracker.reports.dimensions import CARDS, DIMENSIONS, FILTERS, Dimension, Filter
-from tracker.reports.query import GroupBy, Query, Report
+from tracker.reports.query import GroupBy, Report, ReportQuery
 from tracker.reports.rollups.layout import RollupSource, decoded, encoded, rollups_for
 from tracker.service.services import Services
 
@@ -94,7 +94,7 @@ async def test_a_dimension_that_is_derived_from_another_needs_its_row_only(
     [first, *_, last] = days()
 
     async def report(group_by: str, **filters: list[str]) -> Report:
-        query = Query(
+        query = ReportQuery(
             account_id=history.account_id,
             first=first,
             last=last,

@@ -20,7 +20,7 @@ from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.columns import CLICK_MEASURES
 from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
 from tracker.reports.memory import ReportMemory, bytes_of
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 
 DAY = date(2026, 1, 1)
@@ -104,7 +104,9 @@ async def test_what_days_were_counted_from_is_given_back_before_the_next(
     account_id = new_id()
     days = [DAY + timedelta(number) for number in range(10)]
     await store_days(services, account_id, days, 40)
-    query = Query(account_id=account_id, first=DAY, last=days[-1], group_by="day", filters=CROSSED)
+    query = ReportQuery(
+        account_id=account_id, first=DAY, last=days[-1], group_by="day", filters=CROSSED
+    )
     panels = [replace(query, group_by=one) for one in ("country", "browser", "bot")]
     memory = services.reports.reports.memory = ReportMemory(10**9, 150_000)
     async with parts_at_one_snapshot(
@@ -122,7 +124,7 @@ async def test_what_months_were_counted_from_is_given_back_before_the_next(
     account_id = new_id()
     days = [DAY + timedelta(number) for number in range(6 * 30)]
     await store_days(services, account_id, days, 2)
-    query = Query(
+    query = ReportQuery(
         account_id=account_id, first=DAY, last=days[-1], group_by="device", filters=CROSSED
     )
     # The clicks as they are expected, those of a month in its days, and its days.
@@ -205,5 +207,5 @@ async def store_days(
     await store(services, Random(0), clicks, [])
 
 
-def by_campaign(account_id: UUID) -> Query:
-    return Query(account_id=account_id, first=DAY, last=DAY, group_by="utm_campaign")
+def by_campaign(account_id: UUID) -> ReportQuery:
+    return ReportQuery(account_id=account_id, first=DAY, last=DAY, group_by="utm_campaign")

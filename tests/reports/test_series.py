@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tracker.calendar import calendar_of
 from tracker.errors import BadRequest
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, Row
+from tracker.reports.query import GroupRow, Measures
 from tracker.reports.series import (
     NO_MEASURES,
     Interval,
@@ -28,7 +28,7 @@ def days(first: str, last: str) -> DayRange:
     return DayRange(date.fromisoformat(first), date.fromisoformat(last))
 
 
-def row(key: str, clicks: int, value: str = "0") -> Row:
+def row(key: str, clicks: int, value: str = "0") -> GroupRow:
     measures = Measures(
         clicks=clicks,
         unique_clicks=clicks,
@@ -38,7 +38,7 @@ def row(key: str, clicks: int, value: str = "0") -> Row:
         value=Decimal(value),
         payout=Decimal(0),
     )
-    return Row(key=key, name=key, measures=measures)
+    return GroupRow(key=key, name=key, measures=measures)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from tests.web.table import KEYED_ENDPOINTS
 from tracker.accounts.accounts import Account
 from tracker.reports.answers.reading import Reading
 from tracker.reports.api import reports
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoint
@@ -305,9 +305,9 @@ async def test_a_report_is_read_once_and_sent_in_pieces(
 ) -> None:
     """Read again for each piece, a report of a million rows would not end in time."""
     monkeypatch.setattr(reports, "PIECE_ROWS", 2)
-    read: list[Query] = []
+    read: list[ReportQuery] = []
 
-    def counted(database: Any, query: Query, *others: Any) -> Reading:
+    def counted(database: Any, query: ReportQuery, *others: Any) -> Reading:
         read.append(query)
         return Reading(database, query, *others)
 

@@ -14,7 +14,7 @@ from tracker.clicks.document import NO_TEST, ONLY_TESTS
 from tracker.conversions.document import Status
 from tracker.reports.counted import COUNTED, Counted, wanted_values
 from tracker.reports.dimensions import EVENT, NO_KEY
-from tracker.reports.query import Bots, Value
+from tracker.reports.query import Bots, FilterValue
 from tracker.visitor_dimensions import UNKNOWN
 
 Conditions = list[dict[str, Any]]
@@ -37,7 +37,7 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     first: datetime | None = None
     last: datetime | None = None
-    values: Mapping[str, Sequence[Value]] = {}
+    values: Mapping[str, Sequence[FilterValue]] = {}
     all_tags: bool = False
     bots: Bots = "include"
     tests: Tests = "include"

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from tracker.calendar import Calendar
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, Query
+from tracker.reports.query import Measures, ReportQuery
 
 Compared = Literal["previous_period", "previous_week", "previous_month", "previous_year"]
 
@@ -78,10 +78,10 @@ class OtherDays(NamedTuple):
     last: date
     until: datetime | None
 
-    def whole(self, query: Query) -> Query:
+    def whole(self, query: ReportQuery) -> ReportQuery:
         return replace(query, first=self.days.first, last=self.days.last)
 
-    def of(self, query: Query) -> Query:
+    def of(self, query: ReportQuery) -> ReportQuery:
         return replace(query, first=self.days.first, last=self.last, until=self.until)
 
 

@@ -14,7 +14,7 @@ import msgspec
 from tracker.calendar import Calendar
 from tracker.errors import BadRequest
 from tracker.reports.periods import DayRange, step_of
-from tracker.reports.query import Measures, Row
+from tracker.reports.query import GroupRow, Measures
 
 Interval = Literal["hour", "day", "week", "month"]
 
@@ -72,7 +72,7 @@ def step_keys(days: DayRange, interval: Interval, calendar: Calendar) -> list[st
 
 
 def series_of(
-    rows: Iterable[Row], days: DayRange, interval: Interval, calendar: Calendar
+    rows: Iterable[GroupRow], days: DayRange, interval: Interval, calendar: Calendar
 ) -> Sequence[Step]:
     """Return the steps of `days` from rows by `rows_of` the interval. Raises as `step_keys`."""
     sums = dict.fromkeys(step_keys(days, interval, calendar), NO_MEASURES)

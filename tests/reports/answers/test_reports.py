@@ -27,17 +27,17 @@ from tracker.reports.answers.turn import Permits
 from tracker.reports.dimensions import FILTER_NAMES, FILTERS
 from tracker.reports.joint_counts.scope import moment_of
 from tracker.reports.limits import COUNTING, READING, PermitLimits
-from tracker.reports.query import Bots, GroupBy, Query
+from tracker.reports.query import Bots, GroupBy, ReportQuery
 from tracker.service.services import Services
 
 GROUPS = get_args(GroupBy)
 HOST = "tracker.test"
 
 
-def drawn(random: Random, history: History, group_by: GroupBy) -> Query:
+def drawn(random: Random, history: History, group_by: GroupBy) -> ReportQuery:
     first, last = sorted(random.choices(list(days()), k=2))
     names = random.sample(FILTER_NAMES, random.choice([0, 0, 1, 1, 2, 3]))
-    return Query(
+    return ReportQuery(
         account_id=history.account_id,
         first=first,
         last=last,
@@ -71,7 +71,7 @@ def values(random: Random, history: History, name: str) -> list[Any]:
     return random.sample(known[name], min(random.choice([1, 1, 2, 4]), len(known[name])))
 
 
-async def check(services: Services, counted: Counted, query: Query) -> None:
+async def check(services: Services, counted: Counted, query: ReportQuery) -> None:
     report = await services.reports.reports.run(query)
     rows = counted.rows(query)
     start = (query.page - 1) * query.page_size
@@ -93,7 +93,7 @@ async def test_a_report_equals_a_count_one_by_one(services: Services, group_by: 
 
 async def test_an_account_without_clicks_has_an_empty_report(services: Services) -> None:
     for group_by in GROUPS:
-        query = Query(account_id=new_id(), first=FIRST, last=FIRST, group_by=group_by)
+        query = ReportQuery(account_id=new_id(), first=FIRST, last=FIRST, group_by=group_by)
         report = await services.reports.reports.run(query)
         assert (list(report.rows), report.total_rows) == ([], 0)
         assert report.totals.conversion_rate == 0
@@ -113,7 +113,7 @@ async def test_reports_use_the_current_tags_of_links(services: Services) -> None
 async def test_a_report_in_a_session_is_read_at_its_snapshot(services: Services) -> None:
     history = await made(services, Random(2))
     [first, *_, last] = days()
-    query = Query(account_id=history.account_id, first=first, last=last, group_by="day")
+    query = ReportQuery(account_id=history.account_id, first=first, last=last, group_by="day")
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
         moment = await moment_of(snapshot, history.account_id)
         before = await services.reports.reports.run(query, moment)
@@ -133,7 +133,7 @@ async def test_reports_that_read_clicks_take_turns_and_delay_no_others(
     assert str(refused.exception()) == (
         "report: too many reports that read every click are under way; try again"
     )
-    uncrossed = Query(account_id=accounts[0], first=FIRST, last=FIRST, group_by="os")
+    uncrossed = ReportQuery(account_id=accounts[0], first=FIRST, last=FIRST, group_by="os")
     for _ in range(3):  # those that count have left their permits for reading
         assert (await services.reports.reports.run(uncrossed)).total_rows == 1
     release.set()
@@ -202,7 +202,7 @@ async def test_no_more_overviews_of_an_account_are_under_way_than_it_has_places(
             within += of == account_id
             most = max(most, within)
             for number in range(3):
-                query = Query(account_id=of, first=FIRST, last=FIRST, group_by="os")
+                query = ReportQuery(account_id=of, first=FIRST, last=FIRST, group_by="os")
                 await parts.run(f"panels[{number}]", query)
             within -= of == account_id
 
@@ -234,6 +234,8 @@ async def with_a_click(services: Services) -> UUID:
     return account_id
 
 
-def crossed(account_id: UUID) -> Query:
+def crossed(account_id: UUID) -> ReportQuery:
     filters = {"device": ["tv"], "os": ["iOS"]}
-    return Query(account_id=account_id, first=FIRST, last=FIRST, group_by="link", filters=filters)
+    return ReportQuery(
+        account_id=account_id, first=FIRST, last=FIRST, group_by="link", filters=filters
+    )

@@ -24,7 +24,7 @@ from tracker.reports.joint_counts.scope import Scope, Snapshot, moment_of
 from tracker.reports.joint_counts.sources import DocumentCounts
 from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
 from tracker.reports.periods import day_period
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.repair.joint_check import JointCheck
 from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services
@@ -39,8 +39,8 @@ def query_of(
     filters: dict[str, Any] | None = None,
     first: date = FIRST,
     last: date = LAST,
-) -> Query:
-    return Query(
+) -> ReportQuery:
+    return ReportQuery(
         account_id=history.account_id,
         group_by=group_by,
         filters=filters or {},
@@ -49,7 +49,7 @@ def query_of(
     )
 
 
-def crossed(history: History, group_by: Any = "os") -> Query:
+def crossed(history: History, group_by: Any = "os") -> ReportQuery:
     return query_of(history, group_by, CROSSED)
 
 

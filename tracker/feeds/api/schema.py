@@ -22,7 +22,7 @@ from tracker.links.hostnames import canonical_hostname
 from tracker.reports.api.filters import described, values_of
 from tracker.reports.counted import COUNTED
 from tracker.reports.dimensions import EVENT, FILTERS, LINK, TAG
-from tracker.reports.query import Bots, Value
+from tracker.reports.query import Bots, FilterValue
 from tracker.web.export import FormatIn
 from tracker.web.limits import DEFAULT_PAGE_SIZE
 from tracker.web.schema import AccountId, Day, PageSize, Timestamp, parse_day
@@ -140,8 +140,10 @@ class FeedQuery(_Filters, kw_only=True):
             statuses=self.statuses(),
         )
 
-    def values(self) -> dict[str, Sequence[Value]]:
-        given: dict[str, Sequence[Value]] = {name: getattr(self, name, ()) for name in FILTERS}
+    def values(self) -> dict[str, Sequence[FilterValue]]:
+        given: dict[str, Sequence[FilterValue]] = {
+            name: getattr(self, name, ()) for name in FILTERS
+        }
         return {name: list(dict.fromkeys(values)) for name, values in given.items() if values}
 
     def statuses(self) -> Sequence[Status]:

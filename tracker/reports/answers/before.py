@@ -12,7 +12,7 @@ from tracker.calendar import Calendar
 from tracker.reports.answers.request_parts import Parts
 from tracker.reports.comparison import OtherDays
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, Query
+from tracker.reports.query import Measures, ReportQuery
 from tracker.reports.series import Interval, Step, step_at, step_keys
 
 
@@ -34,7 +34,7 @@ def parts_before(interval: Interval | None, days: OtherDays) -> int:
 
 
 async def read_before(
-    parts: Parts, query: Query, interval: Interval | None, days: OtherDays
+    parts: Parts, query: ReportQuery, interval: Interval | None, days: OtherDays
 ) -> Before:
     if interval is None:
         return Before(days, await parts.totals("compare", days.of(query)))

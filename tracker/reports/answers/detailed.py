@@ -15,7 +15,7 @@ from tracker.reports.comparison import Comparison, OtherDays
 from tracker.reports.dimensions import DOMAIN, EVENT, FILTERS, NO_KEY, TAG
 from tracker.reports.memory import Reservation
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, Query, Report, Row, Value
+from tracker.reports.query import FilterValue, GroupRow, Measures, Report, ReportQuery
 from tracker.reports.series import NO_MEASURES, Interval, Step, step_keys
 from tracker.reports.threads import in_thread
 from tracker.visitor_dimensions import UNKNOWN
@@ -50,7 +50,7 @@ class WholeBefore:
         """Return their approximate size in memory."""
         return 2 * self._report.bytes()
 
-    def of(self, rows: Sequence[Row]) -> Mapping[str, Measures]:
+    def of(self, rows: Sequence[GroupRow]) -> Mapping[str, Measures]:
         keys, paired = [row.key for row in rows], self._paired
         numbers = {
             key: self._numbers.get(key if paired is None else paired.get(key, "")) for key in keys
@@ -61,7 +61,7 @@ class WholeBefore:
 
 
 async def read_detailed(
-    parts: Parts, query: Query, interval: Interval | None, comparison: Comparison | None
+    parts: Parts, query: ReportQuery, interval: Interval | None, comparison: Comparison | None
 ) -> DetailedReport:
     days = None if comparison is None else await parts.other_days(comparison)
     before_parts = 0 if days is None else MAX_PARTS_BEFORE + parts_before(interval, days)
@@ -78,7 +78,7 @@ async def read_detailed(
 
 
 async def read_whole(
-    parts: Parts, query: Query, comparison: Comparison | None, reservation: Reservation
+    parts: Parts, query: ReportQuery, comparison: Comparison | None, reservation: Reservation
 ) -> tuple[WholeReport, WholeBefore | None]:
     """Return all rows of a query, and of the days to compare with. They use the `reservation`."""
     parts.expect_parts(1 + (comparison is not None))
@@ -91,7 +91,7 @@ async def read_whole(
 
 
 async def measures_before(
-    parts: Parts, query: Query, rows: Sequence[Row], days: OtherDays
+    parts: Parts, query: ReportQuery, rows: Sequence[GroupRow], days: OtherDays
 ) -> Mapping[str, Measures]:
     """Return the measures of a query's `rows` on other days, by their keys.
 
@@ -112,7 +112,7 @@ async def measures_before(
 
 
 async def _whole_before(
-    parts: Parts, query: Query, days: OtherDays, reservation: Reservation
+    parts: Parts, query: ReportQuery, days: OtherDays, reservation: Reservation
 ) -> WholeBefore:
     other = _of_days(query, days)
     report = await parts.whole(_NAME, other, reservation)
@@ -120,12 +120,12 @@ async def _whole_before(
     return await in_thread(WholeBefore, report, _paired(parts, query, other))
 
 
-def _of_days(query: Query, days: OtherDays) -> Query:
+def _of_days(query: ReportQuery, days: OtherDays) -> ReportQuery:
     """Return the query for all rows on other days."""
     return days.of(replace(query, sort="key", search=None, page=1, page_size=_ALL_ROWS))
 
 
-def _paired(parts: Parts, query: Query, other: Query) -> Mapping[str, str] | None:
+def _paired(parts: Parts, query: ReportQuery, other: ReportQuery) -> Mapping[str, str] | None:
     """Return the counterparts of the keys of time; None for other dimensions."""
     for interval in _OF_TIME:
         if interval == query.group_by:
@@ -137,7 +137,7 @@ def _paired(parts: Parts, query: Query, other: Query) -> Mapping[str, str] | Non
     return None
 
 
-def _narrowed(query: Query, keys: Sequence[str]) -> Sequence[Query]:
+def _narrowed(query: ReportQuery, keys: Sequence[str]) -> Sequence[ReportQuery]:
     """Return queries for these rows and few others: a link is one row of many."""
     dimension = query.group_by
     # Events are few. A second filter by tags would count other links.
@@ -145,7 +145,7 @@ def _narrowed(query: Query, keys: Sequence[str]) -> Sequence[Query]:
     if not is_filtered or (dimension == TAG and TAG in query.filters):
         return [query]
     without = NO_KEY.get(dimension)
-    named: list[Value] = [key for key in keys if key != without]
+    named: list[FilterValue] = [key for key in keys if key != without]
     if FILTERS[dimension].are_ids:
         named = [UUID(str(key)) for key in named]
     queries = []

@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from tracker.reports.dimensions import DIMENSIONS, NO_KEY
-from tracker.reports.query import Value
+from tracker.reports.query import FilterValue
 from tracker.stores.mongodb.reader import Reader
 from tracker.visitor_dimensions import UNKNOWN
 
@@ -33,7 +33,7 @@ async def stored_names(reader: Reader, group_by: str, keys: Collection[str]) -> 
 
 
 async def filter_names(
-    reader: Reader, account_id: UUID, filters: Mapping[str, Collection[Value]]
+    reader: Reader, account_id: UUID, filters: Mapping[str, Collection[FilterValue]]
 ) -> dict[str, dict[str, str]]:
     """Return the names of filters' values, by value. Records of other accounts have their ids."""
     names = {}

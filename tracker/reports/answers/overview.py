@@ -9,7 +9,7 @@ from tracker.reports.answers.before import Before, parts_before, read_before
 from tracker.reports.answers.detailed import MAX_PARTS_BEFORE, measures_before
 from tracker.reports.answers.request_parts import Parts, Series, is_of_rollups
 from tracker.reports.comparison import Comparison
-from tracker.reports.query import Measures, Query, Report
+from tracker.reports.query import Measures, Report, ReportQuery
 from tracker.reports.series import Interval
 
 
@@ -25,10 +25,10 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 async def read_overview(
     parts: Parts,
-    query: Query,
+    query: ReportQuery,
     interval: Interval,
     comparison: Comparison | None,
-    panels: Sequence[Query],
+    panels: Sequence[ReportQuery],
 ) -> Overview:
     days = None if comparison is None else await parts.other_days(comparison)
     others = 0

@@ -27,7 +27,7 @@ from tracker.reports.joint_counts.unattributed import (
     with_unattributed,
 )
 from tracker.reports.periods import Period, hours_of, is_over, periods_of
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.rollups.layout import RollupSource, rollups_for
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
 from tracker.reports.threads import in_thread_if_large
@@ -52,7 +52,7 @@ class Reading:
     def __init__(
         self,
         database: Database,
-        query: Query,
+        query: ReportQuery,
         scope: Scope,
         snapshot: Snapshot,
         links: Sequence[UUID] | None,

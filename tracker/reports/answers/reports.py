@@ -19,7 +19,7 @@ from tracker.reports.counted import wanted_values
 from tracker.reports.dimensions import LINK, NO_KEY, TAG
 from tracker.reports.joint_counts.scope import Moment, Scope, Snapshot, moment_of
 from tracker.reports.memory import ReportMemory, Reservation
-from tracker.reports.query import Measures, Query, Report, Row
+from tracker.reports.query import GroupRow, Measures, Report, ReportQuery
 from tracker.reports.threads import in_thread, in_thread_if_large
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.reader import Reader
@@ -45,11 +45,13 @@ class WholeReport:
         """Return their approximate size in memory."""
         return _ROW_BYTES * len(self.keys) + sum(map(len, self.keys))
 
-    def piece(self, first: int, size: int) -> Sequence[Row]:
+    def piece(self, first: int, size: int) -> Sequence[GroupRow]:
         """Return `size` rows from number `first` on, fewer at the end."""
         page = self._rows.page(first, size)
         return [
-            Row(key=key, name=name_of(self._group_by, key, self._stored_names), measures=measures)
+            GroupRow(
+                key=key, name=name_of(self._group_by, key, self._stored_names), measures=measures
+            )
             for key, measures in zip(page.keys, page.measures(), strict=True)
         ]
 
@@ -81,7 +83,7 @@ class Reports:
         return date.fromisoformat(day) if day else date.min
 
     async def run(
-        self, query: Query, moment: Moment | None = None, turn: Turn | None = None
+        self, query: ReportQuery, moment: Moment | None = None, turn: Turn | None = None
     ) -> Report:
         """Return the report of a query at `moment`, as a part of the request of `turn`.
 
@@ -101,7 +103,7 @@ class Reports:
             return await self._page(query, moment, turn, reservation)
 
     async def whole(
-        self, query: Query, moment: Moment, turn: Turn, reservation: Reservation
+        self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
     ) -> WholeReport:
         """Return all rows of a query, in memory that the caller frees. Raises as `run`."""
         async with turn.limited():
@@ -111,7 +113,7 @@ class Reports:
         return WholeReport(query.group_by, rows, names)
 
     async def _page(
-        self, query: Query, moment: Moment, turn: Turn, reservation: Reservation
+        self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
     ) -> Report:
         rows, totals = await self._found(query, moment, turn, reservation)
         first = (query.page - 1) * query.page_size
@@ -120,7 +122,7 @@ class Reports:
         stored = await stored_names(moment.reader, query.group_by, page.keys)
         return Report(
             rows=[
-                Row(key=key, name=name_of(query.group_by, key, stored), measures=measures)
+                GroupRow(key=key, name=name_of(query.group_by, key, stored), measures=measures)
                 for key, measures in zip(page.keys, page.measures(), strict=True)
             ],
             total_rows=len(rows.keys),
@@ -128,7 +130,7 @@ class Reports:
         )
 
     async def _found(
-        self, query: Query, moment: Moment, turn: Turn, reservation: Reservation
+        self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
     ) -> tuple[Rows, Measures]:
         """Return the rows that pass the filters and the search, in no order, and the totals."""
         reader, calendar = moment.reader, moment.calendar
@@ -146,7 +148,7 @@ class Reports:
         return rows, totals_of(table, query.bots)
 
     async def _read(
-        self, query: Query, moment: Moment, turn: Turn, reservation: Reservation
+        self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
     ) -> Columns:
         links = await self._links(query, moment.reader)
         snapshot = Snapshot(
@@ -164,7 +166,7 @@ class Reports:
         reading = read(self._database, query, scope, snapshot, links, self._wanted(query))
         return await reading.table(turn.unattributed)
 
-    def _wanted(self, query: Query) -> dict[str, Sequence[str]]:
+    def _wanted(self, query: ReportQuery) -> dict[str, Sequence[str]]:
         """Return the stored values of filters, by counted dimension."""
         found: dict[str, Sequence[str]] = {}
         for name in query.filters.keys() - {LINK, TAG}:
@@ -173,7 +175,7 @@ class Reports:
             found[counted] = values if known is None else [one for one in values if one in known]
         return found
 
-    async def _links(self, query: Query, snapshot: Reader) -> Sequence[UUID] | None:
+    async def _links(self, query: ReportQuery, snapshot: Reader) -> Sequence[UUID] | None:
         """Return the links that pass the filters by link and tag; None without such filters.
 
         Other accounts' ids are harmless: counts match the account too.
@@ -189,7 +191,9 @@ class Reports:
             matching["_id"] = {"$in": list(ids)}
         return [row["_id"] for row in await snapshot.find("links", matching, ["_id"])]
 
-    async def _tags(self, query: Query, table: Columns, snapshot: Reader) -> dict[str, list[str]]:
+    async def _tags(
+        self, query: ReportQuery, table: Columns, snapshot: Reader
+    ) -> dict[str, list[str]]:
         if query.group_by != TAG or not table.rows:
             return {}
         matching: dict[str, Any] = {"account_id": query.account_id, "tags": {"$ne": []}}
@@ -205,7 +209,9 @@ class Reports:
         rows = await snapshot.aggregate("links", stages)
         return await in_thread(_by_link, rows)
 
-    async def _ordered(self, query: Query, rows: Rows, at_most: int, snapshot: Reader) -> Rows:
+    async def _ordered(
+        self, query: ReportQuery, rows: Rows, at_most: int, snapshot: Reader
+    ) -> Rows:
         stored: dict[str, str] = {}
         if query.sort == "name":
             stored = await stored_names(snapshot, query.group_by, rows.keys)

@@ -12,7 +12,7 @@ from tracker.calendar import Calendar
 from tracker.reports.answers.before import Before
 from tracker.reports.comparison import change_of, is_unfinished
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, Row
+from tracker.reports.query import GroupRow, Measures
 from tracker.reports.series import Interval, Step, step_at
 
 Count = int | UnsetType
@@ -184,11 +184,13 @@ class Shown:
     def totals(self, now: Measures, before: Measures | None) -> ReportTotals:
         return ReportTotals(**self._chosen(now), **self._compared(now, before))
 
-    def rows(self, rows: Iterable[Row], before: Mapping[str, Measures] | None) -> list[ReportRow]:
+    def rows(
+        self, rows: Iterable[GroupRow], before: Mapping[str, Measures] | None
+    ) -> list[ReportRow]:
         """Return the rows. Their measures `before` are by key."""
         return [self._row(row, None if before is None else before[row.key]) for row in rows]
 
-    def _row(self, row: Row, before: Measures | None) -> ReportRow:
+    def _row(self, row: GroupRow, before: Measures | None) -> ReportRow:
         now = row.measures
         compared = self._compared(now, before)
         return ReportRow(key=row.key, name=row.name, **self._chosen(now), **compared)

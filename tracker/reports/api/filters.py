@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.reports.dimensions import FILTER_NAMES, FILTERS
-from tracker.reports.query import Bots, Tests, Value
+from tracker.reports.query import Bots, FilterValue, Tests
 from tracker.web.limits import MAX_FILTER_VALUES
 from tracker.web.schema import FilterText
 
@@ -74,7 +74,7 @@ class ReportFilters(_OfDimensions, forbid_unknown_fields=True, kw_only=True):
             if canonical := FILTERS[name].canonical:
                 setattr(self, name, [canonical(str(one)) for one in values])
 
-    def values(self) -> dict[str, list[Value]]:
+    def values(self) -> dict[str, list[FilterValue]]:
         """Return the values of each dimension that is filtered by."""
         given = {name: getattr(self, name) for name in FILTERS}
         return {name: _as_list(value) for name, value in given.items() if value != []}

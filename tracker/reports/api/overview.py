@@ -29,7 +29,7 @@ from tracker.reports.api.schema import (
     Sort,
     order_of,
 )
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.series import Interval, default_interval
 from tracker.reports.services import ReportCall, ReportServices
 from tracker.web.call import Nothing
@@ -48,7 +48,7 @@ class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     sort: Sort = DEFAULT_SORT
     search: Search = ""
 
-    def query(self, query: Query) -> Query:
+    def query(self, query: ReportQuery) -> ReportQuery:
         order, rows = order_of(self.sort), self.limit
         return replace(query, group_by=self.group_by, search=self.search, page_size=rows, **order)
 

@@ -29,7 +29,7 @@ from tracker.reports.api.schema import (
     RowsRequest,
     order_of,
 )
-from tracker.reports.query import GroupBy, Query
+from tracker.reports.query import GroupBy, ReportQuery
 from tracker.reports.series import Interval
 from tracker.reports.services import ReportCall, ReportServices
 from tracker.web.call import Nothing
@@ -133,7 +133,7 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
     return _answer(body, found, parts.calendar)
 
 
-def _query(account_id: UUID, body: RowsRequest) -> Query:
+def _query(account_id: UUID, body: RowsRequest) -> ReportQuery:
     query, order = body.query(account_id), order_of(body.sort)
     return replace(query, group_by=body.group_by, search=body.search, **order)
 

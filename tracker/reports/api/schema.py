@@ -11,7 +11,7 @@ from tracker.reports.api.answer import COLUMNS, Column
 from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
 from tracker.reports.comparison import Compared, Comparison, other_range
 from tracker.reports.periods import DayRange
-from tracker.reports.query import GroupBy, Query, SortBy
+from tracker.reports.query import GroupBy, ReportQuery, SortBy
 from tracker.reports.series import MAX_HOURLY_DAYS, Interval
 from tracker.web.export import UNDESCRIBED, FileFormatIn, FormatIn
 from tracker.web.limits import DEFAULT_PAGE_SIZE, MAX_REPORT_DAYS, MAX_TEXT_CHARACTERS
@@ -126,10 +126,10 @@ class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         except OverflowError:
             raise ValueError("compare: there are no days before 0001-01-01") from None
 
-    def query(self, account_id: UUID) -> Query:
+    def query(self, account_id: UUID) -> ReportQuery:
         """Return the query of all clicks and conversions, by day."""
         days = self.date_range.days()
-        return Query(
+        return ReportQuery(
             account_id=account_id,
             first=days.first,
             last=days.last,

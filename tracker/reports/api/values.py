@@ -14,7 +14,7 @@ from tracker.reports.api.filters import Dimension
 from tracker.reports.api.schema import DateRange, Search
 from tracker.reports.dimensions import NO_KEY
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.services import ReportCall
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
@@ -97,7 +97,7 @@ async def list_values(call: ReportCall[ListReportValues, Nothing]) -> ReportValu
         days = date_range.days()
         report = await parts.run(
             "dimension",
-            Query(
+            ReportQuery(
                 account_id=call.account_id,
                 first=days.first,
                 last=days.last,

@@ -13,7 +13,7 @@ import msgspec
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.api.answer import ReportRow
 from tracker.reports.api.overview import CreateOverview, OverviewPanel, PanelRows
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.threads import in_thread
 from tracker.sharing.services import SharingServices
 from tracker.visitor_dimensions import UNKNOWN
@@ -56,7 +56,9 @@ async def hide_links(
     return [f"Link {numbers[link]}" for link in filtered]
 
 
-async def _read_places(services: SharingServices, query: Query, wanted: Collection[str]) -> _Places:
+async def _read_places(
+    services: SharingServices, query: ReportQuery, wanted: Collection[str]
+) -> _Places:
     reports, account_id = services.reports.reports, query.account_id
     async with parts_at_one_snapshot(services.mongodb.reads, reports, account_id) as parts:
         with reports.memory.reserve(account_id) as reservation:
