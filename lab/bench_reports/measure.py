@@ -20,7 +20,7 @@ from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.comparison import Comparison, other_range
 from tracker.reports.counted import ALL_COUNTED
 from tracker.reports.joint_counts.counts import Counts
-from tracker.reports.joint_counts.scope import Scope, Snapshot, moment_of
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
 from tracker.reports.joint_counts.store import ALL
 from tracker.reports.periods import DayRange, day_period
 from tracker.reports.query import ReportQuery
@@ -84,7 +84,7 @@ async def _count_days(services: Services, query: ReportQuery) -> None:
             calendar = (await moment_of(snapshot, query.account_id)).calendar
             counts = Counts(
                 services.stores.mongodb.database,
-                Scope(query.account_id, calendar),
+                ReportScope(query.account_id, calendar),
                 Snapshot(snapshot, now(), _no_wait),
             )
             await counts.tables(ALL_COUNTED, [day_period(calendar, day)])

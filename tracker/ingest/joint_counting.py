@@ -23,7 +23,7 @@ from tracker.clock import now
 from tracker.journal.backlog import Backlog
 from tracker.reports.counted import ALL_COUNTED
 from tracker.reports.joint_counts.counts import Counts
-from tracker.reports.joint_counts.scope import Scope, Snapshot, moment_of
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
 from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.periods import Period, day_period, hours_of, is_over
 from tracker.stores.mongodb.database import MongoDB
@@ -123,9 +123,9 @@ class JointCounting:
             found += await counts.missing(ALL_COUNTED, hours, LARGE_HOUR)
             return scope.calendar, found
 
-    async def _reading(self, account_id: UUID, reader: Reader) -> tuple[Scope, Snapshot]:
+    async def _reading(self, account_id: UUID, reader: Reader) -> tuple[ReportScope, Snapshot]:
         calendar = (await moment_of(reader, account_id)).calendar
-        return Scope(account_id, calendar), Snapshot(reader, now(), self._wait_until_idle)
+        return ReportScope(account_id, calendar), Snapshot(reader, now(), self._wait_until_idle)
 
     async def _wait_until_idle(self) -> None:
         """Rest as long as was worked since the last call, and until the journal is short."""

@@ -20,7 +20,7 @@ from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.reports import columns, limits
 from tracker.reports.joint_counts import columns_document, scan
-from tracker.reports.joint_counts.scope import Scope, Snapshot, moment_of
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
 from tracker.reports.joint_counts.sources import DocumentCounts
 from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
 from tracker.reports.periods import day_period
@@ -175,7 +175,7 @@ async def test_a_day_that_a_zone_skips_has_no_documents(services: Services) -> N
     assert period.start == period.end
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
         skipped = Snapshot(snapshot, datetime.now(UTC), _at_once)
-        counts = DocumentCounts(Scope(new_id(), calendar), skipped)
+        counts = DocumentCounts(ReportScope(new_id(), calendar), skipped)
         assert (await counts.count("clicks", ["os"], period, 5)).rows == 0
 
 

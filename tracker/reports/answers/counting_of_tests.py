@@ -16,7 +16,7 @@ from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, UNATTRIBUTED, Columns
 from tracker.reports.counted import COUNTED
 from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, NO_EVENT, NO_KEY, OfDocuments
-from tracker.reports.joint_counts.scope import Scope, Snapshot
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.limits import MAX_TESTS
 from tracker.reports.rollups.money import billionths
 from tracker.reports.threads import in_thread_if_large
@@ -37,7 +37,7 @@ _INDEXES: Final[Mapping[OfDocuments, str]] = {"clicks": "tests", "events": "log"
 
 
 async def count_tests(
-    scope: Scope,
+    scope: ReportScope,
     snapshot: Snapshot,
     names: Sequence[str],
     first: date,
@@ -57,7 +57,7 @@ async def count_tests(
 
 
 async def _documents(
-    scope: Scope, snapshot: Snapshot, of: OfDocuments, times: Mapping[str, datetime]
+    scope: ReportScope, snapshot: Snapshot, of: OfDocuments, times: Mapping[str, datetime]
 ) -> list[dict[str, Any]]:
     matching = {**scope.documents(), **_TESTS[of], "at": times}
     found = await snapshot.reader.find(

@@ -19,7 +19,7 @@ from tracker.reports.columns import Columns
 from tracker.reports.counted import needed_for
 from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, TIME
 from tracker.reports.joint_counts.counts import Counts
-from tracker.reports.joint_counts.scope import Scope, Snapshot
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.unattributed import (
     Asked,
     Unattributed,
@@ -53,7 +53,7 @@ class Reading:
         self,
         database: Database,
         query: ReportQuery,
-        scope: Scope,
+        scope: ReportScope,
         snapshot: Snapshot,
         links: Sequence[UUID] | None,
         wanted: dict[str, Sequence[str]],
@@ -158,7 +158,7 @@ class Reading:
         return periods_of(self._scope.calendar, query.first, query.last, now, whole)
 
     async def _counted(
-        self, scope: Scope, by: Sequence[str], periods: Sequence[Period]
+        self, scope: ReportScope, by: Sequence[str], periods: Sequence[Period]
     ) -> list[Columns]:
         wanted = {name: one for name, one in self._passing.items() if name in by}
         counts = Counts(self._database, scope, self._snapshot, wanted)

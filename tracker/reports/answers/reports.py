@@ -17,7 +17,7 @@ from tracker.reports.answers.turn import Permits, Turn
 from tracker.reports.columns import Columns
 from tracker.reports.counted import wanted_values
 from tracker.reports.dimensions import LINK, NO_KEY, TAG
-from tracker.reports.joint_counts.scope import Moment, Scope, Snapshot, moment_of
+from tracker.reports.joint_counts.scope import Moment, ReportScope, Snapshot, moment_of
 from tracker.reports.memory import ReportMemory, Reservation
 from tracker.reports.query import GroupRow, Measures, Report, ReportQuery
 from tracker.reports.threads import in_thread, in_thread_if_large
@@ -160,7 +160,7 @@ class Reports:
             turn.progress.set_fraction,
             turn.fingerprints,
         )
-        scope = Scope(query.account_id, moment.calendar)
+        scope = ReportScope(query.account_id, moment.calendar)
         is_whole = query.until is None or query.tests == "only"  # tests have no rollups to cut
         read = Reading if is_whole else CutReading
         reading = read(self._database, query, scope, snapshot, links, self._wanted(query))

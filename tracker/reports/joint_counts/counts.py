@@ -21,7 +21,7 @@ from tracker.reports.columns import Columns
 from tracker.reports.counted import every_of
 from tracker.reports.dimensions import EVENT, HOUR, NO_EVENT, OfDocuments
 from tracker.reports.joint_counts.caching import CacheBatch, PeriodProgress
-from tracker.reports.joint_counts.scope import Scope, Snapshot
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.sources import (
     OF,
     STORING_TIME,
@@ -42,7 +42,7 @@ class Counts:
     def __init__(
         self,
         database: Database,
-        scope: Scope,
+        scope: ReportScope,
         snapshot: Snapshot,
         wanted: Mapping[str, Collection[str]] | None = None,
     ) -> None:

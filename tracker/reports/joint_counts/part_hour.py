@@ -12,7 +12,7 @@ from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import ALL_COUNTED, every_of
 from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, OfDocuments
-from tracker.reports.joint_counts.scope import Scope, Snapshot
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.sources import CountSources, DocumentCounts, without
 from tracker.reports.joint_counts.store import CachedCounts, JointId, NewCounts
 from tracker.reports.joint_counts.unattributed import with_unattributed
@@ -27,7 +27,7 @@ FEW: Final = 2000
 class PartHour:
     """The counts of a scope in one hour up to a moment."""
 
-    def __init__(self, database: Database, scope: Scope, snapshot: Snapshot) -> None:
+    def __init__(self, database: Database, scope: ReportScope, snapshot: Snapshot) -> None:
         self._scope = scope
         self._snapshot = snapshot
         self._latest = snapshot.reader.latest()

@@ -44,7 +44,7 @@ def _ignore_progress(fraction: float) -> None:
     pass
 
 
-class Scope(NamedTuple):
+class ReportScope(NamedTuple):
     """An account, or one of its links."""
 
     account_id: UUID
@@ -90,6 +90,6 @@ class Snapshot(NamedTuple):
     on_progress: Callable[[float], None] = _ignore_progress
     fingerprints: dict[UUID | None, Fingerprints] | None = None
 
-    def fingerprints_of(self, scope: Scope) -> Fingerprints:
+    def fingerprints_of(self, scope: ReportScope) -> Fingerprints:
         known = {} if self.fingerprints is None else self.fingerprints
         return known.setdefault(scope.link_id, Fingerprints(self.reader, scope.rollups()))

@@ -14,7 +14,7 @@ from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.counted import ALL_COUNTED
 from tracker.reports.dimensions import HOUR, LINK, OfDocuments
 from tracker.reports.joint_counts.scan import Span, links_of, read
-from tracker.reports.joint_counts.scope import Scope, Snapshot
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.store import (
     CachedCounts,
     JointCounts,
@@ -55,7 +55,7 @@ class CountSources:
     `_account_fingerprints` validate counts by all dimensions, which include each link.
     """
 
-    def __init__(self, database: Database, scope: Scope, snapshot: Snapshot) -> None:
+    def __init__(self, database: Database, scope: ReportScope, snapshot: Snapshot) -> None:
         self.joint = JointCounts(database)
         self.documents = DocumentCounts(scope, snapshot)
         self.fingerprints = snapshot.fingerprints_of(scope)
@@ -177,7 +177,7 @@ def without(name: str, names: Sequence[str]) -> list[str]:
 class DocumentCounts:
     """The counts of a scope's documents in a snapshot."""
 
-    def __init__(self, scope: Scope, snapshot: Snapshot) -> None:
+    def __init__(self, scope: ReportScope, snapshot: Snapshot) -> None:
         self._scope = scope
         self._snapshot = snapshot
 

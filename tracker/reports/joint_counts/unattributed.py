@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from tracker.reports.columns import UNATTRIBUTED, Columns, empty
 from tracker.reports.dimensions import DOMAIN, EVENT, HOUR, LINK
-from tracker.reports.joint_counts.scope import Scope
+from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.rollups.layout import RollupSource
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
 from tracker.stores.mongodb.reader import Reader
@@ -41,7 +41,7 @@ class Unattributed:
     async def of(
         self,
         reader: Reader,
-        scope: Scope,
+        scope: ReportScope,
         asked: Asked,
         names: Sequence[str],
         passing: Mapping[str, Collection[str]],
@@ -63,7 +63,7 @@ class Unattributed:
                 table = table.with_constant(name, UNKNOWN)
         return table
 
-    async def _by_day(self, reader: Reader, scope: Scope, asked: Asked) -> Columns:
+    async def _by_day(self, reader: Reader, scope: ReportScope, asked: Asked) -> Columns:
         if asked not in self._read:
             self._read[asked] = await _of_rollups(reader, scope, asked)
         return self._read[asked]
@@ -82,7 +82,7 @@ def with_unattributed(table: Columns) -> Columns:
     return Columns(table.dimensions, {**table.measures, UNATTRIBUTED: numbers}, table.rows)
 
 
-async def _of_rollups(reader: Reader, scope: Scope, asked: Asked) -> Columns:
+async def _of_rollups(reader: Reader, scope: ReportScope, asked: Asked) -> Columns:
     query = RollupQuery(
         matching=scope.rollups("link"),
         source=RollupSource("link", asked.map),

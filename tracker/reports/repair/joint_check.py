@@ -12,7 +12,7 @@ from tracker.reports.columns import Columns, joined
 from tracker.reports.counted import every_of
 from tracker.reports.joint_counts.fingerprints import fingerprint_of
 from tracker.reports.joint_counts.scan import Span, count
-from tracker.reports.joint_counts.scope import Scope
+from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.store import ALL, JointCounts, JointId
 from tracker.reports.periods import Period, day_period, hours_of, month_period
 from tracker.stores.mongodb.drivers import Database
@@ -47,7 +47,7 @@ class JointCheck:
         """Return whether counts equal the documents, or are not valid anyway."""
         names = _names(one)
         cached = (await self._joint.find([one], names, reader)).get(one)
-        scope = Scope(one.account_id, self._calendar, one.link_id)
+        scope = ReportScope(one.account_id, self._calendar, one.link_id)
         fingerprint = await fingerprint_of(reader, scope.rollups(), period)
         if cached is None or cached.fingerprint != fingerprint.of(one.of):
             return True
