@@ -12,7 +12,7 @@ import msgspec
 
 from tracker.clicks.document import NO_TEST, ONLY_TESTS
 from tracker.conversions.document import Status
-from tracker.reports.counted import COUNTED, Counted, wanted_values
+from tracker.reports.counted import COUNTED, CountedField, wanted_values
 from tracker.reports.dimensions import EVENT, NO_KEY
 from tracker.reports.query import Bots, FilterValue
 from tracker.visitor_dimensions import UNKNOWN
@@ -102,7 +102,9 @@ def conditions_for_conversions(wanted: FeedFilter, host: str) -> Conditions:
     return found
 
 
-def _stored_values(wanted: FeedFilter, host: str) -> Iterator[tuple[Counted, Sequence[str | None]]]:
+def _stored_values(
+    wanted: FeedFilter, host: str
+) -> Iterator[tuple[CountedField, Sequence[str | None]]]:
     """Yield the stored values of each filter: None for a missing field."""
     for name, given in wanted.values.items():
         counted, values = wanted_values(name, given, host)

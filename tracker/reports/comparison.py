@@ -30,7 +30,7 @@ _DAY: Final = timedelta(days=1)
 _WEEK: Final = timedelta(days=7)
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class MeasureChange(msgspec.Struct, frozen=True, kw_only=True):
     """The change of each measure as a fraction: 0.25 is a quarter more. None where it was 0.
 
     `conversion_rate_points` is the difference of the rates; None unless both have clicks.
@@ -140,11 +140,11 @@ def _year_before(day: date) -> date:
     return day.replace(year=day.year - 1, day=28 if is_leap_day else day.day)
 
 
-def change_of(now: Measures, before: Measures) -> Change:
-    return Change(
+def change_of(now: Measures, before: Measures) -> MeasureChange:
+    return MeasureChange(
         **{
             name: _fraction(getattr(now, name), getattr(before, name))
-            for name in Change.__struct_fields__
+            for name in MeasureChange.__struct_fields__
             if name != _POINTS
         },
         conversion_rate_points=_points(now, before),

@@ -10,13 +10,13 @@ from tracker.reports.dimensions import (
     FILTERS,
     HOUR,
     LINK,
-    OfDocuments,
+    DocumentKind,
 )
 from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
 from tracker.visitor_dimensions import UNKNOWN
 
 
-class Counted(NamedTuple):
+class CountedField(NamedTuple):
     """A field of clicks and events, and its value where it is missing."""
 
     field: str
@@ -24,7 +24,7 @@ class Counted(NamedTuple):
 
 
 _STORED: Final = {
-    name: Counted(one.field, one.absent)
+    name: CountedField(one.field, one.absent)
     for name, one in DIMENSIONS.items()
     if one.field is not None
 }
@@ -35,13 +35,13 @@ ALL_COUNTED: Final = (LINK, HOUR, EVENT, *COUNTED)
 """Every column of joint counts, in the order of their stored names."""
 
 
-def every_of(of: OfDocuments, of_hour: bool = False) -> list[str]:
+def every_of(of: DocumentKind, of_hour: bool = False) -> list[str]:
     """Return all dimensions of counts. Clicks have no event, and an hour's counts no hour."""
     left_out = {EVENT: of == "clicks", HOUR: of_hour}
     return [name for name in ALL_COUNTED if not left_out.get(name)]
 
 
-def value_of(name: str, of: OfDocuments) -> Any:
+def value_of(name: str, of: DocumentKind) -> Any:
     """Return the expression for a value. Events without a click have unknown values."""
     field, absent = COUNTED[name]
     if of == "clicks" or absent == UNKNOWN:

@@ -40,7 +40,8 @@ DAY: Final = "day"
 HOUR: Final = "hour"
 EVENT: Final = "event"
 
-OfDocuments: TypeAlias = Literal["clicks", "events"]
+DocumentKind: TypeAlias = Literal["clicks", "events"]
+DOCUMENT_KINDS: Final[tuple[DocumentKind, ...]] = ("clicks", "events")
 
 
 class Filter(NamedTuple):

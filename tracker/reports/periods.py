@@ -15,7 +15,7 @@ ALLOWED_LATENESS: Final = timedelta(minutes=10)
 """How long after its end a day may still get clicks, almost certainly. Later ones count too: the
 cached counts no longer match the rollups, and are computed again."""
 
-Kind = Literal["month", "day", "hour"]
+PeriodKind = Literal["month", "day", "hour"]
 
 RollingPeriod = Literal["today", "yesterday", "week", "last_week", "month", "last_month", "year"]
 """`week`, `month` and `year` end today. Weeks begin on Monday."""
@@ -45,7 +45,7 @@ class Period(NamedTuple):
     `key` is its name in stored counts: `2026-01`, `2026-01-31` or `2026-01-31T09`.
     """
 
-    kind: Kind
+    kind: PeriodKind
     key: str
     first: date
     last: date

@@ -15,7 +15,7 @@ from tracker.errors import BadRequest
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, UNATTRIBUTED, Columns
 from tracker.reports.counted import COUNTED
-from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, NO_EVENT, NO_KEY, OfDocuments
+from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, NO_EVENT, NO_KEY, DocumentKind
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.limits import MAX_TESTS
 from tracker.reports.rollups.money import billionths
@@ -25,15 +25,15 @@ from tracker.visitor_dimensions import UNKNOWN
 Document = Mapping[str, Any]
 
 _VALUES: Final = ["at", "link_id", *(one.field for one in COUNTED.values())]
-_FIELDS: Final[Mapping[OfDocuments, Sequence[str]]] = {
+_FIELDS: Final[Mapping[DocumentKind, Sequence[str]]] = {
     "clicks": [*_VALUES, "unique"],
     "events": [*_VALUES, "event_config_id", "value", "payout"],
 }
-_TESTS: Final[Mapping[OfDocuments, Mapping[str, Any]]] = {
+_TESTS: Final[Mapping[DocumentKind, Mapping[str, Any]]] = {
     "clicks": ONLY_TESTS,
     "events": {"status": Status.TEST},
 }
-_INDEXES: Final[Mapping[OfDocuments, str]] = {"clicks": "tests", "events": "log"}
+_INDEXES: Final[Mapping[DocumentKind, str]] = {"clicks": "tests", "events": "log"}
 
 
 async def count_tests(
@@ -57,7 +57,7 @@ async def count_tests(
 
 
 async def _documents(
-    scope: ReportScope, snapshot: Snapshot, of: OfDocuments, times: Mapping[str, datetime]
+    scope: ReportScope, snapshot: Snapshot, of: DocumentKind, times: Mapping[str, datetime]
 ) -> list[dict[str, Any]]:
     matching = {**scope.documents(), **_TESTS[of], "at": times}
     found = await snapshot.reader.find(
@@ -69,7 +69,7 @@ async def _documents(
 
 
 def _table(
-    of: OfDocuments, documents: Sequence[Document], names: Sequence[str], calendar: Calendar
+    of: DocumentKind, documents: Sequence[Document], names: Sequence[str], calendar: Calendar
 ) -> Columns:
     times = [calendar.day_and_hour(one["at"]) for one in documents]
     dimensions = {
@@ -83,7 +83,7 @@ def _table(
     return columns.of_columns(dimensions, measures)
 
 
-def _value(of: OfDocuments, name: str, document: Document) -> str:
+def _value(of: DocumentKind, name: str, document: Document) -> str:
     """Return the value of a dimension, as in joint counts."""
     if name == EVENT:
         return NO_EVENT if of == "clicks" else str(document["event_config_id"] or NO_KEY[EVENT])

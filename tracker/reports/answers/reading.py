@@ -21,9 +21,9 @@ from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, TIME
 from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.unattributed import (
-    Asked,
     Unattributed,
-    tells_unattributed,
+    UnattributedQuery,
+    separates_unattributed,
     with_unattributed,
 )
 from tracker.reports.periods import Period, hours_of, is_over, periods_of
@@ -79,7 +79,7 @@ class Reading:
         tables = await self._tables()
         rows = sum(one.rows for one in tables)
         table = await in_thread_if_large(rows, self._joined, tables)
-        if tells_unattributed(table):
+        if separates_unattributed(table):
             return await in_thread_if_large(table.rows, with_unattributed, table)
         others = await self._unattributed(unattributed)
         return columns.joined([table, others], self.names)
@@ -96,9 +96,9 @@ class Reading:
     async def _unattributed(self, known: Unattributed) -> Columns:
         query = self._query
         crossed = next((name for name in (HOUR, EVENT) if name in self.needed), None)
-        asked = Asked(query.first, query.last, crossed)
+        wanted = UnattributedQuery(query.first, query.last, crossed)
         reader = self._snapshot.reader
-        return await known.of(reader, self._scope, asked, self.names, self._passing)
+        return await known.of(reader, self._scope, wanted, self.names, self._passing)
 
     async def _tables(self) -> list[Columns]:
         if self._links is not None and not self._links:

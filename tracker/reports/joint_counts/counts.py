@@ -19,11 +19,10 @@ from tracker.errors import BadRequest
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import every_of
-from tracker.reports.dimensions import EVENT, HOUR, NO_EVENT, OfDocuments
+from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, NO_EVENT, DocumentKind
 from tracker.reports.joint_counts.caching import CacheBatch, PeriodProgress
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.sources import (
-    OF,
     STORING_TIME,
     CountSources,
     count_so_far,
@@ -61,10 +60,10 @@ class Counts:
         """Return tables of clicks and of events, by period. Raises BadRequest for too many rows."""
         await self._sources.read_fingerprints(periods)
         progress = PeriodProgress(2 * len(periods), self._snapshot.on_progress)
-        clicks = await self._of_documents("clicks", without(EVENT, by), periods, progress)
+        clicks = await self._tables_of("clicks", without(EVENT, by), periods, progress)
         if EVENT in by:
             clicks = [(period, table.with_constant(EVENT, NO_EVENT)) for period, table in clicks]
-        return [*clicks, *await self._of_documents("events", by, periods, progress)]
+        return [*clicks, *await self._tables_of("events", by, periods, progress)]
 
     async def missing(
         self, by: Sequence[str], periods: Sequence[Period], at_least: int = 1
@@ -80,7 +79,7 @@ class Counts:
         wanted = {
             self._sources.id_of(of, by, piece): (piece, self._fingerprints.of(piece).of(of))
             for piece in pieces
-            for of in OF
+            for of in DOCUMENT_KINDS
             if at_least <= self._fingerprints.of(piece).count(of) <= limits.LARGE_DAY
         }
         cached = await self._joint.fingerprints(wanted, self._snapshot.reader)
@@ -89,9 +88,9 @@ class Counts:
         ]
         return list(dict.fromkeys(found))
 
-    async def _of_documents(
+    async def _tables_of(
         self,
-        of: OfDocuments,
+        of: DocumentKind,
         names: Sequence[str],
         periods: Sequence[Period],
         progress: PeriodProgress | None,
@@ -102,16 +101,16 @@ class Counts:
         """
         hours = [one for one in periods if one.hour is not None]
         longer = [one for one in periods if one.hour is None]
-        found = await self._of_kind(of, names, longer, progress)
-        for period, table in await self._of_kind(of, without(HOUR, names), hours, progress):
+        found = await self._read_tables(of, names, longer, progress)
+        for period, table in await self._read_tables(of, without(HOUR, names), hours, progress):
             if HOUR in names:
                 table = table.with_constant(HOUR, f"{period.hour:02}")
             found.append((period, table))
         return found
 
-    async def _of_kind(
+    async def _read_tables(
         self,
-        of: OfDocuments,
+        of: DocumentKind,
         names: Sequence[str],
         periods: Sequence[Period],
         progress: PeriodProgress | None,
@@ -181,7 +180,7 @@ class Counts:
         )
 
     async def _from_all(
-        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period], caches: bool
+        self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period], caches: bool
     ) -> dict[Period, Columns]:
         """Return tables from counts by all dimensions, in batches: two years have 731 days."""
         found: dict[Period, Columns] = {}
@@ -242,13 +241,13 @@ class Counts:
             return await self._made(one.of, names, period)
         return await count_so_far(self._sources, self._snapshot.now, one, known, names, period)
 
-    async def _made(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
+    async def _made(self, of: DocumentKind, names: Sequence[str], period: Period) -> Columns:
         whole = await self._sources.from_all(of, names, [period])
         table = whole.get(period) or await self._from_others(of, names, period)
         return await self._sources.from_documents(of, names, period) if table is None else table
 
     async def _from_others(
-        self, of: OfDocuments, names: Sequence[str], period: Period
+        self, of: DocumentKind, names: Sequence[str], period: Period
     ) -> Columns | None:
         """Return the counts from rollups or cached counts; None if only documents have them."""
         summed = await self._sources.from_rollups(of, names, period)
@@ -258,10 +257,10 @@ class Counts:
         return await self._from_parts(of, names, parts) if parts else None
 
     async def _from_parts(
-        self, of: OfDocuments, names: Sequence[str], parts: Sequence[Period]
+        self, of: DocumentKind, names: Sequence[str], parts: Sequence[Period]
     ) -> Columns:
         await self._sources.read_fingerprints(parts)
-        tables = await self._of_documents(of, names, parts, None)
+        tables = await self._tables_of(of, names, parts, None)
         return await in_thread(
             lambda: columns.joined([table for _, table in tables], names).by(names)
         )

@@ -11,7 +11,7 @@ from typing import Final
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import ALL_COUNTED, every_of
-from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, OfDocuments
+from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, DocumentKind
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.sources import CountSources, DocumentCounts, without
 from tracker.reports.joint_counts.store import CachedCounts, JointId, NewCounts
@@ -43,7 +43,7 @@ class PartHour:
         return [clicks, await self._counted("events", by, hour, until)]
 
     async def _counted(
-        self, of: OfDocuments, names: Sequence[str], hour: Period, until: datetime
+        self, of: DocumentKind, names: Sequence[str], hour: Period, until: datetime
     ) -> Columns:
         fingerprint = self._sources.fingerprints.of(hour)
         expected = fingerprint.count(of)
@@ -51,7 +51,7 @@ class PartHour:
             return columns.empty(names)
         every = _every(of, names, expected)
         one = self._sources.id_of(of, every, hour)._replace(period=f"{hour.key} part")
-        known = await self._known(one, fingerprint.of(of), [*names, *_telling(names)], until)
+        known = await self._known(one, fingerprint.of(of), [*names, *_separating(names)], until)
         start = hour.start if known is None or known.through is None else known.through
         documents = DocumentCounts(self._scope, self._snapshot)
         share = (until - start) / (hour.end - hour.start)
@@ -100,15 +100,15 @@ async def _without_permit() -> None:
     pass
 
 
-def _every(of: OfDocuments, names: Sequence[str], expected: int) -> Sequence[str]:
+def _every(of: DocumentKind, names: Sequence[str], expected: int) -> Sequence[str]:
     """Return all dimensions, or in a very large hour only the needed ones."""
     if expected > limits.LARGE_DAY:
-        wanted = {*names, *_telling(names)}
+        wanted = {*names, *_separating(names)}
         return [name for name in ALL_COUNTED if name in wanted]
     return every_of(of, of_hour=True)
 
 
-def _telling(names: Sequence[str]) -> Sequence[str]:
+def _separating(names: Sequence[str]) -> Sequence[str]:
     """Return the dimension that identifies conversions without a click, unless `names` have one."""
     return () if {LINK, DOMAIN} & set(names) else (DOMAIN,)
 

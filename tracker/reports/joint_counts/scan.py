@@ -16,7 +16,7 @@ from tracker.conversions import document as event_document
 from tracker.reports import columns
 from tracker.reports.columns import Column, Columns, column_of
 from tracker.reports.counted import COUNTED, value_of
-from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_VALUE, REFERRER, OfDocuments
+from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_VALUE, REFERRER, DocumentKind
 from tracker.reports.rollups.money import whole_number
 from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.reader import Reader
@@ -81,12 +81,12 @@ class Span(NamedTuple):
         return {**self.matching, "at": {"$gte": self.start, "$lt": self.end}}
 
 
-async def count(reader: Reader, of: OfDocuments, span: Span, names: Sequence[str]) -> Columns:
+async def count(reader: Reader, of: DocumentKind, span: Span, names: Sequence[str]) -> Columns:
     return await in_thread(await read(reader, of, span, names))
 
 
 async def read(
-    reader: Reader, of: OfDocuments, span: Span, names: Sequence[str]
+    reader: Reader, of: DocumentKind, span: Span, names: Sequence[str]
 ) -> Callable[[], Columns]:
     """Read the documents for `count`. Return the function that makes the table, for a thread."""
     make, counted, stage = _clicks_table, NO_TEST, _clicks_stage(span, names)

@@ -12,7 +12,7 @@ from typing import Final
 from tracker.reports import columns, limits
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.counted import ALL_COUNTED
-from tracker.reports.dimensions import HOUR, LINK, OfDocuments
+from tracker.reports.dimensions import DOCUMENT_KINDS, HOUR, LINK, DocumentKind
 from tracker.reports.joint_counts.scan import Span, links_of, read
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.store import (
@@ -30,15 +30,13 @@ from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.drivers import Database
 from tracker.visitor_dimensions import UNKNOWN
 
-_MEASURES: Final[dict[OfDocuments, Sequence[str]]] = {
+_MEASURES: Final[dict[DocumentKind, Sequence[str]]] = {
     "clicks": CLICK_MEASURES,
     "events": (*EVENT_COUNTS, *MONEY),
 }
 
 _DOCUMENTS_AT_ONCE: Final = 20_000
 """The approximate number of documents of one pipeline."""
-
-OF: Final[tuple[OfDocuments, ...]] = ("clicks", "events")
 
 _MOMENT: Final = timedelta(milliseconds=1)
 
@@ -70,13 +68,13 @@ class CountSources:
         if self._account_fingerprints is not self.fingerprints:
             await self._account_fingerprints.read(periods)
 
-    def id_of(self, of: OfDocuments, names: Sequence[str], period: Period) -> JointId:
+    def id_of(self, of: DocumentKind, names: Sequence[str], period: Period) -> JointId:
         account_id, calendar, link_id = self._scope
         by = name_of(names, of_hour=period.hour is not None)
         return JointId(account_id, calendar.zone, link_id, of, by, period.key)
 
     async def from_all(
-        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period]
+        self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period]
     ) -> dict[Period, Columns]:
         """Return the counts of the periods whose counts by all dimensions are valid."""
         found = await self._by_all(of, names, periods)
@@ -88,7 +86,7 @@ class CountSources:
         return await in_thread(self._summed, valid, names) if valid else {}
 
     async def _by_all(
-        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period]
+        self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period]
     ) -> dict[Period, CachedCounts]:
         """Return the cached counts by all dimensions, valid or not. Months have none."""
         ids = {
@@ -107,7 +105,7 @@ class CountSources:
         wanted = {} if link_id is None else {LINK: {str(link_id)}}
         return {period: one.table(wanted).by(names) for period, one in found.items()}
 
-    def few_at_once(self, of: OfDocuments, periods: Sequence[Period]) -> Iterator[list[Period]]:
+    def few_at_once(self, of: DocumentKind, periods: Sequence[Period]) -> Iterator[list[Period]]:
         """Yield the periods in batches of a bounded size."""
         some: list[Period] = []
         rows = 0
@@ -125,18 +123,20 @@ class CountSources:
         calendar = self._scope.calendar
         if period.kind == "month":
             return [day_period(calendar, day) for day in period.dates()]
-        counts = {of: self.fingerprints.of(period).count(of) for of in OF}
+        counts = {of: self.fingerprints.of(period).count(of) for of in DOCUMENT_KINDS}
         if period.kind == "hour" or sum(counts.values()) <= limits.LARGE_DAY:
             return []
         hours = hours_of(calendar, period.first)
         await self.read_fingerprints(hours)
         fingerprints = [self.fingerprints.of(hour) for hour in hours]
         # The first day of a zone may have clicks outside its hours.
-        is_whole = all(sum(one.count(of) for one in fingerprints) == counts[of] for of in OF)
+        is_whole = all(
+            sum(one.count(of) for one in fingerprints) == counts[of] for of in DOCUMENT_KINDS
+        )
         return hours if is_whole else []
 
     async def from_rollups(
-        self, of: OfDocuments, names: Sequence[str], period: Period
+        self, of: DocumentKind, names: Sequence[str], period: Period
     ) -> Columns | None:
         """Return the counts from rollups; None if they lack these dimensions."""
         source = rollups_for(names)
@@ -155,7 +155,7 @@ class CountSources:
         return await rollup_table(self._snapshot.reader, query)
 
     async def from_documents(
-        self, of: OfDocuments, names: Sequence[str], period: Period
+        self, of: DocumentKind, names: Sequence[str], period: Period
     ) -> Columns:
         """Count all clicks or events of the period."""
         fingerprint = self.fingerprints.of(period)
@@ -183,7 +183,7 @@ class DocumentCounts:
 
     async def count(
         self,
-        of: OfDocuments,
+        of: DocumentKind,
         names: Sequence[str],
         period: Period,
         expected: int,
@@ -216,7 +216,7 @@ class DocumentCounts:
         await self._snapshot.memory.take(size)
         return table
 
-    async def _span(self, of: OfDocuments, names: Sequence[str], period: Period) -> Span:
+    async def _span(self, of: DocumentKind, names: Sequence[str], period: Period) -> Span:
         """Return the span of a period, with its links if `names` has them."""
         calendar = self._scope.calendar
         found = Span(

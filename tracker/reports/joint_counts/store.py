@@ -26,7 +26,7 @@ from tracker.ids import new_id
 from tracker.reports import limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import ALL_COUNTED
-from tracker.reports.dimensions import EVENT, HOUR, OfDocuments
+from tracker.reports.dimensions import EVENT, HOUR, DocumentKind
 from tracker.reports.joint_counts.columns_document import documents_of, table_of
 from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.drivers import Database
@@ -46,7 +46,7 @@ class JointId(NamedTuple):
     account_id: UUID
     zone: str
     link_id: UUID | None
-    of: OfDocuments
+    of: DocumentKind
     by: str
     period: str
 

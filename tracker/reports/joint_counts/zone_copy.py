@@ -7,7 +7,7 @@ from uuid import UUID
 
 from tracker.calendar import Calendar
 from tracker.reports.counted import every_of
-from tracker.reports.dimensions import OfDocuments
+from tracker.reports.dimensions import DOCUMENT_KINDS
 from tracker.reports.joint_counts.fingerprints import Fingerprint, fingerprint_of
 from tracker.reports.joint_counts.store import ALL, JointCounts, JointId, NewCounts
 from tracker.reports.periods import Period
@@ -36,8 +36,7 @@ class JointCopy:
             ]
             if not _agree(before, after):
                 return
-            sources: tuple[OfDocuments, ...] = ("clicks", "events")
-            for of in sources:
+            for of in DOCUMENT_KINDS:
                 one = JointId(account_id, original.zone, None, of, ALL, period.key)
                 cached = (await self._joint.find([one], every_of(of), snapshot)).get(one)
                 if cached is None or cached.fingerprint != before.of(of):
