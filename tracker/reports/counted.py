@@ -53,11 +53,10 @@ def value_of(name: str, of: DocumentKind) -> Any:
 def needed_for(group_by: str, filters: Collection[str]) -> tuple[str, ...]:
     """Return the counted dimensions of a report, in the order of ALL_COUNTED."""
     asked = {group_by, *filters}
-    found = {source for name in asked for source in DIMENSIONS[name].sources or (name,)}
+    found = {one for name in asked for one in DIMENSIONS[name].derived_from or (name,)}
     if {HOUR, EVENT} <= found and LINK not in found:
-        found.add(
-            DOMAIN
-        )  # it tells which conversions have no click (`reports/joint_counts/unattributed`)
+        # It separates conversions without a click (`reports/joint_counts/unattributed`).
+        found.add(DOMAIN)
     return tuple(name for name in ALL_COUNTED if name in found)
 
 
@@ -68,6 +67,6 @@ def wanted_values(name: str, values: Collection[Any], host: str) -> tuple[str, S
     """
     texts, members = list(dict.fromkeys(map(str, values))), FILTERS[name].members
     if members is not None:
-        [source] = DIMENSIONS[name].sources
-        return source, [value for text in texts for value in members(text)]
+        [counted] = DIMENSIONS[name].derived_from
+        return counted, [value for text in texts for value in members(text)]
     return name, [*texts, ""] if name == DOMAIN and host in texts else texts

@@ -28,7 +28,7 @@ from tracker.reports.joint_counts.unattributed import (
 )
 from tracker.reports.periods import Period, hours_of, is_over, periods_of
 from tracker.reports.query import ReportQuery
-from tracker.reports.rollups.layout import RollupSource, rollups_for
+from tracker.reports.rollups.layout import RollupSelection, rollups_for
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
 from tracker.reports.threads import in_thread_if_large
 from tracker.stores.mongodb.drivers import Database
@@ -103,32 +103,32 @@ class Reading:
     async def _tables(self) -> list[Columns]:
         if self._links is not None and not self._links:
             return []
-        source = rollups_for(self.needed)
-        if source is None:
+        selection = rollups_for(self.needed)
+        if selection is None:
             return await self._crossed()
-        if source.of == "account":
-            return await self._of_account(source)
-        return await self._of_links(source)
+        if selection.of == "account":
+            return await self._of_account(selection)
+        return await self._of_links(selection)
 
     async def _of_tests(self) -> Columns:
         query = self._query
         days = query.first, query.last, query.until
         return await count_tests(self._scope, self._snapshot, self.needed, *days)
 
-    async def _of_account(self, source: RollupSource) -> list[Columns]:
+    async def _of_account(self, selection: RollupSelection) -> list[Columns]:
         days = (self._query.last - self._query.first).days + 1
         periods = self._periods(months=days > _LONG)
         months = [one for one in periods if one.kind == "month"]
         found = await self._counted(self._scope, self.needed, months)
         for first, last in _runs([one.first for one in periods if one.kind == "day"]):
-            found.append(await self._from_rollups(source, first, last))
+            found.append(await self._from_rollups(selection, first, last))
         return found
 
-    async def _of_links(self, source: RollupSource) -> list[Columns]:
+    async def _of_links(self, selection: RollupSelection) -> list[Columns]:
         query = self._query
         days = (query.last - query.first).days + 1
         if self._links is not None and len(self._links) * days <= _FEW:
-            return [await self._from_rollups(source, query.first, query.last)]
+            return [await self._from_rollups(selection, query.first, query.last)]
         periods = self._periods(months=True)
         over: list[Period] = []
         under_way: list[Period] = []
@@ -136,7 +136,7 @@ class Reading:
             (over if is_over(one, self._snapshot.now) else under_way).append(one)
         found = await self._counted(self._scope, self.needed, over)
         for first, last in _runs([one.first for one in under_way]):
-            found.append(await self._from_rollups(source, first, last))
+            found.append(await self._from_rollups(selection, first, last))
         return found
 
     async def _crossed(self) -> list[Columns]:
@@ -167,16 +167,16 @@ class Reading:
             for period, table in await counts.tables(by, periods)
         ]
 
-    async def _from_rollups(self, source: RollupSource, first: date, last: date) -> Columns:
+    async def _from_rollups(self, selection: RollupSelection, first: date, last: date) -> Columns:
         query = RollupQuery(
-            matching=self._scope.rollups(source.of),
-            source=source,
+            matching=self._scope.rollups(selection.of),
+            selection=selection,
             names=self.needed,
             first=first,
             last=last,
             by_day=self._by_day,
             links=self._links,
-            cells=None if source.map is None else self._wanted.get(source.map),
+            cells=None if selection.map is None else self._wanted.get(selection.map),
         )
         return await rollup_table(self._snapshot.reader, query)
 

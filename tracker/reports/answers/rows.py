@@ -197,8 +197,8 @@ def _keyed(
 
 
 def _derived(table: Columns, one: Dimension, key_of: Callable[..., str]) -> Columns:
-    table = table.by(one.sources)
-    columns = [table.dimensions[source] for source in one.sources]
+    table = table.by(one.derived_from)
+    columns = [table.dimensions[name] for name in one.derived_from]
     values = [[column.values[code] for code in column.codes] for column in columns]
     return table.with_column(one.name, column_of(list(map(key_of, *values))))
 

@@ -139,14 +139,14 @@ class CountSources:
         self, of: DocumentKind, names: Sequence[str], period: Period
     ) -> Columns | None:
         """Return the counts from rollups; None if they lack these dimensions."""
-        source = rollups_for(names)
-        if source is None or period.kind == "hour" or self._scope.link_id is not None:
+        selection = rollups_for(names)
+        if selection is None or period.kind == "hour" or self._scope.link_id is not None:
             return None
         if LINK in names:  # a month of 20,000 links takes as long as a million clicks
             await self._snapshot.before_counting()
         query = RollupQuery(
-            matching=self._scope.rollups(source.of),
-            source=source,
+            matching=self._scope.rollups(selection.of),
+            selection=selection,
             names=names,
             first=period.first,
             last=period.last,

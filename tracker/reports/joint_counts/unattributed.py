@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from tracker.reports.columns import UNATTRIBUTED, Columns, empty
 from tracker.reports.dimensions import DOMAIN, EVENT, HOUR, LINK
 from tracker.reports.joint_counts.scope import ReportScope
-from tracker.reports.rollups.layout import RollupSource
+from tracker.reports.rollups.layout import RollupSelection
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
 from tracker.stores.mongodb.reader import Reader
 from tracker.visitor_dimensions import UNKNOWN
@@ -87,7 +87,7 @@ def with_unattributed(table: Columns) -> Columns:
 async def _of_rollups(reader: Reader, scope: ReportScope, query: UnattributedQuery) -> Columns:
     sums = RollupQuery(
         matching=scope.rollups("link"),
-        source=RollupSource("link", query.map),
+        selection=RollupSelection("link", query.map),
         names=() if query.map is None else (query.map,),
         first=query.first,
         last=query.last,

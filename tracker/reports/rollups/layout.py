@@ -164,19 +164,19 @@ _MAPS: Final = {
 _FIELDS: Final = {"account": frozenset[str](), "link": frozenset((LINK, DOMAIN))}
 
 
-class RollupSource(NamedTuple):
+class RollupSelection(NamedTuple):
     """The rollups to read for a report. `map` is the map to add up, None for the totals."""
 
     of: str
     map: str | None
 
 
-def rollups_for(needed: Collection[str]) -> RollupSource | None:
+def rollups_for(needed: Collection[str]) -> RollupSelection | None:
     """Return the smallest rollups with these counted dimensions; None if none has them."""
     for of, maps in _MAPS.items():
         crossed = set(needed) - _FIELDS[of]
         if len(crossed) <= 1 and crossed <= maps:
-            return RollupSource(of, next(iter(crossed), None))
+            return RollupSelection(of, next(iter(crossed), None))
     return None
 
 
