@@ -140,26 +140,27 @@ def _year_before(day: date) -> date:
     return day.replace(year=day.year - 1, day=28 if is_leap_day else day.day)
 
 
-def change_of(now: Measures, before: Measures) -> MeasureChange:
+def change_of(current: Measures, previous: Measures) -> MeasureChange:
     return MeasureChange(
         **{
-            name: _fraction(getattr(now, name), getattr(before, name))
+            name: _fraction(getattr(current, name), getattr(previous, name))
             for name in MeasureChange.__struct_fields__
             if name != _POINTS
         },
-        conversion_rate_points=_points(now, before),
+        conversion_rate_points=_points(current, previous),
     )
 
 
-def _points(now: Measures, before: Measures) -> float | None:
-    if not now.clicks or not before.clicks:
+def _points(current: Measures, previous: Measures) -> float | None:
+    if not current.clicks or not previous.clicks:
         return None
-    return round(now.conversion_rate - before.conversion_rate, DECIMALS)
+    return round(current.conversion_rate - previous.conversion_rate, DECIMALS)
 
 
-def _fraction(now: Decimal | float, before: Decimal | float) -> float | None:
-    """Return the change as a fraction of `before`. From -10 to -5 it is 0.5."""
-    if not before:
+def _fraction(current: Decimal | float, previous: Decimal | float) -> float | None:
+    """Return the change as a fraction of `previous`. From -10 to -5 it is 0.5."""
+    if not previous:
         return None
-    old, new = Decimal(str(before)), Decimal(str(now))  # a rate as it is shown, to six decimals
+    # Through text: a rate as it is shown, to six decimals.
+    old, new = Decimal(str(previous)), Decimal(str(current))
     return round(float(_EXACT.divide(_EXACT.subtract(new, old), abs(old))), DECIMALS)

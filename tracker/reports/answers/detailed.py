@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import replace
 
-from tracker.reports.answers.before import Before, parts_before, read_before
+from tracker.reports.answers.previous import PreviousFigures, previous_parts, read_previous
 from tracker.reports.answers.reports import WholeReport
 from tracker.reports.answers.request_parts import Parts
 from tracker.reports.comparison import Comparison, OtherDays
@@ -24,21 +24,21 @@ _NAME: Final = "compare"
 _OF_TIME: Final[tuple[Interval, ...]] = get_args(Interval)
 _ALL_ROWS: Final = 10**6
 
-MAX_PARTS_BEFORE: Final = 2
-"""The parts that `measures_before` reads at most."""
+MAX_PREVIOUS_PARTS: Final = 2
+"""The parts that `previous_measures` reads at most."""
 
 
 class DetailedReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A report and its details, from one snapshot. `rows_before` is by the keys of its rows."""
+    """A report and its details, from one snapshot. `previous_rows` is by the keys of its rows."""
 
     at: datetime
     report: Report
     steps: Sequence[Step] | None
-    before: Before | None
-    rows_before: Mapping[str, Measures] | None
+    previous: PreviousFigures | None
+    previous_rows: Mapping[str, Measures] | None
 
 
-class WholeBefore:
+class PreviousReport:
     """All rows of other days. `paired` maps keys to their counterparts, if these differ."""
 
     def __init__(self, report: WholeReport, paired: Mapping[str, str] | None) -> None:
@@ -64,33 +64,37 @@ async def read_detailed(
     parts: Parts, query: ReportQuery, interval: Interval | None, comparison: Comparison | None
 ) -> DetailedReport:
     days = None if comparison is None else await parts.other_days(comparison)
-    before_parts = 0 if days is None else MAX_PARTS_BEFORE + parts_before(interval, days)
-    parts.expect_parts(1 + (interval is not None) + before_parts)
+    count = 0 if days is None else MAX_PREVIOUS_PARTS + previous_parts(interval, days)
+    parts.expect_parts(1 + (interval is not None) + count)
     report = await parts.run("report", query)
     steps = None
     if interval is not None:
         steps = (await parts.series("interval", query, interval)).steps
-    before, rows = None, None
+    previous, rows = None, None
     if days is not None:
-        rows = await measures_before(parts, query, report.rows, days)
-        before = await read_before(parts, query, interval, days)
-    return DetailedReport(at=parts.at, report=report, steps=steps, before=before, rows_before=rows)
+        rows = await previous_measures(parts, query, report.rows, days)
+        previous = await read_previous(parts, query, interval, days)
+    return DetailedReport(
+        at=parts.at, report=report, steps=steps, previous=previous, previous_rows=rows
+    )
 
 
 async def read_whole(
     parts: Parts, query: ReportQuery, comparison: Comparison | None, reservation: Reservation
-) -> tuple[WholeReport, WholeBefore | None]:
+) -> tuple[WholeReport, PreviousReport | None]:
     """Return all rows of a query, and of the days to compare with. They use the `reservation`."""
     parts.expect_parts(1 + (comparison is not None))
     report = await parts.whole("report", query, reservation)
-    before = None
+    previous = None
     if comparison is not None:
-        before = await _whole_before(parts, query, await parts.other_days(comparison), reservation)
-    reservation.shrink_to(report.bytes() + (0 if before is None else before.bytes()))
-    return report, before
+        previous = await _previous_report(
+            parts, query, await parts.other_days(comparison), reservation
+        )
+    reservation.shrink_to(report.bytes() + (0 if previous is None else previous.bytes()))
+    return report, previous
 
 
-async def measures_before(
+async def previous_measures(
     parts: Parts, query: ReportQuery, rows: Sequence[GroupRow], days: OtherDays
 ) -> Mapping[str, Measures]:
     """Return the measures of a query's `rows` on other days, by their keys.
@@ -111,13 +115,13 @@ async def measures_before(
     }
 
 
-async def _whole_before(
+async def _previous_report(
     parts: Parts, query: ReportQuery, days: OtherDays, reservation: Reservation
-) -> WholeBefore:
+) -> PreviousReport:
     other = _of_days(query, days)
     report = await parts.whole(_NAME, other, reservation)
     # In a thread: there may be a million.
-    return await in_thread(WholeBefore, report, _paired(parts, query, other))
+    return await in_thread(PreviousReport, report, _paired(parts, query, other))
 
 
 def _of_days(query: ReportQuery, days: OtherDays) -> ReportQuery:

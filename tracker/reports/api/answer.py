@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.calendar import Calendar
-from tracker.reports.answers.before import Before
+from tracker.reports.answers.previous import PreviousFigures
 from tracker.reports.comparison import change_of, is_unfinished
 from tracker.reports.periods import DayRange
 from tracker.reports.query import GroupRow, Measures
@@ -52,13 +52,13 @@ class ReportMeasures(msgspec.Struct, kw_only=True):
     payout: Money = UNSET
 
 
-COLUMNS: Final[Mapping[str, Any]] = {
+MEASURE_FIELDS: Final[Mapping[str, Any]] = {
     one.encode_name: one.name for one in msgspec.structs.fields(ReportMeasures)
 }
 """The measures of an answer, and their names in `Measures`."""
 
-_NAMES: Final = tuple(COLUMNS)
-Column = Literal[_NAMES]  # type: ignore[valid-type]
+_NAMES: Final = tuple(MEASURE_FIELDS)
+MeasureName = Literal[_NAMES]  # type: ignore[valid-type]
 
 
 class ReportChange(msgspec.Struct, kw_only=True):
@@ -164,36 +164,36 @@ class Unfinished(msgspec.Struct, kw_only=True):
     ) = field(default=UNSET, name="previousStep")
 
 
-class Shown:
+class ChosenColumns:
     """The figures of an answer, with the chosen columns; all if none are chosen."""
 
-    def __init__(self, columns: Sequence[Column] | UnsetType) -> None:
-        wanted: Iterable[str] = COLUMNS if isinstance(columns, UnsetType) else columns
-        self._fields: list[str] = [COLUMNS[name] for name in wanted]
+    def __init__(self, columns: Sequence[MeasureName] | UnsetType) -> None:
+        wanted: Iterable[str] = MEASURE_FIELDS if isinstance(columns, UnsetType) else columns
+        self._fields: list[str] = [MEASURE_FIELDS[name] for name in wanted]
 
     def measures(self, measures: Measures) -> ReportMeasures:
         return ReportMeasures(**self._chosen(measures))
 
-    def change(self, now: Measures, before: Measures) -> ReportChange:
-        change = change_of(now, before)
+    def change(self, current: Measures, previous: Measures) -> ReportChange:
+        change = change_of(current, previous)
         found = ReportChange(**self._chosen(change))
         if "conversion_rate" in self._fields:
             found.conversion_rate_points = change.conversion_rate_points
         return found
 
-    def totals(self, now: Measures, before: Measures | None) -> ReportTotals:
-        return ReportTotals(**self._chosen(now), **self._compared(now, before))
+    def totals(self, current: Measures, previous: Measures | None) -> ReportTotals:
+        return ReportTotals(**self._chosen(current), **self._compared(current, previous))
 
     def rows(
-        self, rows: Iterable[GroupRow], before: Mapping[str, Measures] | None
+        self, rows: Iterable[GroupRow], previous: Mapping[str, Measures] | None
     ) -> list[ReportRow]:
-        """Return the rows. Their measures `before` are by key."""
-        return [self._row(row, None if before is None else before[row.key]) for row in rows]
+        """Return the rows. Their measures `previous` are by key."""
+        return [self._row(row, None if previous is None else previous[row.key]) for row in rows]
 
-    def _row(self, row: GroupRow, before: Measures | None) -> ReportRow:
-        now = row.measures
-        compared = self._compared(now, before)
-        return ReportRow(key=row.key, name=row.name, **self._chosen(now), **compared)
+    def _row(self, row: GroupRow, previous: Measures | None) -> ReportRow:
+        current = row.measures
+        compared = self._compared(current, previous)
+        return ReportRow(key=row.key, name=row.name, **self._chosen(current), **compared)
 
     def steps(self, steps: Iterable[Step]) -> list[ReportStep]:
         return [ReportStep(key=step.key, **self._chosen(step.measures)) for step in steps]
@@ -204,7 +204,7 @@ class Shown:
         at: datetime,
         calendar: Calendar,
         interval: Interval | UnsetType,
-        before: Before | None,
+        previous: PreviousFigures | None,
     ) -> Unfinished | UnsetType:
         """Return the progress of `days` at a moment, unless they are over."""
         if not is_unfinished(days, calendar, at):
@@ -212,16 +212,16 @@ class Shown:
         found = Unfinished(until=calendar.moment_text(at))
         if not isinstance(interval, UnsetType):
             found.step = step_at(at, interval, calendar)
-        if before is not None and before.days.until is not None:
-            found.previous_until = calendar.moment_text(before.days.until)
-            if before.step is not None:
-                found.previous_step = self.measures(before.step)
+        if previous is not None and previous.days.until is not None:
+            found.previous_until = calendar.moment_text(previous.days.until)
+            if previous.step is not None:
+                found.previous_step = self.measures(previous.step)
         return found
 
     def _chosen(self, of: object) -> dict[str, Any]:
         return {name: getattr(of, name) for name in self._fields}
 
-    def _compared(self, now: Measures, before: Measures | None) -> dict[str, Any]:
-        if before is None:
+    def _compared(self, current: Measures, previous: Measures | None) -> dict[str, Any]:
+        if previous is None:
             return {}
-        return {"previous": self.measures(before), "change": self.change(now, before)}
+        return {"previous": self.measures(previous), "change": self.change(current, previous)}

@@ -11,7 +11,7 @@ from tracker.reports.query import Bots, FilterValue, Tests
 from tracker.web.limits import MAX_FILTER_VALUES
 from tracker.web.schema import FilterText
 
-Dimension = Literal[FILTER_NAMES]  # type: ignore[valid-type]  # the table is the one list
+FilterName = Literal[FILTER_NAMES]  # type: ignore[valid-type]  # the table is the one list
 
 TagOperator = Annotated[
     Literal["OR", "AND"],

@@ -12,11 +12,11 @@ from tracker.reports.answers.names import filter_names
 from tracker.reports.answers.overview import Overview, read_overview
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.api.answer import (
+    ChosenColumns,
     ReportChange,
     ReportMeasures,
     ReportRow,
     ReportStep,
-    Shown,
     Unfinished,
 )
 from tracker.reports.api.reports import check_domains
@@ -147,27 +147,27 @@ async def overview(
 
 
 def _answer(body: CreateOverview, found: Overview, calendar: Calendar) -> OverviewFigures:
-    shown, now, before = Shown(body.columns), found.series, found.previous
+    chosen, current, previous = ChosenColumns(body.columns), found.series, found.previous
     interval, days = body.chosen_interval(), body.date_range.days()
     answer = OverviewFigures(
-        totals=shown.measures(now.totals),
+        totals=chosen.measures(current.totals),
         interval=interval,
-        series=shown.steps(now.steps),
+        series=chosen.steps(current.steps),
         panels={
             panel.group_by: PanelRows(
-                rows=shown.rows(report.rows, rows_before), total_rows=report.total_rows
+                rows=chosen.rows(report.rows, previous_rows), total_rows=report.total_rows
             )
-            for panel, report, rows_before in zip(
-                body.panels, found.panels, found.rows_before, strict=True
+            for panel, report, previous_rows in zip(
+                body.panels, found.panels, found.previous_rows, strict=True
             )
         },
         date_range=body.date_range,
         time_zone=calendar.zone,
-        unfinished=shown.unfinished(days, found.at, calendar, interval, before),
+        unfinished=chosen.unfinished(days, found.at, calendar, interval, previous),
     )
-    if before is not None and before.steps is not None:
-        answer.previous = shown.measures(before.totals)
-        answer.change = shown.change(now.totals, before.totals)
-        answer.previous_series = shown.steps(before.steps)
-        answer.previous_date_range = DateRange.of(before.days.days)
+    if previous is not None and previous.steps is not None:
+        answer.previous = chosen.measures(previous.totals)
+        answer.change = chosen.change(current.totals, previous.totals)
+        answer.previous_series = chosen.steps(previous.steps)
+        answer.previous_date_range = DateRange.of(previous.days.days)
     return answer

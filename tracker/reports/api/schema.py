@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.errors import BadRequest
-from tracker.reports.api.answer import COLUMNS, Column
+from tracker.reports.api.answer import MEASURE_FIELDS, MeasureName
 from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
 from tracker.reports.comparison import Compared, Comparison, other_range
 from tracker.reports.periods import DayRange
@@ -24,7 +24,7 @@ IntervalIn = Annotated[
         f"begin on Monday; hour is for at most {MAX_HOURLY_DAYS} days"
     ),
 ]
-_SORTED: Final[dict[str, SortBy]] = {**COLUMNS, "key": "key", "name": "name"}
+_SORTED: Final[dict[str, SortBy]] = {**MEASURE_FIELDS, "key": "key", "name": "name"}
 DEFAULT_SORT: Final = "-clicks"
 _SORTS: Final = tuple(f"{order}{name}" for name in _SORTED for order in ("", "-"))
 Sort = Annotated[
@@ -38,9 +38,13 @@ Search = Annotated[
         description="only rows with this text in their name or key, in any case",
     ),
 ]
-Columns = Annotated[
-    list[Column],
-    Meta(min_length=1, max_length=len(COLUMNS), description="the measures to show; default: all"),
+MeasureNames = Annotated[
+    list[MeasureName],
+    Meta(
+        min_length=1,
+        max_length=len(MEASURE_FIELDS),
+        description="the measures to show; default: all",
+    ),
 ]
 
 
@@ -98,7 +102,7 @@ class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     bots: BotsIn | UnsetType = UNSET
     compare: Compare | UnsetType = UNSET
     interval: IntervalIn | UnsetType = UNSET
-    columns: Columns | UnsetType = UNSET
+    columns: MeasureNames | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         within = self.filters

@@ -10,7 +10,7 @@ from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
-from tracker.reports.api.filters import Dimension
+from tracker.reports.api.filters import FilterName
 from tracker.reports.api.schema import DateRange, Search
 from tracker.reports.dimensions import NO_KEY
 from tracker.reports.periods import DayRange
@@ -28,7 +28,7 @@ class ListReportValues(msgspec.Struct, kw_only=True):
     """The values to find."""
 
     account_id: AccountId = field(name="accountId")
-    dimension: Annotated[Dimension, Meta(description="a filter of reports", examples=["country"])]
+    dimension: Annotated[FilterName, Meta(description="a filter of reports", examples=["country"])]
     search: Search = ""
     first: Annotated[
         Day | None,
@@ -71,7 +71,7 @@ class ReportValues(msgspec.Struct, kw_only=True):
     """The values of a dimension that match a text."""
 
     rows: Annotated[list[ReportValue], Meta(description="most clicks first, then by key")]
-    dimension: Dimension
+    dimension: FilterName
     date_range: DateRange = field(name="dateRange")
     time_zone: TimeZone = field(name="timeZone")
 

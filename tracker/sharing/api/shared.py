@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from tracker.clock import iso, now
 from tracker.errors import ErrorCode, Unauthorized
 from tracker.reports.answers.names import filter_names
-from tracker.reports.api.answer import Column
+from tracker.reports.api.answer import MeasureName
 from tracker.reports.api.filters import BotsIn, TagOperator
 from tracker.reports.api.overview import CreateOverview, OverviewFigures, overview
 from tracker.sharing.api.hidden_links import hide_links
@@ -31,7 +31,8 @@ class OpenShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     password: str | None = None
     measure: (
         Annotated[
-            Column, Meta(description="the rows are the first by it; without it by the share's own")
+            MeasureName,
+            Meta(description="the rows are the first by it; without it by the share's own"),
         ]
         | UnsetType
     ) = UNSET
@@ -48,9 +49,9 @@ class SharedAnswer(OverviewFigures, kw_only=True):
     ]
     tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
     bots: BotsIn | UnsetType = UNSET
-    measure: Annotated[Column, Meta(description="the one that is shown at first")] | UnsetType = (
-        UNSET
-    )
+    measure: (
+        Annotated[MeasureName, Meta(description="the one that is shown at first")] | UnsetType
+    ) = UNSET
     shown: (
         Annotated[ShownPanels, Meta(description="the panels that are shown, in their order")]
         | UnsetType
@@ -88,7 +89,7 @@ async def read(call: PublicCall[SharingServices, Nothing, OpenShare]) -> SharedA
 
 
 async def _read(
-    services: SharingServices, share: Share, measure: Column | UnsetType
+    services: SharingServices, share: Share, measure: MeasureName | UnsetType
 ) -> SharedAnswer:
     """Return the report, with the rows for a measure, or for the share's own."""
     account_id = share.account_id

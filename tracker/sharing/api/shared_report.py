@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import replace
 
 from tracker.ids import new_id
-from tracker.reports.api.answer import COLUMNS, Column
+from tracker.reports.api.answer import MEASURE_FIELDS, MeasureName
 from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
 from tracker.reports.api.overview import CreateOverview, OverviewPanel
 from tracker.reports.api.schema import Compare, DateRange, IntervalIn
@@ -32,7 +32,7 @@ ShownPanels = Annotated[
         "map is of country. Without it all are, as tabs of a few cards",
     ),
 ]
-Measure = Annotated[Column, Meta(description="the measure that the page shows at first")]
+Measure = Annotated[MeasureName, Meta(description="the measure that the page shows at first")]
 
 
 class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -103,7 +103,7 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
         return self.period.replace("_", " ")
 
     def overview(
-        self, account_id: UUID, today: date, measure: Column | UnsetType = UNSET
+        self, account_id: UUID, today: date, measure: MeasureName | UnsetType = UNSET
     ) -> CreateOverview:
         """Return the overview of an account on its day `today`, with the rows for a measure.
 
@@ -132,15 +132,15 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
         return DateRange.of(days_of(self.period, today))
 
 
-def _sorted(panel: OverviewPanel, measure: Column | UnsetType) -> OverviewPanel:
+def _sorted(panel: OverviewPanel, measure: MeasureName | UnsetType) -> OverviewPanel:
     """Return the panel with the first rows by a measure, unless it is by key or name."""
-    if isinstance(measure, UnsetType) or panel.sort.removeprefix("-") not in COLUMNS:
+    if isinstance(measure, UnsetType) or panel.sort.removeprefix("-") not in MEASURE_FIELDS:
         return panel
     order = "-" if panel.sort.startswith("-") else ""
     return replace(panel, sort=f"{order}{_measure_of(panel.group_by, measure)}")
 
 
-def _measure_of(dimension: GroupBy, measure: Column) -> Column:
+def _measure_of(dimension: GroupBy, measure: MeasureName) -> MeasureName:
     """Return the measure that the console shows in a panel. Events have no clicks."""
     if dimension == "bot":
         return "botClicks"
