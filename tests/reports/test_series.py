@@ -16,7 +16,7 @@ from tracker.reports.series import (
     NO_MEASURES,
     Interval,
     default_interval,
-    rows_of,
+    row_dimension,
     series_of,
     step_keys,
 )
@@ -113,7 +113,7 @@ def test_steps_are_in_order_each_once_and_every_row_belongs_to_one(
     assert len(set(keys)) == len(keys)
     if interval != "hour":
         assert keys == sorted(keys)
-    rows = [row(key, 1) for key in step_keys(range_, rows_of(interval), calendar)]
+    rows = [row(key, 1) for key in step_keys(range_, row_dimension(interval), calendar)]
     steps = series_of(rows, range_, interval, calendar)
     assert [step.key for step in steps] == keys
     assert sum(step.measures.clicks for step in steps) == len(rows)

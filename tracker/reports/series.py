@@ -49,7 +49,7 @@ def default_interval(days: DayRange) -> Interval:
     return next((interval for most, interval in _DEFAULTS if days.days <= most), "month")
 
 
-def rows_of(interval: Interval) -> Literal["hour", "day"]:
+def row_dimension(interval: Interval) -> Literal["hour", "day"]:
     """Return the dimension whose rows make up the steps."""
     return "hour" if interval == "hour" else "day"
 
@@ -74,7 +74,7 @@ def step_keys(days: DayRange, interval: Interval, calendar: Calendar) -> list[st
 def series_of(
     rows: Iterable[GroupRow], days: DayRange, interval: Interval, calendar: Calendar
 ) -> Sequence[Step]:
-    """Return the steps of `days` from rows by `rows_of` the interval. Raises as `step_keys`."""
+    """Return the steps of `days` from rows by `row_dimension`. Raises as `step_keys`."""
     sums = dict.fromkeys(step_keys(days, interval, calendar), NO_MEASURES)
     for row in rows:
         key = step_of(row.key, interval)

@@ -34,10 +34,10 @@ class ShareOpens:
         self._opened: dict[UUID, _Opened] = defaultdict(_Opened)
 
     def count(self, share_id: UUID) -> None:
-        self.note(share_id)
+        self.update_time(share_id)
         self._opened[share_id].number += 1
 
-    def note(self, share_id: UUID) -> None:
+    def update_time(self, share_id: UUID) -> None:
         """Update the time of the last opening, when an open share is read again."""
         self._opened[share_id].last_at = now()
 

@@ -20,7 +20,7 @@ from tracker.reports.memory import Reservation
 from tracker.reports.periods import DayRange
 from tracker.reports.query import Measures, Report, ReportQuery
 from tracker.reports.rollups.layout import rollups_for
-from tracker.reports.series import Interval, Step, rows_of, series_of, step_keys
+from tracker.reports.series import Interval, Step, row_dimension, series_of, step_keys
 from tracker.stores.mongodb.reader import Reader
 
 Found = TypeVar("Found")
@@ -116,7 +116,7 @@ class Parts:
     async def series(self, name: str, query: ReportQuery, interval: Interval) -> Series:
         """Return the series of a query's days. Raises as `run` and `step_keys`."""
         days = DayRange(query.first, query.last)
-        dimension = rows_of(interval)
+        dimension = row_dimension(interval)
         count = len(step_keys(days, dimension, self.calendar))
         report = await self.run(name, _whole(query, dimension, count))
         steps = series_of(report.rows, days, interval, self.calendar)

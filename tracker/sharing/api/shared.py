@@ -39,7 +39,7 @@ class OpenShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class SharedAnswer(OverviewFigures, kw_only=True):
-    """The report of a share. Links are numbered by their places unless it shows their names."""
+    """The report of a share. Links are numbered by rank unless it shows their names."""
 
     name: str
     expires_at: Timestamp | None = field(name="expiresAt")
@@ -84,7 +84,7 @@ async def read(call: PublicCall[SharingServices, Nothing, OpenShare]) -> SharedA
     if isinstance(body.measure, UnsetType):
         services.share_opens.count(share.id)
     else:
-        services.share_opens.note(share.id)
+        services.share_opens.update_time(share.id)
     return answer
 
 
@@ -102,9 +102,9 @@ async def _read(
         named = await filter_names(services.mongodb.reads, account_id, wanted.filters.values())
         names = {dimension: list(of.values()) for dimension, of in named.items()}
         if not share.show_link_names:
-            own = report.overview(account_id, today)
+            ranked = report.overview(account_id, today)
             links = found.panels.get("link")
-            if filtered := await hide_links(services, account_id, links, wanted, own):
+            if filtered := await hide_links(services, account_id, links, wanted, ranked):
                 names["link"] = filtered
     return _answer(share, report, wanted, found, names)
 
