@@ -95,7 +95,7 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
         assert self.signed_in is not None
         return self.signed_in
 
-    def own(self, name: str, resource: Resource | None) -> Resource:
+    def check_owner(self, name: str, resource: Resource | None) -> Resource:
         """Return `resource`, called `name` in messages.
 
         Raises NotFound if it is None, Forbidden if it belongs to another account.
@@ -129,7 +129,7 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
         await self.web.audit.record_all(self.author, actions, session)
 
 
-class Answer(NamedTuple, Generic[Value]):
+class AnswerWithHeaders(NamedTuple, Generic[Value]):
     """The value that an endpoint returns, together with headers of the answer."""
 
     value: Value

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from tracker.web.call import Answer, Nothing
+from tracker.web.call import AnswerWithHeaders, Nothing
 from tracker.web.export import MEDIA_TYPES, Export
 from tracker.web.handler import Handler
 from tracker.web.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES
@@ -183,7 +183,9 @@ def _annotations(run: Callable[..., Any]) -> tuple[Any, Any, tuple[Any, ...]]:
     _, query, body = get_args(call.annotation)
     returned = signature.return_annotation
     kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
-    values = [get_args(kind)[0] if get_origin(kind) is Answer else kind for kind in kinds]
+    values = [
+        get_args(kind)[0] if get_origin(kind) is AnswerWithHeaders else kind for kind in kinds
+    ]
     return query, body, tuple(dict.fromkeys(values))
 
 

@@ -161,27 +161,27 @@ async def create(call: ConversionCall[Nothing, CreateEventConfig]) -> EventConfi
     config = await call.services.event_configs.create(
         call.account_id, body.name, body.payout_type, body.payout, aliases
     )
-    await call.audit("event_config.created", CONFIGS.target(config))
+    await call.audit("event_config.created", CONFIGS.audit_object(config))
     return await CONFIGS.show(call, config)
 
 
 @endpoint("PATCH", "/api/event-configs/{id}", "event_configs:write", example={"payout": 15})
 async def change(call: ConversionCall[Nothing, ChangeEventConfig]) -> EventConfigRecord:
     """Change an event configuration; conversions recorded before keep what they paid."""
-    config = await CONFIGS.own(call)
+    config = await CONFIGS.find(call)
     fields = sent_fields(call.body)
     if not fields:
         return await CONFIGS.show(call, config)
     changed = await call.services.event_configs.change(config.id, fields)
     if changes := differences(config, changed):
-        await call.audit("event_config.changed", CONFIGS.target(changed), changes)
+        await call.audit("event_config.changed", CONFIGS.audit_object(changed), changes)
     return await CONFIGS.show(call, changed)
 
 
 @endpoint("DELETE", "/api/event-configs/{id}", "event_configs:write")
 async def archive(call: ConversionCall[Nothing, Nothing]) -> Done:
     """Archive an event configuration: its postback key stops working, its conversions stay."""
-    config = await CONFIGS.own(call)
+    config = await CONFIGS.find(call)
     await call.services.event_configs.change(config.id, {"archived": True})
-    await call.audit("event_config.archived", CONFIGS.target(config))
+    await call.audit("event_config.archived", CONFIGS.audit_object(config))
     return Done()

@@ -127,7 +127,7 @@ async def list_conversions(
 @endpoint("GET", "/api/conversions/{event_id}", "conversions:read")
 async def show(call: FeedCall[Nothing, Nothing]) -> ConversionDetail:
     """Show a conversion with its click, its metadata and its deliveries."""
-    event = await CONVERSIONS.own(call)
+    event = await CONVERSIONS.find(call)
     record, clicks, deliveries = await asyncio.gather(
         CONVERSIONS.show(call, event),
         _clicks(call.services, call.account_id, [event.click_id]),

@@ -91,7 +91,7 @@ async def test_conversion(call: FeedCall[Nothing, SendTestConversion]) -> Record
     such click, BadRequest if the configuration is paused or requires a value, Unavailable if no
     store can keep the conversion.
     """
-    config, services = await CONFIGS.own(call), call.services
+    config, services = await CONFIGS.find(call), call.services
     if not config.active:
         raise BadRequest("event config: is paused, so its postback key is refused")
     click_id = None if call.body.click_id is UNSET else call.body.click_id

@@ -165,7 +165,7 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
         )
         share = made[0]
         await call.audit(
-            "share.created", SHARES.target(share), _created(share, body.report), session
+            "share.created", SHARES.audit_object(share), _created(share, body.report), session
         )
         return made
 
@@ -184,9 +184,9 @@ def _check_may_read(principal: Principal, body: CreateShare) -> None:
 @endpoint("DELETE", "/api/shares/{id}", "shares:write")
 async def revoke(call: SharingCall[Nothing, Nothing]) -> Done:
     """Revoke a shared report: its link opens nothing from here on."""
-    share = await SHARES.own(call)
+    share = await SHARES.find(call)
     await call.services.shares.revoke(share.id)
-    await call.audit("share.revoked", SHARES.target(share))
+    await call.audit("share.revoked", SHARES.audit_object(share))
     return Done()
 
 

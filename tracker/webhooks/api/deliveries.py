@@ -169,7 +169,7 @@ async def list_deliveries(call: WebhookCall[ListDeliveries, Nothing]) -> Page[De
 
     Raises NotFound or Forbidden if the account has no such webhook.
     """
-    webhook, query = await WEBHOOKS.own(call), call.query
+    webhook, query = await WEBHOOKS.find(call), call.query
     statuses = list(Status) if query.status is None else [Status(query.status)]
     fetch = partial(call.services.deliveries.page, webhook.id, statuses)
     page = await DELIVERIES.page(call, query, fetch)
@@ -215,7 +215,7 @@ async def retry_all(call: WebhookCall[Nothing, RetryDeliveries]) -> Retried:
 
 async def _audit_retry(call: WebhookCall[Any, Any], webhook: Webhook, number: int) -> None:
     retried = {"deliveries": FieldChange(before=None, after=number)}
-    await call.audit("webhook.deliveries_retried", WEBHOOKS.target(webhook), retried)
+    await call.audit("webhook.deliveries_retried", WEBHOOKS.audit_object(webhook), retried)
 
 
 @endpoint("POST", "/api/webhooks/{id}/test", "webhooks:write")
@@ -227,7 +227,7 @@ async def test(call: WebhookCall[Nothing, Nothing]) -> TestResult:
     cannot be read.
     """
     at = now()
-    webhook = _with_secrets(call, await WEBHOOKS.own(call), at)
+    webhook = _with_secrets(call, await WEBHOOKS.find(call), at)
     try:
         sent = sample_outgoing(webhook, call.services.public_url.host)
     except NoPayload as reason:
@@ -266,14 +266,14 @@ def _in_utc(since: datetime) -> datetime:
 
 async def _active_webhook(call: WebhookCall[Any, Any]) -> Webhook:
     """Refuse an inactive webhook, because its deliveries would be cancelled."""
-    webhook = await WEBHOOKS.own(call)
+    webhook = await WEBHOOKS.find(call)
     if not webhook.active:
         raise BadRequest("webhook: is inactive; make it active first")
     return webhook
 
 
 async def _own_delivery(call: WebhookCall[Any, Any], webhook: Webhook) -> Delivery:
-    delivery = await DELIVERIES.own(call)
+    delivery = await DELIVERIES.find(call)
     if delivery.webhook_id != webhook.id:
         raise NotFound("delivery: not found")
     return delivery

@@ -48,7 +48,7 @@ class WebhookStatistics(msgspec.Struct, kw_only=True):
 @endpoint("GET", "/api/webhooks/{id}/statistics", "webhooks:read")
 async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
     """Count the last deliveries by day and state, and how long the receiver took."""
-    webhook = await WEBHOOKS.own(call)
+    webhook = await WEBHOOKS.find(call)
     zone = await call.services.time_zones.find(call.account_id)
     days, took = await statistics(call.services.mongodb.reads, webhook.id, zone.calendar)
     return WebhookStatistics(

@@ -88,7 +88,7 @@ WEBHOOKS: Resource[Webhook, WebhookRecord] = Resource(
 @endpoint("GET", "/api/webhooks", "webhooks:read")
 async def list_own(call: WebhookCall[AccountPage, Nothing]) -> Page[WebhookRecord]:
     """List webhooks, newest first."""
-    return await WEBHOOKS.list_own(call, call.services.webhooks)
+    return await WEBHOOKS.list_page(call, call.services.webhooks)
 
 
 @endpoint(
@@ -123,14 +123,14 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
         headers=body.headers,
         approve=partial(call.lock_authority, "webhooks:write"),
     )
-    await call.audit("webhook.created", WEBHOOKS.target(webhook))
+    await call.audit("webhook.created", WEBHOOKS.audit_object(webhook))
     return _record_of(CreatedWebhook, webhook)
 
 
 @endpoint("GET", "/api/webhooks/{id}", "webhooks:read")
 async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookRecord:
     """Show a webhook."""
-    return await WEBHOOKS.show_own(call)
+    return await WEBHOOKS.find_and_show(call)
 
 
 @endpoint(
@@ -142,7 +142,7 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
     Raises NotFound or Forbidden if the account has no such webhook; BadRequest, RateLimited or
     Unavailable as `create` does.
     """
-    webhook, webhooks = await WEBHOOKS.own(call), call.services.webhooks
+    webhook, webhooks = await WEBHOOKS.find(call), call.services.webhooks
     fields = sent_fields(call.body)
     if not fields:
         return await WEBHOOKS.show(call, webhook)
@@ -162,7 +162,7 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
     changed = WEBHOOKS.checked(call, stored)
     named = _header_changes(webhook, changed, fields.get("headers", {}))
     if changes := {**differences(webhook, changed, _NOT_AUDITED), **named}:
-        await call.audit("webhook.changed", WEBHOOKS.target(changed), changes)
+        await call.audit("webhook.changed", WEBHOOKS.audit_object(changed), changes)
     return await WEBHOOKS.show(call, changed)
 
 
@@ -179,9 +179,9 @@ def _header_changes(
 @endpoint("DELETE", "/api/webhooks/{id}", "webhooks:write")
 async def delete(call: WebhookCall[Nothing, Nothing]) -> Done:
     """Delete a webhook."""
-    webhook = await WEBHOOKS.own(call)
+    webhook = await WEBHOOKS.find(call)
     if await call.services.webhooks.delete(webhook.id):
-        await call.audit("webhook.deleted", WEBHOOKS.target(webhook))
+        await call.audit("webhook.deleted", WEBHOOKS.audit_object(webhook))
     return Done()
 
 
@@ -190,8 +190,8 @@ async def rotate_secret(call: WebhookCall[Nothing, Nothing]) -> RotatedWebhook:
     """Change a webhook's signing secret; the new one is in this answer only, and the previous one
     signs too for a day.
     """
-    webhook = await WEBHOOKS.own(call)
+    webhook = await WEBHOOKS.find(call)
     stored = await call.services.webhooks.rotate_secret(webhook.id)
     rotated = WEBHOOKS.checked(call, stored)
-    await call.audit("webhook.secret_rotated", WEBHOOKS.target(webhook))
+    await call.audit("webhook.secret_rotated", WEBHOOKS.audit_object(webhook))
     return _record_of(RotatedWebhook, rotated)
