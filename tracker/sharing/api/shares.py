@@ -109,7 +109,7 @@ SHARES: Resource[Share, ShareRecord] = Resource(
 
 
 @endpoint("GET", "/api/shares", "shares:read")
-async def list_own(call: SharingCall[ListShares, Nothing]) -> Page[ShareRecord]:
+async def list_shares(call: SharingCall[ListShares, Nothing]) -> Page[ShareRecord]:
     """List shared reports, newest first."""
     query = call.query
     fetch = partial(call.services.shares.page, call.account_id, revoked=query.revoked)

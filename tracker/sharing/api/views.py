@@ -63,7 +63,7 @@ VIEWS: Resource[View, ViewRecord] = Resource(
 
 
 @endpoint("GET", "/api/views", "views:read")
-async def list_own(call: SharingCall[AccountPage, Nothing]) -> Page[ViewRecord]:
+async def list_views(call: SharingCall[AccountPage, Nothing]) -> Page[ViewRecord]:
     """List views of reports, newest first."""
     return await VIEWS.list_page(call, call.services.views)
 
