@@ -9,12 +9,12 @@ from tracker.live.services import LiveCall
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints, MediaType
 from tracker.web.event_stream import EventStream
-from tracker.web.openapi_parts import TEXT, Described
+from tracker.web.openapi_parts import TEXT, OpenApiPart
 from tracker.web.schema import AccountId
 
 endpoint = Endpoints("live")
 
-EVENT: Final[Described] = {
+EVENT: Final[OpenApiPart] = {
     "type": "object",
     "properties": {
         "event": TEXT | {"enum": ["state", "clicks", "conversions", "end"]},

@@ -188,7 +188,7 @@ class HotRequests:
         headers = request.head.header.event_headers
         is_usual = headers is event.WITHOUT_ORIGIN and not recorded.is_duplicate
         template = _RECORDED if is_usual else _recorded(headers, recorded.is_duplicate)
-        head = template % (request.id, recorded.event_id, content.kind, length)
+        head = template % (request.id, recorded.event_id, content.media_type, length)
         self._end(request, 200, head, content.body)
 
     def _refuse_event(self, request: _Request, error: BaseException) -> None:
@@ -203,7 +203,10 @@ class HotRequests:
     def _refuse(
         self, request: _Request, refused: TrackerError, headers: Headers, content: Content
     ) -> None:
-        of_content = (("Content-Type", content.kind), ("Content-Length", str(len(content.body))))
+        of_content = (
+            ("Content-Type", content.media_type),
+            ("Content-Length", str(len(content.body))),
+        )
         head = _head(refused.status, (("X-Request-Id", request.id), *headers, *of_content))
         body = b"" if request.head.method == "HEAD" else content.body
         self._end(request, refused.status, head, body)

@@ -12,7 +12,7 @@ from tracker.web.call import AnswerWithHeaders, Nothing
 from tracker.web.export import MEDIA_TYPES, Export
 from tracker.web.handler import Handler
 from tracker.web.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES
-from tracker.web.openapi_parts import BINARY, TEXT, Described
+from tracker.web.openapi_parts import BINARY, TEXT, OpenApiPart
 
 EVENT_ID: Final = "event_id"
 """The name of a path's part that is the id of an event; any other is a UUID."""
@@ -24,7 +24,7 @@ class MediaType(msgspec.Struct, frozen=True):
     """The media type of answers that are not JSON. `schema` is of one event of a stream."""
 
     name: str
-    schema: Described = msgspec.field(default_factory=lambda: BINARY)
+    schema: OpenApiPart = msgspec.field(default_factory=lambda: BINARY)
 
 
 Errors = Mapping[int, tuple[str, str]]
@@ -45,10 +45,10 @@ class Public(msgspec.Struct, frozen=True):
     limits_itself: bool = False
 
 
-Access = Personal | Public
+ScopelessAccess = Personal | Public
 """The access of requests that need no scope."""
 
-Needed = str | Callable[[Any], str] | Access
+RequiredAccess = str | Callable[[Any], str] | ScopelessAccess
 """The scope that a request needs, or its access without one.
 
 If the body decides, it is a function of the body whose docstring names the scopes.
@@ -69,14 +69,14 @@ class Endpoint(NamedTuple):
     - `check` raises BadRequest if a body breaks a rule that needs the services.
     - `export` has all rows of a list as CSV or NDJSON. Then query or body has the field `format`.
     - `operation_id` and `tag` are OpenAPI's, where path and method do not make good ones.
-    - `ends_with_client` cancels a slow endpoint, which only reads, if the client goes.
+    - `ends_with_client` cancels a slow endpoint, which only reads, if the client disconnects.
     - `is_file` if the answer is the export alone.
     """
 
     room: str
     method: str
     path: str
-    access: Needed
+    access: RequiredAccess
     run: Callable[[Any], Awaitable[Any]]
     summary: str
     query: type[msgspec.Struct]
@@ -106,7 +106,7 @@ class Endpoint(NamedTuple):
 
     def scope_of(self, body: Any) -> str | None:
         """Return the scope that a request with this parsed body needs; None if it needs none."""
-        if isinstance(self.access, Access):
+        if isinstance(self.access, ScopelessAccess):
             return None
         return self.access if isinstance(self.access, str) else self.access(body)
 
@@ -140,7 +140,7 @@ class Endpoints:
         self,
         method: str,
         path: str,
-        access: Needed,
+        access: RequiredAccess,
         *,
         summary: str = "",
         answer: MediaType | None = None,
@@ -208,9 +208,9 @@ class HandledEndpoint(NamedTuple):
     operation_id: str
     tag: str
     summary: str
-    answers: Mapping[int, Described]
-    parameters: tuple[Described, ...] = ()
-    body: Described | None = None
+    answers: Mapping[int, OpenApiPart]
+    parameters: tuple[OpenApiPart, ...] = ()
+    body: OpenApiPart | None = None
     in_production: bool = True
 
     @property

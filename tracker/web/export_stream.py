@@ -20,7 +20,7 @@ from tracker.limits.running_exports import RETRY_SECONDS
 from tracker.loops import cancel_and_wait
 from tracker.metrics import EXPORTS_CUT
 from tracker.web.call import Call
-from tracker.web.export import MEDIA_TYPES, Export, FormName
+from tracker.web.export import MEDIA_TYPES, Export, FileFormat
 from tracker.web.export_rows import encoder_of
 
 log = structlog.get_logger(__name__)
@@ -41,17 +41,21 @@ def pieces(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 class ExportStream:
-    """The answer of one request with an export in one form."""
+    """The answer of one request with an export in one format."""
 
     def __init__(
-        self, handler: RequestHandler, export: Export, form: FormName, call: Call[Any, Any, Any]
+        self,
+        handler: RequestHandler,
+        export: Export,
+        file_format: FileFormat,
+        call: Call[Any, Any, Any],
     ) -> None:
         self._handler = handler
         self._export = export
-        self._form = form
+        self._format = file_format
         self._call = call
         self._begun = False
-        self._is_gone = False
+        self._is_disconnected = False
         # Done with the reason, if the export ends before it is complete.
         self._ended: asyncio.Future[TrackerError] = asyncio.get_running_loop().create_future()
 
@@ -77,11 +81,11 @@ class ExportStream:
         retry = {"Retry-After": str(RETRY_SECONDS)}
         self._end(Unavailable(f"export: {reason}; try again", retry))
 
-    def leave(self) -> None:
-        self._is_gone = True
-        self.end("the client has gone")
+    def on_disconnect(self) -> None:
+        self._is_disconnected = True
+        self.end("the client has disconnected")
 
-    def lose_access(self) -> None:
+    def on_access_ended(self) -> None:
         self._end(Unauthorized("export: the access that opened it has ended"))
 
     def _end(self, error: TrackerError) -> None:
@@ -90,7 +94,7 @@ class ExportStream:
 
     async def _write(self) -> None:
         names = self._export.columns(self._call) if self._export.columns else None
-        encoder = encoder_of(self._form, self._export.record, names)
+        encoder = encoder_of(self._format, self._export.record, names)
         async with aclosing(self._export.rows(self._call)) as found:
             async for rows in found:
                 await self._call.web.pacing.wait_turn()
@@ -110,14 +114,14 @@ class ExportStream:
         await self._handler.flush()
 
     def _set_headers(self) -> None:
-        name = f"{self._export.name}-{iso(now())[:10]}.{self._form}"
-        self._handler.set_header("Content-Type", f"{MEDIA_TYPES[self._form]}; charset=utf-8")
+        name = f"{self._export.name}-{iso(now())[:10]}.{self._format}"
+        self._handler.set_header("Content-Type", f"{MEDIA_TYPES[self._format]}; charset=utf-8")
         self._handler.set_header("Content-Disposition", f'attachment; filename="{name}"')
 
     def _conclude(self, writing: asyncio.Task[None]) -> None:
         """Cut the connection if the answer is incomplete. Raises the error if none has begun."""
         error = self._ended.result() if writing.cancelled() else writing.exception()
-        if error is None or self._is_gone or isinstance(error, StreamClosedError):
+        if error is None or self._is_disconnected or isinstance(error, StreamClosedError):
             return
         if not self._begun:
             raise error

@@ -33,8 +33,8 @@ SANE_REQUEST_ID = re.compile(rf"[A-Za-z0-9._:-]{{1,{MAX_REQUEST_ID_CHARACTERS}}}
 JSON = "application/json; charset=utf-8"
 
 
-_CLIENT_HAS_GONE: Final = 499
-"""The status of an answer that nobody receives, as it is counted and logged; nginx's."""
+_CLIENT_CLOSED_REQUEST: Final = 499
+"""nginx's status for a client that disconnects before the answer, for metrics and logs."""
 
 Result = TypeVar("Result")
 
@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 class Content(NamedTuple):
     """A body and its media type."""
 
-    kind: str
+    media_type: str
     body: bytes
 
 
@@ -74,7 +74,7 @@ class Handler(RequestHandler):
         self.route = route
         self.methods = methods
         self._work: asyncio.Future[Any] | None = None
-        self._has_gone = False
+        self._is_disconnected = False
         # Set here, because Tornado may reject a request before `prepare`.
         sent = self.header("X-Request-Id")
         self.request_id = sent if SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
@@ -141,7 +141,7 @@ class Handler(RequestHandler):
         self.finish_with(json_error(error))
 
     def finish_with(self, content: Content) -> None:
-        self.set_header("Content-Type", content.kind)
+        self.set_header("Content-Type", content.media_type)
         self.finish(content.body)
 
     async def while_connected(self, work: Awaitable[Result]) -> Result:
@@ -153,13 +153,13 @@ class Handler(RequestHandler):
         try:
             return await running
         except asyncio.CancelledError:
-            if self._has_gone:
-                raise HTTPError(_CLIENT_HAS_GONE, reason="the client has gone") from None
+            if self._is_disconnected:
+                raise HTTPError(_CLIENT_CLOSED_REQUEST, reason="client closed request") from None
             raise
 
     def on_connection_close(self) -> None:
         super().on_connection_close()
-        self._has_gone = True
+        self._is_disconnected = True
         if self._work is not None:
             self._work.cancel()
 

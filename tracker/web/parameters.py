@@ -40,7 +40,7 @@ _FIELD_RULES = {"contains unknown": "unknown field", "missing required": "requir
 _PATH_STEPS = re.compile(r"\[[^\]]*\]|[^.\[]+")
 _QUOTED_TYPES = re.compile(r"`([^`]*)`(?: with a timezone component)?")
 _LENGTH = re.compile(r"`(\w+)` of length ([<>])= ([0-9]+)")
-_BOUNDS = {"<": "at most", ">": "at least"}
+_LIMIT_WORDS = {"<": "at most", ">": "at least"}
 
 _TYPES = {
     "str": "text",
@@ -219,7 +219,7 @@ def _rule(text: str) -> str:
             return f"must be {_TYPES[kind]}"
     if match := _LENGTH.search(text):
         unit = " characters" if match[1] == "str" else ""
-        return f"must be {_TYPES[match[1]]} of {_BOUNDS[match[2]]} {match[3]}{unit}"
+        return f"must be {_TYPES[match[1]]} of {_LIMIT_WORDS[match[2]]} {match[3]}{unit}"
     text = _QUOTED_TYPES.sub(lambda match: _named(match[1]), text)
     return text.replace("Expected", "must be", 1)
 

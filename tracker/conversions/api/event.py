@@ -23,7 +23,7 @@ from tracker.syntax.form_data import FORM_DATA, text_fields
 from tracker.web.endpoint import HandledEndpoint
 from tracker.web.handler import JSON, Content, Handler, json_error
 from tracker.web.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
-from tracker.web.openapi_parts import Described
+from tracker.web.openapi_parts import OpenApiPart
 
 # A transparent GIF89a of one pixel, the smallest image that every browser shows.
 _PIXEL = Content(
@@ -196,9 +196,9 @@ def _row(
     method: str,
     operation_id: str,
     summary: str,
-    answers: Mapping[int, Described],
-    parameters: tuple[Described, ...] = (),
-    body: Described | None = None,
+    answers: Mapping[int, OpenApiPart],
+    parameters: tuple[OpenApiPart, ...] = (),
+    body: OpenApiPart | None = None,
 ) -> HandledEndpoint:
     return HandledEndpoint(
         method,

@@ -15,7 +15,7 @@ from tracker.web.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
 from tracker.web.openapi_parts import (
     RETRY_AFTER,
     TEXT,
-    Described,
+    OpenApiPart,
     constants,
     header,
     json_content,
@@ -28,9 +28,9 @@ from tracker.web.openapi_parts import (
 EXAMPLE_PBK = "mB2eZc0vQ8yT5sWkXn1uHg"
 FORM = "application/x-www-form-urlencoded"
 
-_TRANSACTION_ID: Described = {"type": "string", "maxLength": MAX_TRANSACTION_ID_CHARACTERS}
+_TRANSACTION_ID: OpenApiPart = {"type": "string", "maxLength": MAX_TRANSACTION_ID_CHARACTERS}
 
-_FIELDS: dict[str, Described] = {
+_FIELDS: dict[str, OpenApiPart] = {
     "pbk": {
         "type": "string",
         "maxLength": MAX_PBK_CHARACTERS,
@@ -66,14 +66,14 @@ _FIELDS: dict[str, Described] = {
     "txid": _TRANSACTION_ID | {"description": "another name for transaction_id"},
 }
 # In words, because client generators do not support a body with `anyOf`.
-_CONVERSION: Described = {
+_CONVERSION: OpenApiPart = {
     "type": "object",
     "description": "At least one of pbk and click_id is required. Unknown fields are ignored, "
     "unless the event configuration has them as parameter_aliases; an empty field counts as not "
     "sent.",
     "properties": _FIELDS,
 }
-_RECORDED: Described = {
+_RECORDED: OpenApiPart = {
     "type": "object",
     "properties": {
         "success": {"type": "boolean", "const": True},
@@ -124,7 +124,7 @@ EVENT_SCHEMAS = {
 }
 
 
-def _parameter(name: str) -> Described:
+def _parameter(name: str) -> OpenApiPart:
     schema = dict(_FIELDS[name])
     parameter = query(name, schema, schema.pop("description"))
     if name == "metadata":
@@ -136,10 +136,10 @@ def _parameter(name: str) -> Described:
     return parameter
 
 
-def answers(*forms: str) -> dict[int, Described]:
+def answers(*forms: str) -> dict[int, OpenApiPart]:
     """Describe the answers by status. `forms` are media types besides JSON."""
 
-    def failed(status: int, meaning: str = "", example: str = "") -> Described:
+    def failed(status: int, meaning: str = "", example: str = "") -> OpenApiPart:
         return public_error(status, meaning, example, forms, _HEADERS)
 
     content = json_content(ref("Recorded")) | {form: {"schema": TEXT} for form in forms}
@@ -164,11 +164,11 @@ def answers(*forms: str) -> dict[int, Described]:
             "send them again later, or with pbk",
         ),
         500: failed(500),
-        503: public_error(503, forms=forms, headers=_HEADERS | RETRY_AFTER),
+        503: public_error(503, media_types=forms, headers=_HEADERS | RETRY_AFTER),
     }
 
 
-BODY: Described = {
+BODY: OpenApiPart = {
     "description": "Parameters may also be in the query: of one that is in both, that of the body "
     "counts, but pbk and click_id must not differ. JSON may be sent as `text/plain` too, as "
     "navigator.sendBeacon does.",
