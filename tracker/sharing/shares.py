@@ -117,6 +117,6 @@ class Shares:
         return await self._pages.find(matching, page, page_size)
 
     async def revoke(self, share_id: UUID) -> None:
-        """Revoke a share: its link opens nothing from here on."""
+        """Revoke a share: its link stops working."""
         revoked = {"$set": {"revoked_at": now()}}
         await self._shares.update_one({"_id": share_id, **_NOT_REVOKED}, revoked)

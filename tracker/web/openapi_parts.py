@@ -49,7 +49,7 @@ def _refs(*names: str) -> OpenApiPart:
 
 _HEADERS = {
     "X-Request-Id": header(
-        "The id that was sent, if it is valid, else a new one. The log has it.", TEXT
+        "The id that was sent, if it is valid, else a new one. It is logged.", TEXT
     ),
     CODE_HEADER: header("The kind of error, for programs.", TEXT | {"enum": list(ErrorCode)}),
     "X-RateLimit-Limit": header("Requests allowed in the window.", _COUNT),
@@ -68,7 +68,7 @@ REQUEST_ID = _refs("X-Request-Id")
 RATE_LIMIT = REQUEST_ID | _refs(*(name for name in _HEADERS if "RateLimit" in name))
 """The headers of an operation that needs a key."""
 
-FILE_NAME = {"Content-Disposition": header("The name of the file; of CSV and NDJSON alone.", TEXT)}
+FILE_NAME = {"Content-Disposition": header("The name of the file, for CSV and NDJSON only.", TEXT)}
 """The header of answers that may be files."""
 
 RETRY_AFTER = _refs("Retry-After")

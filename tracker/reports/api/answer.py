@@ -25,7 +25,7 @@ Rate = (
         float,
         Meta(
             description="conversions of these clicks / clicks, to six decimals; 0 without clicks. "
-            "Those without a click are not in it"
+            "Conversions without a click are left out"
         ),
     ]
     | UnsetType
@@ -41,7 +41,7 @@ Fraction = (
 
 
 class ReportMeasures(msgspec.Struct, kw_only=True):
-    """The figures of a report or of one of its rows: all, or those in `columns`."""
+    """The figures of a report or of one of its rows: all, or the ones in `columns`."""
 
     clicks: Count = UNSET
     unique_clicks: Unique = field(default=UNSET, name="uniqueClicks")
@@ -62,7 +62,7 @@ MeasureName = Literal[_NAMES]  # type: ignore[valid-type]
 
 
 class ReportChange(msgspec.Struct, kw_only=True):
-    """The change of each figure, as a fraction of what it was."""
+    """The change of each figure, as a fraction of its previous value."""
 
     clicks: Fraction = UNSET
     unique_clicks: Fraction = field(default=UNSET, name="uniqueClicks")
@@ -84,9 +84,9 @@ class ReportChange(msgspec.Struct, kw_only=True):
 
 
 Previous = (
-    Annotated[ReportMeasures, Meta(description="of the days to compare with, if any")] | UnsetType
+    Annotated[ReportMeasures, Meta(description="figures of the days to compare with")] | UnsetType
 )
-Changed = Annotated[ReportChange, Meta(description="since then")] | UnsetType
+Changed = Annotated[ReportChange, Meta(description="since those days")] | UnsetType
 
 
 class ReportTotals(ReportMeasures, kw_only=True):
@@ -132,12 +132,12 @@ class ReportStep(msgspec.Struct, kw_only=True):
 
 
 class Unfinished(msgspec.Struct, kw_only=True):
-    """Days that are not over: how far they are, and how far those that they are compared with."""
+    """The progress of days that are not over, and the same part of the days compared with them."""
 
     until: Annotated[
         str,
         Meta(
-            description="the moment of the report, as clocks of its time zone show it",
+            description="the moment of the report, in its time zone",
             examples=["2026-01-31T04:14:37.250+01:00"],
         ),
     ]
@@ -146,8 +146,8 @@ class Unfinished(msgspec.Struct, kw_only=True):
         Annotated[
             str,
             Meta(
-                description="the moment before which clicks and conversions of the other days "
-                "count, in rows and totals; missing if all of them do"
+                description="the end of the compared part of the other days, in rows and totals; "
+                "missing if they count whole"
             ),
         ]
         | UnsetType
@@ -156,8 +156,8 @@ class Unfinished(msgspec.Struct, kw_only=True):
         Annotated[
             ReportMeasures,
             Meta(
-                description="the step of previousSeries that is compared with `step`, up to "
-                "previousUntil; missing if they are not the same part"
+                description="the step of previousSeries to compare with `step`, up to "
+                "previousUntil; missing if the two steps do not match"
             ),
         ]
         | UnsetType

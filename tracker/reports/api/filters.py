@@ -63,7 +63,7 @@ else:
 
 
 class ReportFilters(_OfDimensions, forbid_unknown_fields=True, kw_only=True):
-    """A value or a list for each filter: any value may match, and every non-empty filter has to."""
+    """A value or a list for each filter. Every filter must match, by any of its values."""
 
     tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
     bots: BotsIn | UnsetType = UNSET
@@ -75,7 +75,7 @@ class ReportFilters(_OfDimensions, forbid_unknown_fields=True, kw_only=True):
                 setattr(self, name, [canonical(str(one)) for one in values])
 
     def values(self) -> dict[str, list[FilterValue]]:
-        """Return the values of each dimension that is filtered by."""
+        """Return the values of each filter, without empty ones."""
         given = {name: getattr(self, name) for name in FILTERS}
         return {name: _as_list(value) for name, value in given.items() if value != []}
 

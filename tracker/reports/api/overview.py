@@ -1,4 +1,4 @@
-"""`/api/reports/overview`: what a page of reports shows, in one request and of one moment."""
+"""`/api/reports/overview`: the figures of a page of reports, in one request and of one moment."""
 
 from typing import Annotated
 from uuid import UUID
@@ -76,7 +76,7 @@ class CreateOverview(ReportRequest, forbid_unknown_fields=True, kw_only=True):
 
 
 class PanelRows(msgspec.Struct, kw_only=True):
-    """The first rows by a dimension, and how many there are in all."""
+    """The first rows by a dimension, and the number of all rows."""
 
     rows: list[ReportRow]
     total_rows: int = field(name="totalRows")
@@ -104,7 +104,7 @@ class OverviewAnswer(OverviewFigures, kw_only=True):
     """Totals, a series, and the first rows of each panel. All figures are of one moment."""
 
     filter_names: Annotated[
-        dict[str, dict[str, str]], Meta(description="the name of each value that a filter has")
+        dict[str, dict[str, str]], Meta(description="the names of the values in filters")
     ] = field(name="filterNames")
 
 
@@ -123,7 +123,7 @@ class OverviewAnswer(OverviewFigures, kw_only=True):
     ends_with_client=True,
 )
 async def create(call: ReportCall[Nothing, CreateOverview]) -> OverviewAnswer:
-    """Count what a page of reports shows: totals, a series, the first rows by each dimension.
+    """Count the figures of a page: totals, a series, the first rows by each dimension.
 
     Raises as `overview` does.
     """

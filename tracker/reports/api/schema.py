@@ -77,17 +77,17 @@ GroupByIn = Annotated[
     GroupBy,
     Meta(
         description="one row for each. The first report by a combination of dimensions counts each "
-        "day by it, and takes longer; the counts are kept"
+        "day by it, and takes longer; the counts are cached"
     ),
 ]
 Compare = Annotated[
     Compared | DateRange,
     Meta(
-        description="adds the same measures of other days, and the change: of as many days before "
-        "(previous_period), of the same days of the week, month or year before (previous_week, "
-        "previous_month, previous_year; the 30th for the 31st, whole months for whole months), or "
-        "of any days. If the days of the report are not over, of the same part of the others, up "
-        "to the same time of the clock"
+        description="adds the same measures of other days, and the change. Other days are: as many "
+        "directly before (previous_period); the same days of the week, month or year before "
+        "(previous_week, previous_month, previous_year; the 30th for the 31st, whole months for "
+        "whole months); or any days. If the report's days are not over, only the same part of the "
+        "other days counts, up to the same time of day"
     ),
 ]
 
@@ -167,7 +167,7 @@ class CreateReport(RowsRequest, forbid_unknown_fields=True, kw_only=True):
 
 
 class ExportReport(RowsRequest, forbid_unknown_fields=True, kw_only=True):
-    """The report of which all rows are computed. It takes no interval, and of pages the first."""
+    """The report to export, with all rows. It takes no interval, and no page but the first."""
 
     page: Annotated[PageNumber, UNDESCRIBED] = 1
     page_size: Annotated[PageSize, UNDESCRIBED] = field(default=DEFAULT_PAGE_SIZE, name="pageSize")

@@ -32,7 +32,7 @@ class OpenShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     measure: (
         Annotated[
             MeasureName,
-            Meta(description="the rows are the first by it; without it by the share's own"),
+            Meta(description="rows are the first by it; default: the share's own"),
         ]
         | UnsetType
     ) = UNSET
@@ -45,17 +45,16 @@ class SharedAnswer(OverviewFigures, kw_only=True):
     expires_at: Timestamp | None = field(name="expiresAt")
     filters: Annotated[
         dict[str, list[str]],
-        Meta(description="the names of the values that are counted, by dimension"),
+        Meta(description="the names of the values in filters, by dimension"),
     ]
     tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
     bots: BotsIn | UnsetType = UNSET
     measure: (
-        Annotated[MeasureName, Meta(description="the one that is shown at first")] | UnsetType
+        Annotated[MeasureName, Meta(description="the measure to show at first")] | UnsetType
     ) = UNSET
-    shown: (
-        Annotated[ShownPanels, Meta(description="the panels that are shown, in their order")]
-        | UnsetType
-    ) = UNSET
+    shown: Annotated[ShownPanels, Meta(description="the panels to show, in order")] | UnsetType = (
+        UNSET
+    )
 
 
 @endpoint(
@@ -72,7 +71,7 @@ class SharedAnswer(OverviewFigures, kw_only=True):
     ends_with_client=True,
 )
 async def read(call: PublicCall[SharingServices, Nothing, OpenShare]) -> SharedAnswer:
-    """Read the report of a public link, as its maker has fixed it.
+    """Read the report of a public link.
 
     Raises NotFound if the token is unknown, revoked or expired, Unauthorized without the right
     password, RateLimited or Unavailable if too many reports of the account run.
@@ -91,7 +90,7 @@ async def read(call: PublicCall[SharingServices, Nothing, OpenShare]) -> SharedA
 async def _read(
     services: SharingServices, share: Share, measure: MeasureName | UnsetType
 ) -> SharedAnswer:
-    """Return the report, with the rows for a measure, or for the share's own."""
+    """Return the report, with the first rows by `measure`, or by the share's own."""
     account_id = share.account_id
     report = msgspec.json.decode(share.report, type=SharedReport)
     with services.shared_limiter.acquire(account_id):

@@ -1,4 +1,4 @@
-"""`/api/views`: reports that an account keeps by name."""
+"""`/api/views`: named reports of an account."""
 
 from functools import partial
 from typing import Annotated
@@ -75,7 +75,7 @@ async def list_views(call: SharingCall[AccountPage, Nothing]) -> Page[ViewRecord
     example={"name": "Phones in Germany", "query": "country=DE&device=mobile"},
 )
 async def create(call: SharingCall[Nothing, CreateView]) -> ViewRecord:
-    """Keep a view of reports by name.
+    """Save a view of reports by name.
 
     Raises BadRequest if the account has too many.
     """
