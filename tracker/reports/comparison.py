@@ -19,7 +19,7 @@ from tracker.reports.query import Measures, ReportQuery
 Compared = Literal["previous_period", "previous_week", "previous_month", "previous_year"]
 
 DECIMALS: Final = 6
-"""The decimals of a change, as of the conversion rate."""
+"""The decimals of a change, and of the conversion rate."""
 
 _POINTS: Final = "conversion_rate_points"
 

@@ -46,14 +46,14 @@ RECOUNT_SECONDS: Final = 240
 """The time limit for one day of an account. MongoDB keeps a snapshot for five minutes."""
 
 LARGE_DAY: Final = 500_000
-"""Clicks and events of a day beyond which it is counted by the hour. A table by all dimensions may
-have a row for each, of some 500 bytes. Larger hours have no such table."""
+"""A day with more clicks and events is counted by the hour. A table by all dimensions may have a
+row for each, of some 500 bytes. Larger hours have no such table."""
 
 MAX_ROWS: Final = 2_000_000
 """Combinations of values that one report adds up in memory, over all of its days."""
 
 MAX_TESTS: Final = 10_000
-"""Clicks, and conversions, of tests in one report: 0.1 s, without a permit to count."""
+"""Test clicks, and test conversions, in one report: 0.1 s, without a permit to count."""
 
 ROWS_AT_ONCE: Final = 100_000
 """Rows of several periods that are read or stored together."""

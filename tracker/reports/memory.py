@@ -24,10 +24,10 @@ _MEGABYTE: Final = 1024 * 1024
 _RETRY_SECONDS: Final = 5
 
 _LARGE: Final = 16 * _MEGABYTE
-"""Bytes from which on a report's memory is returned to the system."""
+"""Reports of this many bytes or more return their memory to the system."""
 
 _APART_BYTES: Final = 256 * 1024
-"""Blocks from this size on are mapped apart once a large report was made."""
+"""After a large report, glibc maps blocks of this many bytes or more separately."""
 
 _M_MMAP_THRESHOLD: Final = -3  # in malloc.h of glibc
 

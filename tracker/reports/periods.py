@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple
 from tracker.calendar import Calendar
 
 ALLOWED_LATENESS: Final = timedelta(minutes=10)
-"""How long after its end a day may still get clicks, almost certainly. Later ones count too: the
-cached counts no longer match the rollups, and are computed again."""
+"""Almost all clicks are stored within this time after their period. Later ones count too: the
+cached counts then no longer match the rollups, and are computed again."""
 
 PeriodKind = Literal["month", "day", "hour"]
 
@@ -102,7 +102,7 @@ def periods_of(
 
 
 def is_over(period: Period, now: datetime) -> bool:
-    """Return whether a period has ended, and late clicks have had time to come."""
+    """Return whether a period ended so long ago that late clicks are stored too."""
     return period.end <= now - ALLOWED_LATENESS
 
 

@@ -17,7 +17,7 @@ from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
 
 _SHARED_REPORTS = 4, 16
-"""Reports of public links that are read at once: of an account, and of the process."""
+"""Shared reports that are read at once: per account, and per process."""
 
 
 class SharingServices(NamedTuple):

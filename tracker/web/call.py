@@ -91,7 +91,7 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
 
     @property
     def session(self) -> Session:
-        """Return the session of the request, which an endpoint for people only always has."""
+        """Return the session, which requests to endpoints for people always have."""
         assert self.signed_in is not None
         return self.signed_in
 
@@ -120,7 +120,7 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
         changes: Mapping[str, FieldChange] | None = None,
         session: Transaction | None = None,
     ) -> None:
-        """Record in the account's audit log that the principal did `action` to `target`."""
+        """Record the principal's `action` on `target` in the account's audit log."""
         await self.web.audit.record(self.author, action, target, changes, session)
 
     async def audit_all(

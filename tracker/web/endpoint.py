@@ -1,4 +1,4 @@
-"""The rows of the endpoint table, which are answered and described in OpenAPI."""
+"""The rows of the endpoint table, which routes requests and makes the OpenAPI document."""
 
 import inspect
 import re
@@ -15,13 +15,13 @@ from tracker.web.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES
 from tracker.web.openapi_parts import BINARY, TEXT, OpenApiPart
 
 EVENT_ID: Final = "event_id"
-"""The name of a path's part that is the id of an event; any other is a UUID."""
+"""The path parameter for the id of an event. Other parameters are UUIDs."""
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
 
 class MediaType(msgspec.Struct, frozen=True):
-    """The media type of answers that are not JSON. `schema` is of one event of a stream."""
+    """The media type of answers that are not JSON. `schema` describes one event of a stream."""
 
     name: str
     schema: OpenApiPart = msgspec.field(default_factory=lambda: BINARY)
@@ -38,7 +38,7 @@ class Personal(msgspec.Struct, frozen=True):
 class Public(msgspec.Struct, frozen=True):
     """The access of everybody, from a page of the console. `errors` are the unusual ones.
 
-    `limits_itself` if the endpoint counts requests by other than their address.
+    With `limits_itself` the endpoint limits its requests, instead of the limit for each address.
     """
 
     errors: Errors
@@ -68,9 +68,9 @@ class Endpoint(NamedTuple):
     - `example` is a valid body; the account is added to it.
     - `check` raises BadRequest if a body breaks a rule that needs the services.
     - `export` has all rows of a list as CSV or NDJSON. Then query or body has the field `format`.
-    - `operation_id` and `tag` are OpenAPI's, where path and method do not make good ones.
+    - `operation_id` and `tag` replace the ones that OpenAPI gets from path and method.
     - `ends_with_client` cancels a slow endpoint, which only reads, if the client disconnects.
-    - `is_file` if the answer is the export alone.
+    - `is_file`: the answer is the export alone.
     """
 
     room: str

@@ -19,13 +19,13 @@ MEDIA_TYPES: Final[dict[FileFormat, str]] = {"csv": "text/csv", "ndjson": "appli
 """The media types of exports, by format."""
 
 INTERNAL: Final = "x-internal"
-"""The mark of a field that the OpenAPI document leaves out."""
+"""The key of JSON Schemas that the OpenAPI document leaves out."""
 
 UNDESCRIBED: Final = Meta(extra_json_schema={INTERNAL: True})
 
 _JSON: Final = "application/json"
 PAGING: Final = ("page", "pageSize", "cursor", "since")
-"""The fields of lists that are not described for files, which are all rows."""
+"""The fields of lists that are not described for files, which have all rows."""
 
 _CURSORS: Final = ("cursor", "since")
 
@@ -80,10 +80,10 @@ def check_export_request(
 ) -> None:
     """Check the fields of a request. Raises BadRequest if one is not for exports.
 
-    The first page of any size is taken, because generated clients send every default.
+    The first page of any size is accepted, because generated clients send every default.
     """
     if getattr(request, "page", 1) > 1:
-        raise BadRequest(f"page: only 1 with {MEDIA_TYPES[file_format]}, which is all rows")
+        raise BadRequest(f"page: only 1 with {MEDIA_TYPES[file_format]}, which has all rows")
     for name in export.without:
         if name in sent:
-            raise BadRequest(f"{name}: not with {MEDIA_TYPES[file_format]}, which is all rows")
+            raise BadRequest(f"{name}: not with {MEDIA_TYPES[file_format]}, which has all rows")

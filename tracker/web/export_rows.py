@@ -92,7 +92,7 @@ def _columns(struct: StructType) -> list[CsvColumn]:
 
 
 def _struct_in(kind: Any) -> StructType | None:
-    """Return the struct that a type is, or may be; None if it is another type."""
+    """Return the struct type itself, or the one in a union; None without one."""
     kind = getattr(kind, "type", kind)
     kinds = kind.types if isinstance(kind, UnionType) else [kind]
     return next((one for one in kinds if isinstance(one, StructType)), None)

@@ -1,7 +1,7 @@
-"""The answer with an export: rows are fetched as fast as the client reads, and sent as they come.
+"""Exports as answers: rows are fetched as fast as the client reads.
 
-A failing export cuts its connection, so that nobody takes a part for the whole. It also ends with
-the access that opened it, and after EXPORT_SECONDS.
+A failing export cuts its connection, so that nobody mistakes a part for the whole. It also ends
+with the access that opened it, and after EXPORT_SECONDS.
 """
 
 import asyncio
@@ -77,7 +77,7 @@ class ExportStream:
         self._conclude(writing)
 
     def end(self, reason: str) -> None:
-        """End the export before it is complete, for a reason that trying again may mend."""
+        """End the export early, for a reason that a retry may avoid."""
         retry = {"Retry-After": str(RETRY_SECONDS)}
         self._end(Unavailable(f"export: {reason}; try again", retry))
 
@@ -119,7 +119,7 @@ class ExportStream:
         self._handler.set_header("Content-Disposition", f'attachment; filename="{name}"')
 
     def _conclude(self, writing: asyncio.Task[None]) -> None:
-        """Cut the connection if the answer is incomplete. Raises the error if none has begun."""
+        """Cut the connection if the answer is incomplete. Raises the error if it has not begun."""
         error = self._ended.result() if writing.cancelled() else writing.exception()
         if error is None or self._is_disconnected or isinstance(error, StreamClosedError):
             return

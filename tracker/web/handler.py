@@ -80,7 +80,7 @@ class Handler(RequestHandler):
         self.request_id = sent if SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
         self.set_header("X-Request-Id", self.request_id)
 
-    # Read at each use, since a process may replace what a room lends.
+    # Read at each use, because a process may replace its services.
     @property
     def web(self) -> WebServices:
         return self.process.web
@@ -122,7 +122,7 @@ class Handler(RequestHandler):
         return self.web.client_address.find(self.request.remote_ip or "", forwarded_for)
 
     def edge_country(self) -> str:
-        """Return the country of the client that a trusted edge names; empty without one."""
+        """Return the client's country from the header of a trusted edge; empty without one."""
         name = self.web.country_header
         return self.header(name) if name else ""
 
@@ -177,13 +177,13 @@ class Handler(RequestHandler):
         self.answer_error(as_tracker_error(error, status_code))
 
     def log_exception(self, kind: Any, error: Any, traceback: Any) -> None:
-        """Log an unexpected error; an unavailable MongoDB and a limit of time as warnings."""
+        """Log an unexpected error. An unavailable MongoDB and a time limit are warnings."""
         if is_time_limit(error) or isinstance(error, TooSlow):
-            log.warning("a limit of time was reached", route=self.route)
+            log.warning("a time limit was reached", route=self.route)
         elif isinstance(error, ConnectionFailure):
             log.warning("MongoDB is unavailable", error=type(error).__name__)
         elif isinstance(error, OperationFailure) and is_conflict(error):
-            log.warning("too many changes at one moment", route=self.route)
+            log.warning("too many changes at once", route=self.route)
         elif not isinstance(error, TrackerError | HTTPError):
             log.error("request failed", exc_info=(kind, error, traceback))
 
@@ -233,7 +233,7 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
     if isinstance(error, ConnectionFailure):
         return Unavailable("storage is unavailable; try again")
     if isinstance(error, OperationFailure) and is_conflict(error):
-        return Unavailable("too many changes at one moment; try again")
+        return Unavailable("too many changes at once; try again")
     if isinstance(error, HTTPError) and status != 500:
         message = error.reason or error.log_message or "bad request"
         answer = _Internal(message, code=_TORNADO_CODES.get(status, ErrorCode.BAD_REQUEST))

@@ -103,7 +103,7 @@ def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
     try:
         return _parse_fields(kind, fields)
     except BadRequest as error:
-        # A value has no number where a name is only repeated.
+        # Repeated names have no index.
         if match := _NUMBERED.match(error.message):
             raise BadRequest(match[1] + match[2]) from None
         raise
@@ -112,7 +112,7 @@ def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
 def _unknown(name: str, types: Mapping[str, set[type]]) -> BadRequest:
     """Return the error of an unknown name, with the closest name or all."""
     if name == "page" and "cursor" in types:
-        return BadRequest("page: this list goes by cursor")
+        return BadRequest("page: this list is paged by cursor")
     quoted = name[:MAX_QUOTED_NAME_CHARACTERS] or '""'
     plain = {_plain(known): known for known in (_ACCOUNT_NAMES[0], *types)}
     near = get_close_matches(_plain(quoted), plain, n=1)
@@ -121,7 +121,7 @@ def _unknown(name: str, types: Mapping[str, set[type]]) -> BadRequest:
 
 
 def _plain(name: str) -> str:
-    """Return a name without case, `_`, `-` and the keys of lists, which typos are made in."""
+    """Return a name without case, `_`, `-` and the keys of lists, where most typos are."""
     return name.partition("[")[0].replace("_", "").replace("-", "").casefold()
 
 

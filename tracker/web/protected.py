@@ -83,7 +83,7 @@ class ProtectedHandler(EndpointHandler):
 
     async def _prepare_session(self, cookie: SessionCookie, secret: str) -> None:
         headers, is_method = self.request.headers, self.request.method in self.methods
-        # A request that will not count for a session counts for the address, as a key's does.
+        # A request that cannot count for a session counts for its address, like one with a key.
         may_count = is_method and cookie.is_same_origin(headers)
         if not may_count or not self.web.sessions.peek(secret):
             await self._count(self.client_address(), None)

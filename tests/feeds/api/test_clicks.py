@@ -196,7 +196,7 @@ async def test_days_are_of_the_time_zone_of_the_account(
         ("&from=2026-01-02&to=2026-01-01", "from: must not be after to"),
         ("&pageSize=101", "pageSize: must be"),
         ("&utmSource=a", "utmSource: unknown parameter; did you mean utm_source?"),
-        ("&page=1", "page: this list goes by cursor"),
+        ("&page=1", "page: this list is paged by cursor"),
         ("&cursor=x&since=x", "since: not together with cursor"),
         ("&" + "&".join(f"os={number}" for number in range(101)), "os: "),
     ],

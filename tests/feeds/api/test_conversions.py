@@ -127,7 +127,7 @@ async def test_conversions_are_filtered_by_state_link_configuration_and_days(
         ("&from=2026-01-02&to=2026-01-01", "from: must not be after to"),
         ("&pageSize=0", "pageSize: must be"),
         ("&pageSize=101", "pageSize: must be"),
-        ("&page=2", "page: this list goes by cursor"),
+        ("&page=2", "page: this list is paged by cursor"),
         ("&Status=refused", "Status: unknown parameter; did you mean status?"),
         ("&country=DEU", "country: must be two letters such as DE, or unknown"),
         ("&domain=..", "domain: must be a hostname such as go.example.com"),

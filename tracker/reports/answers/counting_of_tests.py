@@ -1,4 +1,4 @@
-"""Counts of the clicks and conversions that an account has made as tests.
+"""Counts of an account's test clicks and test conversions.
 
 Rollups and joint counts leave tests out, so the documents are read. They are few: people make them,
 or API keys within the limits of requests.
@@ -22,7 +22,7 @@ from tracker.reports.rollups.money import billionths
 from tracker.reports.threads import in_thread_if_large
 from tracker.visitor_dimensions import UNKNOWN
 
-Document = Mapping[str, Any]
+TestDocument = Mapping[str, Any]
 
 _VALUES: Final = ["at", "link_id", *(one.field for one in COUNTED.values())]
 _FIELDS: Final[Mapping[DocumentKind, Sequence[str]]] = {
@@ -44,7 +44,7 @@ async def count_tests(
     last: date,
     until: datetime | None = None,
 ) -> Columns:
-    """Return counts of tests, by day and these dimensions. Raises BadRequest for too many."""
+    """Return the counts by day and these dimensions. Raises BadRequest for too many tests."""
     tables = []
     calendar = scope.calendar
     times = {"$gte": calendar.start_of(first), "$lt": until or calendar.end_of(last)}
@@ -69,7 +69,7 @@ async def _documents(
 
 
 def _table(
-    of: DocumentKind, documents: Sequence[Document], names: Sequence[str], calendar: Calendar
+    of: DocumentKind, documents: Sequence[TestDocument], names: Sequence[str], calendar: Calendar
 ) -> Columns:
     times = [calendar.day_and_hour(one["at"]) for one in documents]
     dimensions = {
@@ -83,7 +83,7 @@ def _table(
     return columns.of_columns(dimensions, measures)
 
 
-def _value(of: DocumentKind, name: str, document: Document) -> str:
+def _value(of: DocumentKind, name: str, document: TestDocument) -> str:
     """Return the value of a dimension, as in joint counts."""
     if name == EVENT:
         return NO_EVENT if of == "clicks" else str(document["event_config_id"] or NO_KEY[EVENT])
@@ -96,12 +96,12 @@ def _value(of: DocumentKind, name: str, document: Document) -> str:
     return str(found)
 
 
-def _clicks(click: Document) -> Mapping[str, int]:
+def _clicks(click: TestDocument) -> Mapping[str, int]:
     is_bot = click["bot"] is not None
     return {"clicks": int(not is_bot), "unique": int(click["unique"]), "bots": int(is_bot)}
 
 
-def _events(event: Document) -> Mapping[str, int]:
+def _events(event: TestDocument) -> Mapping[str, int]:
     money = {name: 0 if event[name] is None else billionths(event[name]) for name in _MONEY}
     own = {"conversions": 1, **money}
     is_bot = event.get("bot") is not None

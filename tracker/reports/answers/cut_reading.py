@@ -1,4 +1,4 @@
-"""The reading of a query whose last day ends at a moment.
+"""The counts of a query whose last day is cut off at a moment.
 
 Earlier days are read like any others. The last day has whole hours, from rollups or joint counts,
 and a part of an hour, from documents.

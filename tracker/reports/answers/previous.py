@@ -1,7 +1,7 @@
-"""The series and the totals of the days that a report is compared with.
+"""The series and totals of the days to compare a report with.
 
-Steps are whole, as a picture shows them. Totals end where the compared part ends, and so does the
-counterpart of the unfinished step.
+Steps are whole, as charts show them. Totals, and the counterpart of the unfinished step, end with
+the compared part.
 """
 
 from collections.abc import Sequence

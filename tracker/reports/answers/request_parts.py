@@ -37,7 +37,7 @@ _ALWAYS: Final = ("report", "series", "dimension")
 """The parts that every request has."""
 
 _MANY: Final = 3
-"""Combinations of dimensions from which on counting by all of them at once is faster."""
+"""With so many combinations of dimensions, counting by all dimensions at once is faster."""
 
 
 class Parts:
@@ -65,10 +65,10 @@ class Parts:
         self._turn.progress.expect(count)
 
     async def other_days(self, comparison: Comparison) -> OtherDays:
-        """Return the days to compare with, as far as those of the request have passed.
+        """Return the other days, up to the counterpart of the request's moment.
 
-        They end at the request's moment. Where clicks may be deleted they end with the hour before,
-        because counts have no minutes. Raises BadRequest if the calendar lacks the days.
+        Where clicks may be deleted, they end with the hour before, because counts have no minutes.
+        Raises BadRequest if the calendar lacks the days.
         """
         try:
             found = comparison.at(self.calendar, self.at)

@@ -1,4 +1,4 @@
-"""The scope of reports, an account or a link, and the snapshot that they are read in."""
+"""The scope of a report, an account or a link, and the snapshot it is read in."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime

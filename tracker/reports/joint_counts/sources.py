@@ -44,7 +44,7 @@ _PERIODS_AT_ONCE: Final = 62
 """Periods that are read at once, unless they have too many rows."""
 
 STORING_TIME: Final = timedelta(seconds=30)
-"""The time after which a click is almost certainly stored."""
+"""Almost all clicks are stored within this time."""
 
 
 class CountSources:

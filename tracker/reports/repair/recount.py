@@ -1,8 +1,8 @@
 """The recount of a day: rollups are compared with the stored documents, and corrected.
 
 Called by the operator's `verify` and `rebuild_rollups`, and when an account changes its time zone.
-Drains go on counting. A correction adds the difference of one snapshot in one step, which commutes
-with other additions. So a report sees either the old figure or the right one.
+Drains continue counting. A correction adds the difference of one snapshot in one step, which
+commutes with other additions. So a report sees either the old figure or the right one.
 """
 
 import asyncio
