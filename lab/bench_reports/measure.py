@@ -18,7 +18,7 @@ from tracker.ingest.joint_counting import DAYS
 from tracker.reports.answers.overview import read_overview
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.comparison import Comparison, other_range
-from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
 from tracker.reports.joint_counts.store import ALL
@@ -87,7 +87,7 @@ async def _count_days(services: Services, query: ReportQuery) -> None:
                 ReportScope(query.account_id, calendar),
                 Snapshot(snapshot, now(), _no_wait),
             )
-            await counts.tables(ALL_COUNTED, [day_period(calendar, day)])
+            await counts.tables(COUNTED_DIMENSIONS, [day_period(calendar, day)])
 
 
 async def _no_wait() -> None:

@@ -15,7 +15,7 @@ from tracker.feeds.filter import (
     conditions_for_clicks,
     conditions_for_conversions,
 )
-from tracker.reports.counted import ALL_COUNTED, needed_for
+from tracker.reports.counted import COUNTED_DIMENSIONS, needed_for
 from tracker.reports.dimensions import CARDS, DIMENSIONS, FILTERS, Dimension, Filter
 from tracker.reports.query import GroupBy, Report, ReportQuery
 from tracker.reports.rollups.layout import RollupSelection, decoded, encoded, rollups_for
@@ -25,7 +25,7 @@ CROSSED = None
 
 
 def test_reports_group_by_every_dimension_that_is_counted() -> None:
-    assert set(ALL_COUNTED) <= set(get_args(GroupBy))
+    assert set(COUNTED_DIMENSIONS) <= set(get_args(GroupBy))
 
 
 def test_panels_are_of_a_card_of_the_console_or_of_none() -> None:

@@ -12,7 +12,7 @@ import msgspec
 
 from tracker.clicks.document import NO_TEST, ONLY_TESTS
 from tracker.conversions.document import Status
-from tracker.reports.counted import COUNTED, CountedField, wanted_values
+from tracker.reports.counted import COUNTED_FIELDS, CountedField, wanted_values
 from tracker.reports.dimensions import EVENT, NO_KEY
 from tracker.reports.query import Bots, FilterValue
 from tracker.visitor_dimensions import UNKNOWN
@@ -108,6 +108,6 @@ def _stored_values(
     """Yield the stored values of each filter: None for a missing field."""
     for name, given in wanted.values.items():
         counted, values = wanted_values(name, given, host)
-        if counted in COUNTED:
-            one = COUNTED[counted]
+        if counted in COUNTED_FIELDS:
+            one = COUNTED_FIELDS[counted]
             yield one, [*values, None] if one.absent in values else values

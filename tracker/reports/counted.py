@@ -28,22 +28,24 @@ _STORED: Final = {
     for name, one in DIMENSIONS.items()
     if one.field is not None
 }
-COUNTED: Final = {name: _STORED[name] for name in dict.fromkeys((*VISITOR_DIMENSIONS, *_STORED))}
+COUNTED_FIELDS: Final = {
+    name: _STORED[name] for name in dict.fromkeys((*VISITOR_DIMENSIONS, *_STORED))
+}
 """The dimensions of joint counts whose values are texts."""
 
-ALL_COUNTED: Final = (LINK, HOUR, EVENT, *COUNTED)
+COUNTED_DIMENSIONS: Final = (LINK, HOUR, EVENT, *COUNTED_FIELDS)
 """Every column of joint counts, in the order of their stored names."""
 
 
-def every_of(of: DocumentKind, of_hour: bool = False) -> list[str]:
+def dimensions_of(of: DocumentKind, of_hour: bool = False) -> list[str]:
     """Return all dimensions of counts. Clicks have no event, and an hour's counts no hour."""
     left_out = {EVENT: of == "clicks", HOUR: of_hour}
-    return [name for name in ALL_COUNTED if not left_out.get(name)]
+    return [name for name in COUNTED_DIMENSIONS if not left_out.get(name)]
 
 
 def value_of(name: str, of: DocumentKind) -> Any:
     """Return the expression for a value. Events without a click have unknown values."""
-    field, absent = COUNTED[name]
+    field, absent = COUNTED_FIELDS[name]
     if of == "clicks" or absent == UNKNOWN:
         return {"$ifNull": [f"${field}", absent]}
     no_click = {"$eq": [{"$type": "$link_id"}, "missing"]}
@@ -51,13 +53,13 @@ def value_of(name: str, of: DocumentKind) -> Any:
 
 
 def needed_for(group_by: str, filters: Collection[str]) -> tuple[str, ...]:
-    """Return the counted dimensions of a report, in the order of ALL_COUNTED."""
+    """Return the counted dimensions of a report, in the order of COUNTED_DIMENSIONS."""
     asked = {group_by, *filters}
     found = {one for name in asked for one in DIMENSIONS[name].derived_from or (name,)}
     if {HOUR, EVENT} <= found and LINK not in found:
         # It separates conversions without a click (`reports/joint_counts/unattributed`).
         found.add(DOMAIN)
-    return tuple(name for name in ALL_COUNTED if name in found)
+    return tuple(name for name in COUNTED_DIMENSIONS if name in found)
 
 
 def wanted_values(name: str, values: Collection[Any], host: str) -> tuple[str, Sequence[str]]:

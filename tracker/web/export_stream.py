@@ -67,12 +67,12 @@ class ExportStream:
         call = self._call
         with call.web.exports.running(call.account_id, self.end):
             writing = asyncio.create_task(self._write())
-            late = asyncio.get_running_loop().call_later(EXPORT_SECONDS, self.end, _TOO_LONG)
+            timer = asyncio.get_running_loop().call_later(EXPORT_SECONDS, self.end, _TOO_LONG)
             try:
                 either: list[asyncio.Future[Any]] = [writing, self._ended]
                 await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                late.cancel()
+                timer.cancel()
                 await cancel_and_wait(writing)
         self._conclude(writing)
 

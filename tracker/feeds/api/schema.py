@@ -20,7 +20,7 @@ from tracker.feeds.storing_order import MAX_EXAMINED as MAX_EXAMINED_STORED
 from tracker.feeds.time_order import MAX_EXAMINED
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.api.filters import described, values_of
-from tracker.reports.counted import COUNTED
+from tracker.reports.counted import COUNTED_FIELDS
 from tracker.reports.dimensions import EVENT, FILTERS, LINK, TAG
 from tracker.reports.query import Bots, FilterValue
 from tracker.web.export import FormatIn
@@ -33,7 +33,7 @@ Row = TypeVar("Row")
 
 _BY_LINK: Final = (LINK, TAG)
 _OTHERS: Final = [
-    name for name in dict.fromkeys((*COUNTED, *FILTERS)) if name not in (*_BY_LINK, EVENT)
+    name for name in dict.fromkeys((*COUNTED_FIELDS, *FILTERS)) if name not in (*_BY_LINK, EVENT)
 ]
 
 

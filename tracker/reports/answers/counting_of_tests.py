@@ -14,7 +14,7 @@ from tracker.conversions.document import Status
 from tracker.errors import BadRequest
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, UNATTRIBUTED, Columns
-from tracker.reports.counted import COUNTED
+from tracker.reports.counted import COUNTED_FIELDS
 from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, NO_EVENT, NO_KEY, DocumentKind
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.limits import MAX_TESTS
@@ -24,7 +24,7 @@ from tracker.visitor_dimensions import UNKNOWN
 
 TestDocument = Mapping[str, Any]
 
-_VALUES: Final = ["at", "link_id", *(one.field for one in COUNTED.values())]
+_VALUES: Final = ["at", "link_id", *(one.field for one in COUNTED_FIELDS.values())]
 _FIELDS: Final[Mapping[DocumentKind, Sequence[str]]] = {
     "clicks": [*_VALUES, "unique"],
     "events": [*_VALUES, "event_config_id", "value", "payout"],
@@ -89,7 +89,7 @@ def _value(of: DocumentKind, name: str, document: TestDocument) -> str:
         return NO_EVENT if of == "clicks" else str(document["event_config_id"] or NO_KEY[EVENT])
     if name == LINK:
         return str(document.get("link_id") or NO_KEY[LINK])
-    field, absent = COUNTED[name]
+    field, absent = COUNTED_FIELDS[name]
     found = document.get(field)
     if found is None:
         return absent if "link_id" in document else UNKNOWN

@@ -32,7 +32,7 @@ class CacheBatch:
         if new:
             await self._joint.store_all(new)
             # A day's counts by all dimensions replace its hours.
-            await self._joint.remove_hours([one for one in new if one.is_of_all_day()])
+            await self._joint.remove_hours([one for one in new if one.is_day_by_all()])
         self._since = time.monotonic()
 
 

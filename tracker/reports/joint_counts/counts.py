@@ -18,7 +18,7 @@ from contextlib import aclosing
 from tracker.errors import BadRequest
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import every_of
+from tracker.reports.counted import dimensions_of
 from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, NO_EVENT, DocumentKind
 from tracker.reports.joint_counts.caching import CacheBatch, PeriodProgress
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
@@ -228,7 +228,7 @@ class Counts:
         self, one: JointId, names: Sequence[str], period: Period, batch: CacheBatch
     ) -> Columns:
         """Count the documents of a period by all dimensions, and cache that."""
-        every = every_of(one.of, period.hour is not None)
+        every = dimensions_of(one.of, period.hour is not None)
         table = await self._sources.from_documents(one.of, every, period)
         new = NewCounts(self._fingerprints.of(period).of(one.of), table)
         await batch.add(self._sources.id_of(one.of, every, period), new)
@@ -238,10 +238,10 @@ class Counts:
         self, one: JointId, known: CachedCounts | None, names: Sequence[str], period: Period
     ) -> Columns:
         if period.hour is None or period.start > self._snapshot.now - STORING_TIME:
-            return await self._made(one.of, names, period)
+            return await self._computed(one.of, names, period)
         return await count_so_far(self._sources, self._snapshot.now, one, known, names, period)
 
-    async def _made(self, of: DocumentKind, names: Sequence[str], period: Period) -> Columns:
+    async def _computed(self, of: DocumentKind, names: Sequence[str], period: Period) -> Columns:
         whole = await self._sources.from_all(of, names, [period])
         table = whole.get(period) or await self._from_others(of, names, period)
         return await self._sources.from_documents(of, names, period) if table is None else table

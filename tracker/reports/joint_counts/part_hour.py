@@ -10,7 +10,7 @@ from typing import Final
 
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import ALL_COUNTED, every_of
+from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_of
 from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, DocumentKind
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.sources import CountSources, DocumentCounts, without
@@ -104,8 +104,8 @@ def _every(of: DocumentKind, names: Sequence[str], expected: int) -> Sequence[st
     """Return all dimensions, or in a very large hour only the needed ones."""
     if expected > limits.LARGE_DAY:
         wanted = {*names, *_separating(names)}
-        return [name for name in ALL_COUNTED if name in wanted]
-    return every_of(of, of_hour=True)
+        return [name for name in COUNTED_DIMENSIONS if name in wanted]
+    return dimensions_of(of, of_hour=True)
 
 
 def _separating(names: Sequence[str]) -> Sequence[str]:

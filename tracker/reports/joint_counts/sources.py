@@ -11,7 +11,7 @@ from typing import Final
 
 from tracker.reports import columns, limits
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
-from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.dimensions import DOCUMENT_KINDS, HOUR, LINK, DocumentKind
 from tracker.reports.joint_counts.scan import Span, links_of, read
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
@@ -90,7 +90,7 @@ class CountSources:
     ) -> dict[Period, CachedCounts]:
         """Return the cached counts by all dimensions, valid or not. Months have none."""
         ids = {
-            self.id_of(of, ALL_COUNTED, period)._replace(link_id=None): period
+            self.id_of(of, COUNTED_DIMENSIONS, period)._replace(link_id=None): period
             for period in periods
             if period.kind != "month"
         }

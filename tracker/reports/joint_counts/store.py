@@ -25,7 +25,7 @@ from tracker.clock import now
 from tracker.ids import new_id
 from tracker.reports import limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.dimensions import EVENT, HOUR, DocumentKind
 from tracker.reports.joint_counts.columns_document import documents_of, table_of
 from tracker.reports.threads import in_thread
@@ -50,7 +50,7 @@ class JointId(NamedTuple):
     by: str
     period: str
 
-    def is_of_all_day(self) -> bool:
+    def is_day_by_all(self) -> bool:
         return self.by == ALL and len(self.period) == len("2026-01-31")
 
     def is_of_hour(self) -> bool:
@@ -87,8 +87,8 @@ def name_of(dimensions: Collection[str], of_hour: bool = False) -> str:
 
     All of them are `*`. Clicks have no event, and an hour's counts need no hour.
     """
-    missing = set(ALL_COUNTED) - {EVENT, *dimensions} - ({HOUR} if of_hour else set())
-    return ",".join(name for name in ALL_COUNTED if name in dimensions) if missing else ALL
+    missing = set(COUNTED_DIMENSIONS) - {EVENT, *dimensions} - ({HOUR} if of_hour else set())
+    return ",".join(name for name in COUNTED_DIMENSIONS if name in dimensions) if missing else ALL
 
 
 class JointCounts:

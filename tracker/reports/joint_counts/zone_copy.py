@@ -6,7 +6,7 @@ The clicks of such a day may be deleted, so it could not be counted again.
 from uuid import UUID
 
 from tracker.calendar import Calendar
-from tracker.reports.counted import every_of
+from tracker.reports.counted import dimensions_of
 from tracker.reports.dimensions import DOCUMENT_KINDS
 from tracker.reports.joint_counts.fingerprints import Fingerprint, fingerprint_of
 from tracker.reports.joint_counts.store import ALL, JointCounts, JointId, NewCounts
@@ -38,7 +38,7 @@ class JointCopy:
                 return
             for of in DOCUMENT_KINDS:
                 one = JointId(account_id, original.zone, None, of, ALL, period.key)
-                cached = (await self._joint.find([one], every_of(of), snapshot)).get(one)
+                cached = (await self._joint.find([one], dimensions_of(of), snapshot)).get(one)
                 if cached is None or cached.fingerprint != before.of(of):
                     continue
                 copied = one._replace(zone=calendar.zone)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from tracker.calendar import Calendar
 from tracker.reports.columns import Columns, joined
-from tracker.reports.counted import every_of
+from tracker.reports.counted import dimensions_of
 from tracker.reports.joint_counts.fingerprints import fingerprint_of
 from tracker.reports.joint_counts.scan import Span, count
 from tracker.reports.joint_counts.scope import ReportScope
@@ -72,7 +72,7 @@ def _periods(calendar: Calendar, day: date) -> list[Period]:
 def _names(one: JointId) -> Sequence[str]:
     if one.by != ALL:
         return one.by.split(",") if one.by else []
-    return every_of(one.of, one.is_of_hour())
+    return dimensions_of(one.of, one.is_of_hour())
 
 
 def _rows(tables: Sequence[Columns], names: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:
