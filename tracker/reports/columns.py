@@ -73,7 +73,7 @@ class Columns:
         return int(found.sum()) if found is not None and self.rows else 0
 
     def by(self, names: Sequence[str]) -> "Columns":
-        """Return the sums by these dimensions, all of which the table must have."""
+        """Return the sums by these dimensions. The table must have them all."""
         columns = {name: self.dimensions[name] for name in names}
         number_of_row, first_rows = _combinations(list(columns.values()), self.rows)
         found = {

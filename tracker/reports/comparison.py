@@ -93,7 +93,7 @@ class Comparison(NamedTuple):
     compared: Compared | None = None
 
     def at(self, calendar: Calendar, at: datetime) -> OtherDays:
-        """Return the other days, as far as `days` have passed.
+        """Return the other days, up to the part of `days` that has passed.
 
         Raises OverflowError if the calendar does not have them.
         """

@@ -39,7 +39,7 @@ _EXACT: Final = Context(prec=50)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A step of a series. Its key is that of a report's row."""
+    """A step of a series, with the key of a report's row."""
 
     key: str
     measures: Measures

@@ -21,7 +21,7 @@ _SHARED_REPORTS = 4, 16
 
 
 class SharingServices(NamedTuple):
-    """The stores of views and shares, and what opening a share needs."""
+    """The stores of views and shares, and the objects for opening a share."""
 
     shares: Shares
     share_opens: ShareOpens

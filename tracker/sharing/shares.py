@@ -111,7 +111,7 @@ class Shares:
     ) -> tuple[list[Share], int]:
         """Return one page of the account's shares, newest first, and the number of all.
 
-        `revoked` adds those that were revoked in the last 30 days.
+        `revoked` adds shares revoked in the last 30 days.
         """
         matching = {"account_id": account_id, **({} if revoked else _NOT_REVOKED)}
         return await self._pages.find(matching, page, page_size)

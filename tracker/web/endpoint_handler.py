@@ -97,7 +97,7 @@ class PublicHandler(EndpointHandler):
                 usage.check()
 
     async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:
-        """Answer with what the endpoint returns. Raises BadRequest if the request breaks a rule."""
+        """Answer with the endpoint's result. Raises BadRequest if the request breaks a rule."""
         call = PublicCall(
             services=self.services,
             web=self.web,

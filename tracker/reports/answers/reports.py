@@ -78,7 +78,7 @@ class Reports:
         return Turn(self._database, account_id, self._reading, self._counting)
 
     async def first_day_of_clicks(self) -> date:
-        """Return the first day, in UTC, of which no click can have been deleted."""
+        """Return the first day, in UTC, whose clicks are all still stored."""
         day = await first_kept(self._database)
         return date.fromisoformat(day) if day else date.min
 

@@ -1,4 +1,4 @@
-"""The answers of `/api/reports`: measures, of which a request may choose some."""
+"""The answers of `/api/reports`, with the measures that a request has chosen."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

@@ -173,7 +173,7 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
 
 
 def _check_may_read(principal: Principal, body: CreateShare) -> None:
-    """Raise Forbidden if the principal may not read what the share shows."""
+    """Raise Forbidden if the principal may not read the shared figures or names."""
     principal.require("reports:read", "report")
     if body.show_link_names:
         principal.require("links:read", "show_link_names")
