@@ -26,7 +26,7 @@ from lab.scene import Scene, open_services
 from lab.stores import Stores
 from lab.traffic import Closed, Paced, Prepared
 from tracker.clock import now_ms
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.ingest.drain_number import DrainNumber
 from tracker.service.background import leased
@@ -286,8 +286,8 @@ async def _send_all(services: Services, number: int) -> float:
         await sending
 
 
-def _event(number: int, config: EventConfig) -> Event:
-    return Event(
+def _event(number: int, config: EventConfig) -> Conversion:
+    return Conversion(
         id=number,
         at=now_ms(),
         account_id=config.account_id.bytes,

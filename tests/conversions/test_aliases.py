@@ -17,7 +17,7 @@ from tests.conversions.test_recorder import without_mongodb
 from tests.factories import create_click, create_event_config, make_conversion
 from tracker.conversions.aliases import AliasedParameter, Aliases, with_aliases
 from tracker.conversions.event_config import PayoutType
-from tracker.conversions.parameters import Conversion, from_text
+from tracker.conversions.parameters import ConversionParameters, from_text
 from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -32,11 +32,11 @@ ALIASES: Aliases = {
 }
 
 
-def by_text(fields: dict[str, Any]) -> Conversion:
+def by_text(fields: dict[str, Any]) -> ConversionParameters:
     return with_aliases(from_text(urlencode({"pbk": "k", **fields}).encode()), ALIASES)
 
 
-def by_json(fields: dict[str, Any]) -> Conversion:
+def by_json(fields: dict[str, Any]) -> ConversionParameters:
     return with_aliases(from_json(json.dumps({"pbk": "k", **fields}).encode()), ALIASES)
 
 

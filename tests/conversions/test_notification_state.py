@@ -7,7 +7,7 @@ import pytest
 
 from tests.factories import make_event
 from tracker.clock import now
-from tracker.conversions.document import EventFields, Status, changed, document
+from tracker.conversions.document import ConversionFields, ConversionStatus, changed, document
 from tracker.conversions.notification_state import (
     NotificationState,
     due,
@@ -21,7 +21,7 @@ from tracker.ids import new_id
 from tracker.service.services import Services
 
 AT = now()
-UNSCHEDULED: EventFields = {}
+UNSCHEDULED: ConversionFields = {}
 STATES = {
     NotificationState.UNSCHEDULED: UNSCHEDULED,
     NotificationState.SCHEDULED: scheduled(AT),
@@ -54,7 +54,7 @@ async def test_only_a_scheduled_notification_is_due_and_not_before_its_time(
 
 
 def test_settling_ends_whatever_was_waited_for() -> None:
-    settled: EventFields = {"status": Status.ATTRIBUTED}
+    settled: ConversionFields = {"status": ConversionStatus.ATTRIBUTED}
     unset = {one: outdated(changed(PENDING, STATES[one]), settled) for one in STATES}
     assert [bool(unset[one]) for one in STATES] == [False, True, True]
     assert outdated(changed(PENDING, scheduled(AT)), notified()) == {}

@@ -12,21 +12,21 @@ import pytest
 from bson import Decimal128
 
 from tests.conversions.parsing import from_json
-from tracker.conversions.parameters import Conversion, from_text
+from tracker.conversions.parameters import ConversionParameters, from_text
 from tracker.errors import BadRequest
 
 CLICK_ID = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
 
 
-def said(**fields: Any) -> Conversion:
+def said(**fields: Any) -> ConversionParameters:
     return from_json(json.dumps({"pbk": "k", **fields}).encode())
 
 
-def queried(**fields: str) -> Conversion:
+def queried(**fields: str) -> ConversionParameters:
     return from_text(urlencode({"pbk": "k", **fields}).encode())
 
 
-def known(read: Conversion) -> Conversion:
+def known(read: ConversionParameters) -> ConversionParameters:
     """Return what was read of our own parameters."""
     return msgspec.structs.replace(read, others=None)
 
@@ -40,7 +40,7 @@ def test_every_field_is_read_from_json() -> None:
         f'{{"pbk":"k","click_id":"{CLICK_ID}","value":12.50,'
         '"metadata":{"a":[1,"x"]},"transaction_id":"t"}'
     )
-    assert from_json(body.encode()) == Conversion(
+    assert from_json(body.encode()) == ConversionParameters(
         pbk="k",
         click_id=UUID(CLICK_ID),
         value=Decimal("12.50"),
@@ -51,7 +51,7 @@ def test_every_field_is_read_from_json() -> None:
 
 def test_every_field_is_read_from_text() -> None:
     query = f"pbk=k&click_id={CLICK_ID}&value=12.50&metadata=%7B%22a%22:1%7D&transaction_id=t"
-    assert from_text(query.encode()) == Conversion(
+    assert from_text(query.encode()) == ConversionParameters(
         pbk="k",
         click_id=UUID(CLICK_ID),
         value=Decimal("12.50"),
@@ -62,7 +62,9 @@ def test_every_field_is_read_from_text() -> None:
 
 @pytest.mark.parametrize("name", ["click_id", "value", "metadata", "transaction_id", "txid"])
 def test_an_empty_parameter_counts_as_not_sent(name: str) -> None:
-    nothing = Conversion(pbk="k", click_id=None, value=None, metadata=None, transaction_id=None)
+    nothing = ConversionParameters(
+        pbk="k", click_id=None, value=None, metadata=None, transaction_id=None
+    )
     assert queried(**{name: ""}) == nothing
     assert said(**{name: ""}) == nothing
     assert said(**{name: None}) == nothing

@@ -17,7 +17,7 @@ from tests.conversions import scene
 from tests.factories import create_click, create_event_config, make_click, make_conversion
 from tests.ingest import ledger
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.conversions.parameters import Conversion
+from tracker.conversions.parameters import ConversionParameters
 from tracker.conversions.recorder import Recorded
 from tracker.errors import BadRequest, NotFound, TrackerError, Unavailable
 from tracker.ids import new_id
@@ -109,23 +109,23 @@ async def test_every_parameter_is_stored(services: Services) -> None:
     assert row["transaction_id"] == "größe 1"
 
 
-async def foreign_click(services: Services, config: EventConfig) -> Conversion:
+async def foreign_click(services: Services, config: EventConfig) -> ConversionParameters:
     click_id = await create_click(services, new_id())
     return make_conversion(pbk=config.pbk, click_id=click_id)
 
 
-async def unknown_key(services: Services, config: EventConfig) -> Conversion:
+async def unknown_key(services: Services, config: EventConfig) -> ConversionParameters:
     click_id = await create_click(services, config.account_id)
     return make_conversion(pbk="unknown", click_id=click_id)
 
 
-async def inactive_key(services: Services, config: EventConfig) -> Conversion:
+async def inactive_key(services: Services, config: EventConfig) -> ConversionParameters:
     await services.stores.mongodb["event_configs"].update_one({}, {"$set": {"active": False}})
     await services.stores.redis.flushall()
     return make_conversion(pbk=config.pbk, value=Decimal(1))
 
 
-async def share_of_nothing(services: Services, config: EventConfig) -> Conversion:
+async def share_of_nothing(services: Services, config: EventConfig) -> ConversionParameters:
     share = await create_event_config(services, payout_type=PayoutType.REV_SHARE)
     return make_conversion(pbk=share.pbk, click_id=new_id(), transaction_id="t")
 

@@ -13,7 +13,7 @@ from tests.factories import make_click, make_event
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_mongodb
 from tracker.clicks.document import ClickDocument
-from tracker.conversions.document import Status, document
+from tracker.conversions.document import ConversionStatus, document
 from tracker.ids import new_id
 from tracker.ingest.batch_writer import BatchWriter, Move, WriteConflict, WriteSet
 from tracker.ingest.drain_number import DrainNumber
@@ -52,7 +52,9 @@ async def everything(services: Services) -> tuple[list[Document], WriteSet]:
     """Store events, and return a write set of a click, an event and their moves."""
     pending = [event(number, click_id=new_id().bytes) for number in (1, 2)]
     await writer_of(services).write(WriteSet([], pending, []))
-    moves = [Move(one, {"status": Status.FOREIGN_CLICK, "country": "DE"}) for one in pending]
+    moves = [
+        Move(one, {"status": ConversionStatus.FOREIGN_CLICK, "country": "DE"}) for one in pending
+    ]
     return pending, WriteSet([click(services)], [event(3)], moves)
 
 
@@ -130,7 +132,9 @@ async def test_a_transaction_id_that_is_taken_is_a_conflict_by_insert_and_by_mov
     )
     await writer_of(services).write(WriteSet([], [event(1, **held), waiting], []))
     before = await scene.dump(services)
-    moved = Move(waiting, {"status": Status.ATTRIBUTED, "transaction_scope": ACCOUNT.bytes})
+    moved = Move(
+        waiting, {"status": ConversionStatus.ATTRIBUTED, "transaction_scope": ACCOUNT.bytes}
+    )
     for write_set in (WriteSet([], [event(3, **held)], []), WriteSet([], [], [moved])):
         with pytest.raises(WriteConflict):
             await writer_of(services).write(write_set)
@@ -237,7 +241,9 @@ async def test_the_cause_of_a_conflict_can_be_read_at_once(services: Services) -
     async def written(writer: BatchWriter, one: Document) -> bool:
         """Return whether another write set was first."""
         try:
-            await writer.write(WriteSet([], [], [Move(one, {"status": Status.FOREIGN_CLICK})]))
+            await writer.write(
+                WriteSet([], [], [Move(one, {"status": ConversionStatus.FOREIGN_CLICK})])
+            )
         except WriteConflict:
             [row] = (await services.conversions.events.stored([one["_id"]])).values()
             assert row["status"] == "foreign_click"

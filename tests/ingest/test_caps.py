@@ -12,14 +12,14 @@ from tests.factories import make_click, make_event
 from tests.ingest import ledger
 from tests.ingest.test_pending import interposed
 from tracker.accounts.accounts import Account
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.ids import new_id
 from tracker.service.services import Services
 
 pytestmark = pytest.mark.redis
 
 
-async def forged(services: Services, account: Account, numbers: Sequence[int]) -> list[Event]:
+async def forged(services: Services, account: Account, numbers: Sequence[int]) -> list[Conversion]:
     """Return events of one configuration and one click that has not arrived."""
     known = {"account_id": account.id.bytes, "event_config_id": CONFIG.bytes, "checked": True}
     return [make_event(number, CLICK.bytes, **known) for number in numbers]
@@ -32,7 +32,9 @@ async def counted(services: Services) -> int:
     return [refused for _, refused in await statuses(services)].count(None)
 
 
-async def at_once(services: Services, own: Sequence[Event], others: Sequence[Event]) -> None:
+async def at_once(
+    services: Services, own: Sequence[Conversion], others: Sequence[Conversion]
+) -> None:
     await asyncio.gather(*(scene.applied(services, some) for some in (own, others)))
 
 

@@ -22,7 +22,7 @@ from tests.factories import AT_MS, CHROME, create_webhook, make_click, make_even
 from tests.ingest import ledger
 from tests.ingest.dying import Died, dying_drain
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.ids import new_id
 from tracker.ingest.batch_writer import WriteConflict
 from tracker.ingest.drain_number import DrainNumber
@@ -45,7 +45,7 @@ def webhooks(services: Services, io_loop: AsyncIOLoop) -> None:
 
 class Traffic(NamedTuple):
     clicks: list[Click]
-    events: list[Event]
+    events: list[Conversion]
 
     def records(self) -> list[Record]:
         return [*self.clicks, *self.events]
@@ -74,7 +74,7 @@ def _click(random: Random, account_id: UUID, link_id: UUID) -> Click:
 
 def _event(
     random: Random, number: int, click: Click, configs: Sequence[tuple[UUID, UUID]]
-) -> Event:
+) -> Conversion:
     """Return an event accepted with an event config, with a known click, or with neither."""
     account, config = (one.bytes for one in random.choice(configs))
     fields: dict[str, Any] = random.choice(
@@ -135,7 +135,7 @@ def _check_joined(event: dict[str, Any], click: dict[str, Any] | None) -> None:
 
 
 def _check_transactions(
-    sent: Sequence[Event], stored: dict[int, Any], clicks: dict[UUID, Any]
+    sent: Sequence[Conversion], stored: dict[int, Any], clicks: dict[UUID, Any]
 ) -> None:
     """Check that one event of each transaction id counts, and each without one."""
     counted: dict[Any, list[bool]] = {}
@@ -148,7 +148,7 @@ def _check_transactions(
     assert all(sum(ones) == 1 for ones in counted.values())
 
 
-def _scope(event: Event, clicks: dict[UUID, Any]) -> UUID:
+def _scope(event: Conversion, clicks: dict[UUID, Any]) -> UUID:
     assert event.transaction_scope is not None
     scope = UUID(bytes=event.transaction_scope)
     is_of_click = event.transaction_scope == event.click_id and scope in clicks

@@ -13,7 +13,7 @@ from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_mongodb
 from tests.stores.mongodb.profiler import profiled
 from tracker.clock import moment, now, now_ms
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.ids import new_id
 from tracker.ingest import notification
 from tracker.ingest.notification import CLICK_WAIT, should_notify, with_deadline
@@ -31,32 +31,32 @@ CONFIG: dict[str, Any] = {
 }
 AT = moment(AT_MS)
 
-PENDING = {"status": Status.PENDING, "account_id": ACCOUNT}
+PENDING = {"status": ConversionStatus.PENDING, "account_id": ACCOUNT}
 WAITING = {**PENDING, "tell_at": AT}
 NOTIFIED = {**PENDING, "tell_at": None}
 
 
-def settled(status: Status) -> dict[str, Any]:
+def settled(status: ConversionStatus) -> dict[str, Any]:
     return {"status": status, "account_id": ACCOUNT}
 
 
 @pytest.mark.parametrize(
     ("before", "after", "notified"),
     [
-        (None, settled(Status.NO_CLICK), True),
-        (None, settled(Status.ATTRIBUTED), True),
-        (None, settled(Status.FOREIGN_CLICK), True),
-        (None, settled(Status.DUPLICATE), False),
+        (None, settled(ConversionStatus.NO_CLICK), True),
+        (None, settled(ConversionStatus.ATTRIBUTED), True),
+        (None, settled(ConversionStatus.FOREIGN_CLICK), True),
+        (None, settled(ConversionStatus.DUPLICATE), False),
         (None, WAITING, False),
-        (settled(Status.CLAIMED), settled(Status.NO_CLICK), True),
-        (settled(Status.CLAIMED), WAITING, False),
-        (PENDING, settled(Status.ATTRIBUTED), True),
-        (WAITING, settled(Status.ATTRIBUTED), True),
-        (WAITING, settled(Status.FOREIGN_CLICK), True),
-        (WAITING, settled(Status.DUPLICATE), False),
+        (settled(ConversionStatus.CLAIMED), settled(ConversionStatus.NO_CLICK), True),
+        (settled(ConversionStatus.CLAIMED), WAITING, False),
+        (PENDING, settled(ConversionStatus.ATTRIBUTED), True),
+        (WAITING, settled(ConversionStatus.ATTRIBUTED), True),
+        (WAITING, settled(ConversionStatus.FOREIGN_CLICK), True),
+        (WAITING, settled(ConversionStatus.DUPLICATE), False),
         (WAITING, NOTIFIED, True),
-        (NOTIFIED, settled(Status.ATTRIBUTED), False),
-        (NOTIFIED, settled(Status.FOREIGN_CLICK), False),
+        (NOTIFIED, settled(ConversionStatus.ATTRIBUTED), False),
+        (NOTIFIED, settled(ConversionStatus.FOREIGN_CLICK), False),
     ],
 )
 def test_webhooks_are_notified_of_settled_events_and_of_those_whose_click_is_late(
@@ -70,8 +70,8 @@ def test_webhooks_are_notified_of_settled_events_and_of_those_whose_click_is_lat
     [
         (PENDING, AT + CLICK_WAIT),
         ({**PENDING, "account_id": None}, None),
-        (settled(Status.NO_CLICK), None),
-        (settled(Status.DUPLICATE), None),
+        (settled(ConversionStatus.NO_CLICK), None),
+        (settled(ConversionStatus.DUPLICATE), None),
     ],
 )
 def test_a_click_is_waited_for_by_pending_events_of_known_accounts(

@@ -12,7 +12,7 @@ from tests.factories import make_click, make_event, store_click
 from tests.ingest import ledger
 from tests.stores.mongodb.profiler import profiled
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.ids import new_id
 from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record
@@ -24,7 +24,7 @@ ACCOUNT = new_id()
 CONFIG = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes, "value": "5"}
 
 
-def pair(number: int = 1) -> tuple[Click, Event]:
+def pair(number: int = 1) -> tuple[Click, Conversion]:
     """Return a click of a German visitor, and an event of it."""
     click = make_click(ACCOUNT, address="193.99.144.80")
     return click, make_event(number, click.id, **CONFIG)

@@ -10,8 +10,8 @@ from tests.factories import AT_MS, make_click, make_event
 from tracker.clicks.country import Countries
 from tracker.clicks.enrich import Enrichment
 from tracker.clock import moment
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import EventIdTaken, document
-from tracker.conversions.event import Event
 from tracker.ids import new_id
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import WriteSet
@@ -131,12 +131,12 @@ def test_a_claimed_event_moves_on_when_its_entry_arrives(
 )
 def test_another_event_of_a_stored_id_is_refused(status: str, changed: dict[str, Any]) -> None:
     known = Known(events=by_id(stored(event(1), status=status)))
-    other = document(Event(**{**_fields(make_event(1, CLICK_ID)), **changed}))
+    other = document(Conversion(**{**_fields(make_event(1, CLICK_ID)), **changed}))
     with pytest.raises(EventIdTaken):
         arrival([], [other], known=known)
 
 
-def _fields(event: Event) -> dict[str, Any]:
+def _fields(event: Conversion) -> dict[str, Any]:
     return {name: getattr(event, name) for name in event.__struct_fields__}
 
 

@@ -16,7 +16,7 @@ from tracker.accounts.accounts import Account
 from tracker.accounts.time_zones import AccountZone
 from tracker.calendar import calendar_of
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.ids import new_id
 from tracker.ingest import joint_counting, time_zone_change
 from tracker.ingest.joint_counting import JointCounting
@@ -62,7 +62,7 @@ class Traffic:
             address=f"198.51.100.{self._random.randrange(50)}",
         )
 
-    def events_of(self, clicks: Sequence[Click]) -> list[Event]:
+    def events_of(self, clicks: Sequence[Click]) -> list[Conversion]:
         found = []
         for one in clicks:
             self._number += 1

@@ -12,8 +12,8 @@ from tests.conversions import scene
 from tests.factories import make_click, make_event
 from tests.ingest import ledger
 from tracker.clicks.click import Click
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import EventIdTaken
-from tracker.conversions.event import Event
 from tracker.ids import new_id
 from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record
@@ -26,7 +26,7 @@ CONFIG = new_id()
 CLICK = make_click(ACCOUNT)
 
 
-def of_config(number: int, text: str = "t", config: UUID = CONFIG, **fields: Any) -> Event:
+def of_config(number: int, text: str = "t", config: UUID = CONFIG, **fields: Any) -> Conversion:
     return make_event(
         number,
         account_id=ACCOUNT.bytes,
@@ -37,12 +37,12 @@ def of_config(number: int, text: str = "t", config: UUID = CONFIG, **fields: Any
     )
 
 
-def of_click(number: int, click: Click = CLICK, text: str = "t") -> Event:
+def of_click(number: int, click: Click = CLICK, text: str = "t") -> Conversion:
     """Return an event that was accepted before its click was known."""
     return make_event(number, click.id, value="5", transaction_id=text, transaction_scope=click.id)
 
 
-def of_account(number: int, click: Click = CLICK, text: str = "t") -> Event:
+def of_account(number: int, click: Click = CLICK, text: str = "t") -> Conversion:
     """Return an event that was accepted with its click known."""
     fields = {"account_id": ACCOUNT.bytes, "transaction_scope": ACCOUNT.bytes}
     return make_event(number, click.id, value="5", transaction_id=text, **fields)
@@ -154,7 +154,7 @@ EARLY = [of_config(1), of_click(1), of_account(1)]
 @pytest.mark.parametrize("event", EARLY, ids=["config", "click", "account"])
 @pytest.mark.parametrize("before", [[], [CLICK]], ids=["", "after its click"])
 async def test_an_event_that_was_claimed_counts_when_its_entry_arrives(
-    services: Services, event: Event, before: list[Record]
+    services: Services, event: Conversion, before: list[Record]
 ) -> None:
     await services.conversions.events.claim(event, [])
     assert (await statuses(services), await counted(services)) == ({1: "claimed"}, 0)
@@ -171,7 +171,7 @@ async def test_an_event_that_was_claimed_counts_when_its_entry_arrives(
 
 @pytest.mark.parametrize("event", EARLY, ids=["config", "click", "account"])
 async def test_a_claimed_event_and_its_click_in_one_batch_count_once(
-    services: Services, event: Event
+    services: Services, event: Conversion
 ) -> None:
     await services.conversions.events.claim(event, [])
     await scene.applied(services, [CLICK, event])

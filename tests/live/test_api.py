@@ -24,7 +24,7 @@ from tests.web.person import signed_in
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
-from tracker.conversions.document import Status, document
+from tracker.conversions.document import ConversionStatus, document
 from tracker.live import stream
 from tracker.live.hub import LiveHub
 from tracker.service.services import Services
@@ -152,7 +152,7 @@ async def test_a_claimed_conversion_is_told_when_it_counts(
 ) -> None:
     event = make_event(7, None, at=now_ms(), account_id=account.id.bytes)
     await services.stores.mongodb["events"].insert_one(
-        {**document(event), "status": Status.CLAIMED}
+        {**document(event), "status": ConversionStatus.CLAIMED}
     )
     async with watched(services, client, account, secret) as watcher:
         await applied(services, [event])

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tracker.conversions.parameters import NAMES, READERS, Conversion, Twice
+from tracker.conversions.parameters import NAMES, READERS, ConversionParameters, Twice
 from tracker.errors import BadRequest
 
 MAX_ALIASES: Final = 20
@@ -68,7 +68,7 @@ def check_aliases(aliases: Collection[str]) -> None:
             raise BadRequest(f"parameter_aliases: {name} is the name of a parameter itself")
 
 
-def with_aliases(conversion: Conversion, aliases: Aliases) -> Conversion:
+def with_aliases(conversion: ConversionParameters, aliases: Aliases) -> ConversionParameters:
     """Apply the aliases to a conversion.
 
     Raises BadAlias if a value breaks a rule, or differs from the same parameter under another name.
@@ -101,13 +101,13 @@ def _read(name: str, parameter: AliasedParameter, value: Any) -> Any:
         raise BadAlias(error.message, parameter) from None
 
 
-def warnings_of(conversion: Conversion) -> tuple[str, ...]:
+def warnings_of(conversion: ConversionParameters) -> tuple[str, ...]:
     """Return a warning for each ignored parameter that looks like a missing one."""
     found = (_warning(conversion, name) for name in conversion.others or ())
     return tuple(warning for warning in found if warning)[:MAX_WARNINGS]
 
 
-def _warning(conversion: Conversion, name: str) -> str:
+def _warning(conversion: ConversionParameters, name: str) -> str:
     if len(name) > _MAX_NAME_CHARACTERS:
         return ""
     parameter = _PARAMETERS.get(name.translate(_SEPARATORS).lower())

@@ -11,10 +11,10 @@ from uuid import UUID
 
 from pymongo.errors import PyMongoError
 
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
 from tracker.conversions.resolution import claims_of
-from tracker.conversions.store import Events
+from tracker.conversions.store import Conversions
 from tracker.errors import Unavailable
 from tracker.journal.appender import CLAIM_SECONDS, Claim
 from tracker.journal.journal import Journal
@@ -28,7 +28,9 @@ MAX_CLAIMS: Final = 8
 class AppendOnce:
     """The append of conversions, with their claims to transaction ids."""
 
-    def __init__(self, journal: Journal, events: Events, budget: Budget, look_ups: LookUps) -> None:
+    def __init__(
+        self, journal: Journal, events: Conversions, budget: Budget, look_ups: LookUps
+    ) -> None:
         self._journal = journal
         self._events = events
         self._budget = budget
@@ -50,7 +52,7 @@ class AppendOnce:
             first = await self._journal.holder(claims)
         return first
 
-    async def append(self, event: Event, scopes: Sequence[UUID]) -> int:
+    async def append(self, event: Conversion, scopes: Sequence[UUID]) -> int:
         """Append `event`; return its id, or the id of the first event with its transaction id.
 
         Raises Unavailable if it cannot be made durable, or no store knows the first event.
@@ -68,14 +70,14 @@ class AppendOnce:
             return await self._claim_without_redis(event, scopes)
         return holder
 
-    async def _claim_without_redis(self, event: Event, scopes: Sequence[UUID]) -> int:
+    async def _claim_without_redis(self, event: Conversion, scopes: Sequence[UUID]) -> int:
         """Claim in MongoDB beyond the budget of Redis. If MongoDB fails, the drain decides."""
         try:
             return await self._claim_in_mongodb(event, scopes)
         except Unavailable:
             return event.id
 
-    async def _claim_in_mongodb(self, event: Event, scopes: Sequence[UUID]) -> int:
+    async def _claim_in_mongodb(self, event: Conversion, scopes: Sequence[UUID]) -> int:
         """Return the first event with the transaction id, by the unique index of MongoDB.
 
         The journal has the event. Raises Unavailable if MongoDB does not answer.

@@ -13,14 +13,14 @@ from tracker import visitor_dimensions
 from tracker.clicks import sources
 from tracker.clicks.document import ClickDocument, SourceFields, VisitorFields
 from tracker.clock import moment
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.rules import Rule
 
 CACHED_AMOUNTS: Final = 10_000
 
 _FIXED_FIELDS: Final = ("at", "event_config_id", "click_id", "value", "metadata")
 
-Transaction = tuple[bytes | None, str]
+TransactionId = tuple[bytes | None, str]
 """A transaction id in its scope; unique."""
 
 ClickAndConfig = tuple[bytes, bytes | None]
@@ -31,7 +31,7 @@ class EventIdTaken(Exception):
     """The error of two events with one id, which a restored backup can cause."""
 
 
-class Status(StrEnum):
+class ConversionStatus(StrEnum):
     """The state of a stored event."""
 
     CLAIMED = "claimed"
@@ -51,7 +51,12 @@ class Status(StrEnum):
     """Its account sent it as a test, or its click is a test. It carries the click's dimensions."""
 
 
-COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.ATTRIBUTED)
+COUNTED: Final = (
+    ConversionStatus.PENDING,
+    ConversionStatus.NO_CLICK,
+    ConversionStatus.FOREIGN_CLICK,
+    ConversionStatus.ATTRIBUTED,
+)
 """The states in which an event counts, if its account is known."""
 
 
@@ -74,7 +79,7 @@ class _Optional(VisitorFields, SourceFields, total=False):
     expires_at: datetime
 
 
-class EventDocument(_Optional):
+class ConversionDocument(_Optional):
     """A stored event. `_id` is the event id; all other ids are the 16 bytes of a UUID."""
 
     _id: int
@@ -85,27 +90,27 @@ class EventDocument(_Optional):
     value: Decimal128 | None
     payout: Decimal128 | None
     metadata: str | None
-    status: Status
+    status: ConversionStatus
     transaction_scope: bytes | None
 
 
-class EventFields(_Optional, total=False):
+class ConversionFields(_Optional, total=False):
     """Fields to set on a stored event; the others stay."""
 
     account_id: bytes | None
     payout: Decimal128 | None
-    status: Status
+    status: ConversionStatus
     transaction_scope: bytes | None
 
 
-def changed(event: EventDocument, fields: EventFields) -> EventDocument:
-    return cast(EventDocument, {**event, **fields})
+def changed(event: ConversionDocument, fields: ConversionFields) -> ConversionDocument:
+    return cast(ConversionDocument, {**event, **fields})
 
 
-def fields_but_id(event: EventDocument) -> EventFields:
+def fields_but_id(event: ConversionDocument) -> ConversionFields:
     """Return all fields but the id, which make a stored event the same as `event`."""
     fields: Mapping[str, Any] = event
-    return cast(EventFields, {name: fields[name] for name in fields if name != "_id"})
+    return cast(ConversionFields, {name: fields[name] for name in fields if name != "_id"})
 
 
 DIMENSIONS: Final = ("link_id", "domain_name", *visitor_dimensions.NAMES, "bot")
@@ -116,15 +121,15 @@ _TAKEN: Final = (*DIMENSIONS, *sources.FIELDS)
 CLICK_FIELDS: Final = ("account_id", "at", "test", *_TAKEN)
 
 
-def attribute(event: EventDocument, click: ClickDocument) -> EventFields:
+def attribute(event: ConversionDocument, click: ClickDocument) -> ConversionFields:
     """Return the fields to set on an `event` whose `click` has arrived."""
     if event["account_id"] not in (None, click["account_id"]):
-        return {"status": Status.FOREIGN_CLICK}
+        return {"status": ConversionStatus.FOREIGN_CLICK}
     # The names come from the tables of dimensions. An older click lacks the newest.
     taken = {name: click[name] for name in _TAKEN if name in click}  # type: ignore[literal-required]
-    fields = cast(EventFields, taken)
-    is_test = event["status"] == Status.TEST or "test" in click
-    fields["status"] = Status.TEST if is_test else Status.ATTRIBUTED
+    fields = cast(ConversionFields, taken)
+    is_test = event["status"] == ConversionStatus.TEST or "test" in click
+    fields["status"] = ConversionStatus.TEST if is_test else ConversionStatus.ATTRIBUTED
     fields["account_id"] = click["account_id"]
     fields["click_at"] = click["at"]
     if event["transaction_scope"] == event["click_id"] is not None:
@@ -132,27 +137,27 @@ def attribute(event: EventDocument, click: ClickDocument) -> EventFields:
     return fields
 
 
-def check_same(stored: EventDocument, arrived: EventDocument) -> None:
+def check_same(stored: ConversionDocument, arrived: ConversionDocument) -> None:
     """Raises EventIdTaken if the arrived event is not the stored one."""
     if any(stored[name] != arrived[name] for name in _FIXED_FIELDS):
         raise EventIdTaken(f"event id {arrived['_id']} belongs to another event")
 
 
-def click_and_config(event: EventDocument) -> ClickAndConfig | None:
+def click_and_config(event: ConversionDocument) -> ClickAndConfig | None:
     if event["click_id"] is None:
         return None
     return event["click_id"], event["event_config_id"]
 
 
-def transaction_of(event: EventDocument) -> Transaction | None:
+def transaction_of(event: ConversionDocument) -> TransactionId | None:
     if "transaction_id" not in event:
         return None
     return event["transaction_scope"], event["transaction_id"]
 
 
-def document(event: Event) -> EventDocument:
+def document(event: Conversion) -> ConversionDocument:
     """Return the event as it is stored while its click is unknown."""
-    made: EventDocument = {
+    made: ConversionDocument = {
         "_id": event.id,
         "at": moment(event.at),
         "account_id": event.account_id,
@@ -170,10 +175,10 @@ def document(event: Event) -> EventDocument:
     return made
 
 
-def _first_status(event: Event) -> Status:
+def _first_status(event: Conversion) -> ConversionStatus:
     if event.test:
-        return Status.TEST
-    return Status.NO_CLICK if event.click_id is None else Status.PENDING
+        return ConversionStatus.TEST
+    return ConversionStatus.NO_CLICK if event.click_id is None else ConversionStatus.PENDING
 
 
 @lru_cache(maxsize=CACHED_AMOUNTS)

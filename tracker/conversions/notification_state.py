@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import Enum, auto
 from typing import Any, Final
 
-from tracker.conversions.document import EventDocument, EventFields
+from tracker.conversions.document import ConversionDocument, ConversionFields
 
 _FIELD: Final = "tell_at"
 
@@ -25,18 +25,18 @@ class NotificationState(Enum):
     NOTIFIED = auto()
 
 
-def state_of(event: EventDocument) -> NotificationState:
+def state_of(event: ConversionDocument) -> NotificationState:
     if _FIELD not in event:
         return NotificationState.UNSCHEDULED
     is_notified = event["tell_at"] is None
     return NotificationState.NOTIFIED if is_notified else NotificationState.SCHEDULED
 
 
-def scheduled(at: datetime) -> EventFields:
+def scheduled(at: datetime) -> ConversionFields:
     return {"tell_at": at}
 
 
-def notified() -> EventFields:
+def notified() -> ConversionFields:
     return {"tell_at": None}
 
 
@@ -49,7 +49,7 @@ EARLIEST_FIRST: Final = ((_FIELD, 1),)
 """The order in which notifications are due, for `sort`."""
 
 
-def unchanged(event: EventDocument) -> dict[str, Any]:
+def unchanged(event: ConversionDocument) -> dict[str, Any]:
     """Return a filter for the stored event, while it is in the state of `event`.
 
     UNSCHEDULED and NOTIFIED match alike, but no event goes from one to the other.
@@ -57,7 +57,7 @@ def unchanged(event: EventDocument) -> dict[str, Any]:
     return {_FIELD: event.get("tell_at")}
 
 
-def outdated(event: EventDocument, fields: EventFields) -> dict[str, str]:
+def outdated(event: ConversionDocument, fields: ConversionFields) -> dict[str, str]:
     """Return the field to unset: the old state, unless `fields` set another."""
     is_over = _FIELD in event and _FIELD not in fields
     return {_FIELD: ""} if is_over else {}

@@ -74,7 +74,7 @@ class Twice(NamedTuple):
     body: Any
 
 
-class Conversion(msgspec.Struct, frozen=True, kw_only=True):
+class ConversionParameters(msgspec.Struct, frozen=True, kw_only=True):
     """A checked conversion. `metadata` is JSON text; `others` are unchecked and not ours."""
 
     pbk: str | None
@@ -85,7 +85,7 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     others: Mapping[str, Any] | None = None
 
 
-def from_text(raw: bytes) -> Conversion:
+def from_text(raw: bytes) -> ConversionParameters:
     """Check a query or a form. Raises BadRequest if a parameter breaks a rule."""
     return conversion_of(fields_in_text(raw))
 
@@ -140,7 +140,7 @@ def _is_same(name: str, one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def conversion_of(fields: Fields) -> Conversion:
+def conversion_of(fields: Fields) -> ConversionParameters:
     """Check `fields`. Raises BadRequest if one breaks a rule."""
     if fields.keys() <= NAMES:
         return _conversion(fields)
@@ -156,11 +156,13 @@ def _pairs(text: str) -> Sequence[tuple[str, str]]:
     return [(name, value) for name, _, value in pairs if value]
 
 
-def _conversion(fields: Mapping[str, Any], others: Mapping[str, Any] | None = None) -> Conversion:
+def _conversion(
+    fields: Mapping[str, Any], others: Mapping[str, Any] | None = None
+) -> ConversionParameters:
     pbk, click_id, value = fields.get("pbk"), fields.get("click_id"), fields.get("value")
     if pbk is None and click_id is None:
         raise BadRequest("pbk or click_id: at least one is required")
-    return Conversion(
+    return ConversionParameters(
         pbk=None if pbk is None else _text("pbk", pbk, MAX_PBK_CHARACTERS),
         click_id=None if click_id is None else _click_id("click_id", click_id),
         value=None if value is None else checked_value("value", value),

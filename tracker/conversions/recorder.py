@@ -18,7 +18,7 @@ from tracker.conversions.append import AppendOnce
 from tracker.conversions.event_config import EventConfig, EventConfigs
 from tracker.conversions.event_ids import EventIds
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
-from tracker.conversions.parameters import Conversion
+from tracker.conversions.parameters import ConversionParameters
 from tracker.conversions.resolution import account_of, event_of, resolved, scopes_of
 from tracker.conversions.rules import AccountRules, ConversionRules, rules_in
 from tracker.errors import RateLimited, Unavailable
@@ -67,7 +67,7 @@ class Recorder:
         self._mongodb = look_ups.mongodb
         self._begun: set[asyncio.Task[Recorded]] = set()
 
-    def begin(self, conversion: Conversion, client: str = "") -> asyncio.Task[Recorded]:
+    def begin(self, conversion: ConversionParameters, client: str = "") -> asyncio.Task[Recorded]:
         """Record in a task that `close` waits for."""
         task = asyncio.get_running_loop().create_task(
             self.record(conversion, client), context=Context()
@@ -76,7 +76,7 @@ class Recorder:
         task.add_done_callback(self._begun.discard)
         return task
 
-    async def record(self, conversion: Conversion, client: str = "") -> Recorded:
+    async def record(self, conversion: ConversionParameters, client: str = "") -> Recorded:
         """Record a conversion that the sender at the address `client` reports.
 
         Raises BadRequest, NotFound or RateLimited if it is refused; nothing is recorded then.
@@ -124,7 +124,7 @@ class Recorder:
 
         Raises BadRequest if the payout type requires a value, Unavailable if no store can keep it.
         """
-        conversion = Conversion(
+        conversion = ConversionParameters(
             pbk=config.pbk, click_id=click_id, value=value, metadata=None, transaction_id=None
         )
         resolved(config, conversion)
@@ -137,7 +137,7 @@ class Recorder:
         while self._begun:
             await asyncio.wait(self._begun)
 
-    def _allow_without_account(self, conversion: Conversion, client: str) -> None:
+    def _allow_without_account(self, conversion: ConversionParameters, client: str) -> None:
         """Spend the sender's allowance for conversions without a known account.
 
         Raises RateLimited if it is used up. While MongoDB does not answer, all conversions pass.

@@ -5,15 +5,17 @@ from uuid import UUID
 
 from tracker.clock import now_ms
 from tracker.conversions.aliases import with_aliases
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.conversions.parameters import Conversion
+from tracker.conversions.parameters import ConversionParameters
 from tracker.errors import BadRequest, NotFound
 from tracker.journal.partitions import partition_of_transaction
 from tracker.stores.redis import keys
 
 
-def resolved(config: EventConfig | None, conversion: Conversion) -> tuple[EventConfig, Conversion]:
+def resolved(
+    config: EventConfig | None, conversion: ConversionParameters
+) -> tuple[EventConfig, ConversionParameters]:
     """Check the configuration of a postback key, and apply its aliases to the conversion.
 
     Raises NotFound without a configuration, BadRequest for a bad alias or a missing value.
@@ -39,7 +41,7 @@ def account_of(config: EventConfig | None, owner_id: UUID | None) -> UUID | None
 
 
 def scopes_of(
-    conversion: Conversion, config: EventConfig | None, account_id: UUID | None
+    conversion: ConversionParameters, config: EventConfig | None, account_id: UUID | None
 ) -> tuple[UUID, ...]:
     """Return the scopes in which the transaction id is unique, the stored one first.
 
@@ -53,13 +55,13 @@ def scopes_of(
 
 def event_of(
     event_id: int,
-    conversion: Conversion,
+    conversion: ConversionParameters,
     config: EventConfig | None,
     account_id: UUID | None,
     scopes: Sequence[UUID],
     checked: bool,
-) -> Event:
-    return Event(
+) -> Conversion:
+    return Conversion(
         id=event_id,
         at=now_ms(),
         account_id=_bytes(account_id),

@@ -10,7 +10,7 @@ from tracker.conversions.look_ups import LookUps
 from tracker.conversions.recorder import Recorder
 from tracker.conversions.refusals import Refusals
 from tracker.conversions.rules import AccountRules, RulesCache, rules_cache
-from tracker.conversions.store import Events
+from tracker.conversions.store import Conversions
 from tracker.journal.services import JournalServices
 from tracker.limits.allowance import Allowance
 from tracker.stores.services import StoreServices
@@ -27,7 +27,7 @@ class ConversionServices(NamedTuple):
     event_configs: EventConfigs
     account_rules: AccountRules
     event_ids: EventIds
-    events: Events
+    events: Conversions
     look_ups: LookUps
     event_config_cache: EventConfigCache
     rules_cache: RulesCache
@@ -45,7 +45,7 @@ def build(
     rules = rules_cache(stores, _CACHE_ENTRIES)
     event_configs = EventConfigs(stores.mongodb, configs)
     account_rules = AccountRules(stores.mongodb, rules)
-    events, look_ups = Events(stores.mongodb), LookUps(stores.mongodb.reads)
+    events, look_ups = Conversions(stores.mongodb), LookUps(stores.mongodb.reads)
     event_ids = EventIds(stores.mongodb, SpareBlock(data_path))
     return ConversionServices(
         recorder=Recorder(

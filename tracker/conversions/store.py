@@ -8,16 +8,16 @@ from uuid import UUID
 
 from pymongo.errors import DuplicateKeyError
 
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import (
     COUNTED,
     ClickAndConfig,
-    EventDocument,
-    Status,
-    Transaction,
+    ConversionDocument,
+    ConversionStatus,
+    TransactionId,
     changed,
     document,
 )
-from tracker.conversions.event import Event
 from tracker.conversions.notification_state import EARLIEST_FIRST, due
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
@@ -37,13 +37,13 @@ MAX_AWAITED_READ: Final = 1000
 """Pending events that are read at once."""
 
 
-class Events:
+class Conversions:
     """The conversion events of all accounts."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._events = with_byte_ids(mongodb["events"])
 
-    async def claim(self, event: Event, scopes: Collection[UUID]) -> int:
+    async def claim(self, event: Conversion, scopes: Collection[UUID]) -> int:
         """Store `event` ahead of its journal entry, unless its transaction id is taken.
 
         Return the id of the event that has the transaction id in one of `scopes`.
@@ -51,17 +51,17 @@ class Events:
         # In one session: the insert may conflict with an event that no majority has yet.
         async with await self._events.database.client.start_session() as session:
             with contextlib.suppress(DuplicateKeyError):
-                claimed = changed(document(event), {"status": Status.CLAIMED})
+                claimed = changed(document(event), {"status": ConversionStatus.CLAIMED})
                 await self._events.insert_one(as_stored(claimed), session=session)
             first = await self._first(scopes, event.transaction_id or "", session)
         return event.id if first is None else int(first["_id"])
 
-    async def stored(self, ids: Collection[int]) -> dict[int, EventDocument]:
+    async def stored(self, ids: Collection[int]) -> dict[int, ConversionDocument]:
         if not ids:
             return {}
         return {row["_id"]: row async for row in self._events.find({"_id": {"$in": list(ids)}})}
 
-    async def holders(self, transactions: Collection[Transaction]) -> dict[Transaction, int]:
+    async def holders(self, transactions: Collection[TransactionId]) -> dict[TransactionId, int]:
         if not transactions:
             return {}
         wanted = [
@@ -101,7 +101,7 @@ class Events:
 
     async def _first(
         self, scopes: Collection[UUID], transaction_id: str, session: Session
-    ) -> EventDocument | None:
+    ) -> ConversionDocument | None:
         first: Any = await self._events.find_one(
             {
                 "transaction_scope": {"$in": [StoredId(one.bytes) for one in scopes]},
@@ -121,7 +121,7 @@ class Events:
         if not click_ids:
             return []
         first, last = stored_ids((min(click_ids), max(click_ids)))
-        between = {"click_id": {"$gte": first, "$lte": last}, "status": Status.PENDING}
+        between = {"click_id": {"$gte": first, "$lte": last}, "status": ConversionStatus.PENDING}
         rows = await self._events.find(between, ["click_id"]).to_list(MAX_AWAITED_READ)
         if len(rows) == MAX_AWAITED_READ:
             return click_ids
@@ -129,18 +129,20 @@ class Events:
 
     async def pending(
         self, click_ids: Collection[bytes], after: int = 0, limit: int = MAX_PENDING_READ
-    ) -> list[EventDocument]:
+    ) -> list[ConversionDocument]:
         """Return the next events after that id that wait for one of these clicks, by id."""
         if not click_ids:
             return []
         waiting = {
             "click_id": {"$in": stored_ids(click_ids)},
-            "status": Status.PENDING,
+            "status": ConversionStatus.PENDING,
             "_id": {"$gt": after},
         }
         return [row async for row in self._events.find(waiting).sort("_id", 1).limit(limit)]
 
-    async def overdue(self, at: datetime, limit: int = MAX_OVERDUE_READ) -> list[EventDocument]:
+    async def overdue(
+        self, at: datetime, limit: int = MAX_OVERDUE_READ
+    ) -> list[ConversionDocument]:
         """Return events to notify webhooks of without their clicks, longest overdue first."""
-        waiting = self._events.find({**due(at), "status": Status.PENDING})
+        waiting = self._events.find({**due(at), "status": ConversionStatus.PENDING})
         return [row async for row in waiting.sort(EARLIEST_FIRST).limit(limit)]

@@ -26,7 +26,7 @@ from uuid import UUID
 
 from tracker.clicks.document import ClickDocument
 from tracker.clock import now
-from tracker.conversions.document import EventDocument, Status
+from tracker.conversions.document import ConversionDocument, ConversionStatus
 from tracker.stores.mongodb.documents import run_inserts, shared_id
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import Session
@@ -46,13 +46,13 @@ _MAX_ENTRIES: Final = 2**20
 _DOCUMENTS_PER_COMMAND: Final = 500
 
 _STATES: Final = (
-    Status.PENDING,
-    Status.ATTRIBUTED,
-    Status.NO_CLICK,
-    Status.FOREIGN_CLICK,
-    Status.DUPLICATE,
-    Status.REFUSED,
-    Status.TEST,
+    ConversionStatus.PENDING,
+    ConversionStatus.ATTRIBUTED,
+    ConversionStatus.NO_CLICK,
+    ConversionStatus.FOREIGN_CLICK,
+    ConversionStatus.DUPLICATE,
+    ConversionStatus.REFUSED,
+    ConversionStatus.TEST,
 )
 """The states in entries, by number. Numbers are stored, so new states come last. Claimed events are
 listed only in their next state."""
@@ -74,7 +74,7 @@ class ConversionEntry(NamedTuple):
     """A conversion and its new state; None for a state of a newer release."""
 
     event_id: int
-    status: Status | None
+    status: ConversionStatus | None
 
 
 class Arrivals:
@@ -83,8 +83,8 @@ class Arrivals:
     def __init__(
         self,
         clicks: Iterable[ClickDocument] = (),
-        events: Iterable[EventDocument] = (),
-        repeated: Iterable[EventDocument] = (),
+        events: Iterable[ConversionDocument] = (),
+        repeated: Iterable[ConversionDocument] = (),
     ) -> None:
         """Collect `clicks`, and events that enter their current state.
 
@@ -98,7 +98,7 @@ class Arrivals:
         self._new = Counter({account_id: len(found) for account_id, found in self._events.items()})
         self._add(repeated)
 
-    def _add(self, events: Iterable[EventDocument]) -> None:
+    def _add(self, events: Iterable[ConversionDocument]) -> None:
         for event in events:
             account_id, number = event["account_id"], _NUMBERS.get(event["status"])
             if account_id is not None and number is not None:

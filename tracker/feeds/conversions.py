@@ -9,7 +9,7 @@ from uuid import UUID
 from bson import Decimal128
 
 from tracker.clicks.document import ConversionClickValues
-from tracker.conversions.document import COUNTED, Status
+from tracker.conversions.document import COUNTED, ConversionStatus
 from tracker.conversions.rules import Rule
 from tracker.feeds.arrivals import FeedName, conversion_entries
 from tracker.feeds.feed import Feed, Kind, Links, with_links
@@ -18,7 +18,7 @@ from tracker.feeds.time_order import Range
 from tracker.stores.mongodb.documents import record
 from tracker.stores.mongodb.reader import Reader
 
-SHOWN: Final = tuple(one for one in Status if one is not Status.CLAIMED)
+SHOWN: Final = tuple(one for one in ConversionStatus if one is not ConversionStatus.CLAIMED)
 """The states of conversions in the feed. A claimed event changes its state when it counts."""
 
 MAX_COUNTED: Final = 1000
@@ -29,13 +29,13 @@ _MAX_TOGETHER: Final = 50_000
 up to MAX_COUNTED, which is slower."""
 
 
-class LoggedEvent(ConversionClickValues, frozen=True, kw_only=True):
+class StoredConversion(ConversionClickValues, frozen=True, kw_only=True):
     """A stored event with an account."""
 
     id: int
     account_id: UUID
     at: datetime
-    status: Status
+    status: ConversionStatus
     refused: Rule | None = None
     event_config_id: UUID | None
     click_id: UUID | None
@@ -46,10 +46,10 @@ class LoggedEvent(ConversionClickValues, frozen=True, kw_only=True):
     metadata: str | None = None
 
 
-def _row(document: Mapping[str, Any]) -> LoggedEvent:
+def _row(document: Mapping[str, Any]) -> StoredConversion:
     # MongoDB returns large numbers in a type of its own.
     money = {name: _money(document.get(name)) for name in ("value", "payout")}
-    return record(LoggedEvent, {**document, "_id": int(document["_id"]), **money})
+    return record(StoredConversion, {**document, "_id": int(document["_id"]), **money})
 
 
 def _money(value: Decimal128 | None) -> Decimal | None:
@@ -68,7 +68,7 @@ def _scan(account_id: UUID, wanted: FeedFilter, links: Links, conditions: Condit
     return Range("log", [own, *wanted.times], others, 0)
 
 
-_FIELDS: Final = [name for name in LoggedEvent.__struct_fields__ if name != "id"]
+_FIELDS: Final = [name for name in StoredConversion.__struct_fields__ if name != "id"]
 
 CONVERSIONS: Final = Kind(
     FeedName.CONVERSIONS,
@@ -81,13 +81,13 @@ CONVERSIONS: Final = Kind(
 )
 
 
-class ConversionFeed(Feed[LoggedEvent]):
+class ConversionFeed(Feed[StoredConversion]):
     """The feed of conversions, which also finds one by its id."""
 
     def __init__(self, reader: Reader, host: str, **limits: int) -> None:
         super().__init__(CONVERSIONS, reader, host, **limits)
 
-    async def find(self, event_id: int) -> LoggedEvent | None:
+    async def find(self, event_id: int) -> StoredConversion | None:
         """Return the event, if it exists and has an account."""
         document = await self._reader.find_one("events", {"_id": event_id}, _FIELDS)
         if document is None or document["account_id"] is None or document["status"] not in SHOWN:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.clock import now
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
 from tracker.feeds.arrivals import (
     ENTRIES_PER_DOCUMENT,
@@ -40,7 +40,7 @@ missing."""
 _ENTRIES_PER_QUERY: Final = 1000
 
 
-Entries = Callable[[bytes], Sequence[tuple[UUID | int, Status | None]]]
+Entries = Callable[[bytes], Sequence[tuple[UUID | int, ConversionStatus | None]]]
 """Returns the ids in the entries of arrivals, each with its state."""
 
 
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
     position: int
     at: datetime
     id: UUID | int
-    status: Status | None
+    status: ConversionStatus | None
 
 
 class Source(NamedTuple):
@@ -148,7 +148,7 @@ class StoringOrder:
 
     async def _passing(
         self, entries: Sequence[Entry], fields: Sequence[str]
-    ) -> dict[tuple[UUID | int, Status | None], dict[str, Any]]:
+    ) -> dict[tuple[UUID | int, ConversionStatus | None], dict[str, Any]]:
         """Return the rows that pass the conditions, by id and current state.
 
         With conditions few rows pass, so the other fields are read later.

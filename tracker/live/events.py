@@ -10,7 +10,7 @@ import msgspec
 from tracker.clicks.document import VisitorValues
 from tracker.clock import iso
 from tracker.feeds.clicks import StoredClick
-from tracker.feeds.conversions import LoggedEvent
+from tracker.feeds.conversions import StoredConversion
 from tracker.live.landed import Landed
 from tracker.live.recent import MINUTES, Recent
 from tracker.live.stream import LiveEvent
@@ -149,7 +149,7 @@ def _click(row: StoredClick, names: Names, own_host: str) -> LiveClick:
     )
 
 
-def _conversion(row: LoggedEvent, names: Names) -> LiveConversion:
+def _conversion(row: StoredConversion, names: Names) -> LiveConversion:
     return LiveConversion(
         status=row.status,
         click_id=row.click_id,

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.clicks.document import NO_TEST
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.feeds.arrivals import (
     ConversionEntry,
     FeedName,
@@ -21,7 +21,7 @@ from tracker.feeds.arrivals import (
     new_conversions,
 )
 from tracker.feeds.clicks import CLICKS, StoredClick
-from tracker.feeds.conversions import CONVERSIONS, SHOWN, LoggedEvent
+from tracker.feeds.conversions import CONVERSIONS, SHOWN, StoredConversion
 from tracker.feeds.feed import Kind, Row
 from tracker.feeds.page import Bookmark
 from tracker.feeds.storing_order import bookmark_of_now
@@ -51,7 +51,7 @@ class Landed(NamedTuple):
     bots: int
     click_rows: Sequence[StoredClick]
     conversions: int
-    conversion_rows: Sequence[LoggedEvent]
+    conversion_rows: Sequence[StoredConversion]
 
 
 class Look(NamedTuple):
@@ -80,7 +80,7 @@ async def look(reader: Reader, start: Bookmark | None, accounts: Collection[UUID
             counted[one],
             bots[one],
             click_rows.get(one, ()),
-            sum(entry.status is not Status.TEST for entry in conversions.get(one, ())),
+            sum(entry.status is not ConversionStatus.TEST for entry in conversions.get(one, ())),
             conversion_rows.get(one, ()),
         )
         for one in accounts

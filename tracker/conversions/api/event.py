@@ -7,7 +7,7 @@ import orjson
 
 from tracker.conversions.api import event_schema
 from tracker.conversions.parameters import (
-    Conversion,
+    ConversionParameters,
     Fields,
     conversion_of,
     fields_in_json,
@@ -111,7 +111,7 @@ class EventHandler(Handler):
             self.set_header(name, value)
         self.finish_with(error_content(error, self._wants_image()))
 
-    async def _record(self, conversion: Conversion) -> None:
+    async def _record(self, conversion: ConversionParameters) -> None:
         recorded: Recorded = await self.services.recorder.record(conversion, self.client_address())
         self.set_header("X-Event-Id", str(recorded.event_id))
         if recorded.is_duplicate:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, field, structs
 
 from tracker.calendar import Calendar
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.conversions.parameters import MAX_TRANSACTION_ID_CHARACTERS
 from tracker.conversions.rules import Rule
 from tracker.feeds.api.click_records import ClickLink, ConversionClick
@@ -52,8 +52,8 @@ class ListConversions(FeedQuery, kw_only=True):
         named = {"click_id": self.click_id, "transaction_id": self.transaction_id}
         return structs.replace(super().filter(calendar, host), **named)
 
-    def statuses(self) -> Sequence[Status]:
-        return [Status(one) for one in dict.fromkeys(self.status)]
+    def statuses(self) -> Sequence[ConversionStatus]:
+        return [ConversionStatus(one) for one in dict.fromkeys(self.status)]
 
 
 class ConversionEventConfig(msgspec.Struct, kw_only=True):

@@ -22,7 +22,7 @@ from tracker.feeds.api.conversion_schema import (
 )
 from tracker.feeds.api.feed_request import all_of_feed, feed_filter
 from tracker.feeds.api.schema import FeedAnswer, cursor_fields
-from tracker.feeds.conversions import LoggedEvent
+from tracker.feeds.conversions import StoredConversion
 from tracker.feeds.services import FeedCall, FeedServices
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
@@ -36,7 +36,9 @@ from tracker.webhooks.store import Webhook
 endpoint = Endpoints("feeds")
 
 
-async def _show(services: FeedServices, events: Sequence[LoggedEvent]) -> list[ConversionRecord]:
+async def _show(
+    services: FeedServices, events: Sequence[StoredConversion]
+) -> list[ConversionRecord]:
     """Return the records of `events`, with one query for links and one for configurations."""
     links, configs = await asyncio.gather(
         services.links.find_all({one.link_id for one in events if one.link_id}),
@@ -60,7 +62,7 @@ async def _show(services: FeedServices, events: Sequence[LoggedEvent]) -> list[C
     return records
 
 
-CONVERSIONS: Resource[LoggedEvent, ConversionRecord] = Resource(
+CONVERSIONS: Resource[StoredConversion, ConversionRecord] = Resource(
     "conversion",
     lambda call: call.services.conversion_feed.find(call.event_ids[0]),
     _show,
@@ -68,7 +70,10 @@ CONVERSIONS: Resource[LoggedEvent, ConversionRecord] = Resource(
 
 
 async def show_conversions(
-    services: FeedServices, account_id: UUID, events: Sequence[LoggedEvent], with_deliveries: bool
+    services: FeedServices,
+    account_id: UUID,
+    events: Sequence[StoredConversion],
+    with_deliveries: bool,
 ) -> list[ListedConversion]:
     """Return the rows of an account's conversions, with one query for each kind of parts."""
     counted = events if with_deliveries else []
@@ -151,7 +156,7 @@ async def _clicks(
 
 
 async def _delivery_counts(
-    services: FeedServices, account_id: UUID, events: Sequence[LoggedEvent]
+    services: FeedServices, account_id: UUID, events: Sequence[StoredConversion]
 ) -> dict[int, DeliveryCounts]:
     if not events:
         return {}
@@ -172,7 +177,7 @@ async def _webhooks(services: FeedServices, account_id: UUID) -> Sequence[Webhoo
 
 
 async def _deliveries(
-    call: FeedCall[Any, Any], event: LoggedEvent
+    call: FeedCall[Any, Any], event: StoredConversion
 ) -> list[ConversionDelivery] | None:
     """Return the deliveries to the account's webhooks, newest webhook first.
 

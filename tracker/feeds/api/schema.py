@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, field
 
 from tracker.calendar import Calendar
 from tracker.clock import iso
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
 from tracker.feeds.api.cursors import FeedCursors
 from tracker.feeds.arrivals import FeedName
@@ -146,7 +146,7 @@ class FeedQuery(_Filters, kw_only=True):
         }
         return {name: list(dict.fromkeys(values)) for name, values in given.items() if values}
 
-    def statuses(self) -> Sequence[Status]:
+    def statuses(self) -> Sequence[ConversionStatus]:
         return ()
 
     def _days(self) -> tuple[date | None, date | None]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tracker.calendar import Calendar
 from tracker.clicks.document import ONLY_TESTS
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, UNATTRIBUTED, Columns
@@ -31,7 +31,7 @@ _FIELDS: Final[Mapping[DocumentKind, Sequence[str]]] = {
 }
 _TESTS: Final[Mapping[DocumentKind, Mapping[str, Any]]] = {
     "clicks": ONLY_TESTS,
-    "events": {"status": Status.TEST},
+    "events": {"status": ConversionStatus.TEST},
 }
 _INDEXES: Final[Mapping[DocumentKind, str]] = {"clicks": "tests", "events": "log"}
 

@@ -17,7 +17,7 @@ from pymongo.errors import DuplicateKeyError
 
 from tracker.calendar import Calendar
 from tracker.clock import start_of
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.reports.limits import RECOUNT_SECONDS, SUMS_PER_TRANSACTION
 from tracker.reports.repair.day_count import UTC, DayCount, DayCounts, version_id
 from tracker.reports.rollups.layout import (
@@ -60,7 +60,7 @@ class Recount:
         with pymongo.timeout(RECOUNT_SECONDS):
             found = await self._days_with("clicks", {"account_id": account_id}, calendar)
             # With every status, because the index of events has the status before the time.
-            of_account = {"account_id": account_id, "status": {"$in": list(Status)}}
+            of_account = {"account_id": account_id, "status": {"$in": list(ConversionStatus)}}
             found |= await self._days_with("events", of_account, calendar)
             for name in ("account", "link"):
                 # One at a time, so that MongoDB jumps from day to day in the index.

@@ -3,7 +3,7 @@
 from tracker.journal.entry import JournalRecord
 
 
-class Event(JournalRecord, frozen=True, tag="e"):
+class Conversion(JournalRecord, frozen=True, tag="e"):
     """A conversion event, with its fields in the order of the journal.
 
     - `at` is in milliseconds since the epoch. All ids but `id` are the 16 bytes of a UUID.
