@@ -29,7 +29,7 @@ from tests.stores.redis.own_cluster import forget_everything, own_cluster
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import run_stores
 from tracker.stores.mongodb import drivers, indexes
-from tracker.webhooks.sending.client import Client
+from tracker.webhooks.sending.client import WebhookClient
 
 pytest_plugins = ("tests.loopback_only", "tests.web.fixtures")
 
@@ -208,7 +208,7 @@ def services(settings: Settings, indexed: None, io_loop: AsyncIOLoop) -> Iterato
 def private_allowed(services: Services) -> Iterator[None]:
     """Allow webhooks to private networks during the test."""
     before = services.webhooks
-    client = Client(True, services.settings.dns_address, services.links.served_hosts)
+    client = WebhookClient(True, services.settings.dns_address, services.links.served_hosts)
     services.webhooks = before._replace(allows_private=True, client=client)
     yield
     client.close()

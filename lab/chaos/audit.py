@@ -17,7 +17,7 @@ from tracker.clock import day_of
 from tracker.conversions.document import COUNTED, ConversionStatus
 from tracker.reports.rollups.layout import RollupId, stored_sums
 from tracker.reports.rollups.rollup import Rollup
-from tracker.webhooks.delivery import Status as DeliveryStatus
+from tracker.webhooks.delivery import DeliveryStatus
 
 _NUMBER: Final = re.compile(r"(?:^|&)n=(\d+)(?:&|$)")
 

@@ -1,8 +1,8 @@
-"""Own headers of a webhook: checked when they are written, filled for each request. Pure.
+"""The headers that a webhook adds: checked when they are written, filled for each request. Pure.
 
 Their values are often credentials. They are stored encrypted and never shown again.
 
-Guarantee: a request has exactly these headers, one line each, whatever the values of macros hold.
+Guarantee: a request has exactly these headers, one line each, whatever the values of macros are.
 """
 
 import re
@@ -77,10 +77,10 @@ def merged(stored: Mapping[str, str], sent: Mapping[str, str | None]) -> dict[st
 
     Raises BadRequest if there is none, or if all together are too long.
     """
-    kept = {name.lower(): value for name, value in stored.items()}
+    stored_by_name = {name.lower(): value for name, value in stored.items()}
     headers: dict[str, str] = {}
     for name, value in sent.items():
-        new = kept.get(name.lower()) if value is None else value
+        new = stored_by_name.get(name.lower()) if value is None else value
         if new is None:
             raise BadRequest(f"{FIELD}.{name}: has no stored value to keep; send one")
         headers[name] = new
@@ -102,7 +102,7 @@ def macros_in(headers: Mapping[str, str]) -> frozenset[str]:
 
 
 def fill_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
-    """Fill in percent-encoded macros; a missing one is empty. Raises Unfillable if too long."""
+    """Fill in macros, percent-encoded; a missing one is empty. Raises Unfillable if too long."""
     filled = {name: "".join(_filled(value, texts)) for name, value in headers.items()}
     if _characters(filled) > MAX_HEADERS_CHARACTERS:
         raise Unfillable(_TOO_LONG)
@@ -110,7 +110,7 @@ def fill_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict[s
 
 
 def masked_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
-    """Return filled headers as they are shown: all but the values of macros is masked."""
+    """Return filled headers to show: all text but the macros' values is masked."""
     shown = {}
     for name, value in headers.items():
         parts = _filled(value, texts)
@@ -120,7 +120,7 @@ def masked_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict
 
 
 def without_values(text: str, headers: Mapping[str, str]) -> str:
-    """Mask each word of our headers that an answer repeats, even one cut off at its end."""
+    """Mask each word of the headers that an answer repeats, even one cut off at the end."""
     words = {
         word
         for value in headers.values()

@@ -14,7 +14,7 @@ from tracker.accounts.accounts import Account
 from tracker.conversions.api.postback_keys import shortened, without_key
 from tracker.conversions.event_config import EventConfig
 from tracker.service.services import Services
-from tracker.webhooks.delivery import Status
+from tracker.webhooks.delivery import DeliveryStatus
 from tracker.webhooks.store import Webhook
 
 EVENT_ID = 7 * 10**12
@@ -98,7 +98,7 @@ async def test_a_retried_delivery_is_shown_without_the_key(
     services: Services, client: Client, account: Account
 ) -> None:
     config, webhook = await delivered(services, account)
-    [delivery], _ = await services.webhooks.deliveries.page(webhook.id, list(Status), 1, 1)
+    [delivery], _ = await services.webhooks.deliveries.page(webhook.id, list(DeliveryStatus), 1, 1)
     _, secret = await services.access.api_keys.create(account.id, "k", ["webhooks:write"])
     path = f"/api/webhooks/{webhook.id}/deliveries/{delivery.id}/retry"
     answered = await KeyedClient(client, secret).post(path)

@@ -45,7 +45,7 @@ from tracker.stores.mongodb.transaction import Session
 from tracker.stores.redis import keys
 from tracker.webhooks.api.statistics import statistics
 from tracker.webhooks.creation import create_deliveries
-from tracker.webhooks.delivery import Status
+from tracker.webhooks.delivery import DeliveryStatus
 
 pytestmark = pytest.mark.redis
 
@@ -253,10 +253,10 @@ LISTS: dict[str, Query] = {
     "event configs": lambda scene: scene.services.conversions.event_configs.page(ACCOUNT, 2, 25),
     "webhooks": lambda scene: scene.services.webhooks.webhooks.page(ACCOUNT, 2, 25),
     "deliveries": lambda scene: scene.services.webhooks.deliveries.page(
-        scene.webhook_ids[0], list(Status), 2, 25
+        scene.webhook_ids[0], list(DeliveryStatus), 2, 25
     ),
     "deliveries that failed": lambda scene: scene.services.webhooks.deliveries.page(
-        scene.webhook_ids[0], [Status.FAILED], 1, 25
+        scene.webhook_ids[0], [DeliveryStatus.FAILED], 1, 25
     ),
     "keys": lambda scene: scene.services.access.api_keys.page(ACCOUNT, 2, 25),
     "keys for the operator": lambda scene: scene.services.access.api_keys.list(ACCOUNT),

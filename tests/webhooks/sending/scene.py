@@ -13,7 +13,7 @@ from tests.webhooks.receiver import Receiver, receiving
 from tracker.clock import now_ms
 from tracker.service.services import Services
 from tracker.webhooks.payloads.sources import PayloadLoader
-from tracker.webhooks.sending.client import Client
+from tracker.webhooks.sending.client import WebhookClient
 from tracker.webhooks.sending.sender import Sender
 from tracker.webhooks.store import Webhook
 
@@ -36,7 +36,7 @@ class Clock:
 @asynccontextmanager
 async def sending(services: Services, clock: Clock | None = None) -> AsyncIterator[Sender]:
     """Yield a sender that may send to loopback."""
-    client = Client(allow_private=True, dns_address=None)
+    client = WebhookClient(allow_private=True, dns_address=None)
     payloads = PayloadLoader(services.stores.mongodb, "tracker.test")
     try:
         yield Sender(

@@ -50,7 +50,7 @@ _WebhookRecord = TypeVar("_WebhookRecord", bound=WebhookRecord)
 
 
 async def _check_target(services: WebhookServices, body: CreateWebhook | ChangeWebhook) -> None:
-    """Check the rules that need no look-up; access is checked afterwards."""
+    """Check the rules that need no look-up. Called before access is checked."""
     if body.target_url is not UNSET:
         if isinstance(body, CreateWebhook):
             check_target_macros(body.target_url)
@@ -62,7 +62,7 @@ async def _check_target(services: WebhookServices, body: CreateWebhook | ChangeW
 
 
 async def _check_host(call: WebhookCall[Any, Any], url: str) -> None:
-    """Check the host by look-ups, after access is checked."""
+    """Check the host by look-ups. Called after access is checked."""
     services = call.services
     host, port = check_url(target.FIELD, url).address
     if await services.served_hosts.has(host, port):
@@ -103,10 +103,10 @@ async def list_own(call: WebhookCall[AccountPage, Nothing]) -> Page[WebhookRecor
     },
 )
 async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
-    """Create a webhook; the signing secret is in this answer only.
+    """Create a webhook; only this answer has the signing secret.
 
-    Raises BadRequest if its target is not allowed; RateLimited or Unavailable if too many look-ups
-    are in progress.
+    Raises BadRequest if its target is not allowed. Raises RateLimited or Unavailable if too many
+    look-ups are in progress.
     """
     body = call.body
     host, _ = check_url(target.FIELD, body.target_url).address
@@ -169,7 +169,7 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
 def _header_changes(
     before: Webhook, after: Webhook, sent: Mapping[str, str | None]
 ) -> dict[str, FieldChange]:
-    """Return header names before and after a change; those with a new value are marked."""
+    """Return header names before and after a change. New values are shown as `(set)`."""
     names = ", ".join(before.header_names)
     set_now = {name for name, value in sent.items() if value is not None}
     named = ", ".join(f"{one} (set)" if one in set_now else one for one in after.header_names)
@@ -187,9 +187,7 @@ async def delete(call: WebhookCall[Nothing, Nothing]) -> Done:
 
 @endpoint("POST", "/api/webhooks/{id}/secret", "webhooks:write")
 async def rotate_secret(call: WebhookCall[Nothing, Nothing]) -> RotatedWebhook:
-    """Change a webhook's signing secret; the new one is in this answer only, and the previous one
-    signs too for a day.
-    """
+    """Change a webhook's signing secret; only this answer has the new one. For a day both sign."""
     webhook = await WEBHOOKS.find(call)
     stored = await call.services.webhooks.rotate_secret(webhook.id)
     rotated = WEBHOOKS.checked(call, stored)
