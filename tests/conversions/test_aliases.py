@@ -17,7 +17,7 @@ from tests.conversions.test_recorder import without_mongodb
 from tests.factories import create_click, create_event_config, make_conversion
 from tracker.conversions.aliases import AliasedParameter, Aliases, with_aliases
 from tracker.conversions.event_config import PayoutType
-from tracker.conversions.parameters import ConversionParameters, from_text
+from tracker.conversions.parameters import ConversionParameters, parse_text
 from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -33,7 +33,7 @@ ALIASES: Aliases = {
 
 
 def by_text(fields: dict[str, Any]) -> ConversionParameters:
-    return with_aliases(from_text(urlencode({"pbk": "k", **fields}).encode()), ALIASES)
+    return with_aliases(parse_text(urlencode({"pbk": "k", **fields}).encode()), ALIASES)
 
 
 def by_json(fields: dict[str, Any]) -> ConversionParameters:
@@ -113,7 +113,7 @@ async def test_a_conversion_is_joined_to_the_click_under_an_alias(
     await services.conversions.event_configs.by_postback_key(config.pbk)
     click_id = await create_click(services, config.account_id)
     query = f"pbk={config.pbk}&cid={click_id}&payout=30&aff_sub=x"
-    recorded = await services.conversions.recorder.record(from_text(query.encode()))
+    recorded = await services.conversions.recorder.record(parse_text(query.encode()))
     assert (recorded.click_found, recorded.click_named, recorded.warnings) == (True, True, ())
     await scene.drained(services)
     (row,) = await scene.stored_events(services)

@@ -139,8 +139,8 @@ async def test_without_mongodb_ids_come_from_the_spare_block_once(
 
 def test_only_one_process_gets_the_spare_block(tmp_path: Path) -> None:
     spare = SpareBlock(tmp_path / "data")
-    spare.keep(range(5, 15))
-    spare.keep(range(50, 60))
+    spare.store(range(5, 15))
+    spare.store(range(50, 60))
     with ThreadPoolExecutor(8) as threads:
         taken = [block for block in threads.map(lambda _: spare.take(), range(32)) if block]
     assert taken == [range(5, 15)]

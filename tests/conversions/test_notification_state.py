@@ -36,7 +36,7 @@ async def test_a_stored_state_is_read_again_and_matches_itself(
 ) -> None:
     event: Any = changed(PENDING, STATES[state])
     await services.stores.mongodb["events"].insert_one({**event, "click_id": None})
-    [row] = (await services.conversions.events.stored([1])).values()
+    [row] = (await services.conversions.store.stored([1])).values()
     assert state_of(row) is state
     assert await services.stores.mongodb["events"].count_documents(unchanged(event)) == 1
 
@@ -50,7 +50,7 @@ async def test_only_a_scheduled_notification_is_due_and_not_before_its_time(
     is_scheduled = state is NotificationState.SCHEDULED
     early = due(AT - timedelta(seconds=1))
     assert await services.stores.mongodb["events"].count_documents(early) == 0
-    assert len(await services.conversions.events.overdue(AT)) == is_scheduled
+    assert len(await services.conversions.store.overdue(AT)) == is_scheduled
 
 
 def test_settling_ends_whatever_was_waited_for() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conversions.parsing import from_json
-from tracker.conversions.parameters import MAX_METADATA_BYTES, ConversionParameters, from_text
+from tracker.conversions.parameters import MAX_METADATA_BYTES, ConversionParameters, parse_text
 from tracker.errors import BadRequest
 
 NAMES = st.sampled_from(["pbk", "click_id", "value", "metadata", "transaction_id", "txid", "x"])
@@ -48,7 +48,7 @@ def check(conversion: ConversionParameters) -> None:
 
 
 def read_or_refused(raw: bytes) -> None:
-    for read in (from_text, from_json):
+    for read in (parse_text, from_json):
         try:
             check(read(raw))
         except BadRequest as error:
@@ -84,7 +84,7 @@ def test_parameters_mean_the_same_whether_or_not_one_of_them_is_encoded(query: s
 
 def outcome(raw: bytes) -> ConversionParameters | str:
     try:
-        return from_text(raw)
+        return parse_text(raw)
     except BadRequest as error:
         return error.message
 
@@ -99,7 +99,7 @@ def test_any_number_is_read_or_refused(number: bytes) -> None:
 def test_a_decimal_survives_exactly(number: Decimal) -> None:
     text = f"{number:f}"
     for read in (
-        from_text(urlencode({"pbk": "k", "value": text}).encode()),
+        parse_text(urlencode({"pbk": "k", "value": text}).encode()),
         from_json(f'{{"pbk":"k","value":{text}}}'.encode()),
     ):
         assert str(read.value) == str(number)

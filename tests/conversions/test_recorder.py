@@ -18,7 +18,7 @@ from tests.factories import create_click, create_event_config, make_click, make_
 from tests.ingest import ledger
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import ConversionParameters
-from tracker.conversions.recorder import Recorded
+from tracker.conversions.recorder import RecordedConversion
 from tracker.errors import BadRequest, NotFound, TrackerError, Unavailable
 from tracker.ids import new_id
 from tracker.journal.appender import CLAIM_SECONDS
@@ -30,7 +30,7 @@ from tracker.stores.redis.memory_budget import SKIPPED_FROM, OptionalWrite
 pytestmark = pytest.mark.redis
 
 
-async def record(services: Services, **fields: Any) -> Recorded:
+async def record(services: Services, **fields: Any) -> RecordedConversion:
     return await services.conversions.recorder.record(make_conversion(**fields))
 
 
@@ -504,7 +504,11 @@ async def test_of_a_group_a_foreign_click_is_refused_and_the_others_are_recorded
         *(record(services, pbk=config.pbk, click_id=click_id) for click_id in clicks),
         return_exceptions=True,
     )
-    assert [type(outcome) for outcome in outcomes] == [Recorded, BadRequest, Recorded]
+    assert [type(outcome) for outcome in outcomes] == [
+        RecordedConversion,
+        BadRequest,
+        RecordedConversion,
+    ]
     await scene.drained(services)
     assert len(await scene.stored_events(services)) == 2
 

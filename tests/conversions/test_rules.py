@@ -19,7 +19,7 @@ from tests.factories import (
 )
 from tests.ingest import ledger
 from tracker.accounts.accounts import Account
-from tracker.conversions.recorder import Recorded
+from tracker.conversions.recorder import RecordedConversion
 from tracker.conversions.rules import ConversionRules, Rule
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
@@ -28,7 +28,7 @@ from tracker.service.background import SERVING, running
 from tracker.service.services import Services
 
 
-async def report(services: Services, client: str = "", **fields: Any) -> Recorded:
+async def report(services: Services, client: str = "", **fields: Any) -> RecordedConversion:
     return await services.conversions.recorder.record(make_conversion(**fields), client)
 
 

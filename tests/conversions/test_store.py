@@ -107,9 +107,9 @@ async def test_only_events_that_wait_for_the_given_clicks_are_found(services: Se
         ],
     )
     assert [
-        row["_id"] for row in await services.conversions.events.pending([mine.bytes, seen.bytes])
+        row["_id"] for row in await services.conversions.store.pending([mine.bytes, seen.bytes])
     ] == [1]
-    assert await services.conversions.events.pending([]) == []
+    assert await services.conversions.store.pending([]) == []
 
 
 async def test_another_event_with_a_stored_id_is_never_taken_for_a_redelivery(

@@ -245,7 +245,7 @@ async def test_the_cause_of_a_conflict_can_be_read_at_once(services: Services) -
                 WriteSet([], [], [Move(one, {"status": ConversionStatus.FOREIGN_CLICK})])
             )
         except WriteConflict:
-            [row] = (await services.conversions.events.stored([one["_id"]])).values()
+            [row] = (await services.conversions.store.stored([one["_id"]])).values()
             assert row["status"] == "foreign_click"
             return True
         return False

@@ -254,7 +254,7 @@ async def prepared(services: Services, number: int) -> Traffic:
         make_event(100 * number + 51, sent.clicks[1].id, account_id=account, **unique),
     )
     await scene.applied(services, [waiting])
-    await services.conversions.events.claim(claimed, [])
+    await services.conversions.store.claim(claimed, [])
     return Traffic(sent.clicks, [*events, waiting, claimed])
 
 
@@ -297,7 +297,7 @@ async def test_any_schedule_of_drains_that_die_counts_once(services: Services, s
 
     async def claim() -> None:
         for one in early:
-            await services.conversions.events.claim(one, [])
+            await services.conversions.store.claim(one, [])
 
     async with processes(services, 3) as each:
         kinds = random.choice(

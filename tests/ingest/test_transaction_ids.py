@@ -156,7 +156,7 @@ EARLY = [of_config(1), of_click(1), of_account(1)]
 async def test_an_event_that_was_claimed_counts_when_its_entry_arrives(
     services: Services, event: Conversion, before: list[Record]
 ) -> None:
-    await services.conversions.events.claim(event, [])
+    await services.conversions.store.claim(event, [])
     assert (await statuses(services), await counted(services)) == ({1: "claimed"}, 0)
     await scene.applied(services, before)
     assert (await statuses(services), await counted(services)) == ({1: "claimed"}, 0)
@@ -173,7 +173,7 @@ async def test_an_event_that_was_claimed_counts_when_its_entry_arrives(
 async def test_a_claimed_event_and_its_click_in_one_batch_count_once(
     services: Services, event: Conversion
 ) -> None:
-    await services.conversions.events.claim(event, [])
+    await services.conversions.store.claim(event, [])
     await scene.applied(services, [CLICK, event])
     assert await counted(services) == 1
 
@@ -183,7 +183,7 @@ async def test_drains_that_get_a_claimed_event_at_once_count_it_once(services: S
         drains = [scene.drain_of(one) for one in (services, other)]
         for number in range(1, 15):
             event = of_config(number, f"t{number}")
-            await services.conversions.events.claim(event, [])
+            await services.conversions.store.claim(event, [])
             await asyncio.gather(*(one.apply([event]) for one in drains))
     assert await counted(services) == 14
 
@@ -192,14 +192,14 @@ async def test_a_claim_at_the_same_moment_as_the_entry_counts_once(services: Ser
     drain = scene.drain_of(services)
     for number in range(1, 15):
         event = of_config(number, f"t{number}")
-        await asyncio.gather(services.conversions.events.claim(event, []), drain.apply([event]))
+        await asyncio.gather(services.conversions.store.claim(event, []), drain.apply([event]))
         await drain.apply([event])
     assert await counted(services) == 14
 
 
 async def test_an_event_whose_id_another_claimed_is_dropped(services: Services) -> None:
-    await services.conversions.events.claim(of_config(1), [])
-    await services.conversions.events.claim(of_config(2), [])
+    await services.conversions.store.claim(of_config(1), [])
+    await services.conversions.store.claim(of_config(2), [])
     await scene.applied(services, [of_config(2)])
     assert (await statuses(services), await counted(services)) == ({1: "claimed"}, 0)
     await scene.applied(services, [of_config(1), of_config(2)])
@@ -212,7 +212,7 @@ async def test_another_event_of_a_known_id_is_refused_and_counts_nothing(
 ) -> None:
     first, other = of_config(1), of_config(1, value="7")
     if claimed:
-        await services.conversions.events.claim(first, [])
+        await services.conversions.store.claim(first, [])
     else:
         await scene.applied(services, [first])
     with pytest.raises(EventIdTaken):

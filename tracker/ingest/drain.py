@@ -29,7 +29,7 @@ from tracker.conversions.document import (
     click_and_config,
     document,
 )
-from tracker.conversions.resolution import claims_of
+from tracker.conversions.resolution import claim_keys
 from tracker.conversions.rules import NO_RULES, AccountRules
 from tracker.conversions.store import Conversions
 from tracker.ingest import plan
@@ -250,7 +250,7 @@ class Drain:
             ids = (event.transaction_scope, event.click_id)
             scopes = [UUID(bytes=one) for one in ids if one is not None]
             ttl = _CLAIM_TTL_SECONDS if event.account_id else _UNOWNED_CLAIM_TTL_SECONDS
-            names = claims_of(event.transaction_id, scopes, self._partitions)
+            names = claim_keys(event.transaction_id, scopes, self._partitions)
             claims |= dict.fromkeys(names, ttl)
         if not claims:
             return

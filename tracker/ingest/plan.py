@@ -26,8 +26,8 @@ from tracker.conversions.document import (
     changed,
     check_same,
     click_and_config,
-    fields_but_id,
-    transaction_of,
+    fields_without_id,
+    transaction_id_of,
 )
 from tracker.conversions.notification_state import notified
 from tracker.conversions.rules import ConversionRules, Rule
@@ -95,7 +95,7 @@ def arrival(
         if stored is None:
             write_set.events.append(arrived)
         else:
-            write_set.moves.append(Move(stored, fields_but_id(arrived)))
+            write_set.moves.append(Move(stored, fields_without_id(arrived)))
     return write_set
 
 
@@ -134,7 +134,7 @@ def transactions_of(events: Iterable[ConversionDocument], clicks: Clicks) -> set
     for event in events:
         click = _click_of(event, clicks)
         fields: ConversionFields = attribute(event, click) if click else {}
-        found |= {transaction_of(event), transaction_of(changed(event, fields))}
+        found |= {transaction_id_of(event), transaction_id_of(changed(event, fields))}
     return {one for one in found if one is not None}
 
 
@@ -164,14 +164,14 @@ def _arrived(
     if _take(final, taken):
         return final
     duplicate = changed(event, {"status": ConversionStatus.DUPLICATE})
-    if transaction_of(final) != transaction_of(event) and _take(duplicate, taken):
+    if transaction_id_of(final) != transaction_id_of(event) and _take(duplicate, taken):
         return duplicate
     return None
 
 
 def _take(event: ConversionDocument, taken: dict[TransactionId, int]) -> bool:
     """Take the event's transaction id if it is free. Return False if another event has it."""
-    transaction = transaction_of(event)
+    transaction = transaction_id_of(event)
     return transaction is None or taken.setdefault(transaction, event["_id"]) == event["_id"]
 
 

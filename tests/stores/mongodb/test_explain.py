@@ -339,10 +339,10 @@ OTHERS: dict[str, Query] = {
     "clicks by id": lambda scene: scene.services.clicks.clicks.find(
         [one.bytes for one in scene.click_ids[:500]]
     ),
-    "clicks that events wait for": lambda scene: scene.services.conversions.events.awaited(
+    "clicks that events wait for": lambda scene: scene.services.conversions.store.awaited(
         [one.bytes for one in scene.click_ids[:500]]
     ),
-    "events that wait for clicks": lambda scene: scene.services.conversions.events.pending(
+    "events that wait for clicks": lambda scene: scene.services.conversions.store.pending(
         [one.bytes for one in scene.click_ids[:500]]
     ),
     "an event by its transaction": lambda scene: scene.services.conversions.look_ups.earlier.submit(
@@ -378,11 +378,11 @@ OTHERS: dict[str, Query] = {
     "whether sessions are valid": lambda scene: scene.services.access.sessions.principals_of(
         [new_id()]
     ),
-    "stored events": lambda scene: scene.services.conversions.events.stored(range(1, 500)),
-    "holders of transaction ids": lambda scene: scene.services.conversions.events.holders(
+    "stored events": lambda scene: scene.services.conversions.store.stored(range(1, 500)),
+    "holders of transaction ids": lambda scene: scene.services.conversions.store.holders(
         {(scene.config.id.bytes, one) for one in ("t7", "t8")} | {(ACCOUNT.bytes, "t7")}
     ),
-    "events whose clicks are late": lambda scene: scene.services.conversions.events.overdue(now()),
+    "events whose clicks are late": lambda scene: scene.services.conversions.store.overdue(now()),
     "webhooks with something due": lambda scene: scene.services.webhooks.deliveries.due(now()),
     "claimed deliveries": lambda scene: scene.services.webhooks.deliveries.claim(
         dict.fromkeys(scene.webhook_ids[:20], 2), now()

@@ -59,8 +59,8 @@ SentPayoutType = Annotated[PayoutType, Meta(description="case is ignored")]
 ParameterAliases = Annotated[
     dict[str, AliasedParameter],
     Meta(
-        description="names that senders use for parameters of /api/event, and the parameter that "
-        "each stands for",
+        description="names that senders use instead of parameters of /api/event, each with its "
+        "parameter",
         examples=[{"cid": "click_id", "payout": "value", "tid": "transaction_id"}],
         extra_json_schema={
             "maxProperties": MAX_ALIASES,
@@ -79,7 +79,7 @@ class EventConfigRecord(msgspec.Struct, kw_only=True):
     pbk: Annotated[
         str,
         Meta(
-            description="postback key: names the configuration at /api/event; without the scope "
+            description="postback key: selects the configuration at /api/event. Without the scope "
             f"event_configs:write only its first {SHOWN_CHARACTERS} characters and an ellipsis",
             examples=[EXAMPLE_PBK, shortened(EXAMPLE_PBK)],
         ),
@@ -167,7 +167,7 @@ async def create(call: ConversionCall[Nothing, CreateEventConfig]) -> EventConfi
 
 @endpoint("PATCH", "/api/event-configs/{id}", "event_configs:write", example={"payout": 15})
 async def change(call: ConversionCall[Nothing, ChangeEventConfig]) -> EventConfigRecord:
-    """Change an event configuration; conversions recorded before keep what they paid."""
+    """Change an event configuration; earlier conversions keep their payout."""
     config = await CONFIGS.find(call)
     fields = sent_fields(call.body)
     if not fields:

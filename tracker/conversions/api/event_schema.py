@@ -59,8 +59,8 @@ _FIELDS: dict[str, OpenApiPart] = {
     },
     "transaction_id": _TRANSACTION_ID
     | {
-        "description": "a repeated one, in the same event configuration (or account), is answered "
-        "with the first eventId and duplicate; nothing is recorded. An unfilled macro is refused",
+        "description": "if it is repeated in the event configuration (or account), nothing is "
+        "recorded; the answer has the first eventId and duplicate. An unfilled macro is refused",
         "examples": ["order-1001"],
     },
     "txid": _TRANSACTION_ID | {"description": "another name for transaction_id"},
@@ -69,7 +69,7 @@ _FIELDS: dict[str, OpenApiPart] = {
 _CONVERSION: OpenApiPart = {
     "type": "object",
     "description": "At least one of pbk and click_id is required. Unknown fields are ignored, "
-    "unless the event configuration has them as parameter_aliases; an empty field counts as not "
+    "unless they are parameter_aliases of the event configuration. An empty field counts as not "
     "sent.",
     "properties": _FIELDS,
 }
@@ -81,15 +81,15 @@ _RECORDED: OpenApiPart = {
         "clickStatus": {
             "type": "string",
             "enum": ["found", "pending"],
-            "description": "found: the click is stored; pending: the event is joined to it "
-            "once it is stored, or names none (clickNamed)",
+            "description": "found: the click is stored; pending: the click is not stored yet, "
+            "or none was named (clickNamed)",
         },
         "clickNamed": {"type": "boolean", "description": "whether the conversion named a click"},
         "duplicate": {
             "type": "boolean",
             "const": True,
-            "description": "only if an earlier conversion had the transaction id: eventId is its "
-            "event, and nothing is recorded",
+            "description": "only if an earlier conversion has the transaction id: eventId is its "
+            "id, and nothing is recorded",
         },
         "warnings": {
             "type": "array",
@@ -169,8 +169,8 @@ def answers(*forms: str) -> dict[int, OpenApiPart]:
 
 
 BODY: OpenApiPart = {
-    "description": "Parameters may also be in the query: of one that is in both, that of the body "
-    "counts, but pbk and click_id must not differ. JSON may be sent as `text/plain` too, as "
+    "description": "Parameters may also be in the query. If one is in both, the body's value "
+    "counts; pbk and click_id must not differ. JSON may be sent as `text/plain` too, as "
     "navigator.sendBeacon does.",
     "content": {
         **json_content(

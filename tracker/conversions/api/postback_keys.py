@@ -1,6 +1,6 @@
 """Postback keys in answers: whole only for principals that may write event configurations.
 
-With a postback key anybody records conversions. Payloads and the answers to them may contain it.
+Anybody with a postback key can record conversions. Payloads and receivers' answers may contain it.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ def shortened(pbk: str) -> str:
 
 
 def without_key(text: str, pbk: str) -> str:
-    """Shorten `pbk` in a text, in any case of a macro, even if the end cuts it off."""
+    """Shorten `pbk` in a text, in each case that macros have, even if it is cut off at the end."""
     for form in (pbk, *(change_case(pbk) for change_case in CASES.values())):
         text = _without_form(text, form)
     return text
