@@ -24,13 +24,15 @@ HOUR_MS = 3_600_000
 
 
 async def store_arrivals(
-    services: Services, slot: int, session: Session, clicks: Any = (), events: Any = ()
+    services: Services, drain_number: int, session: Session, clicks: Any = (), events: Any = ()
 ) -> None:
-    """Store the arrivals of documents in a slot, as a drain does at the end of its transaction."""
+    """Store the arrivals of documents, as a drain does at the end of its transaction."""
     calendars = AccountCalendars(services.stores.mongodb)
-    known = await calendars.of([], slot)
-    number = await calendars.check(known, slot, session)
-    await Arrivals(clicks, events).store(services.stores.mongodb.database, slot, number, session)
+    known = await calendars.of([], drain_number)
+    number = await calendars.check(known, drain_number, session)
+    await Arrivals(clicks, events).store(
+        services.stores.mongodb.database, drain_number, number, session
+    )
 
 
 async def bookmark_of(feed: Feed[Any], account_id: UUID) -> Bookmark:
@@ -81,11 +83,11 @@ def make_clicks(account_id: UUID, number: int, **fields: Any) -> list[Click]:
     return [make_click(account_id, **fields) for _ in range(number)]
 
 
-def drain_in_slot(services: Services, number: int) -> Drain:
-    """Return a drain that counts in this slot without a lease, as while Redis is unavailable."""
-    slot = DrainNumber(services.stores.redis, services.stores.mongodb)
-    slot._number = number
-    return services.ingest.drain(slot)
+def drain_with_number(services: Services, number: int) -> Drain:
+    """Return a drain with this number and no lease, as while Redis is unavailable."""
+    drain_number = DrainNumber(services.stores.redis, services.stores.mongodb)
+    drain_number._number = number
+    return services.ingest.drain(drain_number)
 
 
 def schedule(random: Random, drains: int) -> list[list[list[Click]]]:

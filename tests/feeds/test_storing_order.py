@@ -16,7 +16,7 @@ from tests.feeds.scene import (
     HOUR_MS,
     OTHER,
     Follower,
-    drain_in_slot,
+    drain_with_number,
     follow,
     ids_of,
     make_clicks,
@@ -57,7 +57,7 @@ async def test_clicks_that_were_made_before_others_and_are_stored_after_them_are
     newest, late = make_click(ACCOUNT), make_click(ACCOUNT, at=AT_MS - 1000 * HOUR_MS)
     await applied(services, [newest])
     assert await follower.catch_up() == ids_of([newest])
-    await drain_in_slot(services, 5).apply([late])
+    await drain_with_number(services, 5).apply([late])
     assert await follower.catch_up() == ids_of([newest, late])
     assert await follower.catch_up() == ids_of([newest, late])
 
@@ -68,9 +68,9 @@ async def test_a_transaction_that_was_begun_before_a_poll_and_ends_after_it_is_n
     follower = await follow(services.feeds.click_feed, ACCOUNT)
     early, later = (services.clicks.enrichment.document(make_click(ACCOUNT)) for _ in range(2))
 
-    async def store(document: Any, slot: int, session: Session) -> None:
+    async def store(document: Any, drain_number: int, session: Session) -> None:
         await services.stores.mongodb["clicks"].insert_one(document, session=session)
-        await store_arrivals(services, slot, session, [document])
+        await store_arrivals(services, drain_number, session, [document])
 
     async with (
         await services.stores.mongodb.client.start_session() as first,
@@ -84,20 +84,20 @@ async def test_a_transaction_that_was_begun_before_a_poll_and_ends_after_it_is_n
     assert await follower.catch_up() == [UUID(bytes=one["_id"]) for one in (later, early)]
 
 
-@pytest.mark.parametrize("slots", [(0, 1, 2), (7, 7, 7), (3, 3, 60)])
+@pytest.mark.parametrize("drains", [(0, 1, 2), (7, 7, 7), (3, 3, 60)])
 @pytest.mark.parametrize("seed", range(2))
 async def test_whatever_several_drains_store_while_followers_read_each_gets_it_once(
-    services: Services, slots: tuple[int, ...], seed: int
+    services: Services, drains: tuple[int, ...], seed: int
 ) -> None:
     random = Random(seed)
-    batches = schedule(random, len(slots))
+    batches = schedule(random, len(drains))
     followers = [
         await follow(services.feeds.click_feed, account) for account in (ACCOUNT, OTHER, ACCOUNT)
     ]
     over = asyncio.Event()
 
-    async def drain(slot: int, own: list[list[Click]]) -> None:
-        drain = drain_in_slot(services, slot)
+    async def drain(drain_number: int, own: list[list[Click]]) -> None:
+        drain = drain_with_number(services, drain_number)
         for batch in own:
             await drain.apply(batch)
 
@@ -107,7 +107,7 @@ async def test_whatever_several_drains_store_while_followers_read_each_gets_it_o
             await asyncio.sleep(0)
 
     reading = [asyncio.ensure_future(read(one)) for one in followers]
-    await asyncio.gather(*map(drain, slots, batches))
+    await asyncio.gather(*map(drain, drains, batches))
     over.set()
     await asyncio.gather(*reading)
     clicks = {click.id: click for own in batches for batch in own for click in batch}
@@ -249,7 +249,7 @@ async def test_a_bookmark_of_what_a_backup_does_not_have_is_refused(services: Se
     await applied(services, make_clicks(ACCOUNT, 1))
     follower = await follow(services.feeds.click_feed, ACCOUNT)
     await services.stores.mongodb["drain_fences"].delete_many({})
-    with pytest.raises(BadRequest, match="since: is of what a restored backup has lost"):
+    with pytest.raises(BadRequest, match="since: is newer than a restored backup"):
         await follower.page()
 
 

@@ -1,4 +1,4 @@
-"""The feed of conversions, one of them, and their number for a click."""
+"""The feed of conversions, and their number for a click."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -12,25 +12,25 @@ from tracker.clicks.document import ConversionClickValues
 from tracker.conversions.document import COUNTED, ConversionStatus
 from tracker.conversions.rules import Rule
 from tracker.feeds.arrivals import FeedName, conversion_entries
-from tracker.feeds.feed import Feed, Kind, Links, with_links
+from tracker.feeds.feed import Feed, FeedKind, LinkIds, link_conditions
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_conversions
-from tracker.feeds.time_order import Range
+from tracker.feeds.time_order import ScanRange
 from tracker.stores.mongodb.documents import record
 from tracker.stores.mongodb.reader import Reader
 
 SHOWN: Final = tuple(one for one in ConversionStatus if one is not ConversionStatus.CLAIMED)
-"""The states of conversions in the feed. A claimed event changes its state when it counts."""
+"""The states of conversions in the feed. A claimed one changes its state before it counts."""
 
 MAX_COUNTED: Final = 1000
-"""The limit of counting the conversions of one click. That number means that or more."""
+"""Conversions of a click are counted up to here. This number means as many or more."""
 
-_MAX_TOGETHER: Final = 50_000
-"""Conversions that one query counts for all clicks. If there are more, each click is counted alone,
-up to MAX_COUNTED, which is slower."""
+_MAX_IN_ONE_QUERY: Final = 50_000
+"""Conversions that one query counts for all clicks. If there are more, each click has its own
+query, up to MAX_COUNTED, which is slower."""
 
 
 class StoredConversion(ConversionClickValues, frozen=True, kw_only=True):
-    """A stored event with an account."""
+    """A stored conversion with an account."""
 
     id: int
     account_id: UUID
@@ -56,21 +56,25 @@ def _money(value: Decimal128 | None) -> Decimal | None:
     return None if value is None else value.to_decimal()
 
 
-def _scan(account_id: UUID, wanted: FeedFilter, links: Links, conditions: Conditions) -> Range:
-    """Return the range of conversions. A named click or transaction uses its own index."""
+def _scan(
+    account_id: UUID, wanted: FeedFilter, links: LinkIds, conditions: Conditions
+) -> ScanRange:
+    """Return the range to scan. A named click or transaction id has its own index."""
     states = list(wanted.statuses or SHOWN)
     own = {"account_id": account_id, "status": {"$in": states}}
-    others = [*conditions, *with_links(links)]
+    others = [*conditions, *link_conditions(links)]
     if named := wanted.of_transaction:
-        return Range("by_transaction", named, [own, *wanted.times, *wanted.of_click, *others], 0)
+        return ScanRange(
+            "by_transaction", named, [own, *wanted.times, *wanted.of_click, *others], 0
+        )
     if named := wanted.of_click:
-        return Range("by_click", named, [own, *wanted.times, *others], 0)
-    return Range("log", [own, *wanted.times], others, 0)
+        return ScanRange("by_click", named, [own, *wanted.times, *others], 0)
+    return ScanRange("log", [own, *wanted.times], others, 0)
 
 
 _FIELDS: Final = [name for name in StoredConversion.__struct_fields__ if name != "id"]
 
-CONVERSIONS: Final = Kind(
+CONVERSIONS: Final = FeedKind(
     FeedName.CONVERSIONS,
     "events",
     _FIELDS,
@@ -88,7 +92,7 @@ class ConversionFeed(Feed[StoredConversion]):
         super().__init__(CONVERSIONS, reader, host, **limits)
 
     async def find(self, event_id: int) -> StoredConversion | None:
-        """Return the event, if it exists and has an account."""
+        """Return the conversion, if it exists and has an account."""
         document = await self._reader.find_one("events", {"_id": event_id}, _FIELDS)
         if document is None or document["account_id"] is None or document["status"] not in SHOWN:
             return None
@@ -102,12 +106,12 @@ async def count_conversions(
     counting: dict[str, Any] = {"account_id": account_id, "status": {"$in": list(COUNTED)}}
     stages: list[dict[str, Any]] = [
         {"$match": {"click_id": {"$in": list(click_ids)}, **counting}},
-        {"$limit": _MAX_TOGETHER},
+        {"$limit": _MAX_IN_ONE_QUERY},
         {"$group": {"_id": "$click_id", "count": {"$sum": 1}}},
     ]
     together = await reader.aggregate("events", stages, hint="by_click")
     counts = {row["_id"]: min(row["count"], MAX_COUNTED) for row in together}
-    if sum(row["count"] for row in together) < _MAX_TOGETHER:
+    if sum(row["count"] for row in together) < _MAX_IN_ONE_QUERY:
         return counts
     for click_id in click_ids:
         counts[click_id] = await reader.count(

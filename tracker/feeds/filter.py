@@ -1,6 +1,6 @@
-"""The filters of feeds as conditions of MongoDB. They equal those of reports. Pure.
+"""The filters of feeds as conditions of MongoDB. They filter as in reports. Pure.
 
-Text from a client is only ever a value in a condition, never an operator or a field name.
+A client's text is only ever a value in a condition, never an operator or a field name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ Conditions = list[dict[str, Any]]
 Tests = Literal["include", "exclude", "only"]
 
 _OF_NO_CLICK: Final = {"link_id": None}
-"""The condition for a conversion without a click, which lacks this field."""
+"""Matches conversions without a click: they lack this field."""
 
 
 class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,10 +29,10 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     - `first` and `last` are times, both included.
     - `values` has the wanted values by dimension, as in reports; `event` is for conversions only.
-    - `all_tags`: links must have every tag, not just one.
-    - `bots` is as in reports, but `exclude` leaves out no conversions. `tests` is for clicks only.
-    - `statuses` select conversions; all pass if it is empty.
-    - `transaction_id` is searched in `transaction_scopes`, which are the account's.
+    - `all_tags`: links must have all tags, not just one.
+    - `bots` is as in reports, but `exclude` removes no conversions. `tests` is for clicks only.
+    - `statuses` is for conversions; all pass if it is empty.
+    - `transaction_id` is searched in `transaction_scopes`, the account's scopes.
     """
 
     first: datetime | None = None
@@ -105,7 +105,7 @@ def conditions_for_conversions(wanted: FeedFilter, host: str) -> Conditions:
 def _stored_values(
     wanted: FeedFilter, host: str
 ) -> Iterator[tuple[CountedField, Sequence[str | None]]]:
-    """Yield the stored values of each filter: None for a missing field."""
+    """Yield the stored values of each filter; None stands for a missing field."""
     for name, given in wanted.values.items():
         counted, values = wanted_values(name, given, host)
         if counted in COUNTED_FIELDS:

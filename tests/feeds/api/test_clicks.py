@@ -271,8 +271,8 @@ async def test_cursors_of_any_place_are_read_as_they_were_written() -> None:
     feed = FeedCursors(FeedName.CLICKS, new_id())
     position = Position(moment(AT_MS), new_id())
     assert feed.position_of(feed.cursor_of(position)) == position
-    for slots in (0, 1, 64):
-        bookmark = Bookmark(moment(AT_MS), {slot: 2**63 - 1 - slot for slot in range(slots)})
+    for drains in (0, 1, 64):
+        bookmark = Bookmark(moment(AT_MS), {one: 2**63 - 1 - one for one in range(drains)})
         assert feed.bookmark_of(feed.cursor_of(bookmark)) == bookmark
 
 

@@ -30,15 +30,15 @@ from tracker.feeds.clicks import CLICKS
 from tracker.feeds.conversions import ConversionFeed
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
-from tracker.feeds.page import Bookmark, Place, Position
+from tracker.feeds.page import Bookmark, PageStart, Position
 from tracker.ids import new_id
 from tracker.ingest.calendars import AccountCalendars, raise_fences
 from tracker.links.domain import DnsCheck, Domain
 from tracker.links.filter import LinkFilter, LinkOrder
 from tracker.links.link import Link
 from tracker.links.tags import Tag
-from tracker.live.landed import counting, look
-from tracker.live.recent import recent
+from tracker.live.new_rows import counts_pipeline, read_new
+from tracker.live.recent import count_recent
 from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import Session
@@ -59,14 +59,14 @@ async def share_of(services: Services) -> None:
         await services.sharing.shares.open("x" * 43)
 
 
-async def landed(services: Services) -> None:
-    """Look what has landed, as if drains had stored something in two slots."""
-    for slot in range(2):
+async def new_rows(services: Services) -> None:
+    """Read new rows, as if drains with two drain numbers had stored some."""
+    for number in range(2):
         await services.stores.mongodb["drain_fences"].update_one(
-            {"_id": slot}, {"$set": {"batches": 3}}, upsert=True
+            {"_id": number}, {"$set": {"batches": 3}}, upsert=True
         )
-    await look(services.stores.mongodb.reads, Bookmark(now(), {}), [ACCOUNT, new_id()])
-    await services.stores.mongodb.reads.aggregate("clicks", counting([new_id(), new_id()]))
+    await read_new(services.stores.mongodb.reads, Bookmark(now(), {}), [ACCOUNT, new_id()])
+    await services.stores.mongodb.reads.aggregate("clicks", counts_pipeline([new_id(), new_id()]))
 
 
 class Scene(NamedTuple):
@@ -182,13 +182,13 @@ def links_page(page: int = 1, order: LinkOrder = "newest", **wanted: Any) -> Que
     )
 
 
-def conversions(after: Place | None = None, **wanted: Any) -> Query:
+def conversions(after: PageStart | None = None, **wanted: Any) -> Query:
     return lambda scene: ConversionFeed(
         scene.services.stores.mongodb.reads, "", max_examined=50
     ).page(ACCOUNT, FeedFilter(**wanted), after, 25)
 
 
-def clicks(after: Place | None = None, **values: Callable[[Scene], list[UUID | str]]) -> Query:
+def clicks(after: PageStart | None = None, **values: Callable[[Scene], list[UUID | str]]) -> Query:
     return lambda scene: Feed(
         CLICKS, scene.services.stores.mongodb.reads, "", max_examined=50
     ).page(
@@ -369,8 +369,8 @@ OTHERS: dict[str, Query] = {
     "how deliveries went": lambda scene: statistics(
         scene.services.stores.mongodb.reads, scene.webhook_ids[0], calendar_of("UTC")
     ),
-    "the last minutes": lambda scene: recent(scene.services.stores.mongodb.reads, ACCOUNT),
-    "what has landed": lambda scene: landed(scene.services),
+    "the last minutes": lambda scene: count_recent(scene.services.stores.mongodb.reads, ACCOUNT),
+    "new rows": lambda scene: new_rows(scene.services),
     "a share by its token": lambda scene: share_of(scene.services),
     "whether keys are valid": lambda scene: scene.services.access.api_keys.principals_of(
         [new_id()]
