@@ -98,7 +98,7 @@ class RefusedPostback(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refusals:
-    """The refused postbacks of all accounts, and those of this process that are not stored yet."""
+    """The refused postbacks of all accounts. Recorded ones wait in memory until they are stored."""
 
     def __init__(self, mongodb: MongoDB, look_ups: LookUps) -> None:
         self._stored = mongodb["refused_postbacks"]

@@ -31,7 +31,7 @@ MAX_PER_CLICK: Final = 1000
 
 
 class Rule(StrEnum):
-    """A rule that a conversion may break, so that it does not count."""
+    """The rules for conversions. One that breaks a rule does not count."""
 
     REQUIRE_PBK = "require_pbk"
     NO_NEGATIVE_VALUES = "no_negative_values"
@@ -82,7 +82,7 @@ NO_RULES: Final = ConversionRules()
 
 
 class CachedRules(Versioned, frozen=True, kw_only=True):
-    """The rules of an account, as the cache holds them."""
+    """The cached rules of an account."""
 
     rules: ConversionRules
 
@@ -91,7 +91,7 @@ RulesCache = Cache[CachedRules]
 
 
 def rules_cache(stores: StoreServices, max_values: int) -> RulesCache:
-    """Make the cache of rules by account; its names are those of `keys.account`."""
+    """Build the cache of rules. Its keys are `keys.account(account_id)`."""
     fields = ["version", "conversion_rules"]
     source = FieldSource(stores.mongodb.reads, "accounts", "_id", fields, _cached, UUID)
     return Cache(

@@ -42,7 +42,7 @@ async def create_deliveries(
         if webhook["created_at"] <= conversion["at"]
     )
     number = 0
-    # In pieces, so that waiting requests get their turn.
+    # In pieces, to let other tasks run.
     while piece := list(islice(rows, MAX_ROWS_PER_COMMAND)):
         number += await _insert_new(database["deliveries"], piece, session)
         await asyncio.sleep(0)

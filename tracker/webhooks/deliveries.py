@@ -72,7 +72,7 @@ class Deliveries:
         self._reader = mongodb.reads
         self._deliveries = mongodb["deliveries"]
         self.made_due = asyncio.Event()
-        """Set when this process makes deliveries due, so that its sender looks for them now."""
+        """Set when this process makes deliveries due: its sender claims them at once."""
 
     async def due(self, at: datetime) -> dict[UUID, datetime]:
         """Return when each webhook's oldest claimable delivery became due, oldest first.

@@ -14,7 +14,7 @@ from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery, DeliveryStatus
 
 QUERY_SECONDS: Final = 600.0
-"""MongoDB's time limit: no index helps a filter without a webhook."""
+"""The time limit of a query. No index helps a filter without a webhook."""
 
 
 class DeliveryFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -233,7 +233,7 @@ ENDPOINTS = (
     _row(
         "OPTIONS",
         "recordEventOptions",
-        "CORS preflight: what pages of any origin may send",
+        "CORS preflight: the methods and headers that pages of any origin may send",
         event_schema.PREFLIGHT_ANSWERS,
     ),
 )

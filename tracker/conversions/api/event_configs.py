@@ -46,7 +46,7 @@ endpoint = Endpoints("conversions")
 SentPayout = Annotated[
     Any,
     Meta(
-        description="what a conversion pays: a percentage of its value if the payout type is "
+        description="the payout of a conversion: a percentage of its value if the payout type is "
         f"RevShare, else an amount; at most {PAYOUT_DECIMALS} decimals",
         extra_json_schema={"type": "number", "minimum": 0, "maximum": MAX_PAYOUT},
     ),

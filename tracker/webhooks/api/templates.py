@@ -77,7 +77,7 @@ class Macros(msgspec.Struct, kw_only=True):
     example={"payload_template": {"id": "{click_id}", "amount": "{value}"}},
 )
 async def preview(call: WebhookCall[Nothing, PreviewPayload]) -> PayloadPreview:
-    """Show what a webhook would send for a sample conversion; nothing is sent.
+    """Preview payload, URL and headers for a sample conversion; nothing is sent.
 
     Raises BadRequest if payload, URL or headers would be too long.
     """
