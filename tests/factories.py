@@ -65,8 +65,8 @@ def make_click(
     return Click(**(given | fields))
 
 
-def make_event(number: int, click_id: bytes | None = None, **fields: Any) -> Conversion:
-    """Return the journal's record of event `number`, of `click_id` and no event configuration."""
+def make_conversion(number: int, click_id: bytes | None = None, **fields: Any) -> Conversion:
+    """Return conversion `number` of the journal, of `click_id` and no event configuration."""
     given: dict[str, Any] = dict.fromkeys(Conversion.__struct_fields__)
     given |= {"id": number, "at": AT_MS + number % 1000, "click_id": click_id}
     given |= {"checked": False, "test": False}
@@ -92,7 +92,7 @@ def make_click_document(**fields: Any) -> Document:
 
 
 def make_event_document(number: int, **fields: Any) -> Document:
-    """Return event `number` as it is stored: without a click, unless `fields` say so."""
+    """Return stored conversion `number`: without a click, unless `fields` have one."""
     return {
         "_id": number,
         "account_id": new_id(),
@@ -105,7 +105,7 @@ def make_event_document(number: int, **fields: Any) -> Document:
     } | fields
 
 
-def make_conversion(**fields: Any) -> ConversionParameters:
+def make_parameters(**fields: Any) -> ConversionParameters:
     """Return the parameters of a conversion, with only `fields` sent."""
     given: dict[str, Any] = dict.fromkeys(ConversionParameters.__struct_fields__)
     return ConversionParameters(**(given | fields))

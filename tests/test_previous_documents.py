@@ -7,7 +7,7 @@ import msgspec
 from bson import Decimal128
 
 from tests.conversions import scene
-from tests.factories import AT_MS, create_event_config, make_click, make_event
+from tests.factories import AT_MS, create_event_config, make_click, make_conversion
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
 from tracker.accounts.time_zones import AccountZone
@@ -167,7 +167,7 @@ async def test_an_event_of_a_stored_click_without_source_fields_has_none(
     before = {name: made[name] for name in made if name not in FIELDS}
     assert len(before) == len(made) - 2
     await services.stores.mongodb["clicks"].insert_one(before)
-    await scene.applied(services, [make_event(1, made["_id"])])
+    await scene.applied(services, [make_conversion(1, made["_id"])])
     [event] = await scene.stored_events(services)
     assert event["status"] == "attributed"
     assert not set(FIELDS) & event.keys()

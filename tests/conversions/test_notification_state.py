@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.factories import make_event
+from tests.factories import make_conversion
 from tracker.clock import now
 from tracker.conversions.document import ConversionFields, ConversionStatus, changed, document
 from tracker.conversions.notification_state import (
@@ -27,7 +27,7 @@ STATES = {
     NotificationState.SCHEDULED: scheduled(AT),
     NotificationState.NOTIFIED: notified(),
 }
-PENDING = document(make_event(1, new_id().bytes))
+PENDING = document(make_conversion(1, new_id().bytes))
 
 
 @pytest.mark.parametrize("state", STATES)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conversions import scene
 from tests.conversions.scene import applied, drain_of
-from tests.factories import AT_MS, create_link, make_click, make_event
+from tests.factories import AT_MS, create_link, make_click, make_conversion
 from tests.feeds.scene import (
     ACCOUNT,
     HOUR_MS,
@@ -163,10 +163,10 @@ async def test_filters_by_time_hold_for_what_is_stored_later(services: Services)
 async def test_a_conversion_comes_with_each_state_that_it_is_read_in(services: Services) -> None:
     follower, slow = [await follow(services.feeds.conversion_feed, ACCOUNT) for _ in range(2)]
     click = make_click(ACCOUNT)
-    events = [make_event(n, click.id, account_id=ACCOUNT.bytes) for n in (1, 2)]
+    events = [make_conversion(n, click.id, account_id=ACCOUNT.bytes) for n in (1, 2)]
     await applied(services, events)
     await follower.catch_up()
-    await applied(services, [click, make_event(3, account_id=ACCOUNT.bytes)])
+    await applied(services, [click, make_conversion(3, account_id=ACCOUNT.bytes)])
     await follower.catch_up()
     await slow.catch_up(size=1)
     seen = [(row.id, row.status) for row in follower.rows]
@@ -186,7 +186,7 @@ async def test_a_conversion_comes_with_each_state_that_it_is_read_in(services: S
 
 async def test_a_state_that_only_a_newer_release_knows_is_left_out(services: Services) -> None:
     follower = await follow(services.feeds.conversion_feed, ACCOUNT)
-    await applied(services, [make_event(n, account_id=ACCOUNT.bytes) for n in (1, 2, 3)])
+    await applied(services, [make_conversion(n, account_id=ACCOUNT.bytes) for n in (1, 2, 3)])
     arrivals = services.stores.mongodb["arrivals"]
     [stored] = await arrivals.find({"_id.feed": "conversions"}).to_list(2)
     entries = bytearray(stored["entries"])
@@ -204,7 +204,7 @@ async def test_a_conversion_of_no_account_comes_once_its_account_is_known(
         await follow(services.feeds.conversion_feed, account) for account in (ACCOUNT, OTHER)
     ]
     click = make_click(ACCOUNT)
-    await applied(services, [make_event(1, click.id)])
+    await applied(services, [make_conversion(1, click.id)])
     assert await follower.catch_up() == []
     await applied(services, [click])
     assert await follower.catch_up() == [1]
@@ -214,7 +214,7 @@ async def test_a_conversion_of_no_account_comes_once_its_account_is_known(
 async def test_states_are_a_filter_and_notifications_are_none_of_them(services: Services) -> None:
     follower = await follow(services.feeds.conversion_feed, ACCOUNT)
     click = make_click(ACCOUNT)
-    await applied(services, [make_event(1, click.id, account_id=ACCOUNT.bytes)])
+    await applied(services, [make_conversion(1, click.id, account_id=ACCOUNT.bytes)])
     await services.stores.mongodb["events"].update_one(
         {"_id": 1}, {"$set": {"tell_at": moment(AT_MS)}}
     )
@@ -263,7 +263,9 @@ async def test_reading_all_pages_from_a_bookmark_ends_where_nothing_more_is_stor
 ) -> None:
     feed = ConversionFeed(services.stores.mongodb.reads, "tracker.test")
     follower = await follow(feed, ACCOUNT)
-    await scene.applied(services, [make_event(n, account_id=ACCOUNT.bytes) for n in range(1, 8)])
+    await scene.applied(
+        services, [make_conversion(n, account_id=ACCOUNT.bytes) for n in range(1, 8)]
+    )
     pages = [page async for page in feed.pages(ACCOUNT, start=follower.bookmark, size=3)]
     assert [row.id for page in pages for row in page.rows] == list(range(1, 8))
     assert pages[-1].next is None

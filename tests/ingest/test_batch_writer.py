@@ -9,7 +9,7 @@ import pytest
 from pymongo.errors import DocumentTooLarge, OperationFailure
 
 from tests.conversions import scene
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_mongodb
 from tracker.clicks.document import ClickDocument
@@ -37,7 +37,7 @@ def click(services: Services, **changed: Any) -> ClickDocument:
 
 
 def event(number: int, **fields: Any) -> Document:
-    return document(make_event(number, **{**CONFIG, **MONEY, **fields}))
+    return document(make_conversion(number, **{**CONFIG, **MONEY, **fields}))
 
 
 def writer_of(services: Services) -> BatchWriter:
@@ -82,7 +82,7 @@ async def test_an_empty_write_set_asks_neither_store(services: Services) -> None
 
 
 async def test_an_event_that_counts_nowhere_is_stored_without_rollups(services: Services) -> None:
-    unknown = document(make_event(1, new_id().bytes))
+    unknown = document(make_conversion(1, new_id().bytes))
     await writer_of(services).write(WriteSet([], [unknown], []))
     assert len(await scene.stored_events(services)) == 1
     assert await services.stores.mongodb["rollups"].count_documents({}) == 0

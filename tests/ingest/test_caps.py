@@ -8,7 +8,7 @@ import pytest
 
 from tests.conversions import scene
 from tests.conversions.test_rules import account_with, statuses
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tests.ingest.test_pending import interposed
 from tracker.accounts.accounts import Account
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.redis
 async def forged(services: Services, account: Account, numbers: Sequence[int]) -> list[Conversion]:
     """Return events of one configuration and one click that has not arrived."""
     known = {"account_id": account.id.bytes, "event_config_id": CONFIG.bytes, "checked": True}
-    return [make_event(number, CLICK.bytes, **known) for number in numbers]
+    return [make_conversion(number, CLICK.bytes, **known) for number in numbers]
 
 
 CONFIG, CLICK = new_id(), new_id()
@@ -92,8 +92,8 @@ async def test_events_that_counted_before_their_click_came_leave_no_room_for_oth
     """The account of the first is known without its click, that of the second only with it."""
     account = await account_with(services, max_per_click=1)
     click = make_click(account.id)
-    known = make_event(1, click.id, account_id=account.id.bytes, checked=True)
-    await scene.applied(services, [known, make_event(2, click.id)])
+    known = make_conversion(1, click.id, account_id=account.id.bytes, checked=True)
+    await scene.applied(services, [known, make_conversion(2, click.id)])
     await scene.applied(services, [click])
     assert await statuses(services) == [("attributed", None), ("refused", "max_per_click")]
     await ledger.check(services)

@@ -18,7 +18,7 @@ import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.conversions import scene
-from tests.factories import AT_MS, CHROME, create_webhook, make_click, make_event
+from tests.factories import AT_MS, CHROME, create_webhook, make_click, make_conversion
 from tests.ingest import ledger
 from tests.ingest.dying import Died, dying_drain
 from tracker.clicks.click import Click
@@ -91,7 +91,7 @@ def _event(
         del fields["transaction_scope"]
     click_id = None if by_config and random.random() < 0.2 else click.id
     value = random.choice((None, "0.1", "19.99", "-3"))
-    return make_event(number + 1, click_id, value=value, payout=value, **fields)
+    return make_conversion(number + 1, click_id, value=value, payout=value, **fields)
 
 
 async def checked(services: Services, sent: Traffic) -> None:
@@ -250,8 +250,8 @@ async def prepared(services: Services, number: int) -> Traffic:
     of_config = {"account_id": account, "event_config_id": new_id().bytes, "value": "5"}
     unique = {"transaction_id": f"claimed {number}", "transaction_scope": account}
     waiting, claimed = (
-        make_event(100 * number + 50, sent.clicks[0].id, **of_config),
-        make_event(100 * number + 51, sent.clicks[1].id, account_id=account, **unique),
+        make_conversion(100 * number + 50, sent.clicks[0].id, **of_config),
+        make_conversion(100 * number + 51, sent.clicks[1].id, account_id=account, **unique),
     )
     await scene.applied(services, [waiting])
     await services.conversions.store.claim(claimed, [])

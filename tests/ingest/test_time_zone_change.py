@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tests.conversions import scene
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tracker.accounts.accounts import Account
 from tracker.accounts.time_zones import AccountZone
@@ -67,7 +67,7 @@ class Traffic:
         for one in clicks:
             self._number += 1
             at = one.at + self._random.randrange(12) * 3_600_000
-            made = make_event(self._number, one.id, value="1.5", payout="0.25", at=at)
+            made = make_conversion(self._number, one.id, value="1.5", payout="0.25", at=at)
             found.append(msgspec.structs.replace(made, account_id=self.account.id.bytes))
         return found
 

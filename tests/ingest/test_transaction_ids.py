@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from tests.conversions import scene
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tracker.clicks.click import Click
 from tracker.conversions.conversion import Conversion
@@ -27,7 +27,7 @@ CLICK = make_click(ACCOUNT)
 
 
 def of_config(number: int, text: str = "t", config: UUID = CONFIG, **fields: Any) -> Conversion:
-    return make_event(
+    return make_conversion(
         number,
         account_id=ACCOUNT.bytes,
         event_config_id=config.bytes,
@@ -39,13 +39,15 @@ def of_config(number: int, text: str = "t", config: UUID = CONFIG, **fields: Any
 
 def of_click(number: int, click: Click = CLICK, text: str = "t") -> Conversion:
     """Return an event that was accepted before its click was known."""
-    return make_event(number, click.id, value="5", transaction_id=text, transaction_scope=click.id)
+    return make_conversion(
+        number, click.id, value="5", transaction_id=text, transaction_scope=click.id
+    )
 
 
 def of_account(number: int, click: Click = CLICK, text: str = "t") -> Conversion:
     """Return an event that was accepted with its click known."""
     fields = {"account_id": ACCOUNT.bytes, "transaction_scope": ACCOUNT.bytes}
-    return make_event(number, click.id, value="5", transaction_id=text, **fields)
+    return make_conversion(number, click.id, value="5", transaction_id=text, **fields)
 
 
 async def counted(services: Services) -> int:

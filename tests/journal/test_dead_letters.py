@@ -8,7 +8,7 @@ import pytest
 from redis.exceptions import ResponseError
 
 from tests.conversions import scene
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tracker.clicks.click import Click
 from tracker.conversions.conversion import Conversion
 from tracker.ingest.record import ENTRY_DECODER, Record
@@ -81,7 +81,7 @@ async def test_large_letters_move_too(services: Services) -> None:
 
 
 async def test_kinds_are_counted_and_a_reason_is_one_harmless_line(services: Services) -> None:
-    payload = msgspec.msgpack.encode([make_click(), make_event(1), make_event(2)])
+    payload = msgspec.msgpack.encode([make_click(), make_conversion(1), make_conversion(2)])
     fields: Any = {b"1": payload, b"id": b"5-0", b"reason": b"a\n\x1b[2Jb\xff\xe2\x80\xae"}
     await services.stores.redis.xadd("journal:dead", fields, id="1767000000000-3")
     (letter,) = await DeadLetters(services.stores.redis, ENTRY_DECODER).read_after(None, 10)

@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from tests.conversions.scene import applied
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.feeds.scene import ACCOUNT, OTHER, drain_with_number, ids_of, make_clicks, schedule
 from tracker.feeds import arrivals
 from tracker.feeds.page import Bookmark
@@ -77,13 +77,13 @@ async def test_a_conversion_lands_when_its_account_has_it_for_the_first_time(
 ) -> None:
     clicks = [make_click(ACCOUNT) for _ in range(4)]
     own: Any = {"account_id": ACCOUNT.bytes}
-    await applied(services, [make_event(1, clicks[0].id, **own)])
+    await applied(services, [make_conversion(1, clicks[0].id, **own)])
     watch = Watch(services, [ACCOUNT], await bookmark(services))
-    unowned = [make_event(2, clicks[1].id)]
-    for batch in (unowned, clicks[:2], [make_event(3, clicks[2].id, **own)], clicks[2:]):
+    unowned = [make_conversion(2, clicks[1].id)]
+    for batch in (unowned, clicks[:2], [make_conversion(3, clicks[2].id, **own)], clicks[2:]):
         await applied(services, batch)
         await watch.read()
-    await applied(services, [make_event(4, clicks[3].id), make_event(5, None, **own)])
+    await applied(services, [make_conversion(4, clicks[3].id), make_conversion(5, None, **own)])
     await watch.read()
     assert sorted(watch.conversions) == [2, 3, 4, 5]
 
@@ -93,7 +93,7 @@ async def test_what_was_stored_by_an_earlier_release_lands_in_each_state(
 ) -> None:
     click = make_click(ACCOUNT)
     watch = Watch(services, [ACCOUNT], await bookmark(services))
-    await applied(services, [make_event(1, click.id, account_id=ACCOUNT.bytes)])
+    await applied(services, [make_conversion(1, click.id, account_id=ACCOUNT.bytes)])
     await applied(services, [click])
     await services.stores.mongodb["arrivals"].update_many({}, {"$unset": {"repeated": ""}})
     await watch.read()

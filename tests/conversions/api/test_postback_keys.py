@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conversions import scene
-from tests.factories import create_event_config, make_event
+from tests.factories import create_event_config, make_conversion
 from tests.web.client import Client, Response
 from tests.web.keyed_client import KeyedClient
 from tests.web.person import signed_in
@@ -64,7 +64,7 @@ async def delivered(services: Services, account: Account) -> tuple[EventConfig, 
         sending(services, Clock()) as one,
     ):
         receiver.behaviour = answer(200, f"thanks for {config.pbk}".encode())
-        await scene.applied(services, [make_event(EVENT_ID, **fields, payout="2.5")])
+        await scene.applied(services, [make_conversion(EVENT_ID, **fields, payout="2.5")])
         await one.burst()
     return config, webhook
 

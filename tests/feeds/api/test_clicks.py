@@ -7,7 +7,14 @@ from uuid import UUID
 import pytest
 
 from tests.conversions.scene import applied, drain_of
-from tests.factories import AT_MS, CHROME, create_event_config, create_link, make_click, make_event
+from tests.factories import (
+    AT_MS,
+    CHROME,
+    create_event_config,
+    create_link,
+    make_click,
+    make_conversion,
+)
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tracker.accounts.accounts import Account
@@ -64,7 +71,7 @@ async def test_a_click_has_its_link_its_source_and_the_number_of_its_conversions
         query="utm_source=Sp%C3%A4t&utm_term=a+b&x=\xc3\xa4",
     )
     own = {"account_id": account.id.bytes, "event_config_id": config.id.bytes}
-    events = [make_event(number, click.id, **own) for number in (1, 2)]
+    events = [make_conversion(number, click.id, **own) for number in (1, 2)]
     await applied(services, [click, *events])
     [row] = (await page(api, account))["rows"]
     assert list(row) == ROW
@@ -109,7 +116,7 @@ async def test_no_answer_has_an_address_or_a_user_agent_even_if_both_are_stored(
     services.clicks = services.clicks._replace(enrichment=enrichment)
     since = (await page(api, account))["since_cursor"]
     click = make_click(account.id, address="203.0.113.77", user_agent=f"{CHROME} Secret/7")
-    await applied(services, [click, make_event(1, click.id)])
+    await applied(services, [click, make_conversion(1, click.id)])
     stored = await services.stores.mongodb["clicks"].find_one({})
     assert stored is not None
     assert (stored["address"], stored["user_agent"]) == ("203.0.113.77", f"{CHROME} Secret/7")

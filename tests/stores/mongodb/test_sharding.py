@@ -18,7 +18,7 @@ from tests.factories import (
     create_link,
     create_webhook,
     make_click,
-    make_event,
+    make_conversion,
 )
 from tests.stores.mongodb.profiler import profiled
 from tracker.clock import now
@@ -76,7 +76,7 @@ async def traffic(services: Services) -> None:
     await create_webhook(services, owner.id)
     clicks = [make_click(owner.id, link_id=link.id.bytes) for _ in range(3)]
     events = [
-        make_event(
+        make_conversion(
             number,
             clicks[0].id,
             account_id=owner.id.bytes,

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.conversions import scene
-from tests.factories import create_webhook, make_event
+from tests.factories import create_webhook, make_conversion
 from tests.webhooks.receiver import Receiver, receiving
 from tracker.clock import now_ms
 from tracker.service.services import Services
@@ -76,7 +76,7 @@ async def listening(
 async def converted(services: Services, account_id: UUID, number: int = 1) -> list[int]:
     """Drain so many new conversions without clicks, and return their ids."""
     ids = [next(_NUMBERS) for _ in range(number)]
-    events = [make_event(one, account_id=account_id.bytes, value="12.50") for one in ids]
+    events = [make_conversion(one, account_id=account_id.bytes, value="12.50") for one in ids]
     await scene.applied(services, events)
     return ids
 
