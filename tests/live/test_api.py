@@ -230,7 +230,7 @@ async def test_a_client_that_does_not_read_is_cut_off(
     async with watched(services, client, account, secret) as watcher:
         one = next(services.live.live.streams())
         for _ in range(5):
-            one.put(stream.LiveEvent("clicks", stream.End("too_slow")))
+            one.put(stream.LiveEvent("clicks", stream.StreamEnd("too_slow")))
         assert await watcher.next("end") == {"reason": "too_slow"}
 
 
@@ -275,7 +275,7 @@ async def test_a_client_that_leaves_while_its_stream_opens_leaves_nothing_behind
 async def test_a_client_that_reads_nothing_at_all_loses_its_connection(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
-    long: Any = stream.LiveEvent("clicks", stream.End("x" * 200_000))  # type: ignore[arg-type]
+    long: Any = stream.LiveEvent("clicks", stream.StreamEnd("x" * 200_000))  # type: ignore[arg-type]
     async with connected(client.port, account.id, f"Authorization: Bearer {secret}") as watcher:
         await watcher.head()
         [one] = services.live.live.streams()

@@ -16,7 +16,7 @@ from tracker.access.open_answers import Access
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
 from tracker.live import events, hub
-from tracker.live.events import LiveClicks, Names
+from tracker.live.events import LiveClicks, RowNames
 from tracker.live.recent import RecentCounts
 from tracker.live.stream import LiveEvent, LiveStream
 from tracker.service.services import Services
@@ -105,7 +105,7 @@ async def test_rows_that_could_not_be_read_are_sent_after_the_next_read(
 ) -> None:
     failed = asyncio.Event()
 
-    async def names_of(*of: Any) -> Names:
+    async def names_of(*of: Any) -> RowNames:
         if of[1] and not failed.is_set():
             failed.set()
             raise NetworkTimeout

@@ -17,7 +17,7 @@ from tracker.webhooks.deliveries import (
     MAX_STORED_ATTEMPTS,
     SHOWN_CHARACTERS,
     AttemptResult,
-    Backlog,
+    DeliveryBacklog,
 )
 from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus
 from tracker.webhooks.limits import MAX_IN_FLIGHT, MAX_PAYLOAD_BYTES
@@ -174,11 +174,11 @@ async def test_a_retry_since_a_moment_covers_only_what_failed_since_then(
 async def test_the_backlog_counts_claimable_deliveries_and_dates_the_oldest(
     services: Services,
 ) -> None:
-    assert await services.webhooks.deliveries.backlog(now()) == Backlog(0, None)
+    assert await services.webhooks.deliveries.backlog(now()) == DeliveryBacklog(0, None)
     await create_webhook(services, ACCOUNT)
     before = now()
     await converted(services, ACCOUNT, 3)
-    assert await services.webhooks.deliveries.backlog(before - SECOND) == Backlog(0, None)
+    assert await services.webhooks.deliveries.backlog(before - SECOND) == DeliveryBacklog(0, None)
     backlog = await services.webhooks.deliveries.backlog(now())
     assert backlog.due == 3
     assert backlog.oldest is not None

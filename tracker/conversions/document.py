@@ -60,7 +60,7 @@ COUNTED: Final = (
 """The states in which a conversion counts, if its account is known."""
 
 
-class _Optional(VisitorFields, SourceFields, total=False):
+class _OptionalFields(VisitorFields, SourceFields, total=False):
     """Fields that only some conversions have.
 
     - From `link_id` to `click_at`, and the dimensions: values of the attributed click.
@@ -79,7 +79,7 @@ class _Optional(VisitorFields, SourceFields, total=False):
     expires_at: datetime
 
 
-class ConversionDocument(_Optional):
+class ConversionDocument(_OptionalFields):
     """A stored conversion. `_id` is the event id; all other ids are the 16 bytes of a UUID."""
 
     _id: int
@@ -94,7 +94,7 @@ class ConversionDocument(_Optional):
     transaction_scope: bytes | None
 
 
-class ConversionFields(_Optional, total=False):
+class ConversionFields(_OptionalFields, total=False):
     """Fields to set on a stored conversion."""
 
     account_id: bytes | None

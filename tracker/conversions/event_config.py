@@ -88,7 +88,7 @@ def event_config_cache(
     """Build the cache. Its keys are `keys.event_config(pbk)`."""
     fields = [name for name in EventConfig.__struct_fields__ if name != "id"]
     source = FieldSource(
-        stores.mongodb.reads, "event_configs", "pbk", fields, lambda row: _served(_config(row))
+        stores.mongodb.reads, "event_configs", "pbk", fields, lambda row: _if_active(_config(row))
     )
     return Cache(
         stores.redis, stores.breaker, EventConfig, source, max_values, misses, stores.budget
@@ -177,10 +177,10 @@ class EventConfigs:
 
     async def _publish(self, config: EventConfig) -> None:
         name = keys.event_config(config.pbk)
-        await self._cache.changed(name, _served(config), config.version)
+        await self._cache.changed(name, _if_active(config), config.version)
 
 
-def _served(config: EventConfig) -> EventConfig | None:
+def _if_active(config: EventConfig) -> EventConfig | None:
     """Return None for a configuration whose postback key must not be found."""
     return config if config.active and not config.archived else None
 

@@ -60,19 +60,19 @@ class LookUps:
         owners = {bytes(row["_id"]): owner_id(bytes(row["account_id"])) for row in rows}
         return [owners.get(click_id) for click_id in click_ids]
 
-    async def _earlier(self, sought: list[ScopedTransactionId]) -> list[int | None]:
+    async def _earlier(self, queries: list[ScopedTransactionId]) -> list[int | None]:
         texts: defaultdict[UUID, set[str]] = defaultdict(set)
-        for scopes, transaction_id in sought:
+        for scopes, transaction_id in queries:
             for scope in scopes:
                 texts[scope].add(transaction_id)
         if not texts:
-            return [None] * len(sought)
+            return [None] * len(queries)
         holders: dict[tuple[UUID, str], tuple[Any, int]] = {}
         for row in await self._holders(texts):
             holders[row["transaction_scope"], row["transaction_id"]] = row["at"], row["_id"]
         return [
             min((holders[one] for one in _pairs(each) if one in holders), default=(None, None))[1]
-            for each in sought
+            for each in queries
         ]
 
     async def _holders(self, texts: dict[UUID, set[str]]) -> list[dict[str, Any]]:
@@ -85,6 +85,6 @@ class LookUps:
         return await self._reads.find("events", {"$or": branches}, fields, limit=limit)
 
 
-def _pairs(sought: ScopedTransactionId) -> list[tuple[UUID, str]]:
-    scopes, transaction_id = sought
+def _pairs(query: ScopedTransactionId) -> list[tuple[UUID, str]]:
+    scopes, transaction_id = query
     return [(scope, transaction_id) for scope in scopes]

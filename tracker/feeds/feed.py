@@ -111,9 +111,9 @@ class Feed(Generic[Row]):
     ) -> FeedPage[Row]:
         links = await _wanted_links(reader, account_id, wanted)
         conditions = self._kind.conditions(wanted, self._host)
-        within = self._kind.scan(account_id, wanted, links, conditions)
+        scan = self._kind.scan(account_id, wanted, links, conditions)
         documents = FeedDocuments(reader, self._kind.collection, self._kind.fields)
-        found = await page_by_time(documents, within, after, size, self._max_examined)
+        found = await page_by_time(documents, scan, after, size, self._max_examined)
         rows = [self._kind.row(one) for one in found.rows]
         return FeedPage(rows, found.next, None, found.searched_to)
 

@@ -60,7 +60,7 @@ class TimePage(NamedTuple):
 
 async def page_by_time(
     documents: FeedDocuments,
-    within: ScanRange,
+    scan: ScanRange,
     after: Position | None,
     size: int,
     max_examined: int,
@@ -68,52 +68,50 @@ async def page_by_time(
     """Return the next `size` rows after a position, or the newest."""
     if after is not None:
         newer = {"at": after.at, "_id": {"$gte": after.id}}
-        within = within._replace(
-            indexed=[*within.indexed, {"at": {"$lte": after.at}, "$nor": [newer]}]
-        )
-    rows, end = await _newest_examined(documents, within, size, max_examined)
+        scan = scan._replace(indexed=[*scan.indexed, {"at": {"$lte": after.at}, "$nor": [newer]}])
+    rows, end = await _newest_examined(documents, scan, size, max_examined)
     if len(rows) > size:
         last = rows[size - 1]
         return TimePage(rows[:size], Position(last["at"], last["_id"]), None)
-    following = None if end is None else Position(end, within.lowest_id)
+    following = None if end is None else Position(end, scan.lowest_id)
     return TimePage(rows, following, end)
 
 
 async def _newest_examined(
-    documents: FeedDocuments, within: ScanRange, size: int, max_examined: int
+    documents: FeedDocuments, scan: ScanRange, size: int, max_examined: int
 ) -> tuple[list[dict[str, Any]], datetime | None]:
     """Return the newest rows, and the time at which the search was cut off, if it was.
 
     If the first rows fill the page, no more are examined.
     """
-    if not within.other:
-        return await _newest(documents, within, size), None
+    if not scan.other:
+        return await _newest(documents, scan, size), None
     for limit in sorted({min(_FIRST_EXAMINED_PER_ROW * size, max_examined), max_examined}):
-        end = await _end(documents, within, limit)
-        indexed = [*within.indexed, *([{"at": {"$gte": end}}] if end is not None else [])]
-        rows = await _newest(documents, within._replace(indexed=indexed), size)
+        end = await _end(documents, scan, limit)
+        indexed = [*scan.indexed, *([{"at": {"$gte": end}}] if end is not None else [])]
+        rows = await _newest(documents, scan._replace(indexed=indexed), size)
         if len(rows) > size or end is None:
             break
     return rows, end
 
 
-async def _end(documents: FeedDocuments, within: ScanRange, max_examined: int) -> datetime | None:
+async def _end(documents: FeedDocuments, scan: ScanRange, max_examined: int) -> datetime | None:
     """Return the time of the last row to examine; None if there are fewer.
 
     The page examines all rows of that millisecond.
     """
     last = await documents.reader.find_one(
         documents.collection,
-        {"$and": within.indexed},
+        {"$and": scan.indexed},
         {"_id": 0, "at": 1},
         sort={"at": -1},
-        hint=within.index_name,
+        hint=scan.index_name,
         skip=max_examined - 1,
     )
     return None if last is None else last["at"]
 
 
-async def _newest(documents: FeedDocuments, within: ScanRange, size: int) -> list[dict[str, Any]]:
+async def _newest(documents: FeedDocuments, scan: ScanRange, size: int) -> list[dict[str, Any]]:
     """Return the newest rows, sorted: one more than `size`, or all if there are fewer.
 
     The index may not order rows of one millisecond. If a page ends within it, a second query sorts
@@ -121,8 +119,8 @@ async def _newest(documents: FeedDocuments, within: ScanRange, size: int) -> lis
     """
 
     async def first(order: str, conditions: Conditions) -> list[dict[str, Any]]:
-        matching = {"$and": [*within.indexed, *within.other, *conditions]}
-        chosen = {"sort": {order: -1}, "limit": size + 1, "hint": within.index_name}
+        matching = {"$and": [*scan.indexed, *scan.other, *conditions]}
+        chosen = {"sort": {order: -1}, "limit": size + 1, "hint": scan.index_name}
         return await documents.find(matching, **chosen)
 
     rows = await first("at", [])

@@ -96,14 +96,14 @@ def state_event(counts: RecentCounts, behind_seconds: int) -> LiveEvent:
     return LiveEvent("state", state)
 
 
-class Names(NamedTuple):
+class RowNames(NamedTuple):
     """The links and event configurations of rows, by id."""
 
     links: Mapping[UUID, LiveLink]
     event_configs: Mapping[UUID, LiveEventConfig]
 
 
-async def names_of(reader: Reader, new: Collection[NewRows]) -> Names:
+async def names_of(reader: Reader, new: Collection[NewRows]) -> RowNames:
     clicks = [row for one in new for row in one.click_rows]
     conversions = [row for one in new for row in one.conversion_rows]
     links = {row.link_id for row in clicks}
@@ -111,7 +111,7 @@ async def names_of(reader: Reader, new: Collection[NewRows]) -> Names:
     configs = {row.event_config_id for row in conversions if row.event_config_id}
     found = await _find(reader, "links", links, ["internal_name", "slug"])
     configs_found = await _find(reader, "event_configs", configs, ["name"])
-    return Names(
+    return RowNames(
         {one["_id"]: record(LiveLink, one) for one in found},
         {one["_id"]: record(LiveEventConfig, one) for one in configs_found},
     )
@@ -123,11 +123,11 @@ async def _find(
     return await reader.find(collection, {"_id": {"$in": list(ids)}}, fields) if ids else []
 
 
-def events_of(new: NewRows, names: Names, own_host: str) -> list[LiveEvent]:
-    """Return the events of new rows; `own_host` is the domain of links without one."""
+def events_of(new: NewRows, names: RowNames, base_host: str) -> list[LiveEvent]:
+    """Return the events of new rows; `base_host` is the domain of links without one."""
     events = []
     if new.click_rows:
-        clicks = [_click(row, names, own_host) for row in new.click_rows]
+        clicks = [_click(row, names, base_host) for row in new.click_rows]
         shown = LiveClicks(count=new.clicks, bots=new.bots, rows=clicks)
         events.append(LiveEvent("clicks", shown))
     if new.conversion_rows:
@@ -136,18 +136,18 @@ def events_of(new: NewRows, names: Names, own_host: str) -> list[LiveEvent]:
     return events
 
 
-def _click(row: StoredClick, names: Names, own_host: str) -> LiveClick:
+def _click(row: StoredClick, names: RowNames, base_host: str) -> LiveClick:
     shown = {name: getattr(row, name) for name in VisitorValues.__struct_fields__}
     return LiveClick(
         **{**shown, "at": iso(row.at)},
-        domain=row.domain_name or own_host,
+        domain=row.domain_name or base_host,
         referrer=row.referrer_host,
         test=row.test,
         link=names.links.get(row.link_id),
     )
 
 
-def _conversion(row: StoredConversion, names: Names) -> LiveConversion:
+def _conversion(row: StoredConversion, names: RowNames) -> LiveConversion:
     return LiveConversion(
         status=row.status,
         click_id=row.click_id,

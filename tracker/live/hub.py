@@ -49,20 +49,20 @@ _UNREACHABLE = (PyMongoError, RedisError, OSError, TimeoutError)
 
 
 class LiveHub:
-    """The streams of a process. `own_host` is the domain of links without one."""
+    """The streams of a process. `base_host` is the domain of links without one."""
 
     def __init__(
         self,
         reader: Reader,
         backlog: Backlog,
         open_answers: OpenAnswers,
-        own_host: str,
+        base_host: str,
         per_account: int = MAX_OF_ACCOUNT,
         total: int = MAX_STREAMS,
     ) -> None:
         self._reader = reader
         self._backlog = backlog
-        self._own_host = own_host
+        self._base_host = base_host
         self._open_answers = open_answers
         self._limiter = AccountLimiter("live", "streams", per_account, total, RETRY_SECONDS)
         self._accounts: dict[UUID, AccountStreams] = {}
@@ -140,7 +140,7 @@ class LiveHub:
         self._read_to = end
         for account_id, rows in new.items():
             followed[account_id].request_state()
-            for event in events_of(rows, names, self._own_host):
+            for event in events_of(rows, names, self._base_host):
                 followed[account_id].send(event)
         # From now on all arrivals are sent. So a client that then reads a feed misses nothing.
         for account in accounts:

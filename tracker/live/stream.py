@@ -35,7 +35,7 @@ class LiveEvent:
         return b"event: %b\ndata: %b\n\n" % (self.name.encode(), _ENCODER.encode(self.data))
 
 
-class End(msgspec.Struct, frozen=True):
+class StreamEnd(msgspec.Struct, frozen=True):
     """Why the server ends a stream."""
 
     reason: EndReason
@@ -64,7 +64,7 @@ class LiveStream:
         if self.ended.is_set():
             return
         self._waiting.clear()
-        self._waiting.append(LiveEvent("end", End(reason)))
+        self._waiting.append(LiveEvent("end", StreamEnd(reason)))
         self._more.set()
         self.ended.set()
 

@@ -57,7 +57,7 @@ class AttemptResult(NamedTuple):
     due_at: datetime | None
 
 
-class Backlog(NamedTuple):
+class DeliveryBacklog(NamedTuple):
     """Claimable deliveries, counted up to 100,000, and when the oldest became due."""
 
     due: int
@@ -131,19 +131,19 @@ class Deliveries:
         """
         failed = [one for one in results if _should_notify(one)]
         others = [one for one in results if not _should_notify(one)]
-        await run_updates(self._database, "deliveries", [_recorded(one) for one in others])
+        await run_updates(self._database, "deliveries", [_update_of(one) for one in others])
         if failed:
             async with await self._database.client.start_session() as session:
                 await in_transaction(session, partial(self._record_failed, failed))
 
     async def _record_failed(self, results: Sequence[AttemptResult], session: Session) -> None:
-        ours = await self._held(results, session)
-        updates = [_recorded(one) for one in ours]
+        ours = await self._still_claimed(results, session)
+        updates = [_update_of(one) for one in ours]
         await run_updates(self._database, "deliveries", updates, session)
         messages = [delivery_failed(one.delivery, one.attempt) for one in ours]
         await create_messages(self._database, messages, session)
 
-    async def _held(
+    async def _still_claimed(
         self, results: Sequence[AttemptResult], session: Session
     ) -> list[AttemptResult]:
         ids = {"_id": {"$in": [one.delivery.id for one in results]}}
@@ -166,7 +166,7 @@ class Deliveries:
             "webhook_id": {"$in": list(webhook_ids)},
             "$or": [{"holder": {"$exists": False}}, {"due_at": {"$lte": at}}],
         }
-        await self._deliveries.update_many(due, _finished(DeliveryStatus.CANCELLED, at))
+        await self._deliveries.update_many(due, _set_finished(DeliveryStatus.CANCELLED, at))
 
     async def find(self, delivery_id: UUID) -> Delivery | None:
         row = await self._reader.find_one("deliveries", {"_id": delivery_id})
@@ -205,7 +205,7 @@ class Deliveries:
     async def retry(self, delivery_id: UUID, at: datetime) -> None:
         """Make a delivery due, whatever its state, unless it is being sent."""
         free = {"_id": delivery_id, "holder": {"$exists": False}}
-        await self._deliveries.update_one(free, _due(at))
+        await self._deliveries.update_one(free, _set_due(at))
         self.made_due.set()
 
     async def retry_since(self, webhook_id: UUID, since: datetime, at: datetime) -> int:
@@ -220,15 +220,15 @@ class Deliveries:
     async def retry_matching(self, matching: Mapping[str, Any], at: datetime) -> int:
         """Make matching deliveries due, unless they are being sent; return how many."""
         free = {"$and": [matching, {"holder": {"$exists": False}}]}
-        updated = await self._deliveries.update_many(free, _due(at))
+        updated = await self._deliveries.update_many(free, _set_due(at))
         self.made_due.set()
         return updated.matched_count
 
-    async def backlog(self, at: datetime) -> Backlog:
+    async def backlog(self, at: datetime) -> DeliveryBacklog:
         oldest = next(iter((await self.due(at)).values()), None)
         matching = {"status": DeliveryStatus.DUE, "due_at": {"$lte": at}}
         due = await self._deliveries.count_documents(matching, limit=_MAX_COUNTED)
-        return Backlog(due, oldest)
+        return DeliveryBacklog(due, oldest)
 
 
 def _should_notify(result: AttemptResult) -> bool:
@@ -240,19 +240,19 @@ def _oldest_of(webhook_id: UUID, at: datetime, limit: int) -> list[dict[str, Any
     return [{"$match": due}, {"$sort": {"due_at": 1}}, {"$limit": limit}]
 
 
-def _recorded(result: AttemptResult) -> dict[str, Any]:
+def _update_of(result: AttemptResult) -> dict[str, Any]:
     delivery, attempt, status, due_at = result
-    change = _due(due_at) if due_at else _finished(status, attempt.at)
+    change = _set_due(due_at) if due_at else _set_finished(status, attempt.at)
     change["$unset"]["holder"] = ""
     attempts = {"$each": [msgspec.structs.asdict(attempt)], "$slice": -MAX_STORED_ATTEMPTS}
     change["$push"] = {"attempts": attempts}
     return {"q": {"_id": delivery.id, "holder": delivery.holder}, "u": change}
 
 
-def _due(at: datetime) -> dict[str, Any]:
+def _set_due(at: datetime) -> dict[str, Any]:
     return {"$set": {"status": DeliveryStatus.DUE, "due_at": at}, "$unset": {"expires_at": ""}}
 
 
-def _finished(status: DeliveryStatus, at: datetime) -> dict[str, Any]:
+def _set_finished(status: DeliveryStatus, at: datetime) -> dict[str, Any]:
     finished = {"status": status, "expires_at": at + timedelta(days=LOG_DAYS)}
     return {"$set": finished, "$unset": {"due_at": "", "holder": ""}}

@@ -25,7 +25,7 @@ from tracker.stores.secret_box import SecretBox
 from tracker.syntax.url import check_url
 from tracker.webhooks.delivery import Kind
 from tracker.webhooks.headers import FIELD as HEADERS
-from tracker.webhooks.headers import headers_text, merged, parsed_headers
+from tracker.webhooks.headers import headers_text, parsed_headers, with_stored_values
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
 from tracker.webhooks.operational_messages import create_messages, webhook_disabled
 from tracker.webhooks.schedule import Disabled
@@ -117,7 +117,7 @@ class Webhooks:
             method=method,
             payload_template=template_text(payload_template),
             events=tuple(events),
-            **self._sealed_headers(webhook_id, merged({}, headers)),
+            **self._sealed_headers(webhook_id, with_stored_values({}, headers)),
             active=True,
             secret=self._box.seal(webhook_id, secret),
             created_at=now(),
@@ -220,7 +220,7 @@ class Webhooks:
             return {}
         sealed = row.get("headers")
         stored = parsed_headers(self._box.open(webhook_id, sealed) if sealed and keeps else None)
-        return self._sealed_headers(webhook_id, merged(stored, sent))
+        return self._sealed_headers(webhook_id, with_stored_values(stored, sent))
 
     def _sealed_headers(self, webhook_id: UUID, headers: Mapping[str, str]) -> dict[str, Any]:
         sealed = self._box.seal(webhook_id, headers_text(headers)) if headers else None

@@ -11,7 +11,7 @@ from tests.webhooks.receiver import answer
 from tests.webhooks.sending.scene import Clock, listening, sending
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
-from tracker.conversions.api.postback_keys import shortened, without_key
+from tracker.conversions.api.postback_keys import shorten_key, shortened
 from tracker.conversions.event_config import EventConfig
 from tracker.service.services import Services
 from tracker.webhooks.delivery import DeliveryStatus
@@ -120,9 +120,9 @@ async def test_readers_see_no_payload_of_an_event_whose_key_is_not_known_any_mor
 
 @pytest.mark.parametrize("characters", range(5, len(PBK) + 1))
 def test_a_key_that_the_end_of_a_text_cuts_off_is_shortened_too(characters: int) -> None:
-    assert without_key(f'{{"pbk":"{PBK[:characters]}', PBK) == f'{{"pbk":"{shortened(PBK)}'
+    assert shorten_key(f'{{"pbk":"{PBK[:characters]}', PBK) == f'{{"pbk":"{shortened(PBK)}'
 
 
 def test_texts_without_the_key_stay_as_they_are() -> None:
     for text in ("", "…", PBK[:4], PBK[1:], f"{PBK[:6]} is not all"):
-        assert without_key(text, PBK) == text
+        assert shorten_key(text, PBK) == text

@@ -12,7 +12,7 @@ from msgspec import Meta
 from tracker.access.audit import FieldChange
 from tracker.access.principal import Principal
 from tracker.clock import iso, now
-from tracker.conversions.api.postback_keys import may_read_keys, without_key
+from tracker.conversions.api.postback_keys import may_read_keys, shorten_key
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.stores.secret_box import UnreadableSecret
@@ -27,7 +27,7 @@ from tracker.webhooks.headers import MASK, masked_headers, parsed_headers
 from tracker.webhooks.limits import MAX_BODY_BYTES
 from tracker.webhooks.payloads.sample import sample_content
 from tracker.webhooks.payloads.sources import NoPayload
-from tracker.webhooks.sending.attempts import without_own_headers
+from tracker.webhooks.sending.attempts import mask_headers
 from tracker.webhooks.sending.signing import signed_request
 from tracker.webhooks.services import WebhookCall
 from tracker.webhooks.store import Webhook
@@ -143,7 +143,7 @@ async def hide_keys(
     pbks = await deliveries.postback_keys(ids)
     for one in conversions:
         known, pbk = one.event_id in pbks, pbks.get(one.event_id or 0)
-        shown = partial(without_key, pbk=pbk) if pbk else str
+        shown = partial(shorten_key, pbk=pbk) if pbk else str
         one.payload = shown(one.payload) if known and one.payload else None
         one.url = shown(one.url) if known and one.url else None
         for attempt in one.attempts:
@@ -239,7 +239,7 @@ async def test(call: WebhookCall[Nothing, Nothing]) -> TestResult:
     )
     with call.services.sample_limiter.acquire(webhook.account_id):
         answered = await call.services.client.send(request)
-    outcome = without_own_headers(answered, webhook)
+    outcome = mask_headers(answered, webhook)
     attempt = record_of(AttemptRecord, outcome, at=iso(at))
     return TestResult(
         delivered=outcome.delivered,

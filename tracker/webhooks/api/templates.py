@@ -11,7 +11,7 @@ from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.schema import AccountId, AccountQuery
 from tracker.webhooks.api.schema import ChangedHeaders, Method, PayloadTemplate, TargetUrl
-from tracker.webhooks.headers import check_headers, fill_headers, macros_in, merged
+from tracker.webhooks.headers import check_headers, fill_headers, macros_in, with_stored_values
 from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
 from tracker.webhooks.macros import ALL_MACROS, Unfillable
 from tracker.webhooks.payloads import template
@@ -106,7 +106,7 @@ def _filled_headers(
 ) -> Mapping[str, str | None]:
     """Return filled headers in their order; None where no value was sent."""
     sent = {name: value for name, value in headers.items() if value is not None}
-    filled = fill_headers(merged({}, sent), texts_of(values, macros_in(sent)))
+    filled = fill_headers(with_stored_values({}, sent), texts_of(values, macros_in(sent)))
     return {name: filled.get(name) for name in headers}
 
 

@@ -55,14 +55,14 @@ def content_of(webhook: Webhook, delivery: Delivery, sources: PayloadSources) ->
     payload, texts = delivery.payload, _stored_texts(delivery)
     if delivery.event_id is not None and needs_conversion(webhook, delivery):
         values = sources.values(delivery.event_id)
-        payload = payload or rendered(webhook.payload_template, values)
+        payload = payload or rendered_payload(webhook.payload_template, values)
         texts = {**texts_of(values, macros_of(webhook)), **texts}
     if payload is None:
         raise NoPayload("the event is no longer stored")
-    return filled(webhook, payload, texts)
+    return filled_content(webhook, payload, texts)
 
 
-def filled(webhook: Webhook, payload: str, texts: Mapping[str, str]) -> DeliveryContent:
+def filled_content(webhook: Webhook, payload: str, texts: Mapping[str, str]) -> DeliveryContent:
     """Fill URL and headers with these texts. Raises NoPayload if they cannot be sent."""
     target = target_template(webhook.target_url)
     try:
@@ -93,7 +93,7 @@ def _stored_texts(delivery: Delivery) -> dict[str, str]:
     return _DECODER.decode(delivery.macros) if delivery.macros else {}
 
 
-def rendered(template: str, values: MacroValues) -> str:
+def rendered_payload(template: str, values: MacroValues) -> str:
     """Render a payload as JSON text. Raises NoPayload if it is too long."""
     try:
         return render(template, values).decode()

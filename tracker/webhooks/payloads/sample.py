@@ -16,7 +16,13 @@ from tracker.webhooks.delivery import Kind
 from tracker.webhooks.limits import ATTEMPT_SECONDS, MAX_TESTS, MAX_TESTS_PER_ACCOUNT
 from tracker.webhooks.macros import ALL_MACROS
 from tracker.webhooks.operational_messages import webhook_disabled
-from tracker.webhooks.payloads.content import DeliveryContent, filled, macros_of, rendered, texts_of
+from tracker.webhooks.payloads.content import (
+    DeliveryContent,
+    filled_content,
+    macros_of,
+    rendered_payload,
+    texts_of,
+)
 from tracker.webhooks.payloads.payload import as_text
 from tracker.webhooks.payloads.values import MacroValues, values_of
 from tracker.webhooks.schedule import Disabled
@@ -37,10 +43,10 @@ def sample_content(webhook: Webhook, base_host: str) -> DeliveryContent:
     """
     if Kind.CONVERSION in webhook.events:
         values = sample_values(webhook.account_id, base_host)
-        payload = rendered(webhook.payload_template, values)
-        return filled(webhook, payload, texts_of(values, macros_of(webhook)))
+        payload = rendered_payload(webhook.payload_template, values)
+        return filled_content(webhook, payload, texts_of(values, macros_of(webhook)))
     sample = webhook_disabled(new_id(), webhook.account_id, "Sample", Disabled.FAILING, now())
-    return filled(webhook, sample.payload(), {})
+    return filled_content(webhook, sample.payload(), {})
 
 
 def sample_texts(values: MacroValues) -> dict[str, str]:

@@ -21,7 +21,7 @@ from tracker.stores.batch import Batch
 from tracker.syntax.url import check_url
 from tracker.webhooks.deliveries import AttemptResult, Deliveries
 from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus, Outcome
-from tracker.webhooks.headers import parsed_headers, without_values
+from tracker.webhooks.headers import mask_values, parsed_headers
 from tracker.webhooks.payloads.content import DeliveryContent
 from tracker.webhooks.payloads.sources import NoPayload
 from tracker.webhooks.schedule import NO_PAYLOAD, next_attempt_at, why_disabled
@@ -71,7 +71,7 @@ class Attempts:
                 content.headers,
             )
             outcome = await self._client.send(request)
-            return without_own_headers(outcome, webhook)
+            return mask_headers(outcome, webhook)
         except Exception as error:
             log.error("delivery not sent", delivery_id=str(delivery.id), exc_info=error)
             return _no_answer("internal: the service could not send it")
@@ -150,9 +150,9 @@ def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) 
     return AttemptResult(delivery, attempt, DeliveryStatus.DUE, moment(next_at))
 
 
-def without_own_headers(outcome: Outcome, webhook: Webhook) -> Outcome:
+def mask_headers(outcome: Outcome, webhook: Webhook) -> Outcome:
     """Mask the values of the webhook's headers in the answer."""
-    answer = without_values(outcome.answer, parsed_headers(webhook.headers))
+    answer = mask_values(outcome.answer, parsed_headers(webhook.headers))
     return msgspec.structs.replace(outcome, answer=answer)
 
 

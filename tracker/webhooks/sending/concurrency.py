@@ -60,7 +60,7 @@ class ConcurrencyLimiter:
         self._webhooks: dict[UUID, _Webhook] = {}
 
     @property
-    def free(self) -> int:
+    def free_permits(self) -> int:
         return self._max - self._in_flight["all"]
 
     def has_capacity(self, webhook_id: UUID) -> bool:
@@ -69,7 +69,7 @@ class ConcurrencyLimiter:
         if webhook is not None:
             return self._free_for(webhook) > 0
         untested = Health.UNTESTED
-        return min(self.free, self._share(untested) - self._in_flight[untested]) > 0
+        return min(self.free_permits, self._share(untested) - self._in_flight[untested]) > 0
 
     def in_flight(self, account_id: UUID, webhook_id: UUID) -> tuple[int, int]:
         """Return the requests in flight: for the account, and for this webhook."""

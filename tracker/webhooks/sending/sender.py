@@ -182,7 +182,9 @@ class Sender:
 
     def _acquire_permits(self, targets: Mapping[UUID, WebhookTarget | Webhook]) -> Counter[UUID]:
         """Acquire permits, first for accounts, then webhooks, with fewest requests in flight."""
-        share = max(1, self._limiter.free // max(1, min(len(targets), MAX_WEBHOOKS_PER_CLAIM)))
+        share = max(
+            1, self._limiter.free_permits // max(1, min(len(targets), MAX_WEBHOOKS_PER_CLAIM))
+        )
         acquired: Counter[UUID] = Counter()
         for webhook_id, target in sorted(
             targets.items(), key=lambda one: self._limiter.in_flight(one[1].account_id, one[0])

@@ -35,7 +35,7 @@ def signed_request(
     delivery_id: str,
     timestamp_s: int,
     secrets: Sequence[str],
-    own_headers: Mapping[str, str] = MappingProxyType({}),
+    extra_headers: Mapping[str, str] = MappingProxyType({}),
 ) -> WebhookRequest:
     """Return the request that delivers `payload` to `url`, which is ASCII.
 
@@ -45,10 +45,10 @@ def signed_request(
         headers = signed_headers(delivery_id, timestamp_s, payload, secrets)
         headers["Content-Type"] = "application/json"
         return WebhookRequest(
-            method=method, url=url, headers={**own_headers, **headers}, body=payload
+            method=method, url=url, headers={**extra_headers, **headers}, body=payload
         )
     base, _, query = url.partition("?")
     query = "&".join(part for part in (query, as_query(payload)) if part)
     headers = signed_headers(delivery_id, timestamp_s, query.encode(), secrets)
     url = f"{base}?{query}" if query else base
-    return WebhookRequest(method=method, url=url, headers={**own_headers, **headers}, body=None)
+    return WebhookRequest(method=method, url=url, headers={**extra_headers, **headers}, body=None)
