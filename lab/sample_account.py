@@ -31,7 +31,7 @@ from tracker.accounts.accounts import Account
 from tracker.accounts.members import Member
 from tracker.clicks.click import Click
 from tracker.clock import now
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.ids import new_click_id
 from tracker.ingest.drain_number import DrainNumber
@@ -156,7 +156,7 @@ class SampleAccount:
         rate = CONVERSION_RATES.get(campaign, OTHER_RATE)
         return "bot" not in click.user_agent and self._random.random() < rate
 
-    def _events(self, clicks: Sequence[Click], configs: Sequence[EventConfig]) -> list[Event]:
+    def _events(self, clicks: Sequence[Click], configs: Sequence[EventConfig]) -> list[Conversion]:
         """Return conversions in every state: of clicks, of no click, and of one still missing."""
         converted = [one for one in clicks if self._converts(one)]
         last = int(self._now.timestamp() * 1000)
@@ -172,7 +172,7 @@ class SampleAccount:
             value = Decimal(self._random.randrange(1_200, 18_000)) / 100
             payout = config.payout if config is configs[0] else round(value * 8 / 100, 2)
             events.append(
-                Event(
+                Conversion(
                     id=1_001 + number,
                     at=at,
                     account_id=self.account.id.bytes,

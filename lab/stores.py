@@ -24,7 +24,7 @@ from tracker.journal.partitions import MAX_PARTITIONS
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.redis.clients import redis_for_requests
 from tracker.stores.redis.keys import DRAIN_GROUP
-from tracker.webhooks.delivery import Status
+from tracker.webhooks.delivery import DeliveryStatus
 
 _RECORDED: Final = ("clicks", "events", "rollups")
 _LOOK_SECONDS: Final = 0.05
@@ -126,7 +126,10 @@ class Stores:
 
     async def are_deliveries_sent(self) -> bool:
         """Return whether no delivery is still to be sent."""
-        return await self._mongodb["deliveries"].find_one({"status": Status.DUE}, ["_id"]) is None
+        return (
+            await self._mongodb["deliveries"].find_one({"status": DeliveryStatus.DUE}, ["_id"])
+            is None
+        )
 
     async def documents(self, collection: str) -> AsyncIterator[dict[str, Any]]:
         with pymongo.timeout(_COUNT_SECONDS):

@@ -12,7 +12,7 @@ from scripts.command import Command, OutputRow
 from scripts.progress import Progress
 from tracker.clicks.click import Click
 from tracker.clock import iso
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.errors import TrackerError
 from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.dead_letters import DeadLetter, DeadLetters
@@ -96,7 +96,7 @@ def _row(letter: DeadLetter) -> OutputRow:
         "id": letter.id,
         "buried_at": iso(letter.dead_since),
         "clicks": None if letter.kinds is None else letter.kinds[Click],
-        "events": None if letter.kinds is None else letter.kinds[Event],
+        "events": None if letter.kinds is None else letter.kinds[Conversion],
         "journal_id": letter.entry_id,
         "reason": letter.reason,
     }

@@ -11,8 +11,8 @@ from tracker.clock import iso, now
 from tracker.errors import TrackerError
 from tracker.service.services import Services
 from tracker.webhooks.deliveries import RETRIED
-from tracker.webhooks.delivery import Delivery, Status
-from tracker.webhooks.search import DeliverySearch, Filter
+from tracker.webhooks.delivery import Delivery, DeliveryStatus
+from tracker.webhooks.search import DeliveryFilter, DeliverySearch
 
 _EXAMPLES = (
     "python -m scripts.deliveries list --status failed --since 2026-01-31",
@@ -24,7 +24,7 @@ _EXAMPLES = (
 
 
 async def _list(services: Services, parsed: argparse.Namespace) -> list[OutputRow]:
-    statuses = (Status(parsed.status),) if parsed.status else tuple(Status)
+    statuses = (DeliveryStatus(parsed.status),) if parsed.status else tuple(DeliveryStatus)
     search = DeliverySearch(services.stores.mongodb, services.webhooks.deliveries)
     shown, total = await search.find(_filter(parsed, statuses), parsed.limit)
     if len(shown) < total:
@@ -43,16 +43,16 @@ async def _retry(services: Services, parsed: argparse.Namespace) -> list[OutputR
     search = DeliverySearch(services.stores.mongodb, services.webhooks.deliveries)
     if missing := await search.missing(parsed.ids):
         raise TrackerError(f"not found: {', '.join(map(str, missing))}")
-    by_default = tuple(Status) if parsed.ids else RETRIED
-    statuses = (Status(parsed.status),) if parsed.status else by_default
+    by_default = tuple(DeliveryStatus) if parsed.ids else RETRIED
+    statuses = (DeliveryStatus(parsed.status),) if parsed.status else by_default
     done = await search.retry(_filter(parsed, statuses, parsed.ids), now())
     return [done._asdict()]
 
 
 def _filter(
-    parsed: argparse.Namespace, statuses: tuple[Status, ...], ids: Sequence[UUID] = ()
-) -> Filter:
-    return Filter(
+    parsed: argparse.Namespace, statuses: tuple[DeliveryStatus, ...], ids: Sequence[UUID] = ()
+) -> DeliveryFilter:
+    return DeliveryFilter(
         ids=list(ids),
         account_id=parsed.account,
         webhook_id=parsed.webhook,
@@ -64,7 +64,7 @@ def _filter(
 def _row(delivery: Delivery) -> OutputRow:
     """Return the columns of a delivery, without its payload, which is the account's."""
     last = delivery.attempts[-1] if delivery.attempts else None
-    waits = delivery.status is Status.DUE and delivery.holder is None
+    waits = delivery.status is DeliveryStatus.DUE and delivery.holder is None
     return {
         "id": delivery.id,
         "account_id": delivery.account_id,
@@ -91,7 +91,7 @@ def _moment(text: str) -> datetime:
         ) from None
 
 
-def _add_filters(parser: argparse.ArgumentParser, statuses: tuple[Status, ...]) -> None:
+def _add_filters(parser: argparse.ArgumentParser, statuses: tuple[DeliveryStatus, ...]) -> None:
     parser.add_argument(
         "--account", type=uuid, metavar="ID", help="only deliveries of this account"
     )
@@ -113,7 +113,7 @@ def main() -> None:
         "\n  ".join(_EXAMPLES),
     )
     show = command.action("list", "list deliveries, newest first", _list)
-    _add_filters(show, tuple(Status))
+    _add_filters(show, tuple(DeliveryStatus))
     show.add_argument(
         "--limit", type=positive, default=100, metavar="N", help="deliveries at most [100]"
     )

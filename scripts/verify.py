@@ -18,7 +18,7 @@ from tracker.journal.backlog import Backlog
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.spool_folder import SpoolFolder
 from tracker.reports.joint_counts.scope import Moment
-from tracker.reports.query import Measures, Query
+from tracker.reports.query import Measures, ReportQuery
 from tracker.reports.repair.day_count import DayCount, DayCounts
 from tracker.reports.repair.joint_check import JointCheck
 from tracker.reports.repair.recount import Recount, first_whole_day
@@ -134,9 +134,9 @@ async def _verify_day(
     return figures
 
 
-def _query(account: UUID, one: str) -> Query:
+def _query(account: UUID, one: str) -> ReportQuery:
     day_asked = date.fromisoformat(one)
-    return Query(
+    return ReportQuery(
         account_id=account, first=day_asked, last=day_asked, group_by="day", bots="exclude"
     )
 

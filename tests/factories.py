@@ -18,9 +18,9 @@ from tracker.clicks.click import Click
 from tracker.clicks.redirect import ClientHeaders, Visit
 from tracker.clock import moment
 from tracker.conversions.aliases import AliasedParameter
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.conversions.parameters import Conversion
+from tracker.conversions.parameters import ConversionParameters
 from tracker.ids import new_click_id, new_id
 from tracker.links.domain import Domain
 from tracker.links.link import Link
@@ -65,12 +65,12 @@ def make_click(
     return Click(**(given | fields))
 
 
-def make_event(number: int, click_id: bytes | None = None, **fields: Any) -> Event:
-    """Return the journal's record of event `number`, of `click_id` and no event configuration."""
-    given: dict[str, Any] = dict.fromkeys(Event.__struct_fields__)
+def make_conversion(number: int, click_id: bytes | None = None, **fields: Any) -> Conversion:
+    """Return conversion `number` of the journal, of `click_id` and no event configuration."""
+    given: dict[str, Any] = dict.fromkeys(Conversion.__struct_fields__)
     given |= {"id": number, "at": AT_MS + number % 1000, "click_id": click_id}
     given |= {"checked": False, "test": False}
-    return Event(**(given | fields))
+    return Conversion(**(given | fields))
 
 
 def make_click_document(**fields: Any) -> Document:
@@ -92,7 +92,7 @@ def make_click_document(**fields: Any) -> Document:
 
 
 def make_event_document(number: int, **fields: Any) -> Document:
-    """Return event `number` as it is stored: without a click, unless `fields` say so."""
+    """Return stored conversion `number`: without a click, unless `fields` have one."""
     return {
         "_id": number,
         "account_id": new_id(),
@@ -105,10 +105,10 @@ def make_event_document(number: int, **fields: Any) -> Document:
     } | fields
 
 
-def make_conversion(**fields: Any) -> Conversion:
+def make_parameters(**fields: Any) -> ConversionParameters:
     """Return the parameters of a conversion, with only `fields` sent."""
-    given: dict[str, Any] = dict.fromkeys(Conversion.__struct_fields__)
-    return Conversion(**(given | fields))
+    given: dict[str, Any] = dict.fromkeys(ConversionParameters.__struct_fields__)
+    return ConversionParameters(**(given | fields))
 
 
 def make_visit(host: str = "tracker.test", **fields: Any) -> Visit:

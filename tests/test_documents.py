@@ -28,13 +28,13 @@ from tests.web.table import KEYED_ENDPOINTS
 from tests.webhooks.receiver import SECRET
 from tracker.service.banner import COMMANDS
 from tracker.stores.builtin.child import free_port
-from tracker.webhooks.delivery import Attempt, Delivery, Status
+from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus
 from tracker.webhooks.operational_messages import delivery_failed, webhook_disabled
 from tracker.webhooks.payloads.payload import render
 from tracker.webhooks.payloads.template import check_template
-from tracker.webhooks.payloads.values import Values
+from tracker.webhooks.payloads.values import MacroValues
 from tracker.webhooks.schedule import DELAYS_SECONDS, Disabled
-from tracker.webhooks.sending.client import Client
+from tracker.webhooks.sending.client import WebhookClient
 from tracker.webhooks.sending.signing import signed_request
 from tracker.webhooks.store import template_text
 
@@ -149,7 +149,7 @@ async def test_the_receiver_accepts_each_delivery_once_and_rejects_forged_ones()
     signed = signed_request("POST", url, payload, "ab", now, [NEW_SECRET, SECRET])
     forged = msgspec.structs.replace(signed, body=payload.replace(b"1", b"9"))
     broken = msgspec.structs.replace(signed, headers={**signed.headers, "webhook-signature": "x"})
-    client = Client(allow_private=True, dns_address=None)
+    client = WebhookClient(allow_private=True, dns_address=None)
     code = block(WEBHOOKS, "import os")
     with subprocess.Popen(
         [sys.executable, "-c", code],
@@ -221,7 +221,7 @@ def test_the_template_that_is_shown_makes_the_payload_that_is_shown() -> None:
     template = json.loads(block(WEBHOOKS, '{"order": "{transaction_id}"'))
     payload = json.loads(block(WEBHOOKS, '{"order": null'))
     check_template(template)
-    values = Values(
+    values = MacroValues(
         fields={"value": Decimal("12.5"), "country": "DE", "tags": ["summer", "mail"]},
         metadata={"plan": "pro"},
         query={"utm_source": "newsletter"},
@@ -233,7 +233,7 @@ def test_the_operational_messages_have_the_fields_that_are_shown() -> None:
     ids, at = (uuid4(), uuid4()), datetime.now(UTC)
     attempt = Attempt(at=at, milliseconds=1, code=500, answer="", error="status 500")
     delivery = Delivery(
-        id=uuid4(), webhook_id=ids[0], account_id=ids[1], status=Status.DUE, created_at=at
+        id=uuid4(), webhook_id=ids[0], account_id=ids[1], status=DeliveryStatus.DUE, created_at=at
     )
     sent = [
         webhook_disabled(*ids, "name", Disabled.FAILING, at),

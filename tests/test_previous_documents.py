@@ -7,7 +7,7 @@ import msgspec
 from bson import Decimal128
 
 from tests.conversions import scene
-from tests.factories import AT_MS, create_event_config, make_click, make_event
+from tests.factories import AT_MS, create_event_config, make_click, make_conversion
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
 from tracker.accounts.time_zones import AccountZone
@@ -16,7 +16,7 @@ from tracker.clock import moment, now
 from tracker.conversions.event_config import PayoutType
 from tracker.conversions.rules import NO_RULES
 from tracker.ids import new_id
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.rollups.layout import stored_sums
 from tracker.service.services import Services
 from tracker.stores.redis import keys
@@ -167,7 +167,7 @@ async def test_an_event_of_a_stored_click_without_source_fields_has_none(
     before = {name: made[name] for name in made if name not in FIELDS}
     assert len(before) == len(made) - 2
     await services.stores.mongodb["clicks"].insert_one(before)
-    await scene.applied(services, [make_event(1, made["_id"])])
+    await scene.applied(services, [make_conversion(1, made["_id"])])
     [event] = await scene.stored_events(services)
     assert event["status"] == "attributed"
     assert not set(FIELDS) & event.keys()
@@ -189,7 +189,7 @@ async def test_a_rollup_is_reported_without_the_fields_it_lacks(services: Servic
     await services.stores.mongodb["rollups"].insert_one(row)
     assert stored_sums(row) == {"total.clicks": 3}
     one_day = date.fromisoformat(day)
-    query = Query(account_id=ACCOUNT, first=one_day, last=one_day, group_by="day")
+    query = ReportQuery(account_id=ACCOUNT, first=one_day, last=one_day, group_by="day")
     totals = (await services.reports.reports.run(query)).totals
     assert (totals.clicks, totals.unique_clicks) == (3, 0)
 

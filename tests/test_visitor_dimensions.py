@@ -6,17 +6,17 @@ import msgspec
 import pytest
 
 from tracker.clicks.document import ClickDocument, VisitorValues
-from tracker.conversions.document import EventDocument
+from tracker.conversions.document import ConversionDocument
 from tracker.feeds.api.conversion_schema import ConversionRecord
-from tracker.feeds.conversions import LoggedEvent
+from tracker.feeds.conversions import StoredConversion
 from tracker.visitor_dimensions import NAMES
 
 
-@pytest.mark.parametrize("kind", [ClickDocument, EventDocument])
+@pytest.mark.parametrize("kind", [ClickDocument, ConversionDocument])
 def test_a_document_names_the_dimensions_in_their_order(kind: type[Any]) -> None:
     assert tuple(name for name in get_type_hints(kind) if name in NAMES) == NAMES
 
 
-@pytest.mark.parametrize("kind", [VisitorValues, LoggedEvent, ConversionRecord])
+@pytest.mark.parametrize("kind", [VisitorValues, StoredConversion, ConversionRecord])
 def test_an_answer_has_the_dimensions_in_their_order(kind: type[msgspec.Struct]) -> None:
     assert tuple(name for name in kind.__struct_fields__ if name in NAMES) == NAMES

@@ -26,13 +26,13 @@ from lab.scene import Scene, open_services
 from lab.stores import Stores
 from lab.traffic import Closed, Paced, Prepared
 from tracker.clock import now_ms
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.ingest.drain_number import DrainNumber
 from tracker.service.background import leased
 from tracker.service.roles import SWITCH_INTERVAL_SECONDS
 from tracker.service.services import Services
-from tracker.webhooks.delivery import Status
+from tracker.webhooks.delivery import DeliveryStatus
 from tracker.webhooks.payloads import template
 
 PREPARED_REQUESTS: Final = 5_000
@@ -50,7 +50,7 @@ SETTLE_SECONDS: Final = 2.0
 
 DELIVERY_SECONDS: Final = 120.0
 _BATCH_EVENTS: Final = 500
-_DUE: Final = {"status": Status.DUE}
+_DUE: Final = {"status": DeliveryStatus.DUE}
 _LOOK_SECONDS: Final = 0.05
 """The pause between two checks, each of which takes time from the sender."""
 
@@ -286,8 +286,8 @@ async def _send_all(services: Services, number: int) -> float:
         await sending
 
 
-def _event(number: int, config: EventConfig) -> Event:
-    return Event(
+def _event(number: int, config: EventConfig) -> Conversion:
+    return Conversion(
         id=number,
         at=now_ms(),
         account_id=config.account_id.bytes,

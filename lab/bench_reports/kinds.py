@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from lab.bench_reports.traffic import Account
 from tracker.reports.periods import DayRange
-from tracker.reports.query import GroupBy, Query, Value
+from tracker.reports.query import FilterValue, GroupBy, ReportQuery
 
 PANELS: Final[tuple[GroupBy, ...]] = (
     *("link", "tag", "country", "device", "browser", "os", "referrer", "utm_campaign"),
@@ -16,7 +16,7 @@ _BY_ACCOUNT: Final[tuple[GroupBy, ...]] = (
 )
 _BY_LINK: Final[tuple[GroupBy, ...]] = ("device", "country", "browser", "os", "day", "hour")
 _SOURCES: Final[tuple[GroupBy, ...]] = ("referrer", "utm_source", "utm_campaign", "bot")
-Filters: TypeAlias = Mapping[str, Sequence[Value]]
+Filters: TypeAlias = Mapping[str, Sequence[FilterValue]]
 
 _US: Final[Filters] = {"country": ["US"]}
 _NONE: Final[Filters] = {}
@@ -40,7 +40,7 @@ class Kind(NamedTuple):
     """
 
     name: str
-    query: Query
+    query: ReportQuery
     kept: bool = False
     raw: str | dict[str, Any] | None = None
     is_overview: bool = False
@@ -123,11 +123,13 @@ def kinds_of_account(account: Account) -> list[Kind]:
 
 def query(
     account: Account, group_by: GroupBy, filters: Filters = _NONE, days: DayRange | None = None
-) -> Query:
+) -> ReportQuery:
     """Return the query of a report of these days, all of the account's by default."""
     first, last = days or account.days
-    return Query(account_id=account.id, first=first, last=last, group_by=group_by, filters=filters)
+    return ReportQuery(
+        account_id=account.id, first=first, last=last, group_by=group_by, filters=filters
+    )
 
 
-def _kept(name: str, asked: Query) -> Kind:
+def _kept(name: str, asked: ReportQuery) -> Kind:
     return Kind(name, asked, kept=True)

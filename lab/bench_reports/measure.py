@@ -18,12 +18,12 @@ from tracker.ingest.joint_counting import DAYS
 from tracker.reports.answers.overview import read_overview
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.comparison import Comparison, other_range
-from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.joint_counts.counts import Counts
-from tracker.reports.joint_counts.scope import Scope, Snapshot, moment_of
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
 from tracker.reports.joint_counts.store import ALL
 from tracker.reports.periods import DayRange, day_period
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 
 _RAW_SECONDS: Final = 600
@@ -76,7 +76,7 @@ async def looks(
     return found
 
 
-async def _count_days(services: Services, query: Query) -> None:
+async def _count_days(services: Services, query: ReportQuery) -> None:
     """Count the days of a query by all dimensions, as idle drains do, without their rests."""
     days = DayRange(query.first, query.last).dates()
     for day in list(days)[-DAYS:]:
@@ -84,10 +84,10 @@ async def _count_days(services: Services, query: Query) -> None:
             calendar = (await moment_of(snapshot, query.account_id)).calendar
             counts = Counts(
                 services.stores.mongodb.database,
-                Scope(query.account_id, calendar),
+                ReportScope(query.account_id, calendar),
                 Snapshot(snapshot, now(), _no_wait),
             )
-            await counts.tables(ALL_COUNTED, [day_period(calendar, day)])
+            await counts.tables(COUNTED_DIMENSIONS, [day_period(calendar, day)])
 
 
 async def _no_wait() -> None:

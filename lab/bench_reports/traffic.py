@@ -17,7 +17,7 @@ from lab.requests import AGENTS
 from lab.scene import new_link
 from scripts.progress import Progress
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.ids import new_click_id
 from tracker.ingest.consumer import BATCH_RECORDS
@@ -134,8 +134,8 @@ def _query(chance: random.Random, number: int, campaign_of: CampaignOf) -> str:
     return f"utm_source=bench&utm_medium={medium}&utm_campaign={campaign_of(chance, number)}&n=1"
 
 
-def _event(account: Account, click: Click, event_id: int) -> Event:
-    return Event(
+def _event(account: Account, click: Click, event_id: int) -> Conversion:
+    return Conversion(
         id=event_id,
         at=click.at,
         account_id=click.account_id,

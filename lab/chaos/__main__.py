@@ -9,7 +9,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,13 +18,13 @@ from msgspec import structs
 
 from lab.chaos.audit import Audit, Receiver
 from lab.chaos.disturbances import Disturber, Processes, schedule
+from lab.chaos.report import report_differences
 from lab.chaos.result import Result, Undrained, Waits
 from lab.chaos.topology import TOPOLOGIES
 from lab.chaos.traffic import Ledger, longest_apart_from, run_load
 from lab.harness import beside, failures_reported, option_parser, run_loop, wait_until
 from lab.processes import ended_by_themselves, running
 from lab.receiver import ACCEPTED, BUSY, Message, receiving
-from lab.requests import call
 from lab.result import exit_code
 from lab.scene import Scene, prepare_faults
 from lab.stores import Stores, open_stores
@@ -165,7 +164,9 @@ class Proof:
             cut=len(ledger.cut),
             refused=ledger.refused,
             other_answers=dict(sorted(ledger.others.items())),
-            report_differences=await self._report_differences(scene, audit.report_totals()),
+            report_differences=await report_differences(
+                self._settings.port, scene, audit.report_totals()
+            ),
             ended_by_themselves=ended_by_themselves(self._processes),
             unlogged_removals=self._unlogged_removals(),
             loses_marks=self._settings.journal_replicas > 0,
@@ -183,22 +184,6 @@ class Proof:
             longest=max(waits),
             longest_web_running=longest_apart_from(self._ledger.waits, self._disturber.web_spans),
         )
-
-    async def _report_differences(self, scene: Scene, expected: dict[str, int]) -> list[str]:
-        today = datetime.now(UTC).date()
-        body = {
-            "accountId": str(scene.account_id),
-            "dateRange": {"from": f"{today - timedelta(days=1)}", "to": f"{today}"},
-            "groupBy": "link",
-            "bots": "include",
-        }
-        _, report = await call(self._settings.port, scene.key, "POST", "/api/reports", body)
-        totals = (report or {}).get("totals", {})
-        return [
-            f"{name}: {totals.get(name)} in the report, {number:,} stored"
-            for name, number in expected.items()
-            if totals.get(name) != number
-        ]
 
 
 async def _audit_stores(stores: Stores) -> Audit:

@@ -14,14 +14,14 @@ import orjson
 
 from lab.chaos.traffic import EventAnswer, Ledger
 from tracker.clock import day_of
-from tracker.conversions.document import COUNTED, Status
+from tracker.conversions.document import COUNTED, ConversionStatus
 from tracker.reports.rollups.layout import RollupId, stored_sums
 from tracker.reports.rollups.rollup import Rollup
-from tracker.webhooks.delivery import Status as DeliveryStatus
+from tracker.webhooks.delivery import DeliveryStatus
 
 _NUMBER: Final = re.compile(r"(?:^|&)n=(\d+)(?:&|$)")
 
-_NOTIFIED: Final = frozenset(COUNTED) - {Status.PENDING}
+_NOTIFIED: Final = frozenset(COUNTED) - {ConversionStatus.PENDING}
 
 _MESSAGES_PER_REFUSAL: Final = 10
 """One in this many new messages is refused at first, to be sent again."""
@@ -209,7 +209,7 @@ class Audit:
                 if answer.transaction is not None
             ),
             left_pending=sum(
-                one["status"] == Status.PENDING and one["click_id"] in self._clicks
+                one["status"] == ConversionStatus.PENDING and one["click_id"] in self._clicks
                 for one in counting
             ),
         )

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from config.settings import Settings
-from tests.factories import create_event_config, create_link, make_conversion, make_visit
+from tests.factories import create_event_config, create_link, make_parameters, make_visit
 from tests.stores.mongodb.profiler import profiled
 from tracker.clicks.redirect import Visit
 from tracker.errors import NotFound
@@ -91,7 +91,7 @@ async def test_a_thousand_random_postback_keys_at_once_cost_a_few_queries(
 
     async def status(pbk: str) -> int:
         try:
-            await services.conversions.recorder.record(make_conversion(pbk=pbk), STRANGER)
+            await services.conversions.recorder.record(make_parameters(pbk=pbk), STRANGER)
         except NotFound as error:
             return error.status
         return 200

@@ -11,7 +11,7 @@ from tests.factories import (
     create_link,
     create_webhook,
     make_click,
-    make_event,
+    make_conversion,
 )
 from tracker.access.principal import Author
 from tracker.access.roles import Role
@@ -54,7 +54,7 @@ async def create_scene(services: Services, account_id: UUID) -> Scene:
         query=f"a={HOSTILE}",
         user_agent=HOSTILE,
     )
-    event = make_event(
+    event = make_conversion(
         EVENT_ID,
         click.id,
         at=now_ms(),

@@ -18,7 +18,7 @@ from tests.factories import (
     create_link,
     create_webhook,
     make_click,
-    make_event,
+    make_conversion,
 )
 from tracker.accounts.accounts import Account
 from tracker.clicks.bots import REASONS
@@ -35,8 +35,8 @@ async def test_the_log_is_filtered_by_its_address(
     config = await create_event_config(services, account.id, name="Purchase")
     click = make_click(account.id, link_id=link.id.bytes, at=now_ms())
     common: dict[str, Any] = {"account_id": account.id.bytes, "checked": True}
-    found = make_event(1, click.id, at=now_ms(), event_config_id=config.id.bytes, **common)
-    earlier = make_event(2, at=now_ms() - 5 * DAY_MS, value="12.50", **common)
+    found = make_conversion(1, click.id, at=now_ms(), event_config_id=config.id.bytes, **common)
+    earlier = make_conversion(2, at=now_ms() - 5 * DAY_MS, value="12.50", **common)
     await applied(services, [click, found, earlier])
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
@@ -73,7 +73,7 @@ async def test_older_conversions_are_shown_below(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     at = now_ms()
-    events = [make_event(n, account_id=account.id.bytes, at=at - n) for n in range(1, 121)]
+    events = [make_conversion(n, account_id=account.id.bytes, at=at - n) for n in range(1, 121)]
     await applied(services, events)
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
@@ -96,7 +96,9 @@ async def test_a_conversion_shows_its_click_metadata_and_deliveries(
     webhook = await create_webhook(services, account.id)
     click = make_click(account.id, link_id=link.id.bytes, at=now_ms(), query="utm_source=news")
     metadata = orjson.dumps({"plan": "gold", "order": 12345678901234567890}).decode()
-    event = make_event(7, click.id, at=now_ms(), account_id=account.id.bytes, metadata=metadata)
+    event = make_conversion(
+        7, click.id, at=now_ms(), account_id=account.id.bytes, metadata=metadata
+    )
     await applied(services, [click, event])
     async with open_page() as (page, _):
         await page.clock.install()
@@ -139,8 +141,10 @@ async def test_a_conversion_is_found_by_its_transaction_or_its_click(
     common: dict[str, Any] = {"account_id": account.id.bytes, "at": now_ms()}
     scoped = {**common, "transaction_id": "T-1", "transaction_scope": account.id.bytes}
     order = "D9B1D7DB-3C4A-4A6B-8E0F-2F5D1C7A9E55"  # shops have such numbers too
-    guid = make_event(3, **{**scoped, "transaction_id": order})
-    await applied(services, [make_event(1, click.id, **common), make_event(2, **scoped), guid])
+    guid = make_conversion(3, **{**scoped, "transaction_id": order})
+    await applied(
+        services, [make_conversion(1, click.id, **common), make_conversion(2, **scoped), guid]
+    )
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
         await page.goto("/console/conversions")
@@ -200,9 +204,9 @@ async def test_charts_obey_the_filters_beside_them(
         services,
         [
             click,
-            make_event(1, click.id, at=now_ms(), event_config_id=config.id.bytes, **common),
-            make_event(2, at=now_ms(), **common),
-            make_event(3, at=now_ms() - 40 * DAY_MS, **common),
+            make_conversion(1, click.id, at=now_ms(), event_config_id=config.id.bytes, **common),
+            make_conversion(2, at=now_ms(), **common),
+            make_conversion(3, at=now_ms() - 40 * DAY_MS, **common),
         ],
     )
 
@@ -240,7 +244,7 @@ async def test_a_delay_below_a_second_is_no_delay_below_none(
 ) -> None:
     at = now_ms()
     click = make_click(account.id, at=at)
-    events = [make_event(n, click.id, at=at, account_id=account.id.bytes) for n in (1, 2)]
+    events = [make_conversion(n, click.id, at=at, account_id=account.id.bytes) for n in (1, 2)]
     await applied(services, [click, *events])
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)

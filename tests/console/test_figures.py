@@ -15,7 +15,7 @@ from tests.factories import (
     create_link,
     make_click,
     make_click_document,
-    make_event,
+    make_conversion,
     make_event_document,
 )
 from tests.reports.history import store
@@ -156,7 +156,7 @@ async def test_no_label_of_a_column_breaks_within_a_word(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     click = make_click(account.id, at=now_ms())
-    event = make_event(1, click.id, at=now_ms(), account_id=account.id.bytes)
+    event = make_conversion(1, click.id, at=now_ms(), account_id=account.id.bytes)
     await applied(services, [click, event])
     async with open_page(viewport={"width": 360, "height": 740}) as (page, _):
         await sign_in(services, page, account.id)

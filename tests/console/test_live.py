@@ -11,7 +11,7 @@ from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import HOSTILE
 from tests.conversions.scene import applied, drained
-from tests.factories import CHROME, create_event_config, create_link, make_click, make_event
+from tests.factories import CHROME, create_event_config, create_link, make_click, make_conversion
 from tests.http.serving import until
 from tests.live.watching import telling
 from tracker.access.roles import Role
@@ -59,7 +59,7 @@ async def test_conversions_and_bots_are_told_apart(
 ) -> None:
     config = await create_event_config(services, account.id, name=HOSTILE)
     click = make_click(account.id, at=now_ms(), user_agent="Googlebot/2.1")
-    event = make_event(
+    event = make_conversion(
         1,
         click.id,
         at=now_ms(),
@@ -125,7 +125,7 @@ async def test_the_page_begins_with_what_landed_in_the_last_minutes(
     own: dict[str, Any] = {"link_id": link.id.bytes}
     click = make_click(account.id, at=now_ms() - 60_000, referrer="https://news.example/a", **own)
     earlier = make_click(account.id, at=now_ms() - 6 * 60_000, **own)
-    event = make_event(
+    event = make_conversion(
         1, click.id, at=now_ms() - 30_000, account_id=account.id.bytes, value="12.50"
     )
     await applied(services, [earlier, click, event])
@@ -188,7 +188,7 @@ async def test_a_conversion_that_settles_stays_one_row(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     click = make_click(account.id, at=now_ms())
-    event = make_event(1, click.id, at=now_ms(), account_id=account.id.bytes)
+    event = make_conversion(1, click.id, at=now_ms(), account_id=account.id.bytes)
     async with telling(services), open_page() as (page, _):
         await opened_live(services, page, account)
         await applied(services, [event])

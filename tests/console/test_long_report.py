@@ -12,7 +12,7 @@ from tests.factories import create_share
 from tracker.accounts.accounts import Account
 from tracker.errors import TooSlow
 from tracker.reports.answers.turn import PROGRESS_HEADER
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 
 
@@ -24,7 +24,7 @@ async def test_a_long_report_shows_how_far_it_is_and_goes_on_by_itself(
 ) -> None:
     run, release, shares = services.reports.reports.run, asyncio.Event(), iter(["0.30", "0.62"])
 
-    async def slow(query: Query, *given: Any) -> object:
+    async def slow(query: ReportQuery, *given: Any) -> object:
         if share := next(shares, None):
             raise TooSlow("report: not done", 1, {PROGRESS_HEADER: share})
         await release.wait()
@@ -50,7 +50,7 @@ async def test_a_long_report_that_is_shared_goes_on_by_itself(
 ) -> None:
     run, shares = services.reports.reports.run, iter(["0.30", "0.62"])
 
-    async def slow(query: Query, *given: Any) -> object:
+    async def slow(query: ReportQuery, *given: Any) -> object:
         if share := next(shares, None):
             raise TooSlow("report: not done", 1, {PROGRESS_HEADER: share})
         return await run(query, *given)

@@ -11,7 +11,7 @@ from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.console.test_overview import phones_and_desktops, query_of
 from tests.conversions.scene import applied
-from tests.factories import create_event_config, create_link, make_click, make_event
+from tests.factories import create_event_config, create_link, make_click, make_conversion
 from tracker.accounts.accounts import Account
 from tracker.clock import now, now_ms
 from tracker.service.services import Services
@@ -58,7 +58,7 @@ async def test_conversions_without_a_link_are_no_filter(
 ) -> None:
     config = await create_event_config(services, account.id, name="Purchase")
     own = {"account_id": account.id.bytes, "event_config_id": config.id.bytes}
-    await applied(services, [make_event(1, None, at=now_ms(), **own)])
+    await applied(services, [make_conversion(1, None, at=now_ms(), **own)])
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
         await page.goto("/console/overview?measure=conversions")

@@ -21,7 +21,7 @@ from tests.factories import (
     create_webhook,
     make_click,
     make_click_document,
-    make_event,
+    make_conversion,
 )
 from tests.reports.history import store
 from tracker.accounts.accounts import Account
@@ -125,7 +125,7 @@ async def phones_and_desktops(services: Services, account: Account) -> Link:
         )
         for number, (of, country, agent, query) in enumerate(people)
     ]
-    event = make_event(
+    event = make_conversion(
         1,
         clicks[0].id,
         at=yesterday,

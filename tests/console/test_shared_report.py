@@ -11,7 +11,7 @@ from playwright.async_api import Page, Request, expect
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.conversions.scene import applied
-from tests.factories import create_link, create_share, make_click, make_event
+from tests.factories import create_link, create_share, make_click, make_conversion
 from tracker.accounts.accounts import Account
 from tracker.clock import now, now_ms
 from tracker.service.services import Services
@@ -51,7 +51,9 @@ async def nine_small_links_and_a_large_one(services: Services, account: Account)
         count = 22 if number == 9 else 1
         records += [make_click(account.id, **click) for _ in range(count)]
         if number < 9:
-            event = make_event(number, records[-1].id, at=now_ms(), account_id=account.id.bytes)
+            event = make_conversion(
+                number, records[-1].id, at=now_ms(), account_id=account.id.bytes
+            )
             records.append(event)
     await applied(services, records)
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from config.settings import Settings
-from tracker.conversions.recorder import Recorded
+from tracker.conversions.recorder import RecordedConversion
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.drain import Drain
 from tracker.ingest.drain_number import DrainNumber
@@ -13,7 +13,7 @@ from tracker.ingest.record import Record
 from tracker.service.services import Services
 
 
-def repeated(first: Recorded) -> Recorded:
+def repeated(first: RecordedConversion) -> RecordedConversion:
     """Return the answer to a conversion with the transaction id of `first`."""
     return first._replace(is_duplicate=True)
 

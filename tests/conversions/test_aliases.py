@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.conversions import scene
 from tests.conversions.parsing import from_json
 from tests.conversions.test_recorder import without_mongodb
-from tests.factories import create_click, create_event_config, make_conversion
+from tests.factories import create_click, create_event_config, make_parameters
 from tracker.conversions.aliases import AliasedParameter, Aliases, with_aliases
 from tracker.conversions.event_config import PayoutType
-from tracker.conversions.parameters import Conversion, from_text
+from tracker.conversions.parameters import ConversionParameters, parse_text
 from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -32,11 +32,11 @@ ALIASES: Aliases = {
 }
 
 
-def by_text(fields: dict[str, Any]) -> Conversion:
-    return with_aliases(from_text(urlencode({"pbk": "k", **fields}).encode()), ALIASES)
+def by_text(fields: dict[str, Any]) -> ConversionParameters:
+    return with_aliases(parse_text(urlencode({"pbk": "k", **fields}).encode()), ALIASES)
 
 
-def by_json(fields: dict[str, Any]) -> Conversion:
+def by_json(fields: dict[str, Any]) -> ConversionParameters:
     return with_aliases(from_json(json.dumps({"pbk": "k", **fields}).encode()), ALIASES)
 
 
@@ -113,7 +113,7 @@ async def test_a_conversion_is_joined_to_the_click_under_an_alias(
     await services.conversions.event_configs.by_postback_key(config.pbk)
     click_id = await create_click(services, config.account_id)
     query = f"pbk={config.pbk}&cid={click_id}&payout=30&aff_sub=x"
-    recorded = await services.conversions.recorder.record(from_text(query.encode()))
+    recorded = await services.conversions.recorder.record(parse_text(query.encode()))
     assert (recorded.click_found, recorded.click_named, recorded.warnings) == (True, True, ())
     await scene.drained(services)
     (row,) = await scene.stored_events(services)
@@ -125,9 +125,9 @@ async def test_a_transaction_id_under_an_alias_is_claimed(services: Services) ->
     config = await create_event_config(services, parameter_aliases={"tid": "transaction_id"})
     await services.conversions.event_configs.by_postback_key(config.pbk)
     await services.conversions.event_ids.start()
-    conversion = make_conversion(pbk=config.pbk, others={"tid": "T-1"})
+    conversion = make_parameters(pbk=config.pbk, others={"tid": "T-1"})
     first = await services.conversions.recorder.record(conversion)
-    own = make_conversion(pbk=config.pbk, transaction_id="T-1")
+    own = make_parameters(pbk=config.pbk, transaction_id="T-1")
     assert await services.conversions.recorder.record(own) == scene.repeated(first)
 
 
@@ -143,7 +143,7 @@ async def test_without_mongodb_a_known_map_counts_and_nothing_is_taken_for_an_un
     click_id = str(new_id())
     async with scene.process(without_mongodb(services.settings)) as cut_off:
         await cut_off.conversions.event_ids.start()
-        sent = make_conversion(pbk=known.pbk, others={"cid": click_id})
+        sent = make_parameters(pbk=known.pbk, others={"cid": click_id})
         assert (await cut_off.conversions.recorder.record(sent)).click_named
         with pytest.raises(Unavailable):
             await cut_off.conversions.recorder.record(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tracker.clicks.sources import FIELDS
-from tracker.conversions.document import CLICK_FIELDS, DIMENSIONS, Status, attribute
+from tracker.conversions.document import CLICK_FIELDS, DIMENSIONS, ConversionStatus, attribute
 
 # The same in every process that collects these tests: they are part of the tests' names.
 ACCOUNT, OTHER, CLICK, CONFIG = (letter * 16 for letter in (b"A", b"O", b"C", b"E"))
@@ -18,7 +18,9 @@ STORED: Any = {
 
 
 def event(
-    account_id: bytes | None, scope: bytes | None = None, status: Status = Status.PENDING
+    account_id: bytes | None,
+    scope: bytes | None = None,
+    status: ConversionStatus = ConversionStatus.PENDING,
 ) -> Any:
     return {
         "account_id": account_id,
@@ -31,7 +33,7 @@ def event(
 @pytest.mark.parametrize("account_id", [None, ACCOUNT])
 def test_an_event_takes_over_account_moment_and_dimensions(account_id: bytes | None) -> None:
     assert attribute(event(account_id), STORED) == {
-        "status": Status.ATTRIBUTED,
+        "status": ConversionStatus.ATTRIBUTED,
         "account_id": ACCOUNT,
         "click_at": "a moment",
         **{name: f"the {name}" for name in DIMENSIONS},
@@ -54,16 +56,19 @@ def test_the_fields_of_a_click_that_are_read_suffice() -> None:
 
 
 def test_a_click_of_another_account_gives_nothing_but_the_status() -> None:
-    assert attribute(event(OTHER, CONFIG), STORED) == {"status": Status.FOREIGN_CLICK}
+    assert attribute(event(OTHER, CONFIG), STORED) == {"status": ConversionStatus.FOREIGN_CLICK}
 
 
 @pytest.mark.parametrize("test", [{}, {"test": True}])
 def test_a_test_stays_one_and_that_of_a_test_click_becomes_one(test: dict[str, bool]) -> None:
     click: Any = STORED | test
-    expected = Status.TEST if test else Status.ATTRIBUTED
+    expected = ConversionStatus.TEST if test else ConversionStatus.ATTRIBUTED
     assert attribute(event(ACCOUNT), click)["status"] == expected
-    assert attribute(event(ACCOUNT, status=Status.TEST), click)["status"] == Status.TEST
-    assert attribute(event(OTHER), click) == {"status": Status.FOREIGN_CLICK}
+    assert (
+        attribute(event(ACCOUNT, status=ConversionStatus.TEST), click)["status"]
+        == ConversionStatus.TEST
+    )
+    assert attribute(event(OTHER), click) == {"status": ConversionStatus.FOREIGN_CLICK}
 
 
 def test_a_transaction_scoped_to_the_click_moves_to_the_account() -> None:

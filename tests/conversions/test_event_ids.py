@@ -10,7 +10,7 @@ import pytest
 
 from config.settings import Settings
 from tests.conversions import scene
-from tests.factories import make_event
+from tests.factories import make_conversion
 from tracker.conversions import event_ids
 from tracker.conversions.event_ids import EventIds, SpareBlock
 from tracker.errors import Unavailable
@@ -79,14 +79,14 @@ async def test_the_next_block_is_fetched_before_the_last_is_used_up(services: Se
 
 
 async def test_a_lost_counter_starts_above_the_highest_stored_event(services: Services) -> None:
-    await scene.applied(services, [make_event(7_000_000_000), make_event(5)])
+    await scene.applied(services, [make_conversion(7_000_000_000), make_conversion(5)])
     await services.stores.mongodb["counters"].delete_many({})
     assert await services.conversions.event_ids.next() > 7_000_000_000
 
 
 async def test_a_counter_deleted_while_in_use_is_made_again(services: Services) -> None:
     used = await given(services.conversions.event_ids, 100)
-    await scene.applied(services, [make_event(number) for number in used])
+    await scene.applied(services, [make_conversion(number) for number in used])
     await services.stores.mongodb["counters"].delete_many({})
     async with scene.process(services.settings) as other:
         assert min(await given(other.conversions.event_ids, 100)) > max(used)
@@ -105,7 +105,7 @@ async def test_a_database_from_the_past_never_gives_an_id_that_was_stored(
     services: Services,
 ) -> None:
     used = await given(services.conversions.event_ids, 100)
-    await scene.applied(services, [make_event(max(used))])
+    await scene.applied(services, [make_conversion(max(used))])
     await services.stores.mongodb["counters"].update_one({"_id": "event_id"}, {"$set": {"last": 1}})
     async with scene.process(services.settings) as other:
         assert min(await given(other.conversions.event_ids, 100)) > max(used)
@@ -114,7 +114,7 @@ async def test_a_database_from_the_past_never_gives_an_id_that_was_stored(
 async def test_a_lost_counter_starts_beyond_all_granted_ids(services: Services) -> None:
     used = await given(services.conversions.event_ids, 100)
     await services.conversions.event_ids.close()
-    await scene.applied(services, [make_event(used[0])])
+    await scene.applied(services, [make_conversion(used[0])])
     await services.stores.mongodb["counters"].delete_many({})
     async with scene.process(services.settings) as other:
         later = await given(other.conversions.event_ids, 15_000)
@@ -139,8 +139,8 @@ async def test_without_mongodb_ids_come_from_the_spare_block_once(
 
 def test_only_one_process_gets_the_spare_block(tmp_path: Path) -> None:
     spare = SpareBlock(tmp_path / "data")
-    spare.keep(range(5, 15))
-    spare.keep(range(50, 60))
+    spare.store(range(5, 15))
+    spare.store(range(50, 60))
     with ThreadPoolExecutor(8) as threads:
         taken = [block for block in threads.map(lambda _: spare.take(), range(32)) if block]
     assert taken == [range(5, 15)]

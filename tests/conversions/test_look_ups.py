@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tests.conversions import scene
-from tests.factories import create_click, make_event
+from tests.factories import create_click, make_conversion
 from tests.stores.mongodb.profiler import profiled
 from tests.stores.relay import relay
 from tracker.conversions import look_ups
@@ -31,7 +31,7 @@ async def earlier(services: Services, scopes: Sequence[UUID], text: str) -> int 
 
 
 def event_of(number: int, scope: UUID, text: str = "t") -> Any:
-    return make_event(number, transaction_id=text, transaction_scope=scope.bytes)
+    return make_conversion(number, transaction_id=text, transaction_scope=scope.bytes)
 
 
 async def test_the_account_of_each_stored_click_is_found(services: Services) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.factories import make_event
+from tests.factories import make_conversion
 from tracker.clock import now
-from tracker.conversions.document import EventFields, Status, changed, document
+from tracker.conversions.document import ConversionFields, ConversionStatus, changed, document
 from tracker.conversions.notification_state import (
     NotificationState,
     due,
@@ -21,13 +21,13 @@ from tracker.ids import new_id
 from tracker.service.services import Services
 
 AT = now()
-UNSCHEDULED: EventFields = {}
+UNSCHEDULED: ConversionFields = {}
 STATES = {
     NotificationState.UNSCHEDULED: UNSCHEDULED,
     NotificationState.SCHEDULED: scheduled(AT),
     NotificationState.NOTIFIED: notified(),
 }
-PENDING = document(make_event(1, new_id().bytes))
+PENDING = document(make_conversion(1, new_id().bytes))
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -36,7 +36,7 @@ async def test_a_stored_state_is_read_again_and_matches_itself(
 ) -> None:
     event: Any = changed(PENDING, STATES[state])
     await services.stores.mongodb["events"].insert_one({**event, "click_id": None})
-    [row] = (await services.conversions.events.stored([1])).values()
+    [row] = (await services.conversions.store.stored([1])).values()
     assert state_of(row) is state
     assert await services.stores.mongodb["events"].count_documents(unchanged(event)) == 1
 
@@ -50,11 +50,11 @@ async def test_only_a_scheduled_notification_is_due_and_not_before_its_time(
     is_scheduled = state is NotificationState.SCHEDULED
     early = due(AT - timedelta(seconds=1))
     assert await services.stores.mongodb["events"].count_documents(early) == 0
-    assert len(await services.conversions.events.overdue(AT)) == is_scheduled
+    assert len(await services.conversions.store.overdue(AT)) == is_scheduled
 
 
 def test_settling_ends_whatever_was_waited_for() -> None:
-    settled: EventFields = {"status": Status.ATTRIBUTED}
+    settled: ConversionFields = {"status": ConversionStatus.ATTRIBUTED}
     unset = {one: outdated(changed(PENDING, STATES[one]), settled) for one in STATES}
     assert [bool(unset[one]) for one in STATES] == [False, True, True]
     assert outdated(changed(PENDING, scheduled(AT)), notified()) == {}

@@ -12,21 +12,21 @@ import pytest
 from bson import Decimal128
 
 from tests.conversions.parsing import from_json
-from tracker.conversions.parameters import Conversion, from_text
+from tracker.conversions.parameters import ConversionParameters, parse_text
 from tracker.errors import BadRequest
 
 CLICK_ID = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
 
 
-def said(**fields: Any) -> Conversion:
+def said(**fields: Any) -> ConversionParameters:
     return from_json(json.dumps({"pbk": "k", **fields}).encode())
 
 
-def queried(**fields: str) -> Conversion:
-    return from_text(urlencode({"pbk": "k", **fields}).encode())
+def queried(**fields: str) -> ConversionParameters:
+    return parse_text(urlencode({"pbk": "k", **fields}).encode())
 
 
-def known(read: Conversion) -> Conversion:
+def known(read: ConversionParameters) -> ConversionParameters:
     """Return what was read of our own parameters."""
     return msgspec.structs.replace(read, others=None)
 
@@ -40,7 +40,7 @@ def test_every_field_is_read_from_json() -> None:
         f'{{"pbk":"k","click_id":"{CLICK_ID}","value":12.50,'
         '"metadata":{"a":[1,"x"]},"transaction_id":"t"}'
     )
-    assert from_json(body.encode()) == Conversion(
+    assert from_json(body.encode()) == ConversionParameters(
         pbk="k",
         click_id=UUID(CLICK_ID),
         value=Decimal("12.50"),
@@ -51,7 +51,7 @@ def test_every_field_is_read_from_json() -> None:
 
 def test_every_field_is_read_from_text() -> None:
     query = f"pbk=k&click_id={CLICK_ID}&value=12.50&metadata=%7B%22a%22:1%7D&transaction_id=t"
-    assert from_text(query.encode()) == Conversion(
+    assert parse_text(query.encode()) == ConversionParameters(
         pbk="k",
         click_id=UUID(CLICK_ID),
         value=Decimal("12.50"),
@@ -62,7 +62,9 @@ def test_every_field_is_read_from_text() -> None:
 
 @pytest.mark.parametrize("name", ["click_id", "value", "metadata", "transaction_id", "txid"])
 def test_an_empty_parameter_counts_as_not_sent(name: str) -> None:
-    nothing = Conversion(pbk="k", click_id=None, value=None, metadata=None, transaction_id=None)
+    nothing = ConversionParameters(
+        pbk="k", click_id=None, value=None, metadata=None, transaction_id=None
+    )
     assert queried(**{name: ""}) == nothing
     assert said(**{name: ""}) == nothing
     assert said(**{name: None}) == nothing
@@ -75,7 +77,7 @@ def test_a_conversion_without_pbk_and_click_id_is_refused(fields: dict[str, Any]
     with pytest.raises(BadRequest, match="pbk or click_id"):
         from_json(json.dumps(fields).encode())
     with pytest.raises(BadRequest, match="pbk or click_id"):
-        from_text(urlencode({name: value or "" for name, value in fields.items()}).encode())
+        parse_text(urlencode({name: value or "" for name, value in fields.items()}).encode())
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_both_names_of_the_transaction_id_may_agree_but_not_differ() -> None:
     "rest", ["utm_source=x", "value2=NaN", "$where=1", "=1", "&&&", "x", "name=%E9", "%FF=1", "%zz"]
 )
 def test_unknown_text_parameters_are_ignored(rest: str) -> None:
-    assert known(from_text(f"pbk=k&{rest}".encode())) == queried()
+    assert known(parse_text(f"pbk=k&{rest}".encode())) == queried()
 
 
 def test_unknown_json_fields_are_ignored() -> None:
@@ -272,7 +274,7 @@ def test_unknown_json_fields_are_ignored() -> None:
 
 @pytest.mark.parametrize("query", [b"pbk=k&x=\xff", b"\xff\xfe=1&pbk=k"])
 def test_raw_bytes_of_an_unknown_parameter_are_ignored(query: bytes) -> None:
-    assert known(from_text(query)) == queried()
+    assert known(parse_text(query)) == queried()
 
 
 @pytest.mark.parametrize(
@@ -284,11 +286,11 @@ def test_raw_bytes_of_an_unknown_parameter_are_ignored(query: bytes) -> None:
 )
 def test_a_known_parameter_that_is_not_utf8_is_refused(name: str, text: str) -> None:
     with pytest.raises(BadRequest, match=rf"^{name}: "):
-        from_text(f"click_id={CLICK_ID if name != 'click_id' else ''}&{name}={text}".encode())
+        parse_text(f"click_id={CLICK_ID if name != 'click_id' else ''}&{name}={text}".encode())
 
 
 def test_the_first_value_that_is_not_empty_counts_if_a_text_parameter_repeats() -> None:
-    read = from_text(b"pbk=k&value=&value=5&value=NaN&txid=a&txid=b&pbk=other")
+    read = parse_text(b"pbk=k&value=&value=5&value=NaN&txid=a&txid=b&pbk=other")
     assert (read.pbk, read.value, read.transaction_id) == ("k", Decimal(5), "a")
 
 
@@ -333,9 +335,9 @@ def test_metadata_that_readers_may_understand_differently_is_refused(
 
 
 def test_more_parameters_than_anyone_sends_are_refused() -> None:
-    assert from_text(b"pbk=k" + b"&a=1" * 199).pbk == "k"
+    assert parse_text(b"pbk=k" + b"&a=1" * 199).pbk == "k"
     with pytest.raises(BadRequest, match=r"^parameters: "):
-        from_text(b"pbk=k" + b"&a=1" * 200)
+        parse_text(b"pbk=k" + b"&a=1" * 200)
 
 
 @pytest.mark.parametrize(
@@ -433,5 +435,5 @@ def test_metadata_is_at_most_16_kilobytes() -> None:
 
 
 def test_a_plus_is_a_space_and_a_percent_sequence_its_character() -> None:
-    read = from_text(b"pbk=k&txid=a+b%2Bc%26" + quote("ü").encode() + "é".encode())
+    read = parse_text(b"pbk=k&txid=a+b%2Bc%26" + quote("ü").encode() + "é".encode())
     assert read.transaction_id == "a b+c&üé"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conversions.parsing import from_json
-from tracker.conversions.parameters import MAX_METADATA_BYTES, Conversion, from_text
+from tracker.conversions.parameters import MAX_METADATA_BYTES, ConversionParameters, parse_text
 from tracker.errors import BadRequest
 
 NAMES = st.sampled_from(["pbk", "click_id", "value", "metadata", "transaction_id", "txid", "x"])
@@ -32,7 +32,7 @@ WITHIN = st.decimals(min_value=-(10**15), max_value=10**15, places=14) | st.deci
 )
 
 
-def check(conversion: Conversion) -> None:
+def check(conversion: ConversionParameters) -> None:
     """Check the properties that the rest of the service relies on."""
     assert conversion.pbk or conversion.click_id
     if conversion.value is not None:
@@ -48,7 +48,7 @@ def check(conversion: Conversion) -> None:
 
 
 def read_or_refused(raw: bytes) -> None:
-    for read in (from_text, from_json):
+    for read in (parse_text, from_json):
         try:
             check(read(raw))
         except BadRequest as error:
@@ -82,9 +82,9 @@ def test_parameters_mean_the_same_whether_or_not_one_of_them_is_encoded(query: s
     assert outcome(raw + b"&ignored=x") == outcome(raw + b"&ignored=%78")
 
 
-def outcome(raw: bytes) -> Conversion | str:
+def outcome(raw: bytes) -> ConversionParameters | str:
     try:
-        return from_text(raw)
+        return parse_text(raw)
     except BadRequest as error:
         return error.message
 
@@ -99,7 +99,7 @@ def test_any_number_is_read_or_refused(number: bytes) -> None:
 def test_a_decimal_survives_exactly(number: Decimal) -> None:
     text = f"{number:f}"
     for read in (
-        from_text(urlencode({"pbk": "k", "value": text}).encode()),
+        parse_text(urlencode({"pbk": "k", "value": text}).encode()),
         from_json(f'{{"pbk":"k","value":{text}}}'.encode()),
     ):
         assert str(read.value) == str(number)

@@ -14,11 +14,11 @@ from bson import Decimal128
 
 from config.settings import Settings
 from tests.conversions import scene
-from tests.factories import create_click, create_event_config, make_click, make_conversion
+from tests.factories import create_click, create_event_config, make_click, make_parameters
 from tests.ingest import ledger
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.conversions.parameters import Conversion
-from tracker.conversions.recorder import Recorded
+from tracker.conversions.parameters import ConversionParameters
+from tracker.conversions.recorder import RecordedConversion
 from tracker.errors import BadRequest, NotFound, TrackerError, Unavailable
 from tracker.ids import new_id
 from tracker.journal.appender import CLAIM_SECONDS
@@ -30,8 +30,8 @@ from tracker.stores.redis.memory_budget import SKIPPED_FROM, OptionalWrite
 pytestmark = pytest.mark.redis
 
 
-async def record(services: Services, **fields: Any) -> Recorded:
-    return await services.conversions.recorder.record(make_conversion(**fields))
+async def record(services: Services, **fields: Any) -> RecordedConversion:
+    return await services.conversions.recorder.record(make_parameters(**fields))
 
 
 async def only_event(services: Services) -> dict[str, Any]:
@@ -109,25 +109,25 @@ async def test_every_parameter_is_stored(services: Services) -> None:
     assert row["transaction_id"] == "größe 1"
 
 
-async def foreign_click(services: Services, config: EventConfig) -> Conversion:
+async def foreign_click(services: Services, config: EventConfig) -> ConversionParameters:
     click_id = await create_click(services, new_id())
-    return make_conversion(pbk=config.pbk, click_id=click_id)
+    return make_parameters(pbk=config.pbk, click_id=click_id)
 
 
-async def unknown_key(services: Services, config: EventConfig) -> Conversion:
+async def unknown_key(services: Services, config: EventConfig) -> ConversionParameters:
     click_id = await create_click(services, config.account_id)
-    return make_conversion(pbk="unknown", click_id=click_id)
+    return make_parameters(pbk="unknown", click_id=click_id)
 
 
-async def inactive_key(services: Services, config: EventConfig) -> Conversion:
+async def inactive_key(services: Services, config: EventConfig) -> ConversionParameters:
     await services.stores.mongodb["event_configs"].update_one({}, {"$set": {"active": False}})
     await services.stores.redis.flushall()
-    return make_conversion(pbk=config.pbk, value=Decimal(1))
+    return make_parameters(pbk=config.pbk, value=Decimal(1))
 
 
-async def share_of_nothing(services: Services, config: EventConfig) -> Conversion:
+async def share_of_nothing(services: Services, config: EventConfig) -> ConversionParameters:
     share = await create_event_config(services, payout_type=PayoutType.REV_SHARE)
-    return make_conversion(pbk=share.pbk, click_id=new_id(), transaction_id="t")
+    return make_parameters(pbk=share.pbk, click_id=new_id(), transaction_id="t")
 
 
 @pytest.mark.parametrize(
@@ -504,7 +504,11 @@ async def test_of_a_group_a_foreign_click_is_refused_and_the_others_are_recorded
         *(record(services, pbk=config.pbk, click_id=click_id) for click_id in clicks),
         return_exceptions=True,
     )
-    assert [type(outcome) for outcome in outcomes] == [Recorded, BadRequest, Recorded]
+    assert [type(outcome) for outcome in outcomes] == [
+        RecordedConversion,
+        BadRequest,
+        RecordedConversion,
+    ]
     await scene.drained(services)
     assert len(await scene.stored_events(services)) == 2
 
@@ -513,7 +517,7 @@ async def test_a_conversion_that_was_begun_is_recorded_before_the_recorder_is_cl
     services: Services,
 ) -> None:
     click_id = await create_click(services, new_id())
-    begun = services.conversions.recorder.begin(make_conversion(click_id=click_id))
+    begun = services.conversions.recorder.begin(make_parameters(click_id=click_id))
     await services.conversions.recorder.close()
     assert begun.done()
     await scene.drained(services)

@@ -15,11 +15,11 @@ from tests.factories import (
     create_webhook,
     make_click,
     make_conversion,
-    make_event,
+    make_parameters,
 )
 from tests.ingest import ledger
 from tracker.accounts.accounts import Account
-from tracker.conversions.recorder import Recorded
+from tracker.conversions.recorder import RecordedConversion
 from tracker.conversions.rules import ConversionRules, Rule
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
@@ -28,8 +28,8 @@ from tracker.service.background import SERVING, running
 from tracker.service.services import Services
 
 
-async def report(services: Services, client: str = "", **fields: Any) -> Recorded:
-    return await services.conversions.recorder.record(make_conversion(**fields), client)
+async def report(services: Services, client: str = "", **fields: Any) -> RecordedConversion:
+    return await services.conversions.recorder.record(make_parameters(**fields), client)
 
 
 async def account_with(services: Services, **rules: Any) -> Account:
@@ -279,6 +279,6 @@ async def test_other_processes_see_a_change_within_a_second(services: Services) 
 
 async def test_without_both_stores_the_drain_checks_the_rules(services: Services) -> None:
     account = await account_with(services, no_negative_values=True)
-    event = make_event(1, None, account_id=account.id.bytes, value="-1")
+    event = make_conversion(1, None, account_id=account.id.bytes, value="-1")
     await scene.applied(services, [event])
     assert await statuses(services) == [("refused", "no_negative_values")]

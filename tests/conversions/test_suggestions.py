@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from tests.conversions.parsing import from_json
 from tracker.conversions.aliases import MAX_WARNINGS, warnings_of
-from tracker.conversions.parameters import from_text
+from tracker.conversions.parameters import parse_text
 
 
 def warned(query: str) -> tuple[str, ...]:
-    return warnings_of(from_text(query.encode()))
+    return warnings_of(parse_text(query.encode()))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_the_warnings_are_few() -> None:
 
 @given(st.dictionaries(st.text(), st.text(), max_size=9))
 def test_warnings_are_few_and_short_whatever_is_sent(fields: dict[str, str]) -> None:
-    read = from_text(urlencode({**fields, "pbk": "k"}, errors="surrogatepass").encode())
+    read = parse_text(urlencode({**fields, "pbk": "k"}, errors="surrogatepass").encode())
     found = warnings_of(read)
     assert len(found) <= MAX_WARNINGS
     assert all(len(one) <= 100 for one in found)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conversions.parsing import from_json
-from tracker.conversions.parameters import from_text, unfilled
+from tracker.conversions.parameters import parse_text, unfilled
 from tracker.errors import BadRequest
 
 MACROS = (
@@ -92,10 +92,10 @@ def test_a_guid_in_braces_is_a_transaction_id(guid: object, within: str) -> None
 def test_a_query_with_an_unfilled_macro_is_refused_by_its_name(name: str, encode: object) -> None:
     assert callable(encode)
     with pytest.raises(BadRequest, match=rf"^{name}: an unfilled macro, .*transaction_id.*; send"):
-        from_text(f"pbk=k&{name}={encode('{transaction_id}')}".encode())
+        parse_text(f"pbk=k&{name}={encode('{transaction_id}')}".encode())
 
 
 def test_other_parameters_may_hold_what_looks_like_a_macro() -> None:
-    read = from_text(b"pbk=k&sub1={sub1}&txid=7&metadata=%7B%22a%22:%22{x}%22%7D")
+    read = parse_text(b"pbk=k&sub1={sub1}&txid=7&metadata=%7B%22a%22:%22{x}%22%7D")
     assert read.transaction_id == "7"
     assert from_json(b'{"pbk":"k","transaction_id":7,"a":"{x}"}').transaction_id == "7"

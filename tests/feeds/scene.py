@@ -26,7 +26,7 @@ HOUR_MS = 3_600_000
 async def store_arrivals(
     services: Services, drain_number: int, session: MongoSession, clicks: Any = (), events: Any = ()
 ) -> None:
-    """Store the arrivals of documents as a drain does at the end of its transaction."""
+    """Store the arrivals of documents, as a drain does at the end of its transaction."""
     calendars = AccountCalendars(services.stores.mongodb)
     known = await calendars.get([], drain_number)
     number = await calendars.check(known, drain_number, session)
@@ -84,7 +84,7 @@ def make_clicks(account_id: UUID, number: int, **fields: Any) -> list[Click]:
 
 
 def drain_with_number(services: Services, number: int) -> Drain:
-    """Return a drain with this number, without a lease, as while Redis is unavailable."""
+    """Return a drain with this number and no lease, as while Redis is unavailable."""
     drain_number = DrainNumber(services.stores.redis, services.stores.mongodb)
     drain_number._number = number
     return services.ingest.drain(drain_number)

@@ -25,7 +25,7 @@ async def store(services: Services, click_id: UUID, number: int, **fields: objec
 async def test_conversions_that_count_are_counted_for_each_click(
     services: Services, monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
-    monkeypatch.setattr(conversions, "_MAX_TOGETHER", together)
+    monkeypatch.setattr(conversions, "_MAX_IN_ONE_QUERY", together)
     monkeypatch.setattr(conversions, "MAX_COUNTED", 5)
     many, one, none = (new_id() for _ in range(3))
     await store(services, many, 7)

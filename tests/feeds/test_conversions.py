@@ -10,8 +10,8 @@ from tornado.platform.asyncio import AsyncIOLoop
 from tests.factories import AT_MS, make_event_document
 from tests.stores.mongodb.profiler import profiled
 from tracker.clock import moment
-from tracker.conversions.document import Status
-from tracker.feeds.conversions import SHOWN, ConversionFeed, LoggedEvent
+from tracker.conversions.document import ConversionStatus
+from tracker.feeds.conversions import SHOWN, ConversionFeed, StoredConversion
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import FeedPage, Position
 from tracker.ids import new_id
@@ -47,7 +47,7 @@ async def ids(services: Services, wanted: FeedFilter = ALL) -> list[int]:
 
 async def all_pages(
     log: ConversionFeed, wanted: FeedFilter = ALL, size: int = 3
-) -> tuple[list[int], list[FeedPage[LoggedEvent]]]:
+) -> tuple[list[int], list[FeedPage[StoredConversion]]]:
     """Return the ids on every page, and the pages."""
     pages = [await log.page(ACCOUNT, wanted, None, size)]
     while pages[-1].next is not None:
@@ -91,9 +91,9 @@ async def test_events_that_arrive_while_pages_are_read_repeat_and_hide_none(
 async def test_an_event_that_is_settled_while_pages_are_read_stays_in_its_place(
     services: Services,
 ) -> None:
-    await store(services, range(1, 9), status=Status.PENDING)
+    await store(services, range(1, 9), status=ConversionStatus.PENDING)
     first = await services.feeds.conversion_feed.page(ACCOUNT, ALL, None, 4)
-    attributed = {"$set": {"status": Status.ATTRIBUTED}}
+    attributed = {"$set": {"status": ConversionStatus.ATTRIBUTED}}
     await services.stores.mongodb["events"].update_many({"_id": {"$in": [2, 6]}}, attributed)
     second = await services.feeds.conversion_feed.page(ACCOUNT, ALL, first.next, 4)
     assert [one.id for one in (*first.rows, *second.rows)] == list(range(8, 0, -1))
@@ -104,8 +104,8 @@ async def test_other_accounts_events_claims_and_events_of_no_account_are_not_lis
 ) -> None:
     await store(services, [1])
     await store(services, [2], account_id=new_id())
-    await store(services, [3], account_id=None, status=Status.PENDING)
-    await store(services, [4], status=Status.CLAIMED)
+    await store(services, [3], account_id=None, status=ConversionStatus.PENDING)
+    await store(services, [4], status=ConversionStatus.CLAIMED)
     assert await ids(services) == [1]
     found = [await services.feeds.conversion_feed.find(number) for number in range(1, 6)]
     assert [one is not None for one in found] == [True, True, False, False, False]
@@ -113,18 +113,24 @@ async def test_other_accounts_events_claims_and_events_of_no_account_are_not_lis
 
 async def test_each_filter_finds_its_conversions_and_all_together_do(services: Services) -> None:
     await store(services, range(1, 4))
-    await store(services, [4], status=Status.REFUSED, event_config_id=CONFIG, link_id=LINK)
-    await store(services, [6], status=Status.REFUSED, event_config_id=CONFIG)
-    await store(services, [8], status=Status.ATTRIBUTED, event_config_id=CONFIG, link_id=LINK)
+    await store(
+        services, [4], status=ConversionStatus.REFUSED, event_config_id=CONFIG, link_id=LINK
+    )
+    await store(services, [6], status=ConversionStatus.REFUSED, event_config_id=CONFIG)
+    await store(
+        services, [8], status=ConversionStatus.ATTRIBUTED, event_config_id=CONFIG, link_id=LINK
+    )
     times = [moment(AT_MS + number) for number in range(6)]
-    assert await ids(services, FeedFilter(statuses=[Status.REFUSED])) == [6, 4]
-    assert await ids(services, FeedFilter(statuses=[Status.DUPLICATE])) == []
+    assert await ids(services, FeedFilter(statuses=[ConversionStatus.REFUSED])) == [6, 4]
+    assert await ids(services, FeedFilter(statuses=[ConversionStatus.DUPLICATE])) == []
     assert await ids(services, FeedFilter(values={"event": [str(CONFIG)]})) == [8, 6, 4]
     assert await ids(services, FeedFilter(values={"link": [LINK]})) == [8, 4]
     assert await ids(services, FeedFilter(values={"link": [new_id()]})) == []
     assert await ids(services, FeedFilter(first=times[3])) == [8, 6]
     assert await ids(services, FeedFilter(last=times[1])) == [3, 2, 1]
-    both = FeedFilter(statuses=[Status.REFUSED], values={"event": [str(CONFIG)], "link": [LINK]})
+    both = FeedFilter(
+        statuses=[ConversionStatus.REFUSED], values={"event": [str(CONFIG)], "link": [LINK]}
+    )
     assert await ids(services, both) == [4]
 
 
@@ -178,14 +184,14 @@ async def test_the_cost_of_a_page_does_not_grow_with_the_events_of_the_account(
     services: Services,
 ) -> None:
     await store(services, range(1, 1001))
-    await store(services, range(1001, 2001), status=Status.ATTRIBUTED, link_id=LINK)
-    await store(services, [2001, 2002], status=Status.REFUSED)
+    await store(services, range(1001, 2001), status=ConversionStatus.ATTRIBUTED, link_id=LINK)
+    await store(services, [2001, 2002], status=ConversionStatus.REFUSED)
     middle = Position(moment(AT_MS + 250), 501)
     of_a_query = 2 * len(SHOWN)
     page = 11 + of_a_query + 2 + of_a_query  # two of them share the millisecond at the end
     assert await examined(services, ALL) <= page
     assert await examined(services, ALL, middle) <= page
-    assert await examined(services, FeedFilter(statuses=[Status.REFUSED])) <= page
+    assert await examined(services, FeedFilter(statuses=[ConversionStatus.REFUSED])) <= page
     assert await examined(services, FeedFilter(first=moment(AT_MS), last=middle.at)) <= page
     rare = FeedFilter(values={"event": [str(CONFIG)], "country": ["DE"]})
     assert await examined(services, rare) <= 2 * (51 + of_a_query)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conversions import scene
 from tests.conversions.scene import applied, drain_of
-from tests.factories import AT_MS, create_link, make_click, make_event
+from tests.factories import AT_MS, create_link, make_click, make_conversion
 from tests.feeds.scene import (
     ACCOUNT,
     HOUR_MS,
@@ -25,7 +25,7 @@ from tests.feeds.scene import (
 )
 from tracker.clicks.click import Click
 from tracker.clock import moment
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
 from tracker.feeds.clicks import CLICKS
 from tracker.feeds.conversions import ConversionFeed
@@ -84,13 +84,13 @@ async def test_a_transaction_that_was_begun_before_a_poll_and_ends_after_it_is_n
     assert await follower.catch_up() == [UUID(bytes=one["_id"]) for one in (later, early)]
 
 
-@pytest.mark.parametrize("drain_numbers", [(0, 1, 2), (7, 7, 7), (3, 3, 60)])
+@pytest.mark.parametrize("drains", [(0, 1, 2), (7, 7, 7), (3, 3, 60)])
 @pytest.mark.parametrize("seed", range(2))
 async def test_whatever_several_drains_store_while_followers_read_each_gets_it_once(
-    services: Services, drain_numbers: tuple[int, ...], seed: int
+    services: Services, drains: tuple[int, ...], seed: int
 ) -> None:
     random = Random(seed)
-    batches = schedule(random, len(drain_numbers))
+    batches = schedule(random, len(drains))
     followers = [
         await follow(services.feeds.click_feed, account) for account in (ACCOUNT, OTHER, ACCOUNT)
     ]
@@ -107,7 +107,7 @@ async def test_whatever_several_drains_store_while_followers_read_each_gets_it_o
             await asyncio.sleep(0)
 
     reading = [asyncio.ensure_future(read(one)) for one in followers]
-    await asyncio.gather(*map(drain, drain_numbers, batches))
+    await asyncio.gather(*map(drain, drains, batches))
     over.set()
     await asyncio.gather(*reading)
     clicks = {click.id: click for own in batches for batch in own for click in batch}
@@ -163,30 +163,30 @@ async def test_filters_by_time_hold_for_what_is_stored_later(services: Services)
 async def test_a_conversion_comes_with_each_state_that_it_is_read_in(services: Services) -> None:
     follower, slow = [await follow(services.feeds.conversion_feed, ACCOUNT) for _ in range(2)]
     click = make_click(ACCOUNT)
-    events = [make_event(n, click.id, account_id=ACCOUNT.bytes) for n in (1, 2)]
+    events = [make_conversion(n, click.id, account_id=ACCOUNT.bytes) for n in (1, 2)]
     await applied(services, events)
     await follower.catch_up()
-    await applied(services, [click, make_event(3, account_id=ACCOUNT.bytes)])
+    await applied(services, [click, make_conversion(3, account_id=ACCOUNT.bytes)])
     await follower.catch_up()
     await slow.catch_up(size=1)
     seen = [(row.id, row.status) for row in follower.rows]
     assert sorted(seen) == [
-        (1, Status.ATTRIBUTED),
-        (1, Status.PENDING),
-        (2, Status.ATTRIBUTED),
-        (2, Status.PENDING),
-        (3, Status.NO_CLICK),
+        (1, ConversionStatus.ATTRIBUTED),
+        (1, ConversionStatus.PENDING),
+        (2, ConversionStatus.ATTRIBUTED),
+        (2, ConversionStatus.PENDING),
+        (3, ConversionStatus.NO_CLICK),
     ]
     assert sorted((row.id, row.status) for row in slow.rows) == [
-        (1, Status.ATTRIBUTED),
-        (2, Status.ATTRIBUTED),
-        (3, Status.NO_CLICK),
+        (1, ConversionStatus.ATTRIBUTED),
+        (2, ConversionStatus.ATTRIBUTED),
+        (3, ConversionStatus.NO_CLICK),
     ]
 
 
 async def test_a_state_that_only_a_newer_release_knows_is_left_out(services: Services) -> None:
     follower = await follow(services.feeds.conversion_feed, ACCOUNT)
-    await applied(services, [make_event(n, account_id=ACCOUNT.bytes) for n in (1, 2, 3)])
+    await applied(services, [make_conversion(n, account_id=ACCOUNT.bytes) for n in (1, 2, 3)])
     arrivals = services.stores.mongodb["arrivals"]
     [stored] = await arrivals.find({"_id.feed": "conversions"}).to_list(2)
     entries = bytearray(stored["entries"])
@@ -204,7 +204,7 @@ async def test_a_conversion_of_no_account_comes_once_its_account_is_known(
         await follow(services.feeds.conversion_feed, account) for account in (ACCOUNT, OTHER)
     ]
     click = make_click(ACCOUNT)
-    await applied(services, [make_event(1, click.id)])
+    await applied(services, [make_conversion(1, click.id)])
     assert await follower.catch_up() == []
     await applied(services, [click])
     assert await follower.catch_up() == [1]
@@ -214,14 +214,14 @@ async def test_a_conversion_of_no_account_comes_once_its_account_is_known(
 async def test_states_are_a_filter_and_notifications_are_none_of_them(services: Services) -> None:
     follower = await follow(services.feeds.conversion_feed, ACCOUNT)
     click = make_click(ACCOUNT)
-    await applied(services, [make_event(1, click.id, account_id=ACCOUNT.bytes)])
+    await applied(services, [make_conversion(1, click.id, account_id=ACCOUNT.bytes)])
     await services.stores.mongodb["events"].update_one(
         {"_id": 1}, {"$set": {"tell_at": moment(AT_MS)}}
     )
     assert await drain_of(services).notify_overdue() == 1
-    assert await follower.catch_up(FeedFilter(statuses=[Status.ATTRIBUTED])) == []
+    assert await follower.catch_up(FeedFilter(statuses=[ConversionStatus.ATTRIBUTED])) == []
     await applied(services, [click])
-    assert await follower.catch_up(FeedFilter(statuses=[Status.ATTRIBUTED])) == [1]
+    assert await follower.catch_up(FeedFilter(statuses=[ConversionStatus.ATTRIBUTED])) == [1]
 
 
 async def test_what_retention_has_deleted_is_left_out(services: Services) -> None:
@@ -249,7 +249,7 @@ async def test_a_bookmark_of_what_a_backup_does_not_have_is_refused(services: Se
     await applied(services, make_clicks(ACCOUNT, 1))
     follower = await follow(services.feeds.click_feed, ACCOUNT)
     await services.stores.mongodb["drain_fences"].delete_many({})
-    with pytest.raises(BadRequest, match="since: is of what a restored backup has lost"):
+    with pytest.raises(BadRequest, match="since: is newer than a restored backup"):
         await follower.page()
 
 
@@ -263,7 +263,9 @@ async def test_reading_all_pages_from_a_bookmark_ends_where_nothing_more_is_stor
 ) -> None:
     feed = ConversionFeed(services.stores.mongodb.reads, "tracker.test")
     follower = await follow(feed, ACCOUNT)
-    await scene.applied(services, [make_event(n, account_id=ACCOUNT.bytes) for n in range(1, 8)])
+    await scene.applied(
+        services, [make_conversion(n, account_id=ACCOUNT.bytes) for n in range(1, 8)]
+    )
     pages = [page async for page in feed.pages(ACCOUNT, start=follower.bookmark, size=3)]
     assert [row.id for page in pages for row in page.rows] == list(range(1, 8))
     assert pages[-1].next is None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tracker.clicks.click import Click
 from tracker.ingest.batch_parts import apply_in_parts, parts_of
 from tracker.ingest.record import Record
@@ -42,7 +42,10 @@ def test_a_small_batch_is_one_part_as_it_is() -> None:
 def test_parts_have_each_record_once_and_are_bounded(clicks: int, links: int, events: int) -> None:
     made: list[Any] = clicks_of(clicks, links)
     named = [one.id for one in made] or [None]
-    records = [*made, *(make_event(one, named[one % len(named)]) for one in range(1, events + 1))]
+    records = [
+        *made,
+        *(make_conversion(one, named[one % len(named)]) for one in range(1, events + 1)),
+    ]
     parts = split(records)
     assert sorted(map(id, records)) == sorted(id(one) for part in parts for one in part)
     assert all(len(part) <= 1.5 * SIZE for part in parts) or len(parts) == 1
@@ -64,7 +67,7 @@ def test_a_link_with_more_clicks_than_a_part_is_in_equal_pieces() -> None:
 
 def test_an_event_is_in_the_part_of_its_click() -> None:
     records: list[Any] = clicks_of(60, 60)
-    records += [make_event(number, one.id) for number, one in enumerate(records, 1)]
+    records += [make_conversion(number, one.id) for number, one in enumerate(records, 1)]
     for part in split(records):
         clicks = {one.id for one in part if isinstance(one, Click)}
         assert {one.click_id for one in part if not isinstance(one, Click)} == clicks

@@ -9,11 +9,11 @@ import pytest
 from pymongo.errors import DocumentTooLarge, OperationFailure
 
 from tests.conversions import scene
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_mongodb
 from tracker.clicks.document import ClickDocument
-from tracker.conversions.document import Status, document
+from tracker.conversions.document import ConversionStatus, document
 from tracker.ids import new_id
 from tracker.ingest.batch_writer import BatchWriter, Move, WriteConflict, WriteSet
 from tracker.ingest.drain_number import DrainNumber
@@ -37,7 +37,7 @@ def click(services: Services, **changed: Any) -> ClickDocument:
 
 
 def event(number: int, **fields: Any) -> Document:
-    return document(make_event(number, **{**CONFIG, **MONEY, **fields}))
+    return document(make_conversion(number, **{**CONFIG, **MONEY, **fields}))
 
 
 def writer_of(services: Services) -> BatchWriter:
@@ -52,7 +52,9 @@ async def everything(services: Services) -> tuple[list[Document], WriteSet]:
     """Store events, and return a write set of a click, an event and their moves."""
     pending = [event(number, click_id=new_id().bytes) for number in (1, 2)]
     await writer_of(services).write(WriteSet([], pending, []))
-    moves = [Move(one, {"status": Status.FOREIGN_CLICK, "country": "DE"}) for one in pending]
+    moves = [
+        Move(one, {"status": ConversionStatus.FOREIGN_CLICK, "country": "DE"}) for one in pending
+    ]
     return pending, WriteSet([click(services)], [event(3)], moves)
 
 
@@ -80,7 +82,7 @@ async def test_an_empty_write_set_asks_neither_store(services: Services) -> None
 
 
 async def test_an_event_that_counts_nowhere_is_stored_without_rollups(services: Services) -> None:
-    unknown = document(make_event(1, new_id().bytes))
+    unknown = document(make_conversion(1, new_id().bytes))
     await writer_of(services).write(WriteSet([], [unknown], []))
     assert len(await scene.stored_events(services)) == 1
     assert await services.stores.mongodb["rollups"].count_documents({}) == 0
@@ -130,7 +132,9 @@ async def test_a_transaction_id_that_is_taken_is_a_conflict_by_insert_and_by_mov
     )
     await writer_of(services).write(WriteSet([], [event(1, **held), waiting], []))
     before = await scene.dump(services)
-    moved = Move(waiting, {"status": Status.ATTRIBUTED, "transaction_scope": ACCOUNT.bytes})
+    moved = Move(
+        waiting, {"status": ConversionStatus.ATTRIBUTED, "transaction_scope": ACCOUNT.bytes}
+    )
     for write_set in (WriteSet([], [event(3, **held)], []), WriteSet([], [], [moved])):
         with pytest.raises(WriteConflict):
             await writer_of(services).write(write_set)
@@ -237,9 +241,11 @@ async def test_the_cause_of_a_conflict_can_be_read_at_once(services: Services) -
     async def written(writer: BatchWriter, one: Document) -> bool:
         """Return whether another write set was first."""
         try:
-            await writer.write(WriteSet([], [], [Move(one, {"status": Status.FOREIGN_CLICK})]))
+            await writer.write(
+                WriteSet([], [], [Move(one, {"status": ConversionStatus.FOREIGN_CLICK})])
+            )
         except WriteConflict:
-            [row] = (await services.conversions.events.stored([one["_id"]])).values()
+            [row] = (await services.conversions.store.stored([one["_id"]])).values()
             assert row["status"] == "foreign_click"
             return True
         return False

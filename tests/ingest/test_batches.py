@@ -10,7 +10,7 @@ import pytest
 from pymongo.errors import AutoReconnect
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from tests.factories import make_event
+from tests.factories import make_conversion
 from tests.ingest.consuming import running
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.priority import while_behind
@@ -81,7 +81,7 @@ async def appended(services: Services, sizes: Sequence[int]) -> int:
     number = 0
     pipeline = services.stores.redis.pipeline(transaction=False)
     for size in sizes:
-        events = [make_event(number + more) for more in range(1, size + 1)]
+        events = [make_conversion(number + more) for more in range(1, size + 1)]
         number += size
         pipeline.xadd("journal", {b"1": msgspec.msgpack.encode(events)})
     await pipeline.execute()
@@ -136,7 +136,7 @@ async def test_large_entries_share_a_batch_up_to_32_mb_and_are_then_read_one_by_
 ) -> None:
     large = "x" * (12 << 20)
     for number in range(1, 8):
-        entry = [make_event(number, metadata=large)]
+        entry = [make_conversion(number, metadata=large)]
         await services.stores.redis.xadd("journal", {b"1": msgspec.msgpack.encode(entry)})
     batches = Batches()
     consumer = consumer_of(services, batches, 300)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.conversions import scene
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tracker.accounts.accounts import Account
 from tracker.accounts.time_zones import AccountZone
@@ -122,7 +122,7 @@ async def test_events_move_in_every_calendar(services: Services) -> None:
     drain = scene.drain_of(services)
     click = make_click(account.id)
     of_config = {"account_id": account.id.bytes, "event_config_id": new_id().bytes}
-    await drain.apply([make_event(1, click.id, value="2", **of_config)])
+    await drain.apply([make_conversion(1, click.id, value="2", **of_config)])
     await drain.apply([click])
     await ledger.check(services)
     found = await ledger.counted(services)

@@ -8,21 +8,21 @@ import pytest
 
 from tests.conversions import scene
 from tests.conversions.test_rules import account_with, statuses
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tests.ingest.test_pending import interposed
 from tracker.accounts.accounts import Account
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.ids import new_id
 from tracker.service.services import Services
 
 pytestmark = pytest.mark.redis
 
 
-async def forged(services: Services, account: Account, numbers: Sequence[int]) -> list[Event]:
+async def forged(services: Services, account: Account, numbers: Sequence[int]) -> list[Conversion]:
     """Return events of one configuration and one click that has not arrived."""
     known = {"account_id": account.id.bytes, "event_config_id": CONFIG.bytes, "checked": True}
-    return [make_event(number, CLICK.bytes, **known) for number in numbers]
+    return [make_conversion(number, CLICK.bytes, **known) for number in numbers]
 
 
 CONFIG, CLICK = new_id(), new_id()
@@ -32,7 +32,9 @@ async def counted(services: Services) -> int:
     return [refused for _, refused in await statuses(services)].count(None)
 
 
-async def at_once(services: Services, own: Sequence[Event], others: Sequence[Event]) -> None:
+async def at_once(
+    services: Services, own: Sequence[Conversion], others: Sequence[Conversion]
+) -> None:
     await asyncio.gather(*(scene.applied(services, some) for some in (own, others)))
 
 
@@ -90,8 +92,8 @@ async def test_events_that_counted_before_their_click_came_leave_no_room_for_oth
     """The account of the first is known without its click, that of the second only with it."""
     account = await account_with(services, max_per_click=1)
     click = make_click(account.id)
-    known = make_event(1, click.id, account_id=account.id.bytes, checked=True)
-    await scene.applied(services, [known, make_event(2, click.id)])
+    known = make_conversion(1, click.id, account_id=account.id.bytes, checked=True)
+    await scene.applied(services, [known, make_conversion(2, click.id)])
     await scene.applied(services, [click])
     assert await statuses(services) == [("attributed", None), ("refused", "max_per_click")]
     await ledger.check(services)

@@ -13,7 +13,7 @@ from pymongo.errors import AutoReconnect
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.conversions import scene
-from tests.factories import AT_MS, make_click, make_event
+from tests.factories import AT_MS, make_click, make_conversion
 from tracker.clicks.click import Click
 from tracker.clicks.sources import FIELDS
 from tracker.conversions.document import DIMENSIONS
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.redis
 
 ACCOUNT, OTHER = new_id(), new_id()
 CLICK = make_click(ACCOUNT, query="utm_source=news&utm_term=")
-EVENT = make_event(1, CLICK.id, value="12.50", payout="1.25", metadata='{"a":1}')
+EVENT = make_conversion(1, CLICK.id, value="12.50", payout="1.25", metadata='{"a":1}')
 OF_CONFIG = msgspec.structs.replace(
     EVENT, id=2, account_id=ACCOUNT.bytes, event_config_id=new_id().bytes
 )
@@ -92,7 +92,7 @@ async def test_an_event_takes_nothing_from_a_click_of_another_account(
 
 
 async def test_an_event_that_names_no_click_is_left_alone(services: Services) -> None:
-    rows = await applied(services, [make_event(1)], [CLICK])
+    rows = await applied(services, [make_conversion(1)], [CLICK])
     assert rows[0]["status"] == "no_click"
 
 
@@ -111,14 +111,14 @@ def everything() -> list[Record]:
         CLICK,
         OF_CONFIG,
         FOREIGN,
-        make_event(4),
-        make_event(5, waiting),
+        make_conversion(4),
+        make_conversion(5, waiting),
         msgspec.structs.replace(EVENT, id=6, **of_click),
         msgspec.structs.replace(EVENT, id=7, **of_click),
-        make_event(8, waiting, transaction_id="t", transaction_scope=waiting),
-        make_event(9, transaction_id="t", transaction_scope=config),
-        make_event(10, transaction_id="t", transaction_scope=config),
-        make_event(11, CLICK.id, transaction_id="t", transaction_scope=ACCOUNT.bytes),
+        make_conversion(8, waiting, transaction_id="t", transaction_scope=waiting),
+        make_conversion(9, transaction_id="t", transaction_scope=config),
+        make_conversion(10, transaction_id="t", transaction_scope=config),
+        make_conversion(11, CLICK.id, transaction_id="t", transaction_scope=ACCOUNT.bytes),
         make_click(ACCOUNT),
     ]
 
@@ -168,7 +168,7 @@ async def test_processes_that_store_click_and_event_at_once_miss_nothing(
     services: Services,
 ) -> None:
     clicks = [make_click(ACCOUNT) for _ in range(100)]
-    events = [make_event(number, click.id) for number, click in enumerate(clicks, 1)]
+    events = [make_conversion(number, click.id) for number, click in enumerate(clicks, 1)]
     async with scene.process(services.settings) as other:
         await asyncio.gather(
             *(scene.drain_of(services).apply(clicks[at : at + 10]) for at in range(0, 100, 10)),
@@ -192,7 +192,7 @@ async def test_a_claim_ends_an_hour_after_its_event_is_stored_or_a_minute_withou
 ) -> None:
     scope = new_id()
     of_event: dict[str, Any] = {"transaction_id": "t", "transaction_scope": scope.bytes}
-    event = make_event(1, CLICK.id, account_id=account_id, **of_event)
+    event = make_conversion(1, CLICK.id, account_id=account_id, **of_event)
     for each in (scope, UUID(bytes=CLICK.id)):
         await services.stores.redis.set(transaction_claim(each, "t"), 1)
     await services.stores.redis.set(transaction_claim(scope, "u"), 1)

@@ -18,11 +18,11 @@ import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.conversions import scene
-from tests.factories import AT_MS, CHROME, create_webhook, make_click, make_event
+from tests.factories import AT_MS, CHROME, create_webhook, make_click, make_conversion
 from tests.ingest import ledger
 from tests.ingest.dying import Died, dying_drain
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.ids import new_id
 from tracker.ingest.batch_writer import WriteConflict
 from tracker.ingest.drain_number import DrainNumber
@@ -45,7 +45,7 @@ def webhooks(services: Services, io_loop: AsyncIOLoop) -> None:
 
 class Traffic(NamedTuple):
     clicks: list[Click]
-    events: list[Event]
+    events: list[Conversion]
 
     def records(self) -> list[Record]:
         return [*self.clicks, *self.events]
@@ -74,7 +74,7 @@ def _click(random: Random, account_id: UUID, link_id: UUID) -> Click:
 
 def _event(
     random: Random, number: int, click: Click, configs: Sequence[tuple[UUID, UUID]]
-) -> Event:
+) -> Conversion:
     """Return an event accepted with an event config, with a known click, or with neither."""
     account, config = (one.bytes for one in random.choice(configs))
     fields: dict[str, Any] = random.choice(
@@ -91,7 +91,7 @@ def _event(
         del fields["transaction_scope"]
     click_id = None if by_config and random.random() < 0.2 else click.id
     value = random.choice((None, "0.1", "19.99", "-3"))
-    return make_event(number + 1, click_id, value=value, payout=value, **fields)
+    return make_conversion(number + 1, click_id, value=value, payout=value, **fields)
 
 
 async def checked(services: Services, sent: Traffic) -> None:
@@ -135,7 +135,7 @@ def _check_joined(event: dict[str, Any], click: dict[str, Any] | None) -> None:
 
 
 def _check_transactions(
-    sent: Sequence[Event], stored: dict[int, Any], clicks: dict[UUID, Any]
+    sent: Sequence[Conversion], stored: dict[int, Any], clicks: dict[UUID, Any]
 ) -> None:
     """Check that one event of each transaction id counts, and each without one."""
     counted: dict[Any, list[bool]] = {}
@@ -148,7 +148,7 @@ def _check_transactions(
     assert all(sum(ones) == 1 for ones in counted.values())
 
 
-def _scope(event: Event, clicks: dict[UUID, Any]) -> UUID:
+def _scope(event: Conversion, clicks: dict[UUID, Any]) -> UUID:
     assert event.transaction_scope is not None
     scope = UUID(bytes=event.transaction_scope)
     is_of_click = event.transaction_scope == event.click_id and scope in clicks
@@ -250,11 +250,11 @@ async def prepared(services: Services, number: int) -> Traffic:
     of_config = {"account_id": account, "event_config_id": new_id().bytes, "value": "5"}
     unique = {"transaction_id": f"claimed {number}", "transaction_scope": account}
     waiting, claimed = (
-        make_event(100 * number + 50, sent.clicks[0].id, **of_config),
-        make_event(100 * number + 51, sent.clicks[1].id, account_id=account, **unique),
+        make_conversion(100 * number + 50, sent.clicks[0].id, **of_config),
+        make_conversion(100 * number + 51, sent.clicks[1].id, account_id=account, **unique),
     )
     await scene.applied(services, [waiting])
-    await services.conversions.events.claim(claimed, [])
+    await services.conversions.store.claim(claimed, [])
     return Traffic(sent.clicks, [*events, waiting, claimed])
 
 
@@ -300,7 +300,7 @@ async def test_any_schedule_of_drains_that_die_counts_once(services: Services, s
 
     async def claim() -> None:
         for one in early:
-            await services.conversions.events.claim(one, [])
+            await services.conversions.store.claim(one, [])
 
     async with processes(services, 3) as each:
         kinds = random.choice(

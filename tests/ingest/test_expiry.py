@@ -7,7 +7,7 @@ import pytest
 
 from config.settings import Settings
 from tests.conversions import scene
-from tests.factories import make_event
+from tests.factories import make_conversion
 from tests.ingest import ledger
 from tests.ingest.test_pending import pair
 from tracker.clock import now
@@ -64,7 +64,7 @@ async def test_the_time_until_expiry_is_a_setting(
 async def test_an_event_of_an_account_never_expires(services: Services) -> None:
     click, settled = of_nobody(1)
     _, with_key = pair(2)
-    without_click = make_event(3, **{**_CONFIGURED, "account_id": click.account_id})
+    without_click = make_conversion(3, **{**_CONFIGURED, "account_id": click.account_id})
     await scene.applied(services, [settled, with_key, without_click])
     assert await expiring(services) == [1]
     await scene.applied(services, [click])

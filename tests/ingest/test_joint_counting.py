@@ -18,7 +18,7 @@ from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import IDLE_ENTRIES, JointCounting
 from tracker.reports import limits
 from tracker.reports.joint_counts.counts import Counts
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 from tracker.stores.redis import keys
 
@@ -43,9 +43,9 @@ def counting(services: Services) -> JointCounting:
     return JointCounting(services.stores.mongodb, services.stores.redis)
 
 
-def query_of(history: History, group_by: Any, **filters: Any) -> Query:
+def query_of(history: History, group_by: Any, **filters: Any) -> ReportQuery:
     last = FIRST + timedelta(DAYS - 1)
-    return Query(
+    return ReportQuery(
         account_id=history.account_id, first=FIRST, last=last, group_by=group_by, filters=filters
     )
 

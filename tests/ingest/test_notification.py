@@ -8,12 +8,12 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.conversions import scene
-from tests.factories import AT_MS, TARGET, create_webhook, make_click, make_event
+from tests.factories import AT_MS, TARGET, create_webhook, make_click, make_conversion
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_mongodb
 from tests.stores.mongodb.profiler import profiled
 from tracker.clock import moment, now, now_ms
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.ids import new_id
 from tracker.ingest import notification
 from tracker.ingest.notification import CLICK_WAIT, should_notify, with_deadline
@@ -31,32 +31,32 @@ CONFIG: dict[str, Any] = {
 }
 AT = moment(AT_MS)
 
-PENDING = {"status": Status.PENDING, "account_id": ACCOUNT}
+PENDING = {"status": ConversionStatus.PENDING, "account_id": ACCOUNT}
 WAITING = {**PENDING, "tell_at": AT}
 NOTIFIED = {**PENDING, "tell_at": None}
 
 
-def settled(status: Status) -> dict[str, Any]:
+def settled(status: ConversionStatus) -> dict[str, Any]:
     return {"status": status, "account_id": ACCOUNT}
 
 
 @pytest.mark.parametrize(
     ("before", "after", "notified"),
     [
-        (None, settled(Status.NO_CLICK), True),
-        (None, settled(Status.ATTRIBUTED), True),
-        (None, settled(Status.FOREIGN_CLICK), True),
-        (None, settled(Status.DUPLICATE), False),
+        (None, settled(ConversionStatus.NO_CLICK), True),
+        (None, settled(ConversionStatus.ATTRIBUTED), True),
+        (None, settled(ConversionStatus.FOREIGN_CLICK), True),
+        (None, settled(ConversionStatus.DUPLICATE), False),
         (None, WAITING, False),
-        (settled(Status.CLAIMED), settled(Status.NO_CLICK), True),
-        (settled(Status.CLAIMED), WAITING, False),
-        (PENDING, settled(Status.ATTRIBUTED), True),
-        (WAITING, settled(Status.ATTRIBUTED), True),
-        (WAITING, settled(Status.FOREIGN_CLICK), True),
-        (WAITING, settled(Status.DUPLICATE), False),
+        (settled(ConversionStatus.CLAIMED), settled(ConversionStatus.NO_CLICK), True),
+        (settled(ConversionStatus.CLAIMED), WAITING, False),
+        (PENDING, settled(ConversionStatus.ATTRIBUTED), True),
+        (WAITING, settled(ConversionStatus.ATTRIBUTED), True),
+        (WAITING, settled(ConversionStatus.FOREIGN_CLICK), True),
+        (WAITING, settled(ConversionStatus.DUPLICATE), False),
         (WAITING, NOTIFIED, True),
-        (NOTIFIED, settled(Status.ATTRIBUTED), False),
-        (NOTIFIED, settled(Status.FOREIGN_CLICK), False),
+        (NOTIFIED, settled(ConversionStatus.ATTRIBUTED), False),
+        (NOTIFIED, settled(ConversionStatus.FOREIGN_CLICK), False),
     ],
 )
 def test_webhooks_are_notified_of_settled_events_and_of_those_whose_click_is_late(
@@ -70,8 +70,8 @@ def test_webhooks_are_notified_of_settled_events_and_of_those_whose_click_is_lat
     [
         (PENDING, AT + CLICK_WAIT),
         ({**PENDING, "account_id": None}, None),
-        (settled(Status.NO_CLICK), None),
-        (settled(Status.DUPLICATE), None),
+        (settled(ConversionStatus.NO_CLICK), None),
+        (settled(ConversionStatus.DUPLICATE), None),
     ],
 )
 def test_a_click_is_waited_for_by_pending_events_of_known_accounts(
@@ -89,7 +89,7 @@ async def test_every_active_webhook_of_the_account_is_notified_and_no_other(
     await services.webhooks.webhooks.create(ACCOUNT, "later", TARGET, "POST", {})
     await create_webhook(services, OTHER)
     before = now()
-    await scene.applied(services, [make_event(7, **CONFIG)])
+    await scene.applied(services, [make_conversion(7, **CONFIG)])
     rows = await services.stores.mongodb["deliveries"].find().to_list(None)
     assert {row["webhook_id"] for row in rows} == {one.id for one in notified}
     for row in rows:
@@ -101,7 +101,7 @@ async def test_every_active_webhook_of_the_account_is_notified_and_no_other(
 async def test_a_webhook_made_in_the_same_millisecond_is_notified(services: Services) -> None:
     made = await services.webhooks.webhooks.create(ACCOUNT, "A", TARGET, "POST", {})
     at = int(made.created_at.timestamp() * 1000)
-    early, now_ = (make_event(n, at=at - 2 + n, **CONFIG) for n in (1, 2))
+    early, now_ = (make_conversion(n, at=at - 2 + n, **CONFIG) for n in (1, 2))
     await scene.applied(services, [early, now_])
     assert await ledger.notified(services) == [(made.id, 2)]
 
@@ -109,7 +109,7 @@ async def test_a_webhook_made_in_the_same_millisecond_is_notified(services: Serv
 async def test_a_batch_of_clicks_reads_no_webhook(services: Services) -> None:
     await create_webhook(services, ACCOUNT)
     clicks = [make_click(ACCOUNT) for _ in range(3)]
-    pending = make_event(1, new_id().bytes, **CONFIG)
+    pending = make_conversion(1, new_id().bytes, **CONFIG)
     async with profiled(services.stores.mongodb.database) as commands:
         await scene.applied(services, [*clicks, pending])
     asked = {row["ns"].partition(".")[2] for row in commands}
@@ -121,10 +121,10 @@ async def test_webhooks_are_notified_of_a_pending_event_when_its_click_arrives(
     services: Services,
 ) -> None:
     webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
-    await scene.applied(services, [make_event(1, click.id, **CONFIG)])
+    await scene.applied(services, [make_conversion(1, click.id, **CONFIG)])
     assert await ledger.notified(services) == []
     for _ in range(2):
-        await scene.applied(services, [click, make_event(1, click.id, **CONFIG)])
+        await scene.applied(services, [click, make_conversion(1, click.id, **CONFIG)])
         assert await ledger.notified(services) == [(webhook.id, 1)]
     [event] = await scene.stored_events(services)
     assert "tell_at" not in event
@@ -141,7 +141,7 @@ async def test_webhooks_are_notified_without_the_click_after_an_hour_and_not_aga
 ) -> None:
     webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
     drain = scene.drain_of(services)
-    await drain.apply([make_event(1, click.id, **CONFIG)])
+    await drain.apply([make_conversion(1, click.id, **CONFIG)])
     [event] = await scene.stored_events(services)
     assert timedelta(minutes=59) < event["tell_at"] - now() <= timedelta(hours=1)
     assert await drain.notify_overdue() == 0
@@ -163,7 +163,7 @@ async def test_while_the_journal_is_behind_late_clicks_are_waited_for(
 ) -> None:
     """Also while entries are left in a partition of before, when there were more."""
     webhook, drain = await create_webhook(services, ACCOUNT), scene.drain_of(services)
-    await drain.apply([make_event(1, new_id().bytes, **CONFIG)])
+    await drain.apply([make_conversion(1, new_id().bytes, **CONFIG)])
     await an_hour_passes(services)
     old = await services.stores.redis.xadd(stream, {"r": b""}, id=f"{now_ms() - 70_000}-0")
     assert await drain.notify_overdue() == 0
@@ -179,7 +179,7 @@ async def test_webhooks_are_notified_of_an_event_of_an_unknown_account_however_l
 ) -> None:
     webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
     drain = scene.drain_of(services)
-    await drain.apply([make_event(1, click.id)])
+    await drain.apply([make_conversion(1, click.id)])
     await an_hour_passes(services)
     assert await drain.notify_overdue() == 0
     await drain.apply([click])
@@ -195,7 +195,7 @@ async def test_a_click_that_arrives_during_a_notification_does_not_change_it(
         drains = [scene.drain_of(services), scene.drain_of(other), scene.drain_of(other)]
         for number in range(1, 26):
             click = make_click(ACCOUNT)
-            await drains[0].apply([make_event(number, click.id, **CONFIG)])
+            await drains[0].apply([make_conversion(number, click.id, **CONFIG)])
             await an_hour_passes(services)
             notifying = [drain.notify_overdue() for drain in drains[1:]]
             await asyncio.gather(drains[0].apply([click]), *notifying)
@@ -208,7 +208,9 @@ async def test_one_drain_stores_and_notifies_at_the_same_time(services: Services
     """Both use the one session of the drain."""
     webhook = await create_webhook(services, ACCOUNT)
     drain = scene.drain_of(services)
-    await drain.apply([make_event(number, new_id().bytes, **CONFIG) for number in range(1, 301)])
+    await drain.apply(
+        [make_conversion(number, new_id().bytes, **CONFIG) for number in range(1, 301)]
+    )
     await an_hour_passes(services)
     clicks = [make_click(ACCOUNT) for _ in range(50)]
     await asyncio.gather(drain.notify_overdue(), *(drain.apply([click]) for click in clicks))
@@ -223,7 +225,7 @@ async def test_a_death_during_a_notification_leaves_all_of_it_to_the_next(
 ) -> None:
     webhook = await create_webhook(services, ACCOUNT)
     drain = scene.drain_of(services)
-    await drain.apply([make_event(number, new_id().bytes, **CONFIG) for number in (1, 2)])
+    await drain.apply([make_conversion(number, new_id().bytes, **CONFIG) for number in (1, 2)])
     await an_hour_passes(services)
     before = await scene.dump(services)
     for at in range(4):
@@ -241,7 +243,7 @@ async def test_more_deliveries_than_one_command_takes_are_all_made(
 ) -> None:
     monkeypatch.setattr("tracker.webhooks.creation.MAX_ROWS_PER_COMMAND", 7)
     webhooks = [(await create_webhook(services, ACCOUNT)).id for _ in range(3)]
-    await scene.applied(services, [make_event(number, **CONFIG) for number in range(1, 11)])
+    await scene.applied(services, [make_conversion(number, **CONFIG) for number in range(1, 11)])
     expected = sorted((one, number) for one in webhooks for number in range(1, 11))
     assert sorted(await ledger.notified(services)) == expected
 
@@ -269,7 +271,7 @@ async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_stopped(
 async def test_an_existing_delivery_is_left_as_it_is(services: Services) -> None:
     """That happens if an event was deleted by hand and its journal entry arrives again."""
     webhook = await create_webhook(services, ACCOUNT)
-    batch = [make_event(number, **CONFIG) for number in (1, 2)]
+    batch = [make_conversion(number, **CONFIG) for number in (1, 2)]
     await scene.applied(services, batch)
     done = {"$set": {"status": "delivered"}}
     await services.stores.mongodb["deliveries"].update_one({"event_id": 1}, done)

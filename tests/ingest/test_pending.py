@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from tests.conversions import scene
-from tests.factories import make_click, make_event, store_click
+from tests.factories import make_click, make_conversion, store_click
 from tests.ingest import ledger
 from tests.stores.mongodb.profiler import profiled
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.ids import new_id
 from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record
@@ -24,10 +24,10 @@ ACCOUNT = new_id()
 CONFIG = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes, "value": "5"}
 
 
-def pair(number: int = 1) -> tuple[Click, Event]:
+def pair(number: int = 1) -> tuple[Click, Conversion]:
     """Return a click of a German visitor, and an event of it."""
     click = make_click(ACCOUNT, address="193.99.144.80")
-    return click, make_event(number, click.id, **CONFIG)
+    return click, make_conversion(number, click.id, **CONFIG)
 
 
 async def statuses(services: Services) -> list[str]:
@@ -145,7 +145,7 @@ async def test_drains_that_settle_the_same_event_at_once_count_it_once(
 
 async def test_more_events_wait_for_a_click_than_are_settled_at_once(services: Services) -> None:
     click, _ = pair()
-    events = [make_event(number, click.id, **CONFIG) for number in range(1, 1202)]
+    events = [make_conversion(number, click.id, **CONFIG) for number in range(1, 1202)]
     await scene.applied(services, events)
     await scene.applied(services, [click])
     assert set(await statuses(services)) == {"attributed"}
@@ -182,9 +182,9 @@ async def test_a_wrong_click_id_with_many_events_is_not_read_again_with_each_of_
     services: Services,
 ) -> None:
     wrong = new_id().bytes
-    await scene.applied(services, [make_event(number, wrong) for number in range(1, 700)])
+    await scene.applied(services, [make_conversion(number, wrong) for number in range(1, 700)])
     async with profiled(services.stores.mongodb.database) as commands:
-        await scene.applied(services, [make_event(700, wrong)])
+        await scene.applied(services, [make_conversion(700, wrong)])
     assert max(one.get("docsExamined", 0) for one in commands) <= 1
 
 

@@ -6,12 +6,12 @@ from uuid import UUID
 
 import pytest
 
-from tests.factories import AT_MS, make_click, make_event
+from tests.factories import AT_MS, make_click, make_conversion
 from tracker.clicks.country import Countries
 from tracker.clicks.enrich import Enrichment
 from tracker.clock import moment
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import EventIdTaken, document
-from tracker.conversions.event import Event
 from tracker.ids import new_id
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import WriteSet
@@ -33,7 +33,7 @@ def by_id(*documents: Document) -> dict[Any, Document]:
 
 
 def event(number: int, click_id: bytes | None = CLICK_ID, **fields: Any) -> Document:
-    return document(make_event(number, click_id, **fields))
+    return document(make_conversion(number, click_id, **fields))
 
 
 def of(number: int, scope: bytes, click_id: bytes | None = CLICK_ID, **fields: Any) -> Document:
@@ -131,12 +131,12 @@ def test_a_claimed_event_moves_on_when_its_entry_arrives(
 )
 def test_another_event_of_a_stored_id_is_refused(status: str, changed: dict[str, Any]) -> None:
     stored_part = StoredPart(events=by_id(stored(event(1), status=status)))
-    other = document(Event(**{**_fields(make_event(1, CLICK_ID)), **changed}))
+    other = document(Conversion(**{**_fields(make_conversion(1, CLICK_ID)), **changed}))
     with pytest.raises(EventIdTaken):
         batch_writes([], [other], stored_part=stored_part)
 
 
-def _fields(event: Event) -> dict[str, Any]:
+def _fields(event: Conversion) -> dict[str, Any]:
     return {name: getattr(event, name) for name in event.__struct_fields__}
 
 

@@ -9,7 +9,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from tests.conversions import scene
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tests.ingest.consuming import (
     Applied,
@@ -54,7 +54,7 @@ async def test_a_record_that_cannot_be_stored_does_not_take_its_neighbours_along
 ) -> None:
     good = [make_click() for _ in range(3)]
     bad = msgspec.structs.replace(good[0], id=b"no UUID")
-    payload = msgspec.msgpack.encode([good[0], bad, good[1], make_event(7), good[2]])
+    payload = msgspec.msgpack.encode([good[0], bad, good[1], make_conversion(7), good[2]])
     await services.stores.redis.xadd("journal", {b"1": payload})
     await services.journal.journal.append(make_click())
     await scene.drained(services)

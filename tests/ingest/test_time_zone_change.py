@@ -10,19 +10,19 @@ import msgspec
 import pytest
 
 from tests.conversions import scene
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tracker.accounts.accounts import Account
 from tracker.accounts.time_zones import AccountZone
 from tracker.calendar import calendar_of
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.ids import new_id
 from tracker.ingest import joint_counting, time_zone_change
 from tracker.ingest.joint_counting import JointCounting
 from tracker.ingest.time_zone_change import TimeZoneChanger
 from tracker.reports.joint_counts.scope import moment_of
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 from tracker.stores.mongodb.reads import MongoReads
 
@@ -62,12 +62,12 @@ class Traffic:
             address=f"198.51.100.{self._random.randrange(50)}",
         )
 
-    def events_of(self, clicks: Sequence[Click]) -> list[Event]:
+    def events_of(self, clicks: Sequence[Click]) -> list[Conversion]:
         found = []
         for one in clicks:
             self._number += 1
             at = one.at + self._random.randrange(12) * 3_600_000
-            made = make_event(self._number, one.id, value="1.5", payout="0.25", at=at)
+            made = make_conversion(self._number, one.id, value="1.5", payout="0.25", at=at)
             found.append(msgspec.structs.replace(made, account_id=self.account.id.bytes))
         return found
 
@@ -116,7 +116,9 @@ async def counted(services: Services, zone: str) -> dict[str, dict[str, int]]:
 
 async def check_report(services: Services, account: Account) -> str:
     """Check a report by hour against the clicks at one moment; return its zone."""
-    query = Query(account_id=account.id, group_by="hour", page_size=1000, first=FIRST, last=LAST)
+    query = ReportQuery(
+        account_id=account.id, group_by="hour", page_size=1000, first=FIRST, last=LAST
+    )
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
         moment = await moment_of(snapshot, account.id)
         zone = moment.calendar.zone
@@ -362,7 +364,7 @@ async def test_reports_of_several_dimensions_outlive_clicks_and_a_change(
     )
     deleted = {"at": {"$lt": datetime(2026, 10, 25, tzinfo=UTC)}}
     assert (await services.stores.mongodb["clicks"].delete_many(deleted)).deleted_count > 5
-    query = Query(
+    query = ReportQuery(
         account_id=account.id,
         first=AUTUMN.date(),
         last=LAST,
@@ -385,7 +387,7 @@ async def test_counts_kept_after_their_zone_was_removed_are_not_those_of_its_ret
     traffic = Traffic(account)
     clicks = traffic.clicks(10)
     await scene.applied(services, traffic.events_of(clicks))
-    query = Query(
+    query = ReportQuery(
         account_id=account.id,
         first=FIRST,
         last=LAST,

@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 
 from tests.conversions import scene
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tracker.clicks.click import Click
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import EventIdTaken
-from tracker.conversions.event import Event
 from tracker.ids import new_id
 from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record
@@ -26,8 +26,8 @@ CONFIG = new_id()
 CLICK = make_click(ACCOUNT)
 
 
-def of_config(number: int, text: str = "t", config: UUID = CONFIG, **fields: Any) -> Event:
-    return make_event(
+def of_config(number: int, text: str = "t", config: UUID = CONFIG, **fields: Any) -> Conversion:
+    return make_conversion(
         number,
         account_id=ACCOUNT.bytes,
         event_config_id=config.bytes,
@@ -37,15 +37,17 @@ def of_config(number: int, text: str = "t", config: UUID = CONFIG, **fields: Any
     )
 
 
-def of_click(number: int, click: Click = CLICK, text: str = "t") -> Event:
+def of_click(number: int, click: Click = CLICK, text: str = "t") -> Conversion:
     """Return an event that was accepted before its click was known."""
-    return make_event(number, click.id, value="5", transaction_id=text, transaction_scope=click.id)
+    return make_conversion(
+        number, click.id, value="5", transaction_id=text, transaction_scope=click.id
+    )
 
 
-def of_account(number: int, click: Click = CLICK, text: str = "t") -> Event:
+def of_account(number: int, click: Click = CLICK, text: str = "t") -> Conversion:
     """Return an event that was accepted with its click known."""
     fields = {"account_id": ACCOUNT.bytes, "transaction_scope": ACCOUNT.bytes}
-    return make_event(number, click.id, value="5", transaction_id=text, **fields)
+    return make_conversion(number, click.id, value="5", transaction_id=text, **fields)
 
 
 async def counted(services: Services) -> int:
@@ -154,9 +156,9 @@ EARLY = [of_config(1), of_click(1), of_account(1)]
 @pytest.mark.parametrize("event", EARLY, ids=["config", "click", "account"])
 @pytest.mark.parametrize("before", [[], [CLICK]], ids=["", "after its click"])
 async def test_an_event_that_was_claimed_counts_when_its_entry_arrives(
-    services: Services, event: Event, before: list[Record]
+    services: Services, event: Conversion, before: list[Record]
 ) -> None:
-    await services.conversions.events.claim(event, [])
+    await services.conversions.store.claim(event, [])
     assert (await statuses(services), await counted(services)) == ({1: "claimed"}, 0)
     await scene.applied(services, before)
     assert (await statuses(services), await counted(services)) == ({1: "claimed"}, 0)
@@ -171,9 +173,9 @@ async def test_an_event_that_was_claimed_counts_when_its_entry_arrives(
 
 @pytest.mark.parametrize("event", EARLY, ids=["config", "click", "account"])
 async def test_a_claimed_event_and_its_click_in_one_batch_count_once(
-    services: Services, event: Event
+    services: Services, event: Conversion
 ) -> None:
-    await services.conversions.events.claim(event, [])
+    await services.conversions.store.claim(event, [])
     await scene.applied(services, [CLICK, event])
     assert await counted(services) == 1
 
@@ -183,7 +185,7 @@ async def test_drains_that_get_a_claimed_event_at_once_count_it_once(services: S
         drains = [scene.drain_of(one) for one in (services, other)]
         for number in range(1, 15):
             event = of_config(number, f"t{number}")
-            await services.conversions.events.claim(event, [])
+            await services.conversions.store.claim(event, [])
             await asyncio.gather(*(one.apply([event]) for one in drains))
     assert await counted(services) == 14
 
@@ -192,14 +194,14 @@ async def test_a_claim_at_the_same_moment_as_the_entry_counts_once(services: Ser
     drain = scene.drain_of(services)
     for number in range(1, 15):
         event = of_config(number, f"t{number}")
-        await asyncio.gather(services.conversions.events.claim(event, []), drain.apply([event]))
+        await asyncio.gather(services.conversions.store.claim(event, []), drain.apply([event]))
         await drain.apply([event])
     assert await counted(services) == 14
 
 
 async def test_an_event_whose_id_another_claimed_is_dropped(services: Services) -> None:
-    await services.conversions.events.claim(of_config(1), [])
-    await services.conversions.events.claim(of_config(2), [])
+    await services.conversions.store.claim(of_config(1), [])
+    await services.conversions.store.claim(of_config(2), [])
     await scene.applied(services, [of_config(2)])
     assert (await statuses(services), await counted(services)) == ({1: "claimed"}, 0)
     await scene.applied(services, [of_config(1), of_config(2)])
@@ -212,7 +214,7 @@ async def test_another_event_of_a_known_id_is_refused_and_counts_nothing(
 ) -> None:
     first, other = of_config(1), of_config(1, value="7")
     if claimed:
-        await services.conversions.events.claim(first, [])
+        await services.conversions.store.claim(first, [])
     else:
         await scene.applied(services, [first])
     with pytest.raises(EventIdTaken):

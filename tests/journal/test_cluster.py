@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from redis.exceptions import RedisError
 
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.stores.redis.own_cluster import OwnCluster, own_cluster
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.appender import Claim
@@ -74,14 +74,14 @@ async def test_while_a_server_is_away_its_records_go_to_others_and_all_are_kept(
         assert not journal.bytes_waiting
         away = cluster.servers[0]
         name = transaction_at(cluster, away)
-        event = make_event(1, transaction_id=name)
+        event = make_conversion(1, transaction_id=name)
         partition = partition_of_transaction_id(name, PARTITIONS)
         claim = Claim((keys.transaction_claim(UUID(int=1), name, partition),), event.id)
         assert await journal.append_once(event, claim) == event.id
-        assert await journal.append_once(make_event(2, transaction_id=name), claim) == event.id
+        assert await journal.append_once(make_conversion(2, transaction_id=name), claim) == event.id
         away.kill()
         await asyncio.gather(*map(journal.append, clicks[50:]))
-        undecided = make_event(3, transaction_id=name)
+        undecided = make_conversion(3, transaction_id=name)
         claim = claim._replace(holder=undecided.id)
         assert await journal.append_once(undecided, claim) in (None, event.id)
         following = asyncio.create_task(client.topology.follow())

@@ -8,9 +8,9 @@ import pytest
 from redis.exceptions import ResponseError
 
 from tests.conversions import scene
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.dead_letters import DeadLetters
 from tracker.service.services import Services
@@ -81,11 +81,11 @@ async def test_large_letters_move_too(services: Services) -> None:
 
 
 async def test_kinds_are_counted_and_a_reason_is_one_harmless_line(services: Services) -> None:
-    payload = msgspec.msgpack.encode([make_click(), make_event(1), make_event(2)])
+    payload = msgspec.msgpack.encode([make_click(), make_conversion(1), make_conversion(2)])
     fields: Any = {b"1": payload, b"id": b"5-0", b"reason": b"a\n\x1b[2Jb\xff\xe2\x80\xae"}
     await services.stores.redis.xadd("journal:dead", fields, id="1767000000000-3")
     (letter,) = await DeadLetters(services.stores.redis, ENTRY_DECODER).read_after(None, 10)
     assert (letter.id, letter.entry_id) == ("1767000000000-3", "5-0")
-    assert letter.kinds == {Click: 1, Event: 2}
+    assert letter.kinds == {Click: 1, Conversion: 2}
     assert letter.reason == "a ?[2Jb\ufffd?"
     assert letter.dead_since.isoformat() == "2025-12-29T09:20:00+00:00"

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from config.settings import Settings
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.journal.entry import EntryDecoder, encode, fields_of, record_count
 from tracker.journal.journal import Journal
 from tracker.journal.spool import Spool
@@ -33,7 +33,7 @@ CLICK = Click(
     query="a=1",
     link_utm="utm_source=x",
 )
-EVENT = Event(
+EVENT = Conversion(
     id=7,
     at=1_767_000_000_124,
     account_id=b"a" * 16,
@@ -63,7 +63,7 @@ CLICK_BYTES = b"\x9e" + CLICK_WITHOUT_UTM[1:] + b"\xacutm_source=x\xc2"
 PAYLOAD = b"\x92" + CLICK_BYTES + EVENT_BYTES
 SPOOL_FILE = b"TRK1\x00\x00\x00\xe7\xf6\t\xca\xeb" + PAYLOAD
 
-KINDS = EntryDecoder(list[Click | Event])
+KINDS = EntryDecoder(list[Click | Conversion])
 
 
 def test_an_entry_is_written_and_read_in_the_same_bytes_as_ever() -> None:
@@ -75,7 +75,7 @@ def test_an_event_of_a_release_that_knew_fewer_fields_is_read() -> None:
     [event] = KINDS.decode({b"1": b"\x91" + EVENT_WITHOUT_TEST})
     assert event == EVENT
     [event] = KINDS.decode({b"1": b"\x91\x9b" + EVENT_WITHOUT_TEST[1:-1]})
-    assert event == Event(**{**_fields(EVENT), "checked": False})
+    assert event == Conversion(**{**_fields(EVENT), "checked": False})
 
 
 def test_a_click_of_the_release_1_0_is_read() -> None:
@@ -122,5 +122,5 @@ async def test_a_spool_file_is_written_in_the_same_bytes_as_ever_after_its_marke
     await spool.close()
 
 
-def _fields(event: Event) -> dict[str, Any]:
+def _fields(event: Conversion) -> dict[str, Any]:
     return {name: getattr(event, name) for name in event.__struct_fields__}

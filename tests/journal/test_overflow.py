@@ -10,7 +10,7 @@ import pytest
 from redis.asyncio import Redis
 
 from config.settings import Settings
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tracker.ids import new_id
 from tracker.journal.appender import Claim
 from tracker.journal.backlog import Backlog
@@ -99,7 +99,7 @@ async def test_a_flood_is_appended_apart_while_drains_are_behind(
             before = await redis.xlen(keys.JOURNAL), await redis.xlen(keys.OVERFLOW)
             await built.append(make_click(UUID(bytes=OTHER)))
             await built.append(make_click(UUID(bytes=FLOOD)))
-            event = make_event(1, account_id=FLOOD, transaction_id="T-1")
+            event = make_conversion(1, account_id=FLOOD, transaction_id="T-1")
             claim = Claim((keys.transaction_claim(new_id(), "T-1"),), event.id)
             await built.append_once(event, claim)
             after = await redis.xlen(keys.JOURNAL), await redis.xlen(keys.OVERFLOW)

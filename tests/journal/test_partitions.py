@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from redis.crc import key_slot
 
 from config.settings import Settings
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.stores.redis.own_redis import OwnRedis, own_redis
 from tracker.clicks.click import Click
 from tracker.ids import new_id
@@ -98,7 +98,7 @@ def test_claims_have_the_hash_slot_of_the_stream_that_their_events_are_appended_
 def test_an_event_is_spread_by_its_transaction_id_then_by_its_click(
     fields: dict[str, Any], expected: bytes
 ) -> None:
-    assert make_event(7, **fields).partition_key == expected
+    assert make_conversion(7, **fields).partition_key == expected
 
 
 async def test_clicks_of_a_link_are_in_one_partition(settings: Settings, tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ async def test_a_transaction_id_is_appended_once_in_its_partition(
             text = f"order {number}"
             partition = partition_of_transaction_id(text, PARTITIONS)
             claim = (keys.transaction_claim(UUID(int=1), text, partition),)
-            event = make_event(number, transaction_id=text)
-            repeated = make_event(100 + number, transaction_id=text)
+            event = make_conversion(number, transaction_id=text)
+            repeated = make_conversion(100 + number, transaction_id=text)
             assert await built.append_once(event, Claim(claim, event.id)) == number
             assert await built.append_once(repeated, Claim(claim, repeated.id)) == number
             assert await built.holder(claim) == number

@@ -10,7 +10,7 @@ from lab.requests import click_id_of, event_id_of
 from lab.scene import Place, Scene
 from lab.traffic import EVENT_SHARE, Mixed
 from tests.lab.answering import CLICK_ID, REDIRECT
-from tracker.conversions.parameters import from_text
+from tracker.conversions.parameters import parse_text
 
 SCENE = Scene(UUID(int=1), "key", [Place(f"load{number}") for number in range(20)], ["pbk-1"], {})
 RECORDED = b"HTTP/1.1 200 OK\r\nX-Event-Id: 12\r\nContent-Length: 2\r\n\r\n{}"
@@ -61,7 +61,7 @@ def test_events_are_valid_conversions() -> None:
     click_ids = [UUID(int=8), UUID(int=9)]
     by_key = requests.events_by_key(SCENE, 3)
     by_click = requests.events_by_click(click_ids)
-    sent = [from_text(Parsed(data).url.partition(b"?")[2]) for data in [*by_key, *by_click]]
+    sent = [parse_text(Parsed(data).url.partition(b"?")[2]) for data in [*by_key, *by_click]]
     assert [one.pbk for one in sent] == ["pbk-1"] * 3 + [None] * 2
     assert [one.click_id for one in sent] == [None] * 3 + click_ids
     assert all(one.value is not None for one in sent)

@@ -15,7 +15,7 @@ from tests.factories import (
     create_event_config,
     create_link,
     make_click,
-    make_event,
+    make_conversion,
 )
 from tests.http.serving import until
 from tests.live.watching import Watcher, connected, telling, watching
@@ -24,7 +24,7 @@ from tests.web.person import signed_in
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
-from tracker.conversions.document import Status, document
+from tracker.conversions.document import ConversionStatus, document
 from tracker.live import stream
 from tracker.live.hub import LiveHub
 from tracker.service.services import Services
@@ -55,7 +55,7 @@ async def test_what_lands_is_told_exactly_with_the_last_rows(
     clicks = [make_click(account.id, address=f"203.0.113.{n}", **own) for n in range(40)]
     bots = [make_click(account.id, user_agent=BOT, **own) for _ in range(5)]
     foreign = [make_click(other_account.id, at=now_ms())]
-    event = make_event(
+    event = make_conversion(
         7,
         clicks[0].id,
         at=now_ms(),
@@ -141,7 +141,7 @@ async def test_a_conversion_is_told_when_its_account_is_known(
 ) -> None:
     click = make_click(account.id, at=now_ms())
     async with watched(services, client, account, secret) as watcher:
-        await applied(services, [make_event(7, click.id, at=now_ms())])
+        await applied(services, [make_conversion(7, click.id, at=now_ms())])
         await applied(services, [click])
         converted = await watcher.next("conversions")
         assert [row["event_id"] for row in converted["rows"]] == [7]
@@ -150,9 +150,9 @@ async def test_a_conversion_is_told_when_its_account_is_known(
 async def test_a_claimed_conversion_is_told_when_it_counts(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
-    event = make_event(7, None, at=now_ms(), account_id=account.id.bytes)
+    event = make_conversion(7, None, at=now_ms(), account_id=account.id.bytes)
     await services.stores.mongodb["events"].insert_one(
-        {**document(event), "status": Status.CLAIMED}
+        {**document(event), "status": ConversionStatus.CLAIMED}
     )
     async with watched(services, client, account, secret) as watcher:
         await applied(services, [event])
@@ -165,13 +165,13 @@ async def test_a_conversion_is_told_once_though_it_enters_another_state(
 ) -> None:
     before, first, later = [make_click(account.id, at=now_ms()) for _ in range(3)]
     own: Any = {"at": now_ms(), "account_id": account.id.bytes}
-    await applied(services, [make_event(1, before.id, **own)])
+    await applied(services, [make_conversion(1, before.id, **own)])
     async with watched(services, client, account, secret) as watcher:
-        await applied(services, [make_event(2, first.id, **own)])
+        await applied(services, [make_conversion(2, first.id, **own)])
         await applied(services, [before, first])
         converted = await watcher.next("conversions")
         assert (converted["count"], [row["event_id"] for row in converted["rows"]]) == (1, [2])
-        await applied(services, [later, make_event(3, later.id, **own)])
+        await applied(services, [later, make_conversion(3, later.id, **own)])
         converted = await watcher.next("conversions")
         assert (converted["count"], [row["event_id"] for row in converted["rows"]]) == (1, [3])
 
@@ -230,7 +230,7 @@ async def test_a_client_that_does_not_read_is_cut_off(
     async with watched(services, client, account, secret) as watcher:
         one = next(services.live.live.streams())
         for _ in range(5):
-            one.put(stream.LiveEvent("clicks", stream.End("too_slow")))
+            one.put(stream.LiveEvent("clicks", stream.StreamEnd("too_slow")))
         assert await watcher.next("end") == {"reason": "too_slow"}
 
 
@@ -275,7 +275,7 @@ async def test_a_client_that_leaves_while_its_stream_opens_leaves_nothing_behind
 async def test_a_client_that_reads_nothing_at_all_loses_its_connection(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
-    long: Any = stream.LiveEvent("clicks", stream.End("x" * 200_000))  # type: ignore[arg-type]
+    long: Any = stream.LiveEvent("clicks", stream.StreamEnd("x" * 200_000))  # type: ignore[arg-type]
     async with connected(client.port, account.id, f"Authorization: Bearer {secret}") as watcher:
         await watcher.head()
         [one] = services.live.live.streams()

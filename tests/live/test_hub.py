@@ -16,13 +16,13 @@ from tracker.access.open_answers import Access
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
 from tracker.live import events, hub
-from tracker.live.events import LiveClicks, Names
-from tracker.live.recent import Recent
+from tracker.live.events import LiveClicks, RowNames
+from tracker.live.recent import RecentCounts
 from tracker.live.stream import LiveEvent, LiveStream
 from tracker.service.services import Services
 from tracker.stores.mongodb.reads import MongoReads
 
-NOTHING = Recent(clicks=0, bots=0, conversions=0)
+NOTHING = RecentCounts(clicks=0, bots=0, conversions=0)
 
 
 async def access(services: Services, account_id: UUID) -> Access:
@@ -58,13 +58,13 @@ async def test_an_account_that_cannot_be_counted_holds_up_no_other_and_no_end(
     other = await services.accounts.accounts.create("Other")
     stuck = asyncio.Event()
 
-    async def recent(_: MongoReads, account_id: UUID) -> Recent:
+    async def recent(_: MongoReads, account_id: UUID) -> RecentCounts:
         if account_id == account.id:
             await stuck.wait()
             raise NetworkTimeout
         return NOTHING
 
-    monkeypatch.setattr(hub, "recent", recent)
+    monkeypatch.setattr(hub, "count_recent", recent)
     first, second = [await access(services, one.id) for one in (account, other)]
     with opened(services, first) as slow, opened(services, second) as fast:
         async with telling(services), guarded(services):
@@ -81,7 +81,7 @@ async def stored(services: Services, account_id: UUID, number: int) -> list[UUID
     return ids_of(clicks)
 
 
-async def test_each_account_is_told_what_landed_in_it_since_it_is_watched(
+async def test_each_account_gets_the_rows_stored_since_it_is_watched(
     services: Services, account: Account
 ) -> None:
     other = await services.accounts.accounts.create("Other")
@@ -100,12 +100,12 @@ async def test_each_account_is_told_what_landed_in_it_since_it_is_watched(
                 assert ids_in(await heard(another, "clicks")) == [of_other]
 
 
-async def test_what_could_not_be_read_is_told_at_the_next_look(
+async def test_rows_that_could_not_be_read_are_sent_after_the_next_read(
     services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failed = asyncio.Event()
 
-    async def names_of(*of: Any) -> Names:
+    async def names_of(*of: Any) -> RowNames:
         if of[1] and not failed.is_set():
             failed.set()
             raise NetworkTimeout

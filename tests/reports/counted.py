@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from tests.reports.history import History
 from tracker.clicks.sources import SOURCES
-from tracker.reports.query import GroupBy, Measures, Query
+from tracker.reports.query import GroupBy, Measures, ReportQuery
 
 Document = dict[str, Any]
 Keys = dict[str, list[str]]
@@ -25,11 +25,11 @@ class Counted:
         self._clicks = [(one, keys_of(history, host, one)) for one in history.clicks]
         self._events = [(one, keys_of(history, host, one)) for one in events]
 
-    def totals(self, query: Query) -> Measures:
+    def totals(self, query: ReportQuery) -> Measures:
         clicks = [one for one, keys in self._clicks if passes(query, one, keys)]
         return measures(query, clicks, [e for e, keys in self._events if passes(query, e, keys)])
 
-    def rows(self, query: Query) -> list[tuple[str, Measures]]:
+    def rows(self, query: ReportQuery) -> list[tuple[str, Measures]]:
         """Return the rows of all pages, in their order."""
         by_key: dict[str, tuple[list[Document], list[Document]]] = {}
         for kind, ones in enumerate((self._clicks, self._events)):
@@ -42,7 +42,7 @@ class Counted:
         return sorted(shown, key=lambda row: (-row[1].clicks, row[0] in NO_KEYS, row[0]))
 
 
-def passes(query: Query, one: Document, keys: Keys) -> bool:
+def passes(query: ReportQuery, one: Document, keys: Keys) -> bool:
     return (
         one["account_id"] == query.account_id
         and is_test(one) == (query.tests == "only")
@@ -87,7 +87,9 @@ def keys_of(history: History, host: str, one: Document) -> Keys:
     return {name: list(map(str, values)) for name, values in keys.items()}
 
 
-def measures(query: Query, clicks: Sequence[Document], events: Sequence[Document]) -> Measures:
+def measures(
+    query: ReportQuery, clicks: Sequence[Document], events: Sequence[Document]
+) -> Measures:
     bots = [one for one in clicks if one["bot"]]
     people = [one for one in clicks if not one["bot"]]
     if query.bots == "only":

@@ -14,7 +14,7 @@ from tests.factories import (
     make_click_document,
     make_event_document,
 )
-from tracker.conversions.document import DIMENSIONS, Status
+from tracker.conversions.document import DIMENSIONS, ConversionStatus
 from tracker.ids import new_id
 from tracker.reports.rollups.rollup import Calendars, Rollup
 from tracker.service.services import Services
@@ -22,7 +22,7 @@ from tracker.visitor_dimensions import DIMENSIONS as VISITOR_DIMENSIONS
 
 FIRST = date(2026, 1, 30)
 DAYS = 4
-SLOTS = 3
+DRAIN_NUMBERS = 3
 DOMAINS = ("", "a.example", "a-b.example", "tracker.test")
 VALUES = {
     **{one.name: (one.sample, "unknown") for one in VISITOR_DIMENSIONS},
@@ -105,7 +105,7 @@ async def moved(services: Services, random: Random, history: History) -> History
     pending = [
         one
         for one in history.events
-        if one["status"] == Status.PENDING and one["account_id"] == history.account_id
+        if one["status"] == ConversionStatus.PENDING and one["account_id"] == history.account_id
     ]
     own = [one for one in history.clicks if one["account_id"] == history.account_id]
     events = {one["_id"]: one for one in history.events}
@@ -121,8 +121,8 @@ async def moved(services: Services, random: Random, history: History) -> History
     return history._replace(events=list(events.values()))
 
 
-async def _update(services: Services, rollup: Rollup, slot: int) -> None:
-    if updates := list(rollup.updates(slot)):
+async def _update(services: Services, rollup: Rollup, drain_number: int) -> None:
+    if updates := list(rollup.updates(drain_number)):
         await services.stores.mongodb.database.command(
             "update",
             "rollups",
@@ -142,13 +142,13 @@ async def store(
     for collection, documents in (("clicks", clicks), ("events", events)):
         if documents:
             await services.stores.mongodb[collection].insert_many(documents)
-    rollups = [Rollup(calendars) for _ in range(2 * SLOTS)]
+    rollups = [Rollup(calendars) for _ in range(2 * DRAIN_NUMBERS)]
     for click in clicks:
         random.choice(rollups).add_click(click)
     for event in events:
         random.choice(rollups).add_event(event)
     for number, rollup in enumerate(rollups):
-        await _update(services, rollup, number % SLOTS)
+        await _update(services, rollup, number % DRAIN_NUMBERS)
 
 
 def _moment(random: Random) -> datetime:
@@ -188,20 +188,24 @@ def _click_of(random: Random, account_id: UUID, link_id: UUID, domain_name: str)
 def _event(
     random: Random, number: int, account_id: UUID, clicks: Sequence[Any], configs: Sequence[UUID]
 ) -> dict[str, Any]:
-    status = random.choice([*Status, Status.ATTRIBUTED, Status.ATTRIBUTED])
+    status = random.choice(
+        [*ConversionStatus, ConversionStatus.ATTRIBUTED, ConversionStatus.ATTRIBUTED]
+    )
     click = random.choice(clicks)
-    if status == Status.ATTRIBUTED:
+    if status == ConversionStatus.ATTRIBUTED:
         status = _joined(click)
     # A test names a click, or none.
-    is_joined = status == Status.ATTRIBUTED or (status == Status.TEST and random.random() < 0.7)
+    is_joined = status == ConversionStatus.ATTRIBUTED or (
+        status == ConversionStatus.TEST and random.random() < 0.7
+    )
     owner = click["account_id"] if is_joined else account_id
-    of_nobody = status == Status.PENDING and random.random() < 0.3
+    of_nobody = status == ConversionStatus.PENDING and random.random() < 0.3
     return make_event_document(
         number,
         at=_moment(random),
         account_id=None if of_nobody else owner,
         event_config_id=random.choice([*configs, None]) if owner == account_id else None,
-        click_id=None if status == Status.NO_CLICK else click["_id"],
+        click_id=None if status == ConversionStatus.NO_CLICK else click["_id"],
         value=_money(random),
         payout=_money(random),
         status=status,
@@ -210,9 +214,9 @@ def _event(
     )
 
 
-def _joined(click: dict[str, Any]) -> Status:
+def _joined(click: dict[str, Any]) -> ConversionStatus:
     """Return the state of an event that is joined with a click."""
-    return Status.TEST if "test" in click else Status.ATTRIBUTED
+    return ConversionStatus.TEST if "test" in click else ConversionStatus.ATTRIBUTED
 
 
 def _of_click(click: dict[str, Any]) -> dict[str, Any]:

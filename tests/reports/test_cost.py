@@ -15,17 +15,17 @@ import pytest
 from tests.factories import Document, create_link, make_click_document, make_event_document
 from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.rollups.rollup import Rollup
 from tracker.service.services import Services
 
 FIRST = date(2026, 1, 1)
-DAYS, SLOTS, LINKS = 4, 2, 30
+DAYS, DRAIN_NUMBERS, LINKS = 4, 2, 30
 
 
 class Scene(NamedTuple):
-    """`LINKS` of each of three accounts, with a click and an event for each day and slot, half of
-    them before `FIRST`. `tag_id` is that of two."""
+    """`LINKS` of each of three accounts, with a click and an event for each day and drain number,
+    half of them before `FIRST`. `tag_id` is that of two."""
 
     services: Services
     account_id: UUID
@@ -40,7 +40,7 @@ class Scene(NamedTuple):
         **filters: Any,
     ) -> dict[str, int]:
         """Return the documents that a report reads, of the second half unless days are named."""
-        query = Query(
+        query = ReportQuery(
             account_id=self.account_id,
             first=first,
             last=last,
@@ -70,17 +70,17 @@ async def set_the_scene(services: Services) -> Scene:
         for account_id in accounts
         for number in range(LINKS)
     ]
-    for slot in range(SLOTS):
+    for drain_number in range(DRAIN_NUMBERS):
         clicks = [
             click(link.account_id, link.id, day) for link in links for day in range(-DAYS, DAYS)
         ]
         events = [
             make_event_document(number, **(row | {"_id": number, "status": "attributed"}))
-            for number, row in enumerate(clicks, 1 + slot * len(clicks))
+            for number, row in enumerate(clicks, 1 + drain_number * len(clicks))
         ]
         await services.stores.mongodb["clicks"].insert_many(clicks)
         await services.stores.mongodb["events"].insert_many(events)
-        await store_rollups(services, slot, clicks, events)
+        await store_rollups(services, drain_number, clicks, events)
     return Scene(services, accounts[0], tag_id, [link.id for link in links[:LINKS]])
 
 
@@ -90,7 +90,7 @@ def click(account_id: UUID, link_id: UUID, day: int) -> Document:
 
 
 async def store_rollups(
-    services: Services, slot: int, clicks: Sequence[Document], events: Sequence[Document]
+    services: Services, drain_number: int, clicks: Sequence[Document], events: Sequence[Document]
 ) -> None:
     rollup = Rollup()
     for one in clicks:
@@ -100,7 +100,7 @@ async def store_rollups(
     await services.stores.mongodb.database.command(
         "update",
         "rollups",
-        updates=list(rollup.updates(slot)),
+        updates=list(rollup.updates(drain_number)),
         codec_options=services.stores.mongodb.database.codec_options,
     )
 
@@ -110,9 +110,9 @@ async def test_a_report_of_the_whole_account_reads_a_document_for_each_day_and_s
 ) -> None:
     scene = await set_the_scene(services)
     for group_by in ("device", "country", "browser", "os", "day", "hour", "domain", "event"):
-        assert (await scene.read(group_by))["rollups"] == DAYS * SLOTS
-    assert await scene.read("day", os=["iOS"]) == {"rollups": DAYS * SLOTS}
-    assert await scene.read("domain", domain=["tracker.test"]) == {"rollups": DAYS * SLOTS}
+        assert (await scene.read(group_by))["rollups"] == DAYS * DRAIN_NUMBERS
+    assert await scene.read("day", os=["iOS"]) == {"rollups": DAYS * DRAIN_NUMBERS}
+    assert await scene.read("domain", domain=["tracker.test"]) == {"rollups": DAYS * DRAIN_NUMBERS}
 
 
 async def test_a_report_of_links_reads_a_document_for_each_day_and_slot_of_each(
@@ -121,14 +121,14 @@ async def test_a_report_of_links_reads_a_document_for_each_day_and_slot_of_each(
     scene = await set_the_scene(services)
     two = list(scene.links[:2])
     for group_by in ("device", "day", "hour", "domain", "event"):
-        assert (await scene.read(group_by, link=two))["rollups"] == 2 * DAYS * SLOTS
+        assert (await scene.read(group_by, link=two))["rollups"] == 2 * DAYS * DRAIN_NUMBERS
     read = await scene.read("country", tag=[scene.tag_id])
     # The index alone tells which links have the tag.
-    assert read == {"links": 0, "rollups": 2 * DAYS * SLOTS}
-    assert await scene.read("link", link=two) == {"links": 2, "rollups": 2 * DAYS * SLOTS}
+    assert read == {"links": 0, "rollups": 2 * DAYS * DRAIN_NUMBERS}
+    assert await scene.read("link", link=two) == {"links": 2, "rollups": 2 * DAYS * DRAIN_NUMBERS}
     # And two links to know their tags, one tag to know its name.
     assert await scene.read("tag", link=two) == {
-        "rollups": 2 * DAYS * SLOTS,
+        "rollups": 2 * DAYS * DRAIN_NUMBERS,
         "links": 2,
         "tags": 1,
     }
@@ -138,13 +138,13 @@ async def test_the_first_report_that_crosses_dimensions_reads_the_clicks_and_eve
     services: Services,
 ) -> None:
     scene = await set_the_scene(services)
-    every = LINKS * DAYS * SLOTS
-    marks = {"rollups": DAYS * SLOTS}
+    every = LINKS * DAYS * DRAIN_NUMBERS
+    fingerprints = {"rollups": DAYS * DRAIN_NUMBERS}
     counted = {"clicks": every, "events": every, "joint_counts": 0}
-    assert await scene.read("os", device=["mobile"]) == marks | counted
+    assert await scene.read("os", device=["mobile"]) == fingerprints | counted
     # Of one link only its clicks, and its rollups besides the account's.
     read = await scene.read("os", device=["mobile"], link=list(scene.links[:1]))
-    assert (read["clicks"], read["rollups"]) == (DAYS * SLOTS, 2 * DAYS * SLOTS)
+    assert (read["clicks"], read["rollups"]) == (DAYS * DRAIN_NUMBERS, 2 * DAYS * DRAIN_NUMBERS)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ async def test_later_reports_read_two_documents_for_each_day_and_its_rollups(
     await scene.read(group_by, **filters)
     assert await scene.read(group_by, **filters) == {
         "joint_counts": 2 * DAYS,
-        "rollups": DAYS * SLOTS,
+        "rollups": DAYS * DRAIN_NUMBERS,
     }
 
 
@@ -174,7 +174,7 @@ async def test_a_later_report_by_link_reads_no_rollups_of_links(services: Servic
     scene = await set_the_scene(services)
     await scene.read("link")
     read = await scene.read("link")
-    assert read == {"joint_counts": 2 * DAYS, "links": 25, "rollups": DAYS * SLOTS}
+    assert read == {"joint_counts": 2 * DAYS, "links": 25, "rollups": DAYS * DRAIN_NUMBERS}
 
 
 async def test_a_month_that_is_over_is_read_as_one_document(services: Services) -> None:

@@ -15,17 +15,17 @@ from tracker.feeds.filter import (
     conditions_for_clicks,
     conditions_for_conversions,
 )
-from tracker.reports.counted import ALL_COUNTED, needed_for
+from tracker.reports.counted import COUNTED_DIMENSIONS, needed_for
 from tracker.reports.dimensions import CARDS, DIMENSIONS, FILTERS, Dimension, Filter
-from tracker.reports.query import GroupBy, Query, Report
-from tracker.reports.rollups.layout import RollupSource, decoded, encoded, rollups_for
+from tracker.reports.query import GroupBy, Report, ReportQuery
+from tracker.reports.rollups.layout import RollupSelection, decoded, encoded, rollups_for
 from tracker.service.services import Services
 
 CROSSED = None
 
 
 def test_reports_group_by_every_dimension_that_is_counted() -> None:
-    assert set(ALL_COUNTED) <= set(get_args(GroupBy))
+    assert set(COUNTED_DIMENSIONS) <= set(get_args(GroupBy))
 
 
 def test_panels_are_of_a_card_of_the_console_or_of_none() -> None:
@@ -33,27 +33,27 @@ def test_panels_are_of_a_card_of_the_console_or_of_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group_by", "filters", "source"),
+    ("group_by", "filters", "selection"),
     [
-        ("day", [], RollupSource("account", None)),
-        ("hour", [], RollupSource("account", "hour")),
-        ("weekday", [], RollupSource("account", None)),
-        ("event", [], RollupSource("account", "event")),
-        ("device", [], RollupSource("account", "device")),
-        ("device", ["device"], RollupSource("account", "device")),
-        ("day", ["device"], RollupSource("account", "device")),
-        ("domain", ["domain"], RollupSource("account", "domain")),
-        ("day", ["domain"], RollupSource("account", "domain")),
-        ("link", [], RollupSource("link", None)),
-        ("tag", ["link", "tag", "domain"], RollupSource("link", None)),
-        ("link", ["device"], RollupSource("link", "device")),
-        ("day", ["tag"], RollupSource("link", None)),
-        ("hour", ["link"], RollupSource("link", "hour")),
-        ("hour_of_day", ["link"], RollupSource("link", "hour")),
+        ("day", [], RollupSelection("account", None)),
+        ("hour", [], RollupSelection("account", "hour")),
+        ("weekday", [], RollupSelection("account", None)),
+        ("event", [], RollupSelection("account", "event")),
+        ("device", [], RollupSelection("account", "device")),
+        ("device", ["device"], RollupSelection("account", "device")),
+        ("day", ["device"], RollupSelection("account", "device")),
+        ("domain", ["domain"], RollupSelection("account", "domain")),
+        ("day", ["domain"], RollupSelection("account", "domain")),
+        ("link", [], RollupSelection("link", None)),
+        ("tag", ["link", "tag", "domain"], RollupSelection("link", None)),
+        ("link", ["device"], RollupSelection("link", "device")),
+        ("day", ["tag"], RollupSelection("link", None)),
+        ("hour", ["link"], RollupSelection("link", "hour")),
+        ("hour_of_day", ["link"], RollupSelection("link", "hour")),
         ("hour_of_week", ["country"], CROSSED),
-        ("event", ["tag"], RollupSource("link", "event")),
-        ("device", ["domain"], RollupSource("link", "device")),
-        ("domain", ["device"], RollupSource("link", "device")),
+        ("event", ["tag"], RollupSelection("link", "event")),
+        ("device", ["domain"], RollupSelection("link", "device")),
+        ("domain", ["device"], RollupSelection("link", "device")),
         ("device", ["country"], CROSSED),
         ("link", ["country", "os"], CROSSED),
         ("hour", ["browser"], CROSSED),
@@ -64,9 +64,9 @@ def test_panels_are_of_a_card_of_the_console_or_of_none() -> None:
     ],
 )
 def test_a_report_reads_the_smallest_rollups_that_have_its_dimensions(
-    group_by: str, filters: list[str], source: RollupSource | None
+    group_by: str, filters: list[str], selection: RollupSelection | None
 ) -> None:
-    assert rollups_for(needed_for(group_by, filters)) == source
+    assert rollups_for(needed_for(group_by, filters)) == selection
 
 
 EUROPE = ("DE", "FR")
@@ -78,7 +78,7 @@ def continents(monkeypatch: pytest.MonkeyPatch) -> None:
     members = {"EU": EUROPE, "other": sorted(COUNTRIES - {*EUROPE}), "unknown": ["unknown"]}
     continent = Dimension(
         "continent",
-        sources=("country",),
+        derived_from=("country",),
         key=lambda _, country: next(key for key, one in members.items() if country in one),
         filter=Filter(members=members.__getitem__),
     )
@@ -94,7 +94,7 @@ async def test_a_dimension_that_is_derived_from_another_needs_its_row_only(
     [first, *_, last] = days()
 
     async def report(group_by: str, **filters: list[str]) -> Report:
-        query = Query(
+        query = ReportQuery(
             account_id=history.account_id,
             first=first,
             last=last,

@@ -18,9 +18,9 @@ from tracker.reports import columns, limits
 from tracker.reports.answers.overview import read_overview
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.columns import CLICK_MEASURES
-from tracker.reports.joint_counts.store import JointCounts, JointId, Kept
+from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
 from tracker.reports.memory import ReportMemory, bytes_of
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 
 DAY = date(2026, 1, 1)
@@ -30,12 +30,12 @@ CROSSED = {"device": ["mobile"], "os": ["Android"]}
 
 async def test_what_does_not_fit_waits_until_others_give_back() -> None:
     memory, one, other = ReportMemory(100, 60), new_id(), new_id()
-    with memory.hold(one) as held, memory.hold(other) as waiting:
-        await held.take(60)
+    with memory.reserve(one) as reservation, memory.reserve(other) as waiting:
+        await reservation.take(60)
         taking = asyncio.create_task(waiting.take(50))
         await asyncio.sleep(0)
         assert (memory.taken, taking.done()) == (60, False)
-        held.shrink_to(50)
+        reservation.shrink_to(50)
         await taking
         assert memory.taken == 100
     assert memory.taken == 0
@@ -43,14 +43,14 @@ async def test_what_does_not_fit_waits_until_others_give_back() -> None:
 
 async def test_an_account_has_no_more_than_its_share() -> None:
     memory, account_id = ReportMemory(100, 60), new_id()
-    with memory.hold(account_id) as held, memory.hold(account_id) as waiting:
-        await held.take(40)
+    with memory.reserve(account_id) as reservation, memory.reserve(account_id) as waiting:
+        await reservation.take(40)
         taking = asyncio.create_task(waiting.take(30))
         await asyncio.sleep(0)
         assert not taking.done()
-        with memory.hold(new_id()) as other:
+        with memory.reserve(new_id()) as other:
             await other.take(60)
-        held.shrink_to(0)
+        reservation.shrink_to(0)
         await taking
 
 
@@ -59,8 +59,8 @@ async def test_what_does_not_fit_in_time_is_told_when_to_try_again(
 ) -> None:
     monkeypatch.setattr(limits, "MEMORY_SECONDS", 0)
     memory = ReportMemory(100 * 1024**2, 60 * 1024**2, 0)
-    with memory.hold(new_id()) as held, memory.hold(new_id()) as refused:
-        await held.take(60 * 1024**2)
+    with memory.reserve(new_id()) as reservation, memory.reserve(new_id()) as refused:
+        await reservation.take(60 * 1024**2)
         with pytest.raises(Unavailable, match="the 100 MB for reports are in use") as raised:
             await refused.take(50 * 1024**2)
         assert raised.value.headers == {"Retry-After": "5"}
@@ -69,10 +69,10 @@ async def test_what_does_not_fit_in_time_is_told_when_to_try_again(
 
 async def test_a_report_beyond_the_share_of_an_account_is_told_to_ask_for_less() -> None:
     memory = ReportMemory(100, 60)
-    with memory.hold(new_id()) as held:
-        await held.take(40)
+    with memory.reserve(new_id()) as reservation:
+        await reservation.take(40)
         with pytest.raises(BadRequest, match="ask for fewer days"):
-            await held.take(21)
+            await reservation.take(21)
 
 
 async def test_small_reports_do_not_wait_for_what_large_ones_and_files_have(
@@ -82,15 +82,15 @@ async def test_small_reports_do_not_wait_for_what_large_ones_and_files_have(
     monkeypatch.setattr(limits, "MEMORY_SECONDS", 0)
     monkeypatch.setattr(limits, "SMALL_BYTES", 5)
     memory, account_id = ReportMemory(100, 60, 10), new_id()
-    with memory.hold(account_id) as file, memory.hold(new_id()) as other:
+    with memory.reserve(account_id) as file, memory.reserve(new_id()) as other:
         await file.take(50)
         await other.take(40)
         for of in (account_id, new_id()):
-            with memory.hold(of) as small, memory.hold(of) as large:
+            with memory.reserve(of) as small, memory.reserve(of) as large:
                 await small.take(5)
                 with pytest.raises(Unavailable):
                     await large.take(6)
-    with memory.hold(account_id) as large:
+    with memory.reserve(account_id) as large:
         await large.take(4)
         with pytest.raises(BadRequest, match="ask for fewer days"):
             await large.take(47)
@@ -104,7 +104,9 @@ async def test_what_days_were_counted_from_is_given_back_before_the_next(
     account_id = new_id()
     days = [DAY + timedelta(number) for number in range(10)]
     await store_days(services, account_id, days, 40)
-    query = Query(account_id=account_id, first=DAY, last=days[-1], group_by="day", filters=CROSSED)
+    query = ReportQuery(
+        account_id=account_id, first=DAY, last=days[-1], group_by="day", filters=CROSSED
+    )
     panels = [replace(query, group_by=one) for one in ("country", "browser", "bot")]
     memory = services.reports.reports.memory = ReportMemory(10**9, 150_000)
     async with parts_at_one_snapshot(
@@ -122,7 +124,7 @@ async def test_what_months_were_counted_from_is_given_back_before_the_next(
     account_id = new_id()
     days = [DAY + timedelta(number) for number in range(6 * 30)]
     await store_days(services, account_id, days, 2)
-    query = Query(
+    query = ReportQuery(
         account_id=account_id, first=DAY, last=days[-1], group_by="device", filters=CROSSED
     )
     # The clicks as they are expected, those of a month in its days, and its days.
@@ -139,7 +141,7 @@ async def test_what_is_kept_takes_as_much_as_its_table(services: Services, text:
     )
     joint = JointCounts(services.stores.mongodb.database)
     one = JointId(new_id(), "UTC", None, "clicks", "utm_campaign", DAY.isoformat())
-    await joint.keep(one, Kept([50, 0, 0, 0], table))
+    await joint.store(one, NewCounts([50, 0, 0, 0], table))
     size = await joint.size([one], ["utm_campaign"], services.stores.mongodb.reads)
     width = 1 if text.isascii() else limits.WIDE_BYTES
     lines = len("\n".join(campaigns))
@@ -205,5 +207,5 @@ async def store_days(
     await store(services, Random(0), clicks, [])
 
 
-def by_campaign(account_id: UUID) -> Query:
-    return Query(account_id=account_id, first=DAY, last=DAY, group_by="utm_campaign")
+def by_campaign(account_id: UUID) -> ReportQuery:
+    return ReportQuery(account_id=account_id, first=DAY, last=DAY, group_by="utm_campaign")

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tracker.calendar import calendar_of
 from tracker.errors import BadRequest
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, Row
+from tracker.reports.query import GroupRow, Measures
 from tracker.reports.series import (
     NO_MEASURES,
     Interval,
     default_interval,
-    rows_of,
+    row_dimension,
     series_of,
     step_keys,
 )
@@ -28,7 +28,7 @@ def days(first: str, last: str) -> DayRange:
     return DayRange(date.fromisoformat(first), date.fromisoformat(last))
 
 
-def row(key: str, clicks: int, value: str = "0") -> Row:
+def row(key: str, clicks: int, value: str = "0") -> GroupRow:
     measures = Measures(
         clicks=clicks,
         unique_clicks=clicks,
@@ -38,7 +38,7 @@ def row(key: str, clicks: int, value: str = "0") -> Row:
         value=Decimal(value),
         payout=Decimal(0),
     )
-    return Row(key=key, name=key, measures=measures)
+    return GroupRow(key=key, name=key, measures=measures)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_steps_are_in_order_each_once_and_every_row_belongs_to_one(
     assert len(set(keys)) == len(keys)
     if interval != "hour":
         assert keys == sorted(keys)
-    rows = [row(key, 1) for key in step_keys(range_, rows_of(interval), calendar)]
+    rows = [row(key, 1) for key in step_keys(range_, row_dimension(interval), calendar)]
     steps = series_of(rows, range_, interval, calendar)
     assert [step.key for step in steps] == keys
     assert sum(step.measures.clicks for step in steps) == len(rows)

@@ -25,13 +25,13 @@ class Recorder(ThreadPoolExecutor):
         return super().submit(fn, *args, **kwargs)
 
 
-@pytest.mark.parametrize(("held_up_from", "rests"), [(-1.0, 1), (math.inf, 0)])
-async def test_the_thread_rests_if_it_has_held_up_the_event_loop(
-    monkeypatch: pytest.MonkeyPatch, held_up_from: float, rests: int
+@pytest.mark.parametrize(("blocked_from", "rests"), [(-1.0, 1), (math.inf, 0)])
+async def test_the_thread_rests_if_it_has_blocked_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch, blocked_from: float, rests: int
 ) -> None:
     with Recorder() as thread:
         monkeypatch.setattr(threads, "_THREAD", thread)
-        monkeypatch.setattr(threads, "_HELD_UP_SECONDS", held_up_from)
+        monkeypatch.setattr(threads, "_BLOCKED_SECONDS", blocked_from)
         assert await threads.in_thread(sum, [1, 2]) == 3
     assert len(thread.rests) == rests
     assert all(0 <= seconds <= 0.3 for seconds in thread.rests)

@@ -10,7 +10,7 @@ from pymongo import MongoClient
 
 from scripts import dead_letters
 from tests.conversions import scene
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.scripts.conftest import Awaited, Run, UsageError
 from tracker.ids import new_id
 from tracker.ingest.record import ENTRY_DECODER
@@ -59,7 +59,7 @@ def test_dead_letters_are_listed_and_replayed_once_the_cause_is_fixed_and_count_
 ) -> None:
     account_id = new_id()
     clicks = [make_click(account_id) for _ in range(3)]
-    payload = msgspec.msgpack.encode([*clicks, make_event(7, clicks[0].id)])
+    payload = msgspec.msgpack.encode([*clicks, make_conversion(7, clicks[0].id)])
     with refusing(services, mongodb):
         do(add_dead_letters(services, payload))
     assert count(services, mongodb, "clicks") == 0

@@ -9,7 +9,7 @@ from pymongo import MongoClient
 from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.conversions import scene
-from tests.factories import AT_MS, make_click, make_event
+from tests.factories import AT_MS, make_click, make_conversion
 from tests.scripts.conftest import Run
 from tracker.accounts.accounts import Account
 from tracker.clock import day_of, moment, now
@@ -26,7 +26,9 @@ def account(services: Services, io_loop: AsyncIOLoop) -> Account:
     async def make() -> Account:
         made = await services.accounts.accounts.create("Acme")
         clicks = [make_click(made.id) for _ in range(10)]
-        events = [make_event(number, one.id, value="1") for number, one in enumerate(clicks, 1)]
+        events = [
+            make_conversion(number, one.id, value="1") for number, one in enumerate(clicks, 1)
+        ]
         await scene.applied(services, [*clicks, *events])
         return made
 
@@ -168,7 +170,7 @@ def convert(services: Services, io_loop: AsyncIOLoop, *values: str) -> str:
         made = await services.accounts.accounts.create("Large")
         for number, value in enumerate(values, 1):
             click = make_click(made.id)
-            event = make_event(number, click.id, value=value, payout=value)
+            event = make_conversion(number, click.id, value=value, payout=value)
             await scene.applied(services, [click, event])
         return str(made.id)
 

@@ -20,7 +20,7 @@ from tests.web.records import journaled
 from tests.web.visits import DOMAINS, LINKS, Known, visit
 from tests.web.ways import Sent, Ways, both_ways
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import PayoutType
 from tracker.ids import new_id
 from tracker.service.background import SERVING, running
@@ -142,7 +142,7 @@ async def test_generated_requests_are_answered_and_recorded_alike(
     assert len(answers) >= 0.8 * REQUESTS
     statuses = {answer[9:12] for answer in answers}
     assert statuses >= {b"200", b"204", b"302", b"400", b"404", b"405", b"505"}
-    assert {type(record) for record in recorded} == {Click, Event}
+    assert {type(record) for record in recorded} == {Click, Conversion}
 
 
 def check_shares(ways: Ways) -> None:
@@ -292,7 +292,7 @@ async def test_while_redis_is_unavailable_both_ways_write_to_the_spool(
         pass
     await with_redis.stop()
     await with_redis.close()
-    assert {type(one) for one in ways.recorded(await journaled(services))} == {Click, Event}
+    assert {type(one) for one in ways.recorded(await journaled(services))} == {Click, Conversion}
 
 
 async def test_with_a_full_spool_both_ways_answer_503(

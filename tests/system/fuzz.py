@@ -42,6 +42,8 @@ CHECKS = (
     "allow_header_conformance",
     "ignored_auth",
 )
+# The last one also sends back ids from answers.
+ALL_PHASES = ("--phases", "examples,coverage,fuzzing")
 CONFIGURATION = """
 # A live stream is read up to its first event. It never ends, and more would take until the timeout.
 max-stream-events = 1
@@ -71,8 +73,6 @@ def fuzz(
         f"http://127.0.0.1:{service.port}/openapi.json",
         *("--header", f"Authorization: Bearer {owner.key}"),
         *("--checks", ",".join(CHECKS)),
-        # The fuzzing phase also sends back ids from answers.
-        *("--phases", "examples,coverage,fuzzing"),
         # It would revoke the key in use.
         *("--exclude-operation-id", "deleteKey"),
         *("--max-redirects", "0", "--warnings", "off", "--no-color", "--continue-on-failure"),
@@ -94,7 +94,8 @@ def main(arguments: Sequence[str]) -> int:
     with loopback_only("fuzz"), TemporaryDirectory() as folder, example_names() as resolver:
         variables = environment(None, DATA_DIR=folder, DNS_RESOLVER=resolver, **FUZZED)
         with running(variables) as service:
-            return fuzz(service, variables, Path(folder), arguments or ["--max-time", "300"])
+            options = [*ALL_PHASES, *(arguments or ["--max-time", "300"])]
+            return fuzz(service, variables, Path(folder), options)
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@
 from typing import Any
 
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.service.services import Services
 from tracker.stores.redis.keys import JOURNAL, OVERFLOW
 
 
-async def journaled(services: Services) -> list[Click | Event]:
+async def journaled(services: Services) -> list[Click | Conversion]:
     """Return every record of the journal, oldest first; after them those of its overflow."""
     entries: list[Any] = []
     for stream in (JOURNAL, OVERFLOW):
@@ -21,5 +21,5 @@ async def journaled_clicks(services: Services) -> list[Click]:
     return [record for record in await journaled(services) if isinstance(record, Click)]
 
 
-async def journaled_events(services: Services) -> list[Event]:
-    return [record for record in await journaled(services) if isinstance(record, Event)]
+async def journaled_events(services: Services) -> list[Conversion]:
+    return [record for record in await journaled(services) if isinstance(record, Conversion)]

@@ -221,16 +221,16 @@ async def test_unfinished_bodies_share_a_memory_limit_and_the_oldest_is_dropped(
     ):
         for connection, held in ((slow, 900), (slower, 1800)):
             connection.send(head("/api/event", declared(len(body))) + body[:900])
-            await until(lambda held=held: memory.held == held)  # type: ignore[misc]
+            await until(lambda held=held: memory.used == held)  # type: ignore[misc]
         quick.send(head("/api/event", declared(len(body))) + body[:500])
-        await until(lambda: memory.held == 1400)
+        await until(lambda: memory.used == 1400)
         assert metrics.BODIES_DROPPED._value.get() == dropped + 1
         for connection, sent, status in ((quick, 500, 200), (slow, 900, 503), (slower, 900, 200)):
             connection.send(body[sent:])
             answer = await connection.answer()
             assert answer.status == status
             assert answer.all_of("Retry-After") == (["1"] if status == 503 else [])
-        assert memory.held == 0
+        assert memory.used == 0
 
 
 async def test_a_body_is_freed_when_its_client_disconnects(services: Services) -> None:
@@ -238,9 +238,9 @@ async def test_a_body_is_freed_when_its_client_disconnects(services: Services) -
     memory = app._memory  # type: ignore[attr-defined]
     async with serving(app) as (_, port), client_of(port) as client:
         client.send(head("/api/event", declared(1000)) + b"x" * 999)
-        await until(lambda: memory.held == 999)
+        await until(lambda: memory.used == 999)
         client.cut()
-        await until(lambda: memory.held == 0)
+        await until(lambda: memory.used == 0)
 
 
 async def test_a_client_that_leaves_before_its_body_is_complete_leaves_no_handler(

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
-from tracker.web.call import Answer, Call, Nothing
+from tracker.web.call import AnswerWithHeaders, Call, Nothing
 from tracker.web.endpoint import Endpoints, MediaType
 from tracker.web.export import Export
 from tracker.web.schema import Done
@@ -26,7 +26,7 @@ def test_types_are_those_of_the_annotations_and_the_summary_is_the_first_paragra
     endpoint = Endpoints("things")
 
     @endpoint("POST", "/api/things", "things:write", example={"name": "x"})
-    async def make(call: Call[None, Nothing, Wanted]) -> Answer[Made] | Made | Done:
+    async def make(call: Call[None, Nothing, Wanted]) -> AnswerWithHeaders[Made] | Made | Done:
         """Make a thing, which takes
         two lines.
 

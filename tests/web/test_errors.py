@@ -159,7 +159,7 @@ async def test_a_search_beyond_its_limit_of_time_is_answered_and_logged_as_that(
     assert response.headers["X-Error-Code"] == "time_limit"
     assert response.headers["Retry-After"] == "5"
     reached, _ = logged()
-    assert (reached["level"], reached["event"]) == ("warning", "a limit of time was reached")
+    assert (reached["level"], reached["event"]) == ("warning", "a time limit was reached")
     assert reached["route"] == "/api/short-links"
 
 
@@ -171,7 +171,7 @@ async def test_a_search_while_mongodb_hangs_is_answered_and_logged_as_unavailabl
     logged: Logged,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """To the driver it is a limit of time, until it has noticed."""
+    """To the driver it is a time limit, until it has noticed."""
     pid = (await services.stores.mongodb.client.admin.command("serverStatus"))["pid"]
     page = services.links.links.page
     path = f"/api/short-links?accountId={account.id}&search=x"
@@ -230,7 +230,7 @@ async def test_a_change_that_conflicts_for_too_long_may_be_tried_again(
         )
         await other.abort_transaction()
     assert (response.status, response.headers["X-Error-Code"]) == (503, "unavailable")
-    assert response.error == "too many changes at one moment; try again"
+    assert response.error == "too many changes at once; try again"
     assert [line["level"] for line in logged() if line["event"] != "request"] == ["warning"]
 
 

@@ -22,7 +22,7 @@ from tests.web.table import KEYED_ENDPOINTS
 from tracker.accounts.accounts import Account
 from tracker.reports.answers.reading import Reading
 from tracker.reports.api import reports
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoint
@@ -168,7 +168,7 @@ async def test_a_file_has_no_pages(
     if "page" not in request.__struct_encode_fields__:
         return
     response = await ask(client, secret, endpoint, account, "text/csv", page=2)
-    message = "page: only 1 with text/csv, which is all rows"
+    message = "page: only 1 with text/csv, which has all rows"
     assert (response.status, response.error) == (400, message)
 
 
@@ -280,7 +280,10 @@ async def test_a_file_of_a_feed_begins_at_no_cursor(api: KeyedClient, account: A
     listed = (await api.get(f"/api/clicks?accountId={account.id}")).json()
     since = listed["since_cursor"]
     response = await api.get(f"/api/clicks?accountId={account.id}&since={since}&format=csv")
-    assert (response.status, response.error) == (400, "since: not with text/csv, which is all rows")
+    assert (response.status, response.error) == (
+        400,
+        "since: not with text/csv, which has all rows",
+    )
 
 
 async def test_a_report_is_a_table_with_its_columns(
@@ -305,9 +308,9 @@ async def test_a_report_is_read_once_and_sent_in_pieces(
 ) -> None:
     """Read again for each piece, a report of a million rows would not end in time."""
     monkeypatch.setattr(reports, "PIECE_ROWS", 2)
-    read: list[Query] = []
+    read: list[ReportQuery] = []
 
-    def counted(database: Any, query: Query, *others: Any) -> Reading:
+    def counted(database: Any, query: ReportQuery, *others: Any) -> Reading:
         read.append(query)
         return Reading(database, query, *others)
 
@@ -331,7 +334,7 @@ async def test_a_report_as_a_file_has_no_series(api: KeyedClient, account: Accou
     response = await api.post("/api/reports", **body, format="csv")
     assert (response.status, response.error) == (
         400,
-        "interval: not with text/csv, which is all rows",
+        "interval: not with text/csv, which has all rows",
     )
 
 

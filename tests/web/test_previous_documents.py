@@ -17,7 +17,7 @@ from bson.json_util import JSONOptions, loads
 from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.conversions import scene
-from tests.factories import make_event
+from tests.factories import make_conversion
 from tests.ingest import ledger
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
@@ -142,7 +142,7 @@ async def test_a_conversion_is_joined_to_a_stored_click_and_counted_with_it(
 ) -> None:
     await rebuilt(services, stored)
     click = stored["clicks"][0]
-    await scene.applied(services, [make_event(3_000_000_001, click["_id"].bytes)])
+    await scene.applied(services, [make_conversion(3_000_000_001, click["_id"].bytes)])
     event = next(row for row in await scene.stored_events(services) if row["_id"] == 3_000_000_001)
     assert event["status"] == "attributed"
     assert (event["country"], event["utm_source"]) == (click["country"], click["utm_source"])

@@ -13,7 +13,7 @@ import msgspec
 from tornado.netutil import bind_sockets
 
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.http.fast_path import FastPathConnection
 from tracker.http.server import Server
 from tracker.journal.overflow import Overflow
@@ -95,7 +95,7 @@ class Way:
             await self._connection[1].wait_closed()
             self._connection = None
 
-    def record(self, record: Click | Event) -> Click | Event | None:
+    def record(self, record: Click | Conversion) -> Click | Conversion | None:
         """Return `record` without what always differs; None if it is of the other way."""
         if isinstance(record, Click):
             number = self._numbers.get(str(UUID(bytes=record.id)))
@@ -161,7 +161,7 @@ class Ways(NamedTuple):
         assert counted_fast == counted_plain
         return [answer for answers in fast for answer in answers]
 
-    def recorded(self, records: Sequence[Click | Event]) -> list[Click | Event]:
+    def recorded(self, records: Sequence[Click | Conversion]) -> list[Click | Conversion]:
         """Check that both servers made the same records, and return those of one."""
         plain, fast = (
             [one for record in records if (one := way.record(record)) is not None]

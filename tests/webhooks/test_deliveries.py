@@ -12,8 +12,14 @@ from tests.webhooks.sending.scene import converted, stored
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.webhooks.deliveries import LEASE, MAX_KEPT_ATTEMPTS, SHOWN_CHARACTERS, Backlog, Result
-from tracker.webhooks.delivery import Attempt, Delivery, Status
+from tracker.webhooks.deliveries import (
+    LEASE,
+    MAX_STORED_ATTEMPTS,
+    SHOWN_CHARACTERS,
+    AttemptResult,
+    DeliveryBacklog,
+)
+from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus
 from tracker.webhooks.limits import MAX_IN_FLIGHT, MAX_PAYLOAD_BYTES
 
 ACCOUNT = new_id()
@@ -82,14 +88,14 @@ async def test_a_sender_that_lost_its_claim_records_nothing(services: Services) 
     [one] = await claimed(services)
     assert one.due_at is not None
     [again] = await services.webhooks.deliveries.claim({one.webhook_id: 1}, one.due_at)
-    late = Result(one, attempt(code=500), Status.FAILED, None)
-    await services.webhooks.deliveries.keep([(one, {"payload": "{}"})])
+    late = AttemptResult(one, attempt(code=500), DeliveryStatus.FAILED, None)
+    await services.webhooks.deliveries.store_content([(one, {"payload": "{}"})])
     await services.webhooks.deliveries.record([late])
     [row] = await stored(services)
     assert (row["status"], row["attempts"], row.get("payload")) == ("due", [], None)
     for _ in range(2):
         await services.webhooks.deliveries.record(
-            [Result(again, attempt(), Status.DELIVERED, None)]
+            [AttemptResult(again, attempt(), DeliveryStatus.DELIVERED, None)]
         )
     [row] = await stored(services)
     assert (row["status"], len(row["attempts"])) == ("delivered", 1)
@@ -97,7 +103,9 @@ async def test_a_sender_that_lost_its_claim_records_nothing(services: Services) 
 
 async def test_a_release_ends_only_claims_that_are_still_held(services: Services) -> None:
     done, open_ = await claimed(services, 2)
-    await services.webhooks.deliveries.record([Result(done, attempt(), Status.DELIVERED, None)])
+    await services.webhooks.deliveries.record(
+        [AttemptResult(done, attempt(), DeliveryStatus.DELIVERED, None)]
+    )
     at = now()
     await services.webhooks.deliveries.release([done, open_], at)
     rows = {row["_id"]: row for row in await stored(services)}
@@ -108,13 +116,15 @@ async def test_a_release_ends_only_claims_that_are_still_held(services: Services
 
 async def test_only_the_newest_attempts_are_kept(services: Services) -> None:
     [one] = await claimed(services)
-    for number in range(MAX_KEPT_ATTEMPTS + 3):
+    for number in range(MAX_STORED_ATTEMPTS + 3):
         failed = attempt(code=500, milliseconds=number)
-        await services.webhooks.deliveries.record([Result(one, failed, Status.FAILED, None)])
+        await services.webhooks.deliveries.record(
+            [AttemptResult(one, failed, DeliveryStatus.FAILED, None)]
+        )
         await services.webhooks.deliveries.retry(one.id, now())
         [one] = await services.webhooks.deliveries.claim({one.webhook_id: 1}, now())
     kept = [row["milliseconds"] for row in (await stored(services))[0]["attempts"]]
-    assert kept == list(range(3, MAX_KEPT_ATTEMPTS + 3))
+    assert kept == list(range(3, MAX_STORED_ATTEMPTS + 3))
 
 
 async def test_a_retry_leaves_a_delivery_that_is_being_sent_alone(services: Services) -> None:
@@ -124,12 +134,14 @@ async def test_a_retry_leaves_a_delivery_that_is_being_sent_alone(services: Serv
     assert (row["holder"], row["due_at"]) == (one.holder, one.due_at)
 
 
-@pytest.mark.parametrize("status", [Status.DELIVERED, Status.FAILED, Status.CANCELLED])
+@pytest.mark.parametrize(
+    "status", [DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.CANCELLED]
+)
 async def test_a_retry_makes_a_delivery_of_any_status_due_and_keeps_its_attempts(
-    services: Services, status: Status
+    services: Services, status: DeliveryStatus
 ) -> None:
     [one] = await claimed(services)
-    await services.webhooks.deliveries.record([Result(one, attempt(), status, None)])
+    await services.webhooks.deliveries.record([AttemptResult(one, attempt(), status, None)])
     at = now()
     await services.webhooks.deliveries.retry(one.id, at)
     [row] = await stored(services)
@@ -142,9 +154,14 @@ async def test_a_retry_since_a_moment_covers_only_what_failed_since_then(
 ) -> None:
     failed, cancelled, delivered, old = await claimed(services, 4)
     other = await create_webhook(services, ACCOUNT)
-    statuses = (Status.FAILED, Status.CANCELLED, Status.DELIVERED, Status.FAILED)
+    statuses = (
+        DeliveryStatus.FAILED,
+        DeliveryStatus.CANCELLED,
+        DeliveryStatus.DELIVERED,
+        DeliveryStatus.FAILED,
+    )
     for one, status in zip((failed, cancelled, delivered, old), statuses, strict=True):
-        await services.webhooks.deliveries.record([Result(one, attempt(), status, None)])
+        await services.webhooks.deliveries.record([AttemptResult(one, attempt(), status, None)])
     since = now() - SECOND * 60
     long_ago = {"$set": {"created_at": since - SECOND}}
     await services.stores.mongodb["deliveries"].update_one({"_id": old.id}, long_ago)
@@ -157,11 +174,11 @@ async def test_a_retry_since_a_moment_covers_only_what_failed_since_then(
 async def test_the_backlog_counts_claimable_deliveries_and_dates_the_oldest(
     services: Services,
 ) -> None:
-    assert await services.webhooks.deliveries.backlog(now()) == Backlog(0, None)
+    assert await services.webhooks.deliveries.backlog(now()) == DeliveryBacklog(0, None)
     await create_webhook(services, ACCOUNT)
     before = now()
     await converted(services, ACCOUNT, 3)
-    assert await services.webhooks.deliveries.backlog(before - SECOND) == Backlog(0, None)
+    assert await services.webhooks.deliveries.backlog(before - SECOND) == DeliveryBacklog(0, None)
     backlog = await services.webhooks.deliveries.backlog(now())
     assert backlog.due == 3
     assert backlog.oldest is not None
@@ -178,7 +195,9 @@ async def test_the_longest_payloads_of_a_full_claim_are_stored(services: Service
     """Together they are more than one command may hold."""
     [one] = await claimed(services)
     longest = "x" * MAX_PAYLOAD_BYTES
-    await services.webhooks.deliveries.keep([(one, {"payload": longest})] * (4 * MAX_IN_FLIGHT))
+    await services.webhooks.deliveries.store_content(
+        [(one, {"payload": longest})] * (4 * MAX_IN_FLIGHT)
+    )
     assert (await stored(services))[0]["payload"] == longest
 
 
@@ -186,7 +205,7 @@ async def test_values_of_macros_do_not_make_a_command_too_long(services: Service
     """A delivery may keep more of them with each retry, if its webhook changes between."""
     [one] = await claimed(services)
     longest = {"payload": "x" * MAX_PAYLOAD_BYTES, "macros": "ü" * (2 * MAX_PAYLOAD_BYTES)}
-    await services.webhooks.deliveries.keep([(one, longest)] * 100)
+    await services.webhooks.deliveries.store_content([(one, longest)] * 100)
     assert (await stored(services))[0]["macros"] == longest["macros"]
 
 
@@ -196,7 +215,9 @@ async def test_a_delivery_that_is_being_sent_is_cancelled_only_after_its_lease(
     held, waiting = await claimed(services, 2)
     await services.webhooks.deliveries.release([waiting], now())
     await services.webhooks.deliveries.cancel([held.webhook_id], now())
-    await services.webhooks.deliveries.record([Result(held, attempt(), Status.DELIVERED, None)])
+    await services.webhooks.deliveries.record(
+        [AttemptResult(held, attempt(), DeliveryStatus.DELIVERED, None)]
+    )
     rows = {row["_id"]: row for row in await stored(services)}
     assert (rows[held.id]["status"], len(rows[held.id]["attempts"])) == ("delivered", 1)
     assert rows[waiting.id]["status"] == "cancelled"
@@ -212,8 +233,10 @@ async def test_a_page_shows_only_the_beginning_of_each_payload(
 ) -> None:
     new, long = await claimed(services, 2)
     text = "é" * (SHOWN_CHARACTERS + 1)
-    await services.webhooks.deliveries.keep([(long, {"payload": text})])
-    shown, total = await services.webhooks.deliveries.page(new.webhook_id, list(Status), 1, 9)
+    await services.webhooks.deliveries.store_content([(long, {"payload": text})])
+    shown, total = await services.webhooks.deliveries.page(
+        new.webhook_id, list(DeliveryStatus), 1, 9
+    )
     assert total == 2
     expected = {
         new.id: new,

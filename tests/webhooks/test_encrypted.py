@@ -16,7 +16,7 @@ from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.mongodb.reseal import count_secrets, rewrite_secrets
 from tracker.stores.secret_box import PREFIX, Purpose, SecretBox, UnreadableSecret
-from tracker.webhooks.sending.withheld import PAUSE_MS
+from tracker.webhooks.sending.postponed import PAUSE_MS
 from tracker.webhooks.store import Webhook, Webhooks
 
 ACCOUNT = new_id()

@@ -13,10 +13,10 @@ from tracker.webhooks.headers import (
     check_headers,
     fill_headers,
     headers_text,
+    mask_values,
     masked_headers,
-    merged,
     parsed_headers,
-    without_values,
+    with_stored_values,
 )
 from tracker.webhooks.limits import MAX_HEADERS, MAX_HEADERS_CHARACTERS
 from tracker.webhooks.macros import Unfillable
@@ -87,20 +87,20 @@ def test_names_differ_in_more_than_case_and_are_bounded_in_number() -> None:
 def test_a_change_keeps_values_that_it_names_without_one_and_drops_the_rest() -> None:
     stored = {"Authorization": "Bearer 1", "X-Old": "2"}
     sent = {"authorization": None, "X-New": "3"}
-    assert merged(stored, sent) == {"authorization": "Bearer 1", "X-New": "3"}
-    assert merged(stored, {}) == {}
+    assert with_stored_values(stored, sent) == {"authorization": "Bearer 1", "X-New": "3"}
+    assert with_stored_values(stored, {}) == {}
     assert parsed_headers(headers_text(stored)) == stored
     with pytest.raises(BadRequest) as error:
-        merged(stored, {"X-New": None})
+        with_stored_values(stored, {"X-New": None})
     assert error.value.message == "headers.X-New: has no stored value to keep; send one"
 
 
 def test_all_headers_together_are_bounded_also_with_those_that_are_kept() -> None:
     longest = "x" * (MAX_HEADERS_CHARACTERS - 6)
-    assert merged({"X-A": longest}, {"X-A": None, "X-B": ""})
+    assert with_stored_values({"X-A": longest}, {"X-A": None, "X-B": ""})
     for headers in ({"X-A": longest + "xxxx"}, {"X-A": None, "X-B": "1"}):
         with pytest.raises(BadRequest, match=r"headers: at most 8,192 characters in total"):
-            merged({"X-A": longest}, headers)
+            with_stored_values({"X-A": longest}, headers)
     with pytest.raises(Unfillable, match=r"headers: with their macros filled longer than 8,192"):
         fill_headers({"X-A": "{slug}"}, {"slug": longest + "xxxx"})
 
@@ -174,4 +174,4 @@ def test_what_is_shown_has_the_values_of_macros_alone() -> None:
 )
 def test_an_answer_is_shown_without_the_values_that_it_repeats(answer: str, shown: str) -> None:
     headers = {"Authorization": "Bearer s3cret-token", "X-A": "abcdefgh{click_id}", "X-B": "short"}
-    assert without_values(answer, headers) == shown
+    assert mask_values(answer, headers) == shown

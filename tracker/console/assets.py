@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from tracker.reports.dimensions import CARDS, DIMENSIONS
+from tracker.reports.dimensions import CARDS, DIMENSIONS, PICTURES
 
 STATIC: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/console/assets/"
@@ -130,10 +130,17 @@ def _shell(first: tuple[str, ...], development: bool, session: bool, theme: str)
 
 
 def _dimensions() -> str:
-    """Return JSON rows in the order of cards: name, singular, plural, card, has a filter."""
-    panels = [one for card in CARDS for one in DIMENSIONS.values() if one.card == card]
-    rows = [[one.name, one.one, one.many, one.card, one.filter is not None] for one in panels]
-    return orjson.dumps(rows).decode()
+    """Return JSON: panels in the order of cards, and which of them are pictures.
+
+    A panel is its name, singular, plural, card, and whether it filters.
+    """
+    panels: list[tuple[object, ...]] = []
+    for card in CARDS:
+        for one in (dimension for dimension in DIMENSIONS.values() if dimension.card == card):
+            panels.append((one.name, one.one, one.many, card, one.filter is not None))
+            if one.name == "country":
+                panels.append(("map", one.one, "Map", card, False))
+    return orjson.dumps({"panels": panels, "pictures": PICTURES}).decode()
 
 
 def _asset(path: Path) -> Asset:

@@ -1,8 +1,8 @@
-"""Other names of parameters: aliases, and names that look like a parameter of ours. Pure.
+"""Other names of parameters: aliases, and names similar to a parameter. Pure.
 
-- Networks cannot rename what they send. An alias is one of their names that stands for a parameter.
+- Networks cannot rename their parameters. An alias maps such a name to a parameter.
 - Unknown parameters are ignored, because networks send their own. A misspelt one loses the click of
-  a conversion, so the answer names it.
+  a conversion, so the answer warns of it.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tracker.conversions.parameters import NAMES, READERS, Conversion, Twice
+from tracker.conversions.parameters import NAMES, PARSERS, ConversionParameters, QueryAndBody
 from tracker.errors import BadRequest
 
 MAX_ALIASES: Final = 20
@@ -39,7 +39,7 @@ _SEPARATORS: Final = str.maketrans("", "", "_-. ")
 
 
 class AliasedParameter(StrEnum):
-    """A parameter that an alias may stand for: what networks name in their own way."""
+    """The parameters that may have aliases, because networks name them in their own way."""
 
     CLICK_ID = "click_id"
     VALUE = "value"
@@ -50,7 +50,7 @@ Aliases = Mapping[str, AliasedParameter]
 
 
 class BadAlias(BadRequest):
-    """The error of an alias that breaks a rule. Its message names the alias."""
+    """A value breaks a rule of the aliased `parameter`. The message names the alias."""
 
     def __init__(self, message: str, parameter: AliasedParameter) -> None:
         super().__init__(message)
@@ -58,7 +58,7 @@ class BadAlias(BadRequest):
 
 
 def check_aliases(aliases: Collection[str]) -> None:
-    """Raises BadRequest, naming the rule, if an alias breaks one or is a parameter's name."""
+    """Raises BadRequest if an alias is malformed, or is a parameter's name."""
     if len(aliases) > MAX_ALIASES:
         raise BadRequest(f"parameter_aliases: at most {MAX_ALIASES} names")
     for name in aliases:
@@ -68,49 +68,49 @@ def check_aliases(aliases: Collection[str]) -> None:
             raise BadRequest(f"parameter_aliases: {name} is the name of a parameter itself")
 
 
-def with_aliases(conversion: Conversion, aliases: Aliases) -> Conversion:
+def with_aliases(parameters: ConversionParameters, aliases: Aliases) -> ConversionParameters:
     """Apply the aliases to a conversion.
 
     Raises BadAlias if a value breaks a rule, or differs from the same parameter under another name.
     """
-    if not aliases or not conversion.others:
-        return conversion
-    others = dict(conversion.others)
+    if not aliases or not parameters.others:
+        return parameters
+    others = dict(parameters.others)
     read: dict[str, Any] = {}
     for name, parameter in aliases.items():
         if name in others:
             value = _read(name, parameter, others.pop(name))
-            known = read.get(parameter, getattr(conversion, parameter))
+            known = read.get(parameter, getattr(parameters, parameter))
             if known is not None and known != value:
                 rule = f"differs from the {parameter} that was sent too"
                 raise BadAlias(f"{name}: {rule}", parameter)
             read[parameter] = value if known is None else known
-    return msgspec.structs.replace(conversion, others=others, **read)
+    return msgspec.structs.replace(parameters, others=others, **read)
 
 
 def _read(name: str, parameter: AliasedParameter, value: Any) -> Any:
-    read = READERS[parameter]
+    read = PARSERS[parameter]
     try:
-        if not isinstance(value, Twice):
+        if not isinstance(value, QueryAndBody):
             return read(name, value)
-        counted = read(name, value.body)
-        if parameter is AliasedParameter.CLICK_ID and read(name, value.query) != counted:
+        in_body = read(name, value.body)
+        if parameter is AliasedParameter.CLICK_ID and read(name, value.query) != in_body:
             raise BadRequest(f"{name}: differs between the query and the body")
-        return counted
+        return in_body
     except BadRequest as error:
         raise BadAlias(error.message, parameter) from None
 
 
-def warnings_of(conversion: Conversion) -> tuple[str, ...]:
+def warnings_of(parameters: ConversionParameters) -> tuple[str, ...]:
     """Return a warning for each ignored parameter that looks like a missing one."""
-    found = (_warning(conversion, name) for name in conversion.others or ())
+    found = (_warning(parameters, name) for name in parameters.others or ())
     return tuple(warning for warning in found if warning)[:MAX_WARNINGS]
 
 
-def _warning(conversion: Conversion, name: str) -> str:
+def _warning(parameters: ConversionParameters, name: str) -> str:
     if len(name) > _MAX_NAME_CHARACTERS:
         return ""
     parameter = _PARAMETERS.get(name.translate(_SEPARATORS).lower())
-    if parameter is None or getattr(conversion, parameter) is not None:
+    if parameter is None or getattr(parameters, parameter) is not None:
         return ""
     return f"{name}: ignored; did you mean {parameter}?"

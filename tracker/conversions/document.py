@@ -1,4 +1,4 @@
-"""The document of a conversion event in MongoDB, as the drain stores and changes it. Pure."""
+"""The document of a conversion in MongoDB, as the drain stores and changes it. Pure."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,26 +13,26 @@ from tracker import visitor_dimensions
 from tracker.clicks import sources
 from tracker.clicks.document import ClickDocument, SourceFields, VisitorFields
 from tracker.clock import moment
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.rules import Rule
 
 CACHED_AMOUNTS: Final = 10_000
 
 _FIXED_FIELDS: Final = ("at", "event_config_id", "click_id", "value", "metadata")
 
-Transaction = tuple[bytes | None, str]
-"""A transaction id in its scope; unique."""
+TransactionId = tuple[bytes | None, str]
+"""(scope, transaction id), which is unique."""
 
 ClickAndConfig = tuple[bytes, bytes | None]
-"""An account may limit the conversions of each pair."""
+"""An account may limit the conversions of a click and event configuration."""
 
 
 class EventIdTaken(Exception):
-    """The error of two events with one id, which a restored backup can cause."""
+    """Two conversions have one id, which a restored backup can cause."""
 
 
-class Status(StrEnum):
-    """The state of a stored event."""
+class ConversionStatus(StrEnum):
+    """The state of a stored conversion."""
 
     CLAIMED = "claimed"
     """Stored early, while Redis was unavailable. It counts when its journal entry arrives."""
@@ -44,24 +44,29 @@ class Status(StrEnum):
     FOREIGN_CLICK = "foreign_click"
     """Its click belongs to another account than its event configuration."""
     DUPLICATE = "duplicate"
-    """Its click has revealed its account, where another event has its transaction id."""
+    """Its click has shown its account, where another conversion has its transaction id."""
     REFUSED = "refused"
-    """It breaks the rule in `refused`, which was found after its answer."""
+    """It breaks the rule in `refused`. This was found after its answer."""
     TEST = "test"
     """Its account sent it as a test, or its click is a test. It carries the click's dimensions."""
 
 
-COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.ATTRIBUTED)
-"""The states in which an event counts, if its account is known."""
+COUNTED: Final = (
+    ConversionStatus.PENDING,
+    ConversionStatus.NO_CLICK,
+    ConversionStatus.FOREIGN_CLICK,
+    ConversionStatus.ATTRIBUTED,
+)
+"""The states in which a conversion counts, if its account is known."""
 
 
-class _Optional(VisitorFields, SourceFields, total=False):
-    """Fields that only some events have.
+class _OptionalFields(VisitorFields, SourceFields, total=False):
+    """Fields that only some conversions have.
 
     - From `link_id` to `click_at`, and the dimensions: values of the attributed click.
-    - `refused`: the rule that a refused event breaks.
+    - `refused`: the rule that a refused conversion breaks.
     - `tell_at`: the state of its notification (`conversions/notification_state`).
-    - `expires_at`: MongoDB then deletes an event without an account.
+    - `expires_at`: when MongoDB deletes a conversion without an account.
     """
 
     transaction_id: str
@@ -74,8 +79,8 @@ class _Optional(VisitorFields, SourceFields, total=False):
     expires_at: datetime
 
 
-class EventDocument(_Optional):
-    """A stored event. `_id` is the event id; all other ids are the 16 bytes of a UUID."""
+class ConversionDocument(_OptionalFields):
+    """A stored conversion. `_id` is the event id; all other ids are the 16 bytes of a UUID."""
 
     _id: int
     at: datetime
@@ -85,95 +90,95 @@ class EventDocument(_Optional):
     value: Decimal128 | None
     payout: Decimal128 | None
     metadata: str | None
-    status: Status
+    status: ConversionStatus
     transaction_scope: bytes | None
 
 
-class EventFields(_Optional, total=False):
-    """Fields to set on a stored event; the others stay."""
+class ConversionFields(_OptionalFields, total=False):
+    """Fields to set on a stored conversion."""
 
     account_id: bytes | None
     payout: Decimal128 | None
-    status: Status
+    status: ConversionStatus
     transaction_scope: bytes | None
 
 
-def changed(event: EventDocument, fields: EventFields) -> EventDocument:
-    return cast(EventDocument, {**event, **fields})
+def changed(conversion: ConversionDocument, fields: ConversionFields) -> ConversionDocument:
+    return cast(ConversionDocument, {**conversion, **fields})
 
 
-def fields_but_id(event: EventDocument) -> EventFields:
-    """Return all fields but the id, which make a stored event the same as `event`."""
-    fields: Mapping[str, Any] = event
-    return cast(EventFields, {name: fields[name] for name in fields if name != "_id"})
+def fields_without_id(conversion: ConversionDocument) -> ConversionFields:
+    """Return all fields but the id, to replace a stored document."""
+    fields: Mapping[str, Any] = conversion
+    return cast(ConversionFields, {name: fields[name] for name in fields if name != "_id"})
 
 
 DIMENSIONS: Final = ("link_id", "domain_name", *visitor_dimensions.NAMES, "bot")
-"""An event takes over these fields from its click, besides its source."""
+"""A conversion copies these fields from its click, besides its source."""
 
-_TAKEN: Final = (*DIMENSIONS, *sources.FIELDS)
+_COPIED: Final = (*DIMENSIONS, *sources.FIELDS)
 
-CLICK_FIELDS: Final = ("account_id", "at", "test", *_TAKEN)
+CLICK_FIELDS: Final = ("account_id", "at", "test", *_COPIED)
 
 
-def attribute(event: EventDocument, click: ClickDocument) -> EventFields:
-    """Return the fields to set on an `event` whose `click` has arrived."""
-    if event["account_id"] not in (None, click["account_id"]):
-        return {"status": Status.FOREIGN_CLICK}
+def attribute(conversion: ConversionDocument, click: ClickDocument) -> ConversionFields:
+    """Return the fields to set on a conversion whose click is stored."""
+    if conversion["account_id"] not in (None, click["account_id"]):
+        return {"status": ConversionStatus.FOREIGN_CLICK}
     # The names come from the tables of dimensions. An older click lacks the newest.
-    taken = {name: click[name] for name in _TAKEN if name in click}  # type: ignore[literal-required]
-    fields = cast(EventFields, taken)
-    is_test = event["status"] == Status.TEST or "test" in click
-    fields["status"] = Status.TEST if is_test else Status.ATTRIBUTED
+    copied = {name: click[name] for name in _COPIED if name in click}  # type: ignore[literal-required]
+    fields = cast(ConversionFields, copied)
+    is_test = conversion["status"] == ConversionStatus.TEST or "test" in click
+    fields["status"] = ConversionStatus.TEST if is_test else ConversionStatus.ATTRIBUTED
     fields["account_id"] = click["account_id"]
     fields["click_at"] = click["at"]
-    if event["transaction_scope"] == event["click_id"] is not None:
+    if conversion["transaction_scope"] == conversion["click_id"] is not None:
         fields["transaction_scope"] = click["account_id"]
     return fields
 
 
-def check_same(stored: EventDocument, arrived: EventDocument) -> None:
-    """Raises EventIdTaken if the arrived event is not the stored one."""
+def check_same(stored: ConversionDocument, arrived: ConversionDocument) -> None:
+    """Raises EventIdTaken if the arrived conversion is not the stored one."""
     if any(stored[name] != arrived[name] for name in _FIXED_FIELDS):
         raise EventIdTaken(f"event id {arrived['_id']} belongs to another event")
 
 
-def click_and_config(event: EventDocument) -> ClickAndConfig | None:
-    if event["click_id"] is None:
+def click_and_config(conversion: ConversionDocument) -> ClickAndConfig | None:
+    if conversion["click_id"] is None:
         return None
-    return event["click_id"], event["event_config_id"]
+    return conversion["click_id"], conversion["event_config_id"]
 
 
-def transaction_of(event: EventDocument) -> Transaction | None:
-    if "transaction_id" not in event:
+def transaction_id_of(conversion: ConversionDocument) -> TransactionId | None:
+    if "transaction_id" not in conversion:
         return None
-    return event["transaction_scope"], event["transaction_id"]
+    return conversion["transaction_scope"], conversion["transaction_id"]
 
 
-def document(event: Event) -> EventDocument:
-    """Return the event as it is stored while its click is unknown."""
-    made: EventDocument = {
-        "_id": event.id,
-        "at": moment(event.at),
-        "account_id": event.account_id,
-        "event_config_id": event.event_config_id,
-        "click_id": event.click_id,
-        "value": _money(event.value),
-        "payout": _money(event.payout),
+def document(conversion: Conversion) -> ConversionDocument:
+    """Return the document of a conversion whose click is not known yet."""
+    made: ConversionDocument = {
+        "_id": conversion.id,
+        "at": moment(conversion.at),
+        "account_id": conversion.account_id,
+        "event_config_id": conversion.event_config_id,
+        "click_id": conversion.click_id,
+        "value": _money(conversion.value),
+        "payout": _money(conversion.payout),
         # As text: a visitor's keys never become field names.
-        "metadata": event.metadata,
-        "status": _first_status(event),
-        "transaction_scope": event.transaction_scope,
+        "metadata": conversion.metadata,
+        "status": _first_status(conversion),
+        "transaction_scope": conversion.transaction_scope,
     }
-    if event.transaction_id is not None:
-        made["transaction_id"] = event.transaction_id
+    if conversion.transaction_id is not None:
+        made["transaction_id"] = conversion.transaction_id
     return made
 
 
-def _first_status(event: Event) -> Status:
-    if event.test:
-        return Status.TEST
-    return Status.NO_CLICK if event.click_id is None else Status.PENDING
+def _first_status(conversion: Conversion) -> ConversionStatus:
+    if conversion.test:
+        return ConversionStatus.TEST
+    return ConversionStatus.NO_CLICK if conversion.click_id is None else ConversionStatus.PENDING
 
 
 @lru_cache(maxsize=CACHED_AMOUNTS)

@@ -1,6 +1,6 @@
 """Event configurations: the meaning of a postback key, and the payout of a conversion.
 
-The API writes them; conversions find them by their postback key, through a cache.
+The API writes them. A conversion's postback key finds them, through a cache.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,7 +31,7 @@ _NOT_ARCHIVED: Final = {"archived": {"$ne": True}}
 
 
 class PayoutType(StrEnum):
-    """The kind of payout: RevShare is a percentage of the conversion's value, others are fixed."""
+    """RevShare is a percentage of the conversion's value. The other types are fixed amounts."""
 
     REV_SHARE = "RevShare"
     CPA = "CPA"
@@ -41,13 +41,13 @@ class PayoutType(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "PayoutType | None":
-        """Find the type without regard to case: `revshare` is RevShare."""
+        """Ignore case: `revshare` is RevShare."""
         name = value.casefold() if isinstance(value, str) else None
         return next((kind for kind in cls if kind.casefold() == name), None)
 
 
 class EventConfig(Versioned, frozen=True, kw_only=True):
-    """An event configuration. An `archived` one is kept for the history of its conversions."""
+    """An event configuration. An `archived` one stays stored for its conversions."""
 
     id: UUID
     account_id: UUID
@@ -67,7 +67,7 @@ class EventConfig(Versioned, frozen=True, kw_only=True):
 
 
 def checked_payout(value: object) -> Decimal:
-    """Return a payout without exponent. Raises BadRequest if it is no number or out of bounds."""
+    """Return a payout without exponent. Raises BadRequest if it is no number or out of range."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise BadRequest("payout: must be a number")
     payout = Decimal(value)
@@ -85,10 +85,10 @@ EventConfigCache = Cache[EventConfig]
 def event_config_cache(
     stores: StoreServices, max_values: int, misses: Allowance
 ) -> EventConfigCache:
-    """Make the cache by postback key; its names are those of `keys`."""
+    """Build the cache. Its keys are `keys.event_config(pbk)`."""
     fields = [name for name in EventConfig.__struct_fields__ if name != "id"]
     lookup = FieldLookup(
-        stores.mongodb.reads, "event_configs", "pbk", fields, lambda row: _served(_config(row))
+        stores.mongodb.reads, "event_configs", "pbk", fields, lambda row: _if_active(_config(row))
     )
     return Cache(
         stores.redis, stores.breaker, EventConfig, lookup, max_values, misses, stores.budget
@@ -131,7 +131,7 @@ class EventConfigs:
     async def page(
         self, account_id: UUID, page: int, page_size: int
     ) -> tuple[list[EventConfig], int]:
-        """Return a page without archived ones, newest first, and the total number."""
+        """Return a page of configurations that are not archived, newest first, and their number."""
         matching = {"account_id": account_id, **_NOT_ARCHIVED}
         return await self._pages.find(matching, page, page_size)
 
@@ -141,7 +141,7 @@ class EventConfigs:
         return [_config(row) async for row in rows]
 
     async def ids(self, account_id: UUID) -> Sequence[UUID]:
-        """Return all ids, of archived ones too."""
+        """Return the ids of all configurations, also archived ones."""
         rows = self._configs.find({"account_id": account_id}, {"_id": 1})
         return [row["_id"] async for row in rows]
 
@@ -155,7 +155,7 @@ class EventConfigs:
     async def change(self, config_id: UUID, fields: Mapping[str, Any]) -> EventConfig:
         """Set checked `fields`. Raises NotFound if there is no configuration, or it is archived.
 
-        Raises Unavailable if Redis is unavailable: its copy would outlive the change.
+        Raises Unavailable if Redis is unavailable, because it would serve the old copy.
         """
         config = await self.find(config_id)
         if config is None:
@@ -177,16 +177,16 @@ class EventConfigs:
 
     async def _publish(self, config: EventConfig) -> None:
         name = keys.event_config(config.pbk)
-        await self._cache.changed(name, _served(config), config.version)
+        await self._cache.changed(name, _if_active(config), config.version)
 
 
-def _served(config: EventConfig) -> EventConfig | None:
-    """Hide a configuration whose postback key must not be found."""
+def _if_active(config: EventConfig) -> EventConfig | None:
+    """Return None for a configuration whose postback key must not be found."""
     return config if config.active and not config.archived else None
 
 
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Store money exactly, and aliases as pairs: names of senders never become names of fields."""
+    """Store money exactly, and aliases as pairs: a sender's names never become field names."""
     stored = dict(fields)
     if "payout" in fields:
         stored["payout"] = Decimal128(fields["payout"])

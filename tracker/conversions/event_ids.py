@@ -1,10 +1,10 @@
 """Event ids: positive integers below 2^53, never given twice.
 
-- MongoDB grants blocks of ids from a counter that only grows, by majority writes.
-- Each process gives ids from a block in memory and fetches the next before half of it is used.
-- A spare block lies in a file, for a process that starts while MongoDB is unavailable. Redis could
-  not keep it: a replica or a backup would bring back a block that was taken.
-- A lost counter starts GAP_IDS above the highest stored event, beyond all granted ids.
+- Each block of ids is reserved with a counter in MongoDB that only grows, by majority writes.
+- Each process gives ids from a block in memory. It reserves the next once less than half is left.
+- A spare block is in a file, for a process that starts while MongoDB is unavailable. Redis is not
+  safe for it: a replica or a backup could restore a block that was taken.
+- A lost counter starts GAP_IDS above the highest stored id, beyond all reserved ids.
 
 Guarantee: no id is given twice, whichever store is lost.
 """
@@ -28,23 +28,23 @@ log = structlog.get_logger(__name__)
 BLOCK_IDS = 100_000
 
 GAP_IDS = 1_000_000_000
-"""Ids that are skipped after the loss of the counter."""
+"""Ids to skip if the counter was lost."""
 
 _COUNTER = "event_id"
 
 
 class SpareBlock:
-    """One block in a file of `folder`; the process that renames the file owns the block."""
+    """A block of ids in a file in `folder`. The process that renames the file owns the block."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / "event_ids.spare"
 
-    def is_kept(self) -> bool:
+    def exists(self) -> bool:
         return self._path.exists()
 
-    def keep(self, block: range) -> None:
-        """Write `block`. If the file has one already, `block` is never used. Raises OSError."""
+    def store(self, block: range) -> None:
+        """Write `block`. If the file exists already, `block` is never used. Raises OSError."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = self._draft()
         with draft.open("x", encoding="ascii") as file:
@@ -59,7 +59,7 @@ class SpareBlock:
             draft.unlink()
 
     def take(self) -> range | None:
-        """Remove the block from the disk, then return it. Raises OSError or ValueError."""
+        """Return the block after it is removed from the disk. Raises OSError or ValueError."""
         taken = self._draft()
         try:
             self._path.rename(taken)
@@ -89,18 +89,18 @@ class EventIds:
         self._fetching: asyncio.Task[bool] | None = None
 
     async def start(self) -> None:
-        """Fetch the first block. Without one, `next` raises."""
-        await self._fetched()
+        """Fetch the first block. If that fails, `next` raises."""
+        await self._fetching_task()
 
     @property
-    def has_some(self) -> bool:
-        """Return whether there are ids without asking MongoDB."""
-        return bool(self._blocks) or self._spare.is_kept()
+    def has_ids(self) -> bool:
+        """Return whether there are ids in memory or in the file."""
+        return bool(self._blocks) or self._spare.exists()
 
     async def next(self) -> int:
         """Return a new id. Raises Unavailable if memory, MongoDB and the file have none."""
         while (one := self._from_memory()) is None:  # a crowd may use up a block at once
-            if not await asyncio.shield(self._fetched()):
+            if not await asyncio.shield(self._fetching_task()):
                 raise Unavailable("storage is unavailable; try again")
         return one
 
@@ -112,7 +112,7 @@ class EventIds:
         if not self._blocks[0]:
             del self._blocks[0]
         if sum(map(len, self._blocks)) < BLOCK_IDS // 2:
-            self._fetched()
+            self._fetching_task()
         return first[0]
 
     async def close(self) -> None:
@@ -120,9 +120,9 @@ class EventIds:
         if self._fetching is not None:
             await asyncio.wait([self._fetching])
 
-    def _fetched(self) -> asyncio.Task[bool]:
+    def _fetching_task(self) -> asyncio.Task[bool]:
         if self._fetching is None:
-            # Without the request id of the first caller in its context: it serves all callers.
+            # An empty context, without the request id of a caller: the task serves all callers.
             self._fetching = asyncio.get_running_loop().create_task(
                 self._fetch(), context=Context()
             )
@@ -130,8 +130,8 @@ class EventIds:
 
     async def _fetch(self) -> bool:
         try:
-            self._blocks.append(await self._granted())
-            await self._keep_spare()
+            self._blocks.append(await self._reserve())
+            await self._store_spare()
             return True
         except Exception as error:
             if not isinstance(error, PyMongoError):
@@ -141,7 +141,7 @@ class EventIds:
         finally:
             self._fetching = None
 
-    async def _granted(self) -> range:
+    async def _reserve(self) -> range:
         highest = await self._events.find_one({}, ["_id"], sort=[("_id", -1)])
         stored = 0 if highest is None else int(highest["_id"])
         start = stored + GAP_IDS if stored else 0
@@ -155,13 +155,13 @@ class EventIds:
         end = int(counter["last"])
         return range(end - BLOCK_IDS + 1, end + 1)
 
-    async def _keep_spare(self) -> None:
+    async def _store_spare(self) -> None:
         try:
-            if not self._spare.is_kept():
-                block = await self._granted()
-                await asyncio.to_thread(self._spare.keep, block)
+            if not self._spare.exists():
+                block = await self._reserve()
+                await asyncio.to_thread(self._spare.store, block)
         except (OSError, PyMongoError) as error:
-            log.warning("spare event ids not kept", error=type(error).__name__)
+            log.warning("spare event ids not stored", error=type(error).__name__)
 
     async def _take_spare(self) -> bool:
         try:

@@ -1,8 +1,8 @@
-"""Look-ups that the answer to a conversion waits for: its click's account, its transaction id.
+"""Look-ups before a conversion is answered: its click's account, its transaction id.
 
 - Look-ups are grouped (`stores/batch`): one query serves all that arrived during the last one.
 - If MongoDB takes longer than LOOK_UP_SECONDS, results are None and queries pause for a moment. The
-  event is pending then, and the drain decides.
+  conversion is pending then, and the drain decides.
 """
 
 from collections import defaultdict
@@ -19,8 +19,8 @@ from tracker.stores.mongodb.reads import MongoReads
 
 LOOK_UP_SECONDS = 1.0
 
-Sought = tuple[Sequence[UUID], str]
-"""Scopes and a transaction id. One that BSON cannot encode would fail its whole group."""
+ScopedTransactionId = tuple[Sequence[UUID], str]
+"""Scopes and a transaction id. An id that BSON cannot encode would fail its whole group."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -29,28 +29,29 @@ Result = TypeVar("Result")
 class LookUps:
     """Look-ups in MongoDB, in groups.
 
-    `owners` finds the account of a click. `earlier` finds the first event with a transaction id.
+    `owners` finds the account of a click. `earlier` finds the first conversion with a transaction
+    id.
     """
 
     def __init__(self, reads: MongoReads) -> None:
         self._reads = reads
         self._binary_reads = reads.with_binary_ids()
         self.mongodb = Breaker()
-        self.owners = Batch[bytes, UUID | None](self._answered(self._owners))
-        self.earlier = Batch[Sought, int | None](self._answered(self._earlier))
+        self.owners = Batch[bytes, UUID | None](self._or_none(self._owners))
+        self.earlier = Batch[ScopedTransactionId, int | None](self._or_none(self._earlier))
 
-    def _answered(
-        self, ask: Callable[[list[Item]], Coroutine[Any, Any, list[Result | None]]]
+    def _or_none(
+        self, find: Callable[[list[Item]], Coroutine[Any, Any, list[Result | None]]]
     ) -> Callable[[list[Item]], Awaitable[list[Result | None]]]:
-        async def answered(items: list[Item]) -> list[Result | None]:
+        async def find_or_none(items: list[Item]) -> list[Result | None]:
             if not self.mongodb.is_open:
                 try:
-                    return await answer_within(LOOK_UP_SECONDS, ask(items))
+                    return await answer_within(LOOK_UP_SECONDS, find(items))
                 except (PyMongoError, TimeoutError) as error:
                     self.mongodb.record_failure(error)
             return [None] * len(items)
 
-        return answered
+        return find_or_none
 
     async def _owners(self, click_ids: list[bytes]) -> list[UUID | None]:
         wanted = [StoredId(one) for one in set(click_ids)]
@@ -59,19 +60,19 @@ class LookUps:
         owners = {bytes(row["_id"]): owner_id(bytes(row["account_id"])) for row in rows}
         return [owners.get(click_id) for click_id in click_ids]
 
-    async def _earlier(self, sought: list[Sought]) -> list[int | None]:
+    async def _earlier(self, queries: list[ScopedTransactionId]) -> list[int | None]:
         texts: defaultdict[UUID, set[str]] = defaultdict(set)
-        for scopes, transaction_id in sought:
+        for scopes, transaction_id in queries:
             for scope in scopes:
                 texts[scope].add(transaction_id)
         if not texts:
-            return [None] * len(sought)
+            return [None] * len(queries)
         holders: dict[tuple[UUID, str], tuple[Any, int]] = {}
         for row in await self._holders(texts):
             holders[row["transaction_scope"], row["transaction_id"]] = row["at"], row["_id"]
         return [
             min((holders[one] for one in _pairs(each) if one in holders), default=(None, None))[1]
-            for each in sought
+            for each in queries
         ]
 
     async def _holders(self, texts: dict[UUID, set[str]]) -> list[dict[str, Any]]:
@@ -84,6 +85,6 @@ class LookUps:
         return await self._reads.find("events", {"$or": branches}, fields, limit=limit)
 
 
-def _pairs(sought: Sought) -> list[tuple[UUID, str]]:
-    scopes, transaction_id = sought
+def _pairs(query: ScopedTransactionId) -> list[tuple[UUID, str]]:
+    scopes, transaction_id = query
     return [(scope, transaction_id) for scope in scopes]

@@ -1,8 +1,8 @@
-"""Parameters of a conversion, from a query, a form or a JSON body, or a query and a body. Pure.
+"""Parameters of a conversion, from the query, a form or a JSON body. Pure.
 
-- Unknown parameters are kept apart: an event configuration may have aliases among them.
+- Unknown parameters are in `others`: an event configuration may have aliases among them.
 - An empty parameter counts as not sent, because networks leave macros empty.
-- Each broken rule raises BadRequest, naming the field.
+- A parameter that breaks a rule raises BadRequest, which names it.
 - An unfilled macro or a placeholder is no transaction id. It is the same for every conversion, so
   all but the first would count as repeats.
 """
@@ -32,12 +32,12 @@ _MAX_FIELDS: Final = 200
 
 NAMES: Final = frozenset(("pbk", "click_id", "value", "metadata", "transaction_id", "txid"))
 
-# There is one way only to match any text, so that a long one is rejected in linear time.
+# Any text can match in one way only, so a long one is rejected in linear time.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _TO_JSON = msgspec.json.Encoder(decimal_format="number")
 
-# A name has no three digits in a row, because numbers of orders do. It is no GUID, which some
-# systems write in braces.
+# A name has no three digits in a row, as order numbers have. It is no GUID, which some systems
+# write in braces.
 _MACRO_NAME: Final = r"(?![0-9a-f]{8}-)[$_]?[a-z](?:(?!\d{3})[a-z0-9_.:| -])*"
 _MACRO: Final = re.compile(
     rf"""
@@ -51,31 +51,31 @@ _MACRO: Final = re.compile(
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _PLACEHOLDERS: Final = frozenset(("order_id", "transaction_id", "undefined", "null", "none", "nan"))
-"""Ids of examples, such as the console's, and words of programs for none."""
+"""Ids in examples, such as the console's, and words for no value in programming languages."""
 
 _TRANSACTION_IDS: Final = ("transaction_id", "txid")
 _TEXTS: Final = frozenset(("pbk", "click_id", *_TRANSACTION_IDS))
-"""Parameters that are text in JSON too."""
+"""Parameters that must be text in JSON."""
 
 Fields = dict[str, Any]
-"""The parameters of a request by name, not empty and not checked."""
+"""The unchecked parameters of a request by name, without empty ones."""
 
 
-class Text(str):
-    """A value of a query or a form, where a number and an object are text too."""
+class FormValue(str):
+    """A value in a query or a form, where numbers and objects are text too."""
 
     __slots__ = ()
 
 
-class Twice(NamedTuple):
-    """The values of a parameter that is not ours, in the query and in the body."""
+class QueryAndBody(NamedTuple):
+    """The two values of an unknown parameter that is in the query and in the body."""
 
     query: Any
     body: Any
 
 
-class Conversion(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked conversion. `metadata` is JSON text; `others` are unchecked and not ours."""
+class ConversionParameters(msgspec.Struct, frozen=True, kw_only=True):
+    """Checked parameters. `metadata` is JSON text; `others` are unknown and unchecked."""
 
     pbk: str | None
     click_id: UUID | None
@@ -85,9 +85,9 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
     others: Mapping[str, Any] | None = None
 
 
-def from_text(raw: bytes) -> Conversion:
-    """Check a query or a form. Raises BadRequest if a parameter breaks a rule."""
-    return conversion_of(fields_in_text(raw))
+def parse_text(raw: bytes) -> ConversionParameters:
+    """Parse and check a query or a form. Raises BadRequest if a parameter breaks a rule."""
+    return checked_parameters(fields_in_text(raw))
 
 
 def fields_in_text(raw: bytes) -> Fields:
@@ -103,11 +103,11 @@ def fields_in_text(raw: bytes) -> Fields:
 
 
 def fields_of(pairs: Iterable[tuple[str, str]]) -> Fields:
-    """Return the fields of `pairs`, none of them empty. The first of a repeated name counts."""
+    """Return the fields of non-empty `pairs`. The first value of a repeated name counts."""
     fields: dict[str, Any] = {}
     for name, value in pairs:
         if name not in fields:
-            fields[name] = value if name in _TEXTS else Text(value)
+            fields[name] = value if name in _TEXTS else FormValue(value)
     return fields
 
 
@@ -120,18 +120,18 @@ def fields_in_json(body: bytes) -> Fields:
 
 
 def merged(query: Fields, body: Fields) -> Fields:
-    """Return the fields of query and body. The body's count where both have one.
+    """Return the fields of query and body. If both have a field, the body's value counts.
 
-    Other names than ours become Twice, because they may be aliases of the click. Raises BadRequest
-    if query and body name two postback keys or two clicks.
+    Unknown names in both become QueryAndBody, because they may be aliases of the click. Raises
+    BadRequest if query and body name two postback keys or two clicks.
     """
     for name in ("pbk", "click_id"):
         if name in query and name in body and not _is_same(name, query[name], body[name]):
             raise BadRequest(f"{name}: differs between the query and the body")
     replaced = _TRANSACTION_IDS if not body.keys().isdisjoint(_TRANSACTION_IDS) else ()
-    kept = {name: value for name, value in query.items() if name not in replaced}
+    others = {name: value for name, value in query.items() if name not in replaced}
     both = query.keys() & (body.keys() - NAMES)
-    return kept | body | {name: Twice(query[name], body[name]) for name in both}
+    return others | body | {name: QueryAndBody(query[name], body[name]) for name in both}
 
 
 def _is_same(name: str, one: Any, other: Any) -> bool:
@@ -140,27 +140,29 @@ def _is_same(name: str, one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def conversion_of(fields: Fields) -> Conversion:
+def checked_parameters(fields: Fields) -> ConversionParameters:
     """Check `fields`. Raises BadRequest if one breaks a rule."""
     if fields.keys() <= NAMES:
-        return _conversion(fields)
-    return _conversion(fields, {name: value for name, value in fields.items() if name not in NAMES})
+        return _checked(fields)
+    return _checked(fields, {name: value for name, value in fields.items() if name not in NAMES})
 
 
 def _pairs(text: str) -> Sequence[tuple[str, str]]:
-    """Return pairs that are not empty. Raises ValueError if there are too many."""
+    """Return the non-empty pairs. Raises ValueError if there are too many."""
     if "%" in text or "+" in text or text.count("&") >= _MAX_FIELDS:
         return parse_qsl(text, errors="surrogateescape", max_num_fields=_MAX_FIELDS)
-    # Most texts need no decoding. For them this does the same, four times as fast.
+    # Most texts need no decoding. Then this does the same, four times as fast.
     pairs = [pair.partition("=") for pair in text.split("&")]
     return [(name, value) for name, _, value in pairs if value]
 
 
-def _conversion(fields: Mapping[str, Any], others: Mapping[str, Any] | None = None) -> Conversion:
+def _checked(
+    fields: Mapping[str, Any], others: Mapping[str, Any] | None = None
+) -> ConversionParameters:
     pbk, click_id, value = fields.get("pbk"), fields.get("click_id"), fields.get("value")
     if pbk is None and click_id is None:
         raise BadRequest("pbk or click_id: at least one is required")
-    return Conversion(
+    return ConversionParameters(
         pbk=None if pbk is None else _text("pbk", pbk, MAX_PBK_CHARACTERS),
         click_id=None if click_id is None else _click_id("click_id", click_id),
         value=None if value is None else checked_value("value", value),
@@ -190,15 +192,15 @@ def _transaction_id(fields: Mapping[str, Any]) -> str | None:
 
 
 def _one_transaction_id(name: str, value: Any) -> str:
-    sent = str(value) if type(value) in (int, Text) else value
+    sent = str(value) if type(value) in (int, FormValue) else value
     text = _text(name, sent, MAX_TRANSACTION_ID_CHARACTERS)
-    if what := unfilled(text):
-        raise BadRequest(f"{name}: {what}, {text}; send the id of the order, or none")
+    if defect := unfilled(text):
+        raise BadRequest(f"{name}: {defect}, {text}; send the id of the order, or none")
     return text
 
 
 def unfilled(text: str) -> str | None:
-    """Describe a text that is no id, for an error; None if it may be one."""
+    """Return why a text cannot be an id, for an error; None if it can."""
     if _has_only_macros(text) or ("%" in text and _has_only_macros(unquote(text))):
         return "an unfilled macro"
     return "a placeholder" if text.strip().lower() in _PLACEHOLDERS else None
@@ -210,8 +212,8 @@ def _has_only_macros(text: str) -> bool:
 
 
 def checked_value(name: str, value: Any) -> Decimal:
-    """Return the value, sent as `name`. Raises BadRequest if it breaks a rule."""
-    if isinstance(value, Text) and _NUMBER.fullmatch(value):
+    """Return the value of the parameter `name`. Raises BadRequest if it breaks a rule."""
+    if isinstance(value, FormValue) and _NUMBER.fullmatch(value):
         value = Decimal(value)
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise BadRequest(f"{name}: must be a finite number such as 12.50")
@@ -225,18 +227,18 @@ def checked_value(name: str, value: Any) -> Decimal:
     return number
 
 
-READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+PARSERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
     "click_id": _click_id,
     "value": checked_value,
     "transaction_id": _one_transaction_id,
 }
-"""Readers of aliased parameters. A BadRequest names the alias."""
+"""Parsers of aliased parameters, called with the alias and the value."""
 
 
 def _metadata(value: Any) -> str | None:
     if value is None:
         return None
-    if isinstance(value, Text):
+    if isinstance(value, FormValue):
         value = parse_json("metadata", value.encode(errors="surrogateescape"))
     if not isinstance(value, dict):
         raise BadRequest("metadata: must be a JSON object")

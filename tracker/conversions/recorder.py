@@ -1,6 +1,6 @@
-"""Recording of conversions: checked, durable in the journal, then answered.
+"""Records conversions: checks them, and makes them durable in the journal before the answer.
 
-Called by the API for each conversion. The order of checks is the contract with senders.
+The API calls it for each conversion. The order of checks is the contract with senders.
 
 Guarantee: a refused conversion is not recorded, and an answered one is durable.
 """
@@ -14,12 +14,12 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from tracker.conversions.aliases import warnings_of
-from tracker.conversions.append import AppendOnce
+from tracker.conversions.append import ConversionAppender
 from tracker.conversions.event_config import EventConfig, EventConfigs
 from tracker.conversions.event_ids import EventIds
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
-from tracker.conversions.parameters import Conversion
-from tracker.conversions.resolution import account_of, event_of, resolved, scopes_of
+from tracker.conversions.parameters import ConversionParameters
+from tracker.conversions.resolution import account_of, apply_config, conversion_of, scopes_of
 from tracker.conversions.rules import AccountRules, ConversionRules, rules_in
 from tracker.errors import RateLimited, Unavailable
 from tracker.limits.allowance import Allowance
@@ -27,16 +27,16 @@ from tracker.metrics import PENDING_REFUSED
 from tracker.stores.breaker import answer_within
 
 _METADATA_BYTES_PER_CONVERSION: Final = 1024
-"""So much metadata counts as one more conversion without an account."""
+"""In the limit of conversions without an account, so much metadata counts as one more."""
 
 _RETRY_SECONDS: Final = 10
-"""The Retry-After of a refusal: most clicks are stored within a second."""
+"""The Retry-After of the limit. Most clicks are stored within a second."""
 
 
-class Recorded(NamedTuple):
-    """The result of recording. If it `is_duplicate`, an earlier event has the transaction id.
+class RecordedConversion(NamedTuple):
+    """A recorded conversion, or the earlier one with its transaction id if it `is_duplicate`.
 
-    `event_id` is then that event. While no store can tell, it is False, and the drain decides.
+    While no store knows that, `is_duplicate` is False, and the drain decides.
     """
 
     event_id: int
@@ -47,72 +47,75 @@ class Recorded(NamedTuple):
 
 
 class Recorder:
-    """The recording of conversions."""
+    """Records conversions."""
 
     def __init__(
         self,
         configs: EventConfigs,
         look_ups: LookUps,
         event_ids: EventIds,
-        once: AppendOnce,
+        appender: ConversionAppender,
         rules: AccountRules,
         pending: Allowance,
     ) -> None:
         self._configs = configs
         self._look_ups = look_ups
         self._event_ids = event_ids
-        self._once = once
+        self._appender = appender
         self._rules = rules
         self._pending = pending
         self._mongodb = look_ups.mongodb
-        self._begun: set[asyncio.Task[Recorded]] = set()
+        self._tasks: set[asyncio.Task[RecordedConversion]] = set()
 
-    def begin(self, conversion: Conversion, client: str = "") -> asyncio.Task[Recorded]:
+    def begin(
+        self, parameters: ConversionParameters, client: str = ""
+    ) -> asyncio.Task[RecordedConversion]:
         """Record in a task that `close` waits for."""
         task = asyncio.get_running_loop().create_task(
-            self.record(conversion, client), context=Context()
+            self.record(parameters, client), context=Context()
         )
-        self._begun.add(task)
-        task.add_done_callback(self._begun.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         return task
 
-    async def record(self, conversion: Conversion, client: str = "") -> Recorded:
-        """Record a conversion that the sender at the address `client` reports.
+    async def record(
+        self, parameters: ConversionParameters, client: str = ""
+    ) -> RecordedConversion:
+        """Record a conversion. `client` is the sender's address.
 
         Raises BadRequest, NotFound or RateLimited if it is refused; nothing is recorded then.
-        Raises Unavailable if it cannot be made durable, or no store can tell whether it is a
-        repeat. It may be recorded later, and sending it again is safe.
+        Raises Unavailable if it cannot be made durable, or no store knows whether it is a repeat.
+        Then it may still be recorded, and sending it again is safe.
         """
         config, owner_id = None, None
-        if conversion.pbk is not None:
-            found = await self._configs.by_postback_key(conversion.pbk, client)
-            config, conversion = resolved(found, conversion)
-        if conversion.click_id is not None:
-            # None if it is not stored yet, or MongoDB does not answer: the event is pending then.
-            owner_id = await self._look_ups.owners.submit(conversion.click_id.bytes)
+        if parameters.pbk is not None:
+            found = await self._configs.by_postback_key(parameters.pbk, client)
+            config, parameters = apply_config(found, parameters)
+        if parameters.click_id is not None:
+            # None if the click is not stored yet, or MongoDB does not answer.
+            owner_id = await self._look_ups.owners.submit(parameters.click_id.bytes)
         account_id = account_of(config, owner_id)
         if account_id is None:
-            self._allow_without_account(conversion, client)
+            self._allow_without_account(parameters, client)
         rules = await self._rules_of(account_id)
-        broken = rules and rules.broken_by(config is not None, conversion.value)
-        scopes = scopes_of(conversion, config, account_id)
-        first, number = None, None
-        if conversion.transaction_id is not None:
-            first = await self._once.first(
-                conversion.transaction_id, scopes, also_claimed=bool(broken)
-            )
+        broken = rules and rules.broken_by(config is not None, parameters.value)
+        scopes = scopes_of(parameters, config, account_id)
+        first, event_id = None, None
+        if parameters.transaction_id is not None:
+            first = await self._appender.find_first(parameters.transaction_id, scopes, bool(broken))
         if first is None:
             if rules and broken:
                 raise rules.refusal(broken)
-            number = await self._event_ids.next()
-            event = event_of(number, conversion, config, account_id, scopes, rules is not None)
-            first = await self._once.append(event, scopes)
-        return Recorded(
+            event_id = await self._event_ids.next()
+            is_checked = rules is not None
+            conversion = conversion_of(event_id, parameters, config, account_id, scopes, is_checked)
+            first = await self._appender.append(conversion, scopes)
+        return RecordedConversion(
             first,
             click_found=owner_id is not None,
-            click_named=conversion.click_id is not None,
-            is_duplicate=first != number,
-            warnings=warnings_of(conversion) if conversion.others else (),
+            click_named=parameters.click_id is not None,
+            is_duplicate=first != event_id,
+            warnings=warnings_of(parameters) if parameters.others else (),
         )
 
     async def record_test(
@@ -120,31 +123,31 @@ class Recorder:
     ) -> int:
         """Record a test conversion, which never counts; return its event id once it is durable.
 
-        The click is stored, and of the account of `config`. Rules and caps do not hold for tests.
+        The click is stored, and of the account of `config`. Rules and caps do not apply to tests.
 
-        Raises BadRequest if the payout type requires a value, Unavailable if no store can keep it.
+        Raises BadRequest if the payout type requires a value, Unavailable if it cannot be durable.
         """
-        conversion = Conversion(
+        parameters = ConversionParameters(
             pbk=config.pbk, click_id=click_id, value=value, metadata=None, transaction_id=None
         )
-        resolved(config, conversion)
-        number = await self._event_ids.next()
-        event = event_of(number, conversion, config, config.account_id, (), True)
-        return await self._once.append(replace(event, test=True), ())
+        apply_config(config, parameters)
+        event_id = await self._event_ids.next()
+        conversion = conversion_of(event_id, parameters, config, config.account_id, (), True)
+        return await self._appender.append(replace(conversion, test=True), ())
 
     async def close(self) -> None:
-        """Wait until all that has begun is recorded."""
-        while self._begun:
-            await asyncio.wait(self._begun)
+        """Wait for the tasks of `begin`."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
 
-    def _allow_without_account(self, conversion: Conversion, client: str) -> None:
-        """Spend the sender's allowance for conversions without a known account.
+    def _allow_without_account(self, parameters: ConversionParameters, client: str) -> None:
+        """Use the sender's allowance for conversions without a known account.
 
-        Raises RateLimited if it is used up. While MongoDB does not answer, all conversions pass.
+        Raises RateLimited if it is used up. While MongoDB does not answer, nothing is limited.
         """
         if not client or self._mongodb.is_open:
             return
-        size = 1 + len(conversion.metadata or "") // _METADATA_BYTES_PER_CONVERSION
+        size = 1 + len(parameters.metadata or "") // _METADATA_BYTES_PER_CONVERSION
         if not self._pending.use(client, size):
             PENDING_REFUSED.inc()
             raise RateLimited(
@@ -154,7 +157,7 @@ class Recorder:
             )
 
     async def _rules_of(self, account_id: UUID | None) -> ConversionRules | None:
-        """Return the rules; None if they or the account are unknown: the drain checks then."""
+        """Return the rules. If they or the account are unknown, return None: the drain checks."""
         if account_id is None:
             return None
         if known := self._rules.peek(account_id):

@@ -1,11 +1,11 @@
-"""Refused postbacks, kept for accounts that look for a missing conversion.
+"""Refused postbacks, stored for accounts that search for a missing conversion.
 
-The handlers of `/api/event` note refusals. A loop stores them once a second, so no answer waits.
+The handlers of `/api/event` record refusals. A loop stores them once a second, so no answer waits.
 
-- An account has the newest MAX_KEPT of KEPT_DAYS, and the number of all by their reason.
-- A request belongs to the account of its postback key, in any state, or else of its click.
+- An account has its newest MAX_STORED of STORED_DAYS, and the number of all by reason.
+- A request belongs to the account of its postback key, in any state, else to its click's account.
 - Beyond MAX_WAITING in a second, and while MongoDB does not answer, they are dropped and counted.
-- A killed process loses those of its last second: a refusal is not a conversion.
+- A killed process loses its last second: a refusal is not a conversion.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from pymongo.errors import PyMongoError
 from tracker.clock import moment, now, now_ms
 from tracker.conversions.aliases import BadAlias
 from tracker.conversions.look_ups import LookUps
-from tracker.conversions.sent import Sent, sent
+from tracker.conversions.redaction import RedactedRequest, redacted
 from tracker.errors import TrackerError
 from tracker.ids import new_id
 from tracker.metrics import POSTBACKS_NOT_STORED, POSTBACKS_REFUSED
@@ -31,17 +31,17 @@ from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_document
 from tracker.stores.mongodb.paging import Pages
 
-KEPT_DAYS: Final = 7
-MAX_KEPT: Final = 1000
-"""An account keeps its newest."""
+STORED_DAYS: Final = 7
+MAX_STORED: Final = 1000
+"""Refusals of one account; the oldest are deleted."""
 MAX_WAITING: Final = 200
 _FLUSH_SECONDS: Final = 1.0
-_MAX_OF_FLUSH: Final = 100
-"""The most that one account stores at once; all are counted."""
+_MAX_PER_FLUSH: Final = 100
+"""Refusals that one account stores at once. The others are only counted."""
 
 
 class Reason(StrEnum):
-    """The part of a request that was refused."""
+    """The part of a request that is at fault."""
 
     PBK = "pbk"
     CLICK_ID = "click_id"
@@ -61,16 +61,16 @@ for _reason in Reason:
 
 
 def reason_of(error: TrackerError) -> Reason:
-    """Return the field that the message of an error names, or the parameter of an alias."""
+    """Return the parameter at fault: the alias's, or the first word of the error's message."""
     if isinstance(error, BadAlias):
         return Reason(error.parameter)
     field = error.message.partition(":")[0]
-    known = field if field in set(Reason) else Reason.REQUEST
-    return _BY_STATUS.get(error.status) or _BY_FIELD.get(field) or Reason(known)
+    by_name = field if field in set(Reason) else Reason.REQUEST
+    return _BY_STATUS.get(error.status) or _BY_FIELD.get(field) or Reason(by_name)
 
 
-class Refused(NamedTuple):
-    """A request that was refused, as it came."""
+class RefusedRequest(NamedTuple):
+    """A refused request, as it was received."""
 
     at: int
     method: str
@@ -82,7 +82,7 @@ class Refused(NamedTuple):
 
 
 class RefusedPostback(msgspec.Struct, frozen=True, kw_only=True):
-    """A refused postback that is kept. `query` and `body` are without secrets."""
+    """A stored refusal. `query` and `body` have no secrets."""
 
     id: UUID
     account_id: UUID
@@ -98,18 +98,18 @@ class RefusedPostback(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refusals:
-    """The refused postbacks of all accounts, and this process's waiting ones."""
+    """The refused postbacks of all accounts. Recorded ones wait in memory until they are stored."""
 
     def __init__(self, mongodb: MongoDB, look_ups: LookUps) -> None:
-        self._kept = mongodb["refused_postbacks"]
+        self._stored = mongodb["refused_postbacks"]
         self._counts = mongodb["refused_postback_counts"]
         self._pages = Pages(mongodb.reads, "refused_postbacks", RefusedPostback)
         self._reader = mongodb.reads
         self._look_ups = look_ups
-        self._waiting: list[Refused] = []
+        self._waiting: list[RefusedRequest] = []
 
-    def note(self, method: str, query: bytes, body: bytes, error: TrackerError) -> None:
-        """Note a request, if its `error` refuses a conversion."""
+    def record(self, method: str, query: bytes, body: bytes, error: TrackerError) -> None:
+        """Record a request, if its `error` refuses a conversion."""
         if error.status not in _REFUSING:
             return
         reason = reason_of(error)
@@ -118,7 +118,7 @@ class Refusals:
             POSTBACKS_NOT_STORED.inc()
             return
         self._waiting.append(
-            Refused(now_ms(), method, query, body, reason, error.status, error.message)
+            RefusedRequest(now_ms(), method, query, body, reason, error.status, error.message)
         )
 
     async def keep_storing(self) -> None:
@@ -130,46 +130,46 @@ class Refusals:
         """Store the waiting refusals. They are dropped if MongoDB fails. Raises PyMongoError."""
         if not self._waiting:
             return
-        noted, self._waiting = self._waiting, []
+        waiting, self._waiting = self._waiting, []
         try:
-            for account_id, refused in (await self._by_account(noted)).items():
+            for account_id, refused in (await self._by_account(waiting)).items():
                 await self._store(account_id, refused)
         except PyMongoError:
-            POSTBACKS_NOT_STORED.inc(len(noted))
+            POSTBACKS_NOT_STORED.inc(len(waiting))
             raise
 
     async def page(
         self, account_id: UUID, reason: Reason | None, page: int, page_size: int
     ) -> tuple[list[RefusedPostback], int]:
-        """Return a page, newest first, and the number of kept ones."""
+        """Return a page, newest first, and the number of stored refusals."""
         wanted = {} if reason is None else {"reason": reason}
         return await self._pages.find({"account_id": account_id, **wanted}, page, page_size)
 
     async def counts(self, account_id: UUID) -> dict[Reason, int]:
-        """Return the number of all refusals in KEPT_DAYS days of UTC, by reason."""
-        first = (now() - timedelta(days=KEPT_DAYS - 1)).date()
-        ids = [_day_id(account_id, first + timedelta(days=day)) for day in range(KEPT_DAYS)]
+        """Return the number of all refusals in STORED_DAYS days of UTC, by reason."""
+        first = (now() - timedelta(days=STORED_DAYS - 1)).date()
+        ids = [_day_id(account_id, first + timedelta(days=day)) for day in range(STORED_DAYS)]
         total = Counter[Reason]()
         for row in await self._reader.find("refused_postback_counts", {"_id": {"$in": ids}}):
             total.update({one: row[one] for one in Reason if one in row})
         return dict(total)
 
     async def _by_account(
-        self, noted: Sequence[Refused]
+        self, refused: Sequence[RefusedRequest]
     ) -> Mapping[UUID, Sequence[RefusedPostback]]:
         read = []
-        for one in noted:
-            # A long request takes up to 1.3 ms: others are served between two.
+        for one in refused:
+            # A long request takes up to 1.3 ms. Other tasks run in between.
             await asyncio.sleep(0)
-            read.append((one, sent(one.query, one.body)))
+            read.append((one, redacted(one.query, one.body)))
         configs = await self._configs({one.pbk for _, one in read if one.pbk})
         owners = await self._owners(one for _, one in read if one.pbk not in configs)
         found: defaultdict[UUID, list[RefusedPostback]] = defaultdict(list)
-        for refused, request in read:
-            config = configs.get(request.pbk)
-            account_id = config["account_id"] if config else owners.get(request.click_id)
+        for request, shown in read:
+            config = configs.get(shown.pbk)
+            account_id = config["account_id"] if config else owners.get(shown.click_id)
             if account_id is not None:
-                found[account_id].append(_kept(account_id, refused, request, config))
+                found[account_id].append(_postback(account_id, request, shown, config))
         return found
 
     async def _configs(self, keys: set[str]) -> dict[str | None, dict[str, Any]]:
@@ -179,40 +179,45 @@ class Refusals:
         rows = await self._reader.find("event_configs", {"pbk": {"$in": list(keys)}}, _CONFIG)
         return {row["pbk"]: row for row in rows}
 
-    async def _owners(self, requests: Iterable[Sent]) -> dict[UUID | None, UUID | None]:
+    async def _owners(self, requests: Iterable[RedactedRequest]) -> dict[UUID | None, UUID | None]:
         clicks = list({one.click_id for one in requests if one.click_id})
         found = await asyncio.gather(*(self._look_ups.owners.submit(one.bytes) for one in clicks))
         return dict(zip(clicks, found, strict=True))
 
     async def _store(self, account_id: UUID, refused: Sequence[RefusedPostback]) -> None:
-        kept = refused[-_MAX_OF_FLUSH:]
-        await self._kept.insert_many([as_document(one) for one in kept], ordered=False)
+        newest = refused[-_MAX_PER_FLUSH:]
+        await self._stored.insert_many([as_document(one) for one in newest], ordered=False)
         await self._counts.bulk_write(list(_counted(account_id, refused)), ordered=False)
-        oldest = await self._kept.find_one(
-            {"account_id": account_id}, {"_id": 1}, sort=[("_id", -1)], skip=MAX_KEPT
+        oldest = await self._stored.find_one(
+            {"account_id": account_id}, {"_id": 1}, sort=[("_id", -1)], skip=MAX_STORED
         )
         if oldest is not None:
-            await self._kept.delete_many({"account_id": account_id, "_id": {"$lte": oldest["_id"]}})
+            await self._stored.delete_many(
+                {"account_id": account_id, "_id": {"$lte": oldest["_id"]}}
+            )
 
 
 _CONFIG: Final = ["account_id", "pbk"]
 
 
-def _kept(
-    account_id: UUID, refused: Refused, request: Sent, config: Mapping[str, Any] | None
+def _postback(
+    account_id: UUID,
+    request: RefusedRequest,
+    shown: RedactedRequest,
+    config: Mapping[str, Any] | None,
 ) -> RefusedPostback:
     return RefusedPostback(
         id=new_id(),
         account_id=account_id,
-        at=moment(refused.at),
-        method=refused.method,
-        reason=refused.reason,
-        status=refused.status,
-        error=refused.error,
-        query=request.query,
-        body=request.body,
+        at=moment(request.at),
+        method=request.method,
+        reason=request.reason,
+        status=request.status,
+        error=request.error,
+        query=shown.query,
+        body=shown.body,
         event_config_id=config["_id"] if config else None,
-        click_id=request.click_id,
+        click_id=shown.click_id,
     )
 
 

@@ -1,29 +1,31 @@
-"""Resolution of a conversion: its account, the scopes of its transaction id, its event. Pure."""
+"""Resolution of a conversion: its account, and the scopes of its transaction id. Pure."""
 
 from collections.abc import Sequence
 from uuid import UUID
 
 from tracker.clock import now_ms
 from tracker.conversions.aliases import with_aliases
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.conversions.parameters import Conversion
+from tracker.conversions.parameters import ConversionParameters
 from tracker.errors import BadRequest, NotFound
 from tracker.journal.partitions import partition_of_transaction_id
 from tracker.stores.redis import keys
 
 
-def resolved(config: EventConfig | None, conversion: Conversion) -> tuple[EventConfig, Conversion]:
+def apply_config(
+    config: EventConfig | None, parameters: ConversionParameters
+) -> tuple[EventConfig, ConversionParameters]:
     """Check the configuration of a postback key, and apply its aliases to the conversion.
 
     Raises NotFound without a configuration, BadRequest for a bad alias or a missing value.
     """
     if config is None:
         raise NotFound("pbk: no active event configuration has this postback key")
-    conversion = with_aliases(conversion, config.parameter_aliases)
-    if config.payout_type is PayoutType.REV_SHARE and conversion.value is None:
+    parameters = with_aliases(parameters, config.parameter_aliases)
+    if config.payout_type is PayoutType.REV_SHARE and parameters.value is None:
         raise BadRequest("value: required, because the payout type is RevShare")
-    return config, conversion
+    return config, parameters
 
 
 def account_of(config: EventConfig | None, owner_id: UUID | None) -> UUID | None:
@@ -39,37 +41,37 @@ def account_of(config: EventConfig | None, owner_id: UUID | None) -> UUID | None
 
 
 def scopes_of(
-    conversion: Conversion, config: EventConfig | None, account_id: UUID | None
+    parameters: ConversionParameters, config: EventConfig | None, account_id: UUID | None
 ) -> tuple[UUID, ...]:
     """Return the scopes in which the transaction id is unique, the stored one first.
 
-    Without an event configuration that is the account. The click stands in for an unknown account,
-    and stays a scope: an event may have been accepted under it.
+    Without an event configuration it is the account, or the click while the account is unknown. The
+    click stays a scope, because an earlier conversion may have used it.
     """
     if config is not None:
         return (config.id,)
-    return tuple(scope for scope in (account_id, conversion.click_id) if scope is not None)
+    return tuple(scope for scope in (account_id, parameters.click_id) if scope is not None)
 
 
-def event_of(
+def conversion_of(
     event_id: int,
-    conversion: Conversion,
+    parameters: ConversionParameters,
     config: EventConfig | None,
     account_id: UUID | None,
     scopes: Sequence[UUID],
     checked: bool,
-) -> Event:
-    return Event(
+) -> Conversion:
+    return Conversion(
         id=event_id,
         at=now_ms(),
         account_id=_bytes(account_id),
         event_config_id=_bytes(None if config is None else config.id),
-        click_id=_bytes(conversion.click_id),
-        value=None if conversion.value is None else str(conversion.value),
-        payout=None if config is None else str(config.payout_of(conversion.value)),
-        metadata=conversion.metadata,
-        transaction_id=conversion.transaction_id,
-        transaction_scope=_bytes(scopes[0]) if conversion.transaction_id is not None else None,
+        click_id=_bytes(parameters.click_id),
+        value=None if parameters.value is None else str(parameters.value),
+        payout=None if config is None else str(config.payout_of(parameters.value)),
+        metadata=parameters.metadata,
+        transaction_id=parameters.transaction_id,
+        transaction_scope=_bytes(scopes[0]) if parameters.transaction_id is not None else None,
         checked=checked,
     )
 
@@ -78,10 +80,10 @@ def _bytes(value: UUID | None) -> bytes | None:
     return None if value is None else value.bytes
 
 
-def claims_of(
+def claim_keys(
     transaction_id: str | None, scopes: Sequence[UUID], partitions: int
 ) -> tuple[str, ...]:
-    """Return the Redis keys that the first event with this transaction id claims."""
+    """Return the Redis keys that the first conversion with this transaction id claims."""
     if transaction_id is None:
         return ()
     partition = partition_of_transaction_id(transaction_id, partitions)

@@ -1,4 +1,4 @@
-"""Rules of an account against conversions that visitors forge from the click id that they see.
+"""Rules of an account against conversions that visitors forge from the click id in their URL.
 
 - Every rule is off unless the account switches it on.
 - A conversion of a known account is checked before its answer. The drain checks all others.
@@ -31,7 +31,7 @@ MAX_PER_CLICK: Final = 1000
 
 
 class Rule(StrEnum):
-    """A rule that a conversion may break, so that it does not count."""
+    """The rules for conversions. One that breaks a rule does not count."""
 
     REQUIRE_PBK = "require_pbk"
     NO_NEGATIVE_VALUES = "no_negative_values"
@@ -46,7 +46,8 @@ for _rule in Rule:
 class ConversionRules(msgspec.Struct, frozen=True, kw_only=True):
     """The rules of an account.
 
-    `max_per_click` limits each click and event configuration. No postback key counts as one more.
+    `max_per_click` limits each click and event configuration. Conversions of a click without a
+    postback key have a limit of their own.
     """
 
     require_pbk: bool = False
@@ -81,7 +82,7 @@ NO_RULES: Final = ConversionRules()
 
 
 class CachedRules(Versioned, frozen=True, kw_only=True):
-    """The rules of an account, as the cache holds them."""
+    """The cached rules of an account."""
 
     rules: ConversionRules
 
@@ -90,7 +91,7 @@ RulesCache = Cache[CachedRules]
 
 
 def rules_cache(stores: StoreServices, max_values: int) -> RulesCache:
-    """Make the cache of rules by account; its names are those of `keys.account`."""
+    """Build the cache of rules. Its keys are `keys.account(account_id)`."""
     fields = ["version", "conversion_rules"]
     lookup = FieldLookup(stores.mongodb.reads, "accounts", "_id", fields, _cached, UUID)
     return Cache(
@@ -123,7 +124,7 @@ class AccountRules:
     async def change(self, account_id: UUID, fields: Mapping[str, Any]) -> ConversionRules:
         """Set checked `fields` of the rules. Raises NotFound if there is no such account.
 
-        Raises Unavailable if Redis is unavailable: its copy would outlive the change.
+        Raises Unavailable if Redis is unavailable, because it would serve the old copy.
         """
         name = keys.account(account_id)
         await self._cache.begin_update(name)
@@ -140,7 +141,7 @@ def rules_in(cached: CachedRules | None) -> ConversionRules:
 
 
 def checked_max_value(value: object) -> Decimal | None:
-    """Check a rule that None switches off. Raises BadRequest if it is no number within bounds."""
+    """Check a rule that None switches off. Raises BadRequest if it is no number in the range."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
@@ -154,7 +155,7 @@ def checked_max_value(value: object) -> Decimal | None:
 
 
 def checked_max_per_click(number: object) -> int | None:
-    """Check a rule that None switches off. Raises BadRequest if it is no whole number in bounds."""
+    """Check a rule that None switches off. Raises BadRequest if it is no integer in the range."""
     if number is None:
         return None
     is_number = isinstance(number, int) and not isinstance(number, bool)

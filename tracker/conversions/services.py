@@ -1,16 +1,16 @@
-"""The way of a conversion from its parameters to its record, and the rules of accounts."""
+"""The objects that check, record and store conversions, built once per process."""
 
 from pathlib import Path
 from typing import NamedTuple
 
-from tracker.conversions.append import AppendOnce
+from tracker.conversions.append import ConversionAppender
 from tracker.conversions.event_config import EventConfigCache, EventConfigs, event_config_cache
 from tracker.conversions.event_ids import EventIds, SpareBlock
 from tracker.conversions.look_ups import LookUps
 from tracker.conversions.recorder import Recorder
 from tracker.conversions.refusals import Refusals
 from tracker.conversions.rules import AccountRules, RulesCache, rules_cache
-from tracker.conversions.store import Events
+from tracker.conversions.store import Conversions
 from tracker.journal.services import JournalServices
 from tracker.limits.allowance import Allowance
 from tracker.stores.services import StoreServices
@@ -20,14 +20,14 @@ _CACHE_ENTRIES = 10_000
 
 
 class ConversionServices(NamedTuple):
-    """`recorder` answers postbacks; `events` are a drain's."""
+    """`recorder` is for postbacks, `store` for drains."""
 
     recorder: Recorder
     refusals: Refusals
     event_configs: EventConfigs
     account_rules: AccountRules
     event_ids: EventIds
-    events: Events
+    store: Conversions
     look_ups: LookUps
     event_config_cache: EventConfigCache
     rules_cache: RulesCache
@@ -45,14 +45,14 @@ def build(
     rules = rules_cache(stores, _CACHE_ENTRIES)
     event_configs = EventConfigs(stores.mongodb, configs)
     account_rules = AccountRules(stores.mongodb, rules)
-    events, look_ups = Events(stores.mongodb), LookUps(stores.mongodb.reads)
+    store, look_ups = Conversions(stores.mongodb), LookUps(stores.mongodb.reads)
     event_ids = EventIds(stores.mongodb, SpareBlock(data_path))
     return ConversionServices(
         recorder=Recorder(
             event_configs,
             look_ups,
             event_ids,
-            AppendOnce(journal.journal, events, stores.budget, look_ups),
+            ConversionAppender(journal.journal, store, stores.budget, look_ups),
             account_rules,
             pending,
         ),
@@ -60,7 +60,7 @@ def build(
         event_configs=event_configs,
         account_rules=account_rules,
         event_ids=event_ids,
-        events=events,
+        store=store,
         look_ups=look_ups,
         event_config_cache=configs,
         rules_cache=rules,

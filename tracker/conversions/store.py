@@ -1,4 +1,4 @@
-"""Conversion events in MongoDB, by event id. Their other ids are the 16 bytes of a UUID."""
+"""Conversions in MongoDB, by event id. Their other ids are the 16 bytes of a UUID."""
 
 import contextlib
 from collections.abc import Collection
@@ -8,16 +8,16 @@ from uuid import UUID
 
 from pymongo.errors import DuplicateKeyError
 
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import (
     COUNTED,
     ClickAndConfig,
-    EventDocument,
-    Status,
-    Transaction,
+    ConversionDocument,
+    ConversionStatus,
+    TransactionId,
     changed,
     document,
 )
-from tracker.conversions.event import Event
 from tracker.conversions.notification_state import EARLIEST_FIRST, due
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
@@ -34,41 +34,43 @@ MAX_OVERDUE_READ: Final = 200
 """The limit of one query, unless its caller asks for another."""
 
 MAX_AWAITED_READ: Final = 1000
-"""Pending events that are read at once."""
+"""Pending conversions that are read at once."""
 
 
-class Events:
-    """The conversion events of all accounts."""
+class Conversions:
+    """The conversions of all accounts."""
 
     def __init__(self, mongodb: MongoDB) -> None:
-        self._events = with_byte_ids(mongodb["events"])
+        self._conversions = with_byte_ids(mongodb["events"])
 
-    async def claim(self, event: Event, scopes: Collection[UUID]) -> int:
-        """Store `event` ahead of its journal entry, unless its transaction id is taken.
+    async def claim(self, conversion: Conversion, scopes: Collection[UUID]) -> int:
+        """Store a conversion before its journal entry, unless its transaction id is taken.
 
-        Return the id of the event that has the transaction id in one of `scopes`.
+        Return the id of the conversion that has the transaction id in one of `scopes`.
         """
-        # In one session: the insert may conflict with an event that no majority has yet.
-        async with await self._events.database.client.start_session() as session:
+        # In one session: the insert may conflict with a document that no majority has yet.
+        async with await self._conversions.database.client.start_session() as session:
             with contextlib.suppress(DuplicateKeyError):
-                claimed = changed(document(event), {"status": Status.CLAIMED})
-                await self._events.insert_one(as_stored(claimed), session=session)
-            first = await self._first(scopes, event.transaction_id or "", session)
-        return event.id if first is None else int(first["_id"])
+                claimed = changed(document(conversion), {"status": ConversionStatus.CLAIMED})
+                await self._conversions.insert_one(as_stored(claimed), session=session)
+            first = await self._first(scopes, conversion.transaction_id or "", session)
+        return conversion.id if first is None else int(first["_id"])
 
-    async def stored(self, ids: Collection[int]) -> dict[int, EventDocument]:
+    async def stored(self, ids: Collection[int]) -> dict[int, ConversionDocument]:
         if not ids:
             return {}
-        return {row["_id"]: row async for row in self._events.find({"_id": {"$in": list(ids)}})}
+        return {
+            row["_id"]: row async for row in self._conversions.find({"_id": {"$in": list(ids)}})
+        }
 
-    async def holders(self, transactions: Collection[Transaction]) -> dict[Transaction, int]:
+    async def holders(self, transactions: Collection[TransactionId]) -> dict[TransactionId, int]:
         if not transactions:
             return {}
         wanted = [
             {"transaction_scope": stored_id(scope), "transaction_id": one}
             for scope, one in transactions
         ]
-        rows = self._events.find({"$or": wanted}, ["transaction_scope", "transaction_id"])
+        rows = self._conversions.find({"$or": wanted}, ["transaction_scope", "transaction_id"])
         return {(row["transaction_scope"], row["transaction_id"]): row["_id"] async for row in rows}
 
     async def counted(
@@ -77,7 +79,7 @@ class Events:
         excluding: Collection[int] = (),
         session: MongoSession | None = None,
     ) -> dict[ClickAndConfig, int]:
-        """Return how many stored events count for these clicks and configurations."""
+        """Return how many stored conversions count for these clicks and configurations."""
         if not wanted:
             return {}
         clicks = stored_ids({click_id for click_id, _ in wanted})
@@ -93,7 +95,7 @@ class Events:
             {"$match": matching},
             {"$group": {"_id": which, "count": {"$sum": 1}}},
         ]
-        rows = self._events.aggregate(stages, session=session)
+        rows = self._conversions.aggregate(stages, session=session)
         return {
             (row["_id"]["click_id"], row["_id"]["event_config_id"]): row["count"]
             async for row in rows
@@ -101,8 +103,8 @@ class Events:
 
     async def _first(
         self, scopes: Collection[UUID], transaction_id: str, session: MongoSession
-    ) -> EventDocument | None:
-        first: Any = await self._events.find_one(
+    ) -> ConversionDocument | None:
+        first: Any = await self._conversions.find_one(
             {
                 "transaction_scope": {"$in": [StoredId(one.bytes) for one in scopes]},
                 "transaction_id": transaction_id,
@@ -113,34 +115,36 @@ class Events:
         return first  # type: ignore[no-any-return]
 
     async def awaited(self, click_ids: Collection[bytes]) -> Collection[bytes]:
-        """Return the clicks that pending events wait for, or all if that is not known.
+        """Return the clicks that pending conversions wait for, or all beyond MAX_AWAITED_READ.
 
-        Ids of a batch are of one time, and few pending events name a click of that time. So they
-        are read as one range: to look for 16,000 ids takes 6 ms, half of it MongoDB's.
+        The ids of a batch are from one time, and few pending conversions name a click of that time.
+        So one range is read: to search for 16,000 ids takes 6 ms, half of it MongoDB's.
         """
         if not click_ids:
             return []
         first, last = stored_ids((min(click_ids), max(click_ids)))
-        between = {"click_id": {"$gte": first, "$lte": last}, "status": Status.PENDING}
-        rows = await self._events.find(between, ["click_id"]).to_list(MAX_AWAITED_READ)
+        between = {"click_id": {"$gte": first, "$lte": last}, "status": ConversionStatus.PENDING}
+        rows = await self._conversions.find(between, ["click_id"]).to_list(MAX_AWAITED_READ)
         if len(rows) == MAX_AWAITED_READ:
             return click_ids
         return {row["click_id"] for row in rows}.intersection(click_ids)
 
     async def pending(
         self, click_ids: Collection[bytes], after: int = 0, limit: int = MAX_PENDING_READ
-    ) -> list[EventDocument]:
-        """Return the next events after that id that wait for one of these clicks, by id."""
+    ) -> list[ConversionDocument]:
+        """Return conversions with ids above `after` that wait for one of these clicks, by id."""
         if not click_ids:
             return []
         waiting = {
             "click_id": {"$in": stored_ids(click_ids)},
-            "status": Status.PENDING,
+            "status": ConversionStatus.PENDING,
             "_id": {"$gt": after},
         }
-        return [row async for row in self._events.find(waiting).sort("_id", 1).limit(limit)]
+        return [row async for row in self._conversions.find(waiting).sort("_id", 1).limit(limit)]
 
-    async def overdue(self, at: datetime, limit: int = MAX_OVERDUE_READ) -> list[EventDocument]:
-        """Return events to notify webhooks of without their clicks, longest overdue first."""
-        waiting = self._events.find({**due(at), "status": Status.PENDING})
+    async def overdue(
+        self, at: datetime, limit: int = MAX_OVERDUE_READ
+    ) -> list[ConversionDocument]:
+        """Return pending conversions whose notification is due, longest overdue first."""
+        waiting = self._conversions.find({**due(at), "status": ConversionStatus.PENDING})
         return [row async for row in waiting.sort(EARLIEST_FIRST).limit(limit)]

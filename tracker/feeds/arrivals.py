@@ -5,14 +5,14 @@ its documents, by account:
 
     {_id: {account_id, feed: "clicks" | "conversions", slot, position}, at, entries, repeated}
 
-- `position` combines the number of the transaction in its slot with an index among the account's
-  entries. Each transaction increments the slot's number (`ingest/calendars`). So transactions of a
-  slot commit in the order of their numbers, even with two drains.
+- `slot` is the drain number. Its fence numbers the transactions (`ingest/calendars`). So they
+  commit in the order of their numbers, even if two drains have the drain number.
+- `position` combines the number of the transaction with an index among the account's entries.
 - `entries` are packed. A conversion has one entry, with its state, for each state that it enters.
 - `repeated` counts the last entries whose conversions the account already had in another state.
 
-Guarantee: a snapshot in which a slot has a number contains every arrival up to it. No later one is
-stored below it.
+Guarantee: if a fence has a number in a snapshot, the snapshot has all arrivals up to this number.
+None is stored below it later.
 """
 
 from collections import Counter, defaultdict
@@ -26,19 +26,19 @@ from uuid import UUID
 
 from tracker.clicks.document import ClickDocument
 from tracker.clock import now
-from tracker.conversions.document import EventDocument, Status
+from tracker.conversions.document import ConversionDocument, ConversionStatus
 from tracker.stores.mongodb.documents import run_inserts, shared_id
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
 
 FENCES: Final = "drain_fences"
-"""The collection with a document for each slot, whose `batches` number its transactions."""
+"""The collection with a fence per drain number. Its field `batches` numbers the transactions."""
 
-KEPT_DAYS: Final = 8
+STORED_DAYS: Final = 8
 """Days after which MongoDB deletes arrivals (`stores/mongodb/indexes`)."""
 
 ENTRIES_PER_DOCUMENT: Final = 1024
-"""So many ids take 16 KB, and a page of a hundred rows reads no more than it needs."""
+"""1,024 ids take 16 KB, so a page of a hundred rows reads little more than it needs."""
 
 _MAX_ENTRIES: Final = 2**20
 """Entries of one account in one transaction; a batch has far fewer."""
@@ -46,16 +46,16 @@ _MAX_ENTRIES: Final = 2**20
 _DOCUMENTS_PER_COMMAND: Final = 500
 
 _STATES: Final = (
-    Status.PENDING,
-    Status.ATTRIBUTED,
-    Status.NO_CLICK,
-    Status.FOREIGN_CLICK,
-    Status.DUPLICATE,
-    Status.REFUSED,
-    Status.TEST,
+    ConversionStatus.PENDING,
+    ConversionStatus.ATTRIBUTED,
+    ConversionStatus.NO_CLICK,
+    ConversionStatus.FOREIGN_CLICK,
+    ConversionStatus.DUPLICATE,
+    ConversionStatus.REFUSED,
+    ConversionStatus.TEST,
 )
-"""The states in entries, by number. Numbers are stored, so new states come last. Claimed events are
-listed only in their next state."""
+"""The states in entries, by number. Numbers are stored, so new states come last. Claimed
+conversions are listed only in their next state."""
 
 _STATE_OF: Final = dict(enumerate(_STATES))
 _NUMBERS: Final = {state: number for number, state in _STATE_OF.items()}
@@ -71,55 +71,57 @@ class FeedName(StrEnum):
 
 
 class ConversionEntry(NamedTuple):
-    """A conversion and its new state; None for a state of a newer release."""
+    """A conversion and its new state; None if only a newer release knows the state."""
 
     event_id: int
-    status: Status | None
+    status: ConversionStatus | None
 
 
 class Arrivals:
-    """The entries that one transaction stores, by account."""
+    """The entries that a transaction stores, by account."""
 
     def __init__(
         self,
         clicks: Iterable[ClickDocument] = (),
-        events: Iterable[EventDocument] = (),
-        repeated: Iterable[EventDocument] = (),
+        conversions: Iterable[ConversionDocument] = (),
+        repeated: Iterable[ConversionDocument] = (),
     ) -> None:
-        """Collect `clicks`, and events that enter their current state.
+        """Collect `clicks`, and conversions that enter their current state.
 
-        The account already had the `repeated` ones.
+        The account already had the `repeated` ones in another state.
         """
         self._clicks: defaultdict[bytes, list[bytes]] = defaultdict(list)
-        self._events: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        self._conversions: defaultdict[bytes, list[bytes]] = defaultdict(list)
         for click in clicks:
             self._clicks[click["account_id"]].append(click["_id"])
-        self._add(events)
-        self._new = Counter({account_id: len(found) for account_id, found in self._events.items()})
+        self._add(conversions)
+        self._new = Counter({one: len(found) for one, found in self._conversions.items()})
         self._add(repeated)
 
-    def _add(self, events: Iterable[EventDocument]) -> None:
-        for event in events:
-            account_id, number = event["account_id"], _NUMBERS.get(event["status"])
+    def _add(self, conversions: Iterable[ConversionDocument]) -> None:
+        for one in conversions:
+            account_id, number = one["account_id"], _NUMBERS.get(one["status"])
             if account_id is not None and number is not None:
-                self._events[account_id].append(_CONVERSION.pack(event["_id"], number))
+                self._conversions[account_id].append(_CONVERSION.pack(one["_id"], number))
 
     def __bool__(self) -> bool:
-        return bool(self._clicks or self._events)
+        return bool(self._clicks or self._conversions)
 
     async def store(
-        self, database: Database, slot: int, number: int, session: MongoSession
+        self, database: Database, drain_number: int, number: int, session: MongoSession
     ) -> None:
-        """Store the entries in the transaction with this number in its slot."""
-        documents = self._documents(slot, first_position(number), now())
+        """Store the entries in the transaction with this number."""
+        documents = self._documents(drain_number, first_position(number), now())
         while piece := list(islice(documents, _DOCUMENTS_PER_COMMAND)):
             await run_inserts(database, "arrivals", piece, session)
 
-    def _documents(self, slot: int, position: int, at: datetime) -> Iterator[dict[str, Any]]:
-        feeds = ((FeedName.CLICKS, self._clicks), (FeedName.CONVERSIONS, self._events))
+    def _documents(
+        self, drain_number: int, position: int, at: datetime
+    ) -> Iterator[dict[str, Any]]:
+        feeds = ((FeedName.CLICKS, self._clicks), (FeedName.CONVERSIONS, self._conversions))
         for feed, by_account in feeds:
             for account_id, entries in by_account.items():
-                where = {"account_id": shared_id(account_id), "feed": feed, "slot": slot}
+                where = {"account_id": shared_id(account_id), "feed": feed, "slot": drain_number}
                 new = len(entries) if feed == FeedName.CLICKS else self._new[account_id]
                 for start in range(0, len(entries), ENTRIES_PER_DOCUMENT):
                     piece = entries[start : start + ENTRIES_PER_DOCUMENT]
@@ -133,13 +135,15 @@ class Arrivals:
 
 
 def first_position(number: int) -> int:
-    """Return the first position of a transaction, by its number in the slot."""
+    """Return the first position of the transaction with this number."""
     return number * _MAX_ENTRIES
 
 
-def between(account_id: UUID, feed: FeedName, slot: int, first: int, end: int) -> dict[str, Any]:
-    """Return the condition for the documents with positions from `first` to before `end`."""
-    where = {"account_id": account_id, "feed": feed, "slot": slot}
+def positions_between(
+    account_id: UUID, feed: FeedName, drain_number: int, first: int, end: int
+) -> dict[str, Any]:
+    """Return the condition for documents with positions from `first` to `end`, excluded."""
+    where = {"account_id": account_id, "feed": feed, "slot": drain_number}
     return {"_id": {"$gte": {**where, "position": first}, "$lt": {**where, "position": end}}}
 
 

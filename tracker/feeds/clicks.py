@@ -1,4 +1,4 @@
-"""The feed of clicks. Its rows have no address, and only parts of the user agent."""
+"""The feed of clicks. Rows have no address, and no whole user agent."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -7,13 +7,14 @@ from uuid import UUID
 
 from tracker.clicks.document import FIELD_DEFAULTS, ONLY_TESTS, ClickValues
 from tracker.feeds.arrivals import FeedName, click_ids
-from tracker.feeds.feed import Kind, Links, with_links
+from tracker.feeds.feed import FeedKind, LinkIds, link_conditions
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_clicks
-from tracker.feeds.time_order import Range
+from tracker.feeds.time_order import ScanRange
 from tracker.stores.mongodb.documents import as_struct
 
 MAX_MERGED_LINKS: Final = 100
-"""Links whose clicks MongoDB merges by time. For more links, the account's clicks are examined."""
+"""MongoDB merges the clicks of up to 100 links by time. For more links, all the account's clicks
+are examined."""
 
 _LOWEST_ID: Final = UUID(int=0)
 
@@ -36,19 +37,21 @@ def _entries(packed: bytes) -> Sequence[tuple[UUID, None]]:
     return [(UUID(bytes=one), None) for one in click_ids(packed)]
 
 
-def _scan(account_id: UUID, wanted: FeedFilter, links: Links, conditions: Conditions) -> Range:
-    """Return the range of the account's clicks, of a few links, or of the account's tests."""
+def _scan(
+    account_id: UUID, wanted: FeedFilter, links: LinkIds, conditions: Conditions
+) -> ScanRange:
+    """Return the range to scan: the account's tests, the clicks of a few links, or all clicks."""
     if wanted.tests == "only":
-        bounds = [{"account_id": account_id, **ONLY_TESTS}, *wanted.times]
-        return Range("tests", bounds, [*conditions, *with_links(links)], _LOWEST_ID)
+        indexed = [{"account_id": account_id, **ONLY_TESTS}, *wanted.times]
+        return ScanRange("tests", indexed, [*conditions, *link_conditions(links)], _LOWEST_ID)
     if links is not None and len(links) <= MAX_MERGED_LINKS:
-        bounds = [*with_links(links), *wanted.times]
-        return Range("by_link_and_time", bounds, conditions, _LOWEST_ID)
-    bounds = [{"account_id": account_id}, *wanted.times]
-    return Range("by_account", bounds, [*conditions, *with_links(links)], _LOWEST_ID)
+        indexed = [*link_conditions(links), *wanted.times]
+        return ScanRange("by_link_and_time", indexed, conditions, _LOWEST_ID)
+    indexed = [{"account_id": account_id}, *wanted.times]
+    return ScanRange("by_account", indexed, [*conditions, *link_conditions(links)], _LOWEST_ID)
 
 
-CLICKS: Final = Kind(
+CLICKS: Final = FeedKind(
     FeedName.CLICKS,
     "clicks",
     [name for name in StoredClick.__struct_fields__ if name != "id"],

@@ -1,4 +1,4 @@
-"""The feed of conversions, one of them, and their number for a click."""
+"""The feed of conversions, and their number for a click."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -9,33 +9,33 @@ from uuid import UUID
 from bson import Decimal128
 
 from tracker.clicks.document import ConversionClickValues
-from tracker.conversions.document import COUNTED, Status
+from tracker.conversions.document import COUNTED, ConversionStatus
 from tracker.conversions.rules import Rule
 from tracker.feeds.arrivals import FeedName, conversion_entries
-from tracker.feeds.feed import Feed, Kind, Links, with_links
+from tracker.feeds.feed import Feed, FeedKind, LinkIds, link_conditions
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_conversions
-from tracker.feeds.time_order import Range
+from tracker.feeds.time_order import ScanRange
 from tracker.stores.mongodb.documents import as_struct
 from tracker.stores.mongodb.reads import MongoReads
 
-SHOWN: Final = tuple(one for one in Status if one is not Status.CLAIMED)
-"""The states of conversions in the feed. A claimed event changes its state when it counts."""
+SHOWN: Final = tuple(one for one in ConversionStatus if one is not ConversionStatus.CLAIMED)
+"""The states of conversions in the feed. A claimed one changes its state before it counts."""
 
 MAX_COUNTED: Final = 1000
-"""The limit of counting the conversions of one click. That number means that or more."""
+"""Conversions of a click are counted up to here. This number means as many or more."""
 
-_MAX_TOGETHER: Final = 50_000
-"""Conversions that one query counts for all clicks. If there are more, each click is counted alone,
-up to MAX_COUNTED, which is slower."""
+_MAX_IN_ONE_QUERY: Final = 50_000
+"""Conversions that one query counts for all clicks. If there are more, each click has its own
+query, up to MAX_COUNTED, which is slower."""
 
 
-class LoggedEvent(ConversionClickValues, frozen=True, kw_only=True):
-    """A stored event with an account."""
+class StoredConversion(ConversionClickValues, frozen=True, kw_only=True):
+    """A stored conversion with an account."""
 
     id: int
     account_id: UUID
     at: datetime
-    status: Status
+    status: ConversionStatus
     refused: Rule | None = None
     event_config_id: UUID | None
     click_id: UUID | None
@@ -46,31 +46,35 @@ class LoggedEvent(ConversionClickValues, frozen=True, kw_only=True):
     metadata: str | None = None
 
 
-def _row(document: Mapping[str, Any]) -> LoggedEvent:
+def _row(document: Mapping[str, Any]) -> StoredConversion:
     # MongoDB returns large numbers in a type of its own.
     money = {name: _money(document.get(name)) for name in ("value", "payout")}
-    return as_struct(LoggedEvent, {**document, "_id": int(document["_id"]), **money})
+    return as_struct(StoredConversion, {**document, "_id": int(document["_id"]), **money})
 
 
 def _money(value: Decimal128 | None) -> Decimal | None:
     return None if value is None else value.to_decimal()
 
 
-def _scan(account_id: UUID, wanted: FeedFilter, links: Links, conditions: Conditions) -> Range:
-    """Return the range of conversions. A named click or transaction uses its own index."""
+def _scan(
+    account_id: UUID, wanted: FeedFilter, links: LinkIds, conditions: Conditions
+) -> ScanRange:
+    """Return the range to scan. A named click or transaction id has its own index."""
     states = list(wanted.statuses or SHOWN)
     own = {"account_id": account_id, "status": {"$in": states}}
-    others = [*conditions, *with_links(links)]
+    others = [*conditions, *link_conditions(links)]
     if named := wanted.of_transaction:
-        return Range("by_transaction", named, [own, *wanted.times, *wanted.of_click, *others], 0)
+        return ScanRange(
+            "by_transaction", named, [own, *wanted.times, *wanted.of_click, *others], 0
+        )
     if named := wanted.of_click:
-        return Range("by_click", named, [own, *wanted.times, *others], 0)
-    return Range("log", [own, *wanted.times], others, 0)
+        return ScanRange("by_click", named, [own, *wanted.times, *others], 0)
+    return ScanRange("log", [own, *wanted.times], others, 0)
 
 
-_FIELDS: Final = [name for name in LoggedEvent.__struct_fields__ if name != "id"]
+_FIELDS: Final = [name for name in StoredConversion.__struct_fields__ if name != "id"]
 
-CONVERSIONS: Final = Kind(
+CONVERSIONS: Final = FeedKind(
     FeedName.CONVERSIONS,
     "events",
     _FIELDS,
@@ -81,14 +85,14 @@ CONVERSIONS: Final = Kind(
 )
 
 
-class ConversionFeed(Feed[LoggedEvent]):
+class ConversionFeed(Feed[StoredConversion]):
     """The feed of conversions, which also finds one by its id."""
 
     def __init__(self, reader: MongoReads, host: str, **limits: int) -> None:
         super().__init__(CONVERSIONS, reader, host, **limits)
 
-    async def find(self, event_id: int) -> LoggedEvent | None:
-        """Return the event, if it exists and has an account."""
+    async def find(self, event_id: int) -> StoredConversion | None:
+        """Return the conversion, if it exists and has an account."""
         document = await self._reader.find_one("events", {"_id": event_id}, _FIELDS)
         if document is None or document["account_id"] is None or document["status"] not in SHOWN:
             return None
@@ -102,12 +106,12 @@ async def count_conversions(
     counting: dict[str, Any] = {"account_id": account_id, "status": {"$in": list(COUNTED)}}
     stages: list[dict[str, Any]] = [
         {"$match": {"click_id": {"$in": list(click_ids)}, **counting}},
-        {"$limit": _MAX_TOGETHER},
+        {"$limit": _MAX_IN_ONE_QUERY},
         {"$group": {"_id": "$click_id", "count": {"$sum": 1}}},
     ]
     together = await reader.aggregate("events", stages, hint="by_click")
     counts = {row["_id"]: min(row["count"], MAX_COUNTED) for row in together}
-    if sum(row["count"] for row in together) < _MAX_TOGETHER:
+    if sum(row["count"] for row in together) < _MAX_IN_ONE_QUERY:
         return counts
     for click_id in click_ids:
         counts[click_id] = await reader.count(

@@ -1,4 +1,4 @@
-"""A feed of an account's clicks or conversions: one page, or all pages from a place on."""
+"""A feed of an account's clicks or conversions: one page, or all pages from a start."""
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -7,26 +7,27 @@ from uuid import UUID
 from tracker.feeds import storing_order, time_order
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.filter import Conditions, FeedFilter
-from tracker.feeds.page import Bookmark, FeedPage, Place, Position
-from tracker.feeds.storing_order import Entries, Source, StoringOrder, bookmark_of_now
-from tracker.feeds.time_order import Documents, Range, page_by_time
+from tracker.feeds.page import Bookmark, FeedPage, PageStart, Position
+from tracker.feeds.storing_order import AccountFeed, ParseEntries, StoringOrder, bookmark_of_now
+from tracker.feeds.time_order import FeedDocuments, ScanRange, page_by_time
 from tracker.stores.mongodb.reads import MongoReads
 
 Row = TypeVar("Row")
-Links = Sequence[UUID] | None
+LinkIds = Sequence[UUID] | None
 """The links that pass a filter; None without a filter by links."""
 
 PAGE_ROWS: Final = 500
-"""Rows of a page where all pages are read."""
+"""Rows per page if all pages are read."""
 
 _EVERYTHING: Final = FeedFilter()
 
 
-class Kind(NamedTuple, Generic[Row]):
-    """The documents of a feed, their rows, and the conditions to find them.
+class FeedKind(NamedTuple, Generic[Row]):
+    """A kind of feed: its documents, their rows, and the conditions to find them.
 
-    - `entries` reads ids and states in the entries of arrivals.
-    - `conditions` are those of a filter except time, state and link, given the default host.
+    - `entries` parses the entries of arrivals.
+    - `conditions` returns a filter's conditions without time, state and link. The text is the
+      default host.
     - `scan` returns the range to read by time, given all conditions.
     """
 
@@ -34,20 +35,20 @@ class Kind(NamedTuple, Generic[Row]):
     collection: str
     fields: Sequence[str]
     row: Callable[[Mapping[str, Any]], Row]
-    entries: Entries
+    entries: ParseEntries
     conditions: Callable[[FeedFilter, str], Conditions]
-    scan: Callable[[UUID, FeedFilter, Links, Conditions], Range]
+    scan: Callable[[UUID, FeedFilter, LinkIds, Conditions], ScanRange]
 
 
 class Feed(Generic[Row]):
     """The feeds of one kind. `host` is the name of the default domain.
 
-    The limits are rows that one page examines, by time and by storing.
+    One page examines at most `max_examined` rows by time, and `max_examined_stored` by storing.
     """
 
     def __init__(
         self,
-        kind: Kind[Row],
+        kind: FeedKind[Row],
         reader: MongoReads,
         host: str,
         max_examined: int = time_order.MAX_EXAMINED,
@@ -60,13 +61,13 @@ class Feed(Generic[Row]):
         self._max_examined_stored = max_examined_stored
 
     async def page(
-        self, account_id: UUID, wanted: FeedFilter, start: Place | None, size: int
+        self, account_id: UUID, wanted: FeedFilter, start: PageStart | None, size: int
     ) -> FeedPage[Row]:
         """Return the next `size` rows of an account that pass a filter.
 
-        From a position on, they are older ones, newest first. From a bookmark on, they were stored
-        later, oldest first. Without both, they are the newest. Raises BadRequest if the bookmark
-        cannot be used.
+        After a position they are older, newest first. After a bookmark they were stored later,
+        oldest first. Without a start they are the newest. Raises BadRequest if the bookmark cannot
+        be used.
         """
         if isinstance(start, Position):
             return await self._older(account_id, wanted, start, size, self._reader)
@@ -81,10 +82,10 @@ class Feed(Generic[Row]):
         self,
         account_id: UUID,
         wanted: FeedFilter = _EVERYTHING,
-        start: Place | None = None,
+        start: PageStart | None = None,
         size: int = PAGE_ROWS,
     ) -> AsyncGenerator[FeedPage[Row], None]:
-        """Yield all pages from a place on. Raises as `page`."""
+        """Yield all pages from `start` on. Raises as `page`."""
         while True:
             page = await self.page(account_id, wanted, start, size)
             yield page
@@ -93,7 +94,7 @@ class Feed(Generic[Row]):
             start = page.next
 
     async def find_all(self, account_id: UUID, ids: Collection[UUID | int]) -> list[Row]:
-        """Return the account's existing rows among `ids`, in any order."""
+        """Return the account's rows with these ids, in any order."""
         if not ids:
             return []
         own = {"_id": {"$in": list(ids)}, "account_id": account_id}
@@ -110,9 +111,9 @@ class Feed(Generic[Row]):
     ) -> FeedPage[Row]:
         links = await _wanted_links(reader, account_id, wanted)
         conditions = self._kind.conditions(wanted, self._host)
-        within = self._kind.scan(account_id, wanted, links, conditions)
-        documents = Documents(reader, self._kind.collection, self._kind.fields)
-        found = await page_by_time(documents, within, after, size, self._max_examined)
+        scan = self._kind.scan(account_id, wanted, links, conditions)
+        documents = FeedDocuments(reader, self._kind.collection, self._kind.fields)
+        found = await page_by_time(documents, scan, after, size, self._max_examined)
         rows = [self._kind.row(one) for one in found.rows]
         return FeedPage(rows, found.next, None, found.searched_to)
 
@@ -125,19 +126,19 @@ class Feed(Generic[Row]):
         snapshot: MongoReads,
     ) -> FeedPage[Row]:
         links = await _wanted_links(snapshot, account_id, wanted)
-        of_values = self._kind.conditions(wanted, self._host)
-        named = [*wanted.of_click, *wanted.of_transaction]
-        conditions = [*wanted.times, *wanted.states, *named, *of_values, *with_links(links)]
         kind = self._kind
-        source = Source(kind.name, kind.collection, kind.entries, account_id, conditions)
-        order = StoringOrder(snapshot, source)
+        of_values = kind.conditions(wanted, self._host)
+        named = [*wanted.of_click, *wanted.of_transaction]
+        conditions = [*wanted.times, *wanted.states, *named, *of_values, *link_conditions(links)]
+        feed = AccountFeed(kind.name, kind.collection, kind.entries, account_id, conditions)
+        order = StoringOrder(snapshot, feed)
         found = await order.page(start, size, kind.fields, self._max_examined_stored)
         following = None if found.searched_to is None else found.bookmark
         rows = [kind.row(one) for one in found.rows]
         return FeedPage(rows, following, found.bookmark, found.searched_to)
 
 
-def with_links(links: Links) -> Conditions:
+def link_conditions(links: LinkIds) -> Conditions:
     return [] if links is None else [{"link_id": {"$in": list(links)}}]
 
 
@@ -146,7 +147,7 @@ async def _wanted_links(
 ) -> Sequence[UUID] | None:
     """Return the account's links that pass the filter; None without a filter by links.
 
-    Links of other accounts are dropped, so that no page examines their clicks.
+    Links of other accounts are dropped, so no page examines their clicks.
     """
     ids, tags = wanted.values.get("link"), wanted.values.get("tag")
     if ids is None and tags is None:

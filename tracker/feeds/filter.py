@@ -1,6 +1,6 @@
-"""The filters of feeds as conditions of MongoDB. They equal those of reports. Pure.
+"""The filters of feeds as conditions of MongoDB. They filter as in reports. Pure.
 
-Text from a client is only ever a value in a condition, never an operator or a field name.
+A client's text is only ever a value in a condition, never an operator or a field name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,17 +11,17 @@ from uuid import UUID
 import msgspec
 
 from tracker.clicks.document import NO_TEST, ONLY_TESTS
-from tracker.conversions.document import Status
-from tracker.reports.counted import COUNTED, Counted, wanted_values
+from tracker.conversions.document import ConversionStatus
+from tracker.reports.counted import COUNTED_FIELDS, CountedField, wanted_values
 from tracker.reports.dimensions import EVENT, NO_KEY
-from tracker.reports.query import Bots, Value
+from tracker.reports.query import Bots, FilterValue
 from tracker.visitor_dimensions import UNKNOWN
 
 Conditions = list[dict[str, Any]]
 Tests = Literal["include", "exclude", "only"]
 
 _OF_NO_CLICK: Final = {"link_id": None}
-"""The condition for a conversion without a click, which lacks this field."""
+"""Matches conversions without a click: they lack this field."""
 
 
 class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,19 +29,19 @@ class FeedFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     - `first` and `last` are times, both included.
     - `values` has the wanted values by dimension, as in reports; `event` is for conversions only.
-    - `all_tags`: links must have every tag, not just one.
-    - `bots` is as in reports, but `exclude` leaves out no conversions. `tests` is for clicks only.
-    - `statuses` select conversions; all pass if it is empty.
-    - `transaction_id` is searched in `transaction_scopes`, which are the account's.
+    - `all_tags`: links must have all tags, not just one.
+    - `bots` is as in reports, but `exclude` removes no conversions. `tests` is for clicks only.
+    - `statuses` is for conversions; all pass if it is empty.
+    - `transaction_id` is searched in `transaction_scopes`, the account's scopes.
     """
 
     first: datetime | None = None
     last: datetime | None = None
-    values: Mapping[str, Sequence[Value]] = {}
+    values: Mapping[str, Sequence[FilterValue]] = {}
     all_tags: bool = False
     bots: Bots = "include"
     tests: Tests = "include"
-    statuses: Sequence[Status] = ()
+    statuses: Sequence[ConversionStatus] = ()
     click_id: UUID | None = None
     transaction_id: str | None = None
     transaction_scopes: Sequence[UUID] = ()
@@ -102,10 +102,12 @@ def conditions_for_conversions(wanted: FeedFilter, host: str) -> Conditions:
     return found
 
 
-def _stored_values(wanted: FeedFilter, host: str) -> Iterator[tuple[Counted, Sequence[str | None]]]:
-    """Yield the stored values of each filter: None for a missing field."""
+def _stored_values(
+    wanted: FeedFilter, host: str
+) -> Iterator[tuple[CountedField, Sequence[str | None]]]:
+    """Yield the stored values of each filter; None stands for a missing field."""
     for name, given in wanted.values.items():
         counted, values = wanted_values(name, given, host)
-        if counted in COUNTED:
-            one = COUNTED[counted]
+        if counted in COUNTED_FIELDS:
+            one = COUNTED_FIELDS[counted]
             yield one, [*values, None] if one.absent in values else values

@@ -1,4 +1,7 @@
-"""Pages of feeds, and the two kinds of places to begin one."""
+"""Pages of feeds, and where they start: at a position in time, or at a bookmark.
+
+Cursors depend on the names of both classes (`feeds/api/cursors`).
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -9,9 +12,9 @@ Row = TypeVar("Row")
 
 
 class Position(NamedTuple):
-    """A place in the order of time: after the row with this time and id.
+    """A start in the order of time: after the row with this time and id.
 
-    The lowest id stands for a whole millisecond.
+    The lowest id skips the rest of the millisecond.
     """
 
     at: datetime
@@ -19,7 +22,7 @@ class Position(NamedTuple):
 
 
 class Bookmark(NamedTuple):
-    """A place in the order of storing: the next position in each slot (`feeds/arrivals`).
+    """A start in the order of storing: the next position by drain number (`feeds/arrivals`).
 
     Later positions were stored after `at`.
     """
@@ -28,18 +31,18 @@ class Bookmark(NamedTuple):
     positions: Mapping[int, int]
 
 
-Place = Position | Bookmark
+PageStart = Position | Bookmark
 
 
 class FeedPage(NamedTuple, Generic[Row]):
     """A page of a feed. `next` is None at the end.
 
-    - `bookmark` continues with rows that are stored later. The first page by time has one, and
+    - `bookmark` is where rows that are stored later start. The first page by time has one, and
       every page by storing.
-    - `searched_to`: the page was cut off here, and the next one continues.
+    - `searched_to`: the page has searched up to here, and the next one continues.
     """
 
     rows: Sequence[Row]
-    next: Place | None
+    next: PageStart | None
     bookmark: Bookmark | None
     searched_to: datetime | None

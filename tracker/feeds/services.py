@@ -1,4 +1,4 @@
-"""Lists of clicks and conversions, in their two orders."""
+"""The objects of feeds, built once per process."""
 
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ from tracker.webhooks.store import Webhooks
 
 
 class FeedServices(NamedTuple):
-    """Both feeds, and the stores of the names in their rows."""
+    """Both feeds, and the stores that endpoints of this room read."""
 
     click_feed: Feed[StoredClick]
     conversion_feed: ConversionFeed

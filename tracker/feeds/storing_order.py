@@ -1,11 +1,10 @@
 """Pages of a feed in the order of storing, from a bookmark on.
 
-The arrivals of each slot are read in order, and merged by their time. A bookmark has the next
-position in each slot.
+The arrivals of each drain number are read in order, and merged by time. A bookmark has the next
+position by drain number.
 
-Guarantee: consecutive pages list each click exactly once, however late it was stored. They list
-each state of a conversion that it had when it was read. Earlier states that it has left are
-skipped.
+Guarantee: consecutive pages list each click exactly once, however late it was stored. A conversion
+is listed in the state that it has when a page is read; states that it has left are skipped.
 """
 
 import heapq
@@ -16,15 +15,15 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.clock import now
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
 from tracker.feeds.arrivals import (
     ENTRIES_PER_DOCUMENT,
     FENCES,
-    KEPT_DAYS,
+    STORED_DAYS,
     FeedName,
-    between,
     first_position,
+    positions_between,
 )
 from tracker.feeds.filter import Conditions
 from tracker.feeds.page import Bookmark
@@ -33,33 +32,32 @@ from tracker.stores.mongodb.reads import MongoReads
 MAX_EXAMINED: Final = 10_000
 """Clicks or conversions that one page examines."""
 
-MAX_AGE_DAYS: Final = KEPT_DAYS - 1
-"""Days for which a bookmark can be used: one less than arrivals are kept, so that none is
-missing."""
+MAX_AGE_DAYS: Final = STORED_DAYS - 1
+"""Days for which a bookmark can be used: one less than arrivals are stored, so none is missing."""
 
 _ENTRIES_PER_QUERY: Final = 1000
 
 
-Entries = Callable[[bytes], Sequence[tuple[UUID | int, Status | None]]]
-"""Returns the ids in the entries of arrivals, each with its state."""
+ParseEntries = Callable[[bytes], Sequence[tuple[UUID | int, ConversionStatus | None]]]
+"""Parses the entries of an arrival: ids, each with its state."""
 
 
-class Entry(NamedTuple):
-    """A stored click, or a conversion in a state, with its place and the time of storing."""
+class StoredEntry(NamedTuple):
+    """A stored click, or a conversion in a state, with the position and the time of storing."""
 
-    slot: int
+    drain_number: int
     position: int
     at: datetime
     id: UUID | int
-    status: Status | None
+    status: ConversionStatus | None
 
 
-class Source(NamedTuple):
+class AccountFeed(NamedTuple):
     """A feed of an account, with the conditions for its documents."""
 
-    feed: FeedName
+    name: FeedName
     collection: str
-    entries: Entries
+    entries: ParseEntries
     account_id: UUID
     conditions: Conditions
 
@@ -76,8 +74,8 @@ class StoredPage(NamedTuple):
 
 
 async def bookmark_of_now(snapshot: MongoReads) -> Bookmark:
-    """Return the place after everything in `snapshot`."""
-    at = now()  # before the first read, with which the snapshot begins
+    """Return the bookmark after everything in `snapshot`."""
+    at = now()  # before the first read, because the snapshot begins with it
     used = {"_id": {"$gte": 0}, "batches": {"$gt": 0}}
     rows = await snapshot.find(FENCES, used, ["batches"])
     return Bookmark(at, {row["_id"]: first_position(row["batches"] + 1) for row in rows})
@@ -86,9 +84,9 @@ async def bookmark_of_now(snapshot: MongoReads) -> Bookmark:
 class StoringOrder:
     """The pages of a feed in a snapshot."""
 
-    def __init__(self, snapshot: MongoReads, source: Source) -> None:
+    def __init__(self, snapshot: MongoReads, feed: AccountFeed) -> None:
         self._snapshot = snapshot
-        self._source = source
+        self._feed = feed
 
     async def page(
         self, start: Bookmark, size: int, fields: Sequence[str], max_examined: int
@@ -103,65 +101,67 @@ class StoringOrder:
         read, last, examined = dict(start.positions), None, 0
         async with aclosing(self._entries(start, end, size)) as entries:
             while len(found) < size and examined < max_examined:
-                most = _ENTRIES_PER_QUERY if self._source.conditions else size - len(found)
+                most = _ENTRIES_PER_QUERY if self._feed.conditions else size - len(found)
                 piece = await _take(entries, min(most, max_examined - examined))
                 if not piece:
-                    return StoredPage(await self._whole(found, fields), end, None)
+                    return StoredPage(await self._with_all_fields(found, fields), end, None)
                 passing = await self._passing(piece, fields)
                 for entry in piece:
                     if len(found) == size:
                         break
-                    read[entry.slot], last = entry.position + 1, entry.at
+                    read[entry.drain_number], last = entry.position + 1, entry.at
                     examined += 1
                     if row := passing.get((entry.id, entry.status)):
                         found.append(row)
         at = start.at if last is None else max(start.at, last)
-        return StoredPage(await self._whole(found, fields), Bookmark(at, read), at)
+        return StoredPage(await self._with_all_fields(found, fields), Bookmark(at, read), at)
 
     async def _entries(
         self, start: Bookmark, end: Bookmark, size: int
-    ) -> AsyncGenerator[Entry, None]:
-        """Yield the entries between two places, merged by the time of storing."""
-        firsts = {slot: start.positions.get(slot, 0) for slot in end.positions}
-        unread = [slot for slot, first in firsts.items() if first < end.positions[slot]]
-        documents = {slot: self._documents(slot, firsts[slot], size) for slot in unread}
+    ) -> AsyncGenerator[StoredEntry, None]:
+        """Yield the entries between two bookmarks, merged by the time of storing."""
+        firsts = {drain: start.positions.get(drain, 0) for drain in end.positions}
+        unread = [drain for drain, first in firsts.items() if first < end.positions[drain]]
+        documents = {drain: self._documents(drain, firsts[drain], size) for drain in unread}
         try:
-            async for slot, at, document in _merged(documents):
+            async for drain, at, document in _merged(documents):
                 position = document["_id"]["position"]
-                for number, entry in enumerate(self._source.entries(document["entries"]), position):
-                    if number >= firsts[slot]:
-                        yield Entry(slot, number, at, *entry)
+                for number, entry in enumerate(self._feed.entries(document["entries"]), position):
+                    if number >= firsts[drain]:
+                        yield StoredEntry(drain, number, at, *entry)
         finally:
             for unread_ones in documents.values():
                 await unread_ones.aclose()
 
-    def _documents(self, slot: int, first: int, size: int) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the documents of a slot, beginning with the one that has the position `first`.
+    def _documents(
+        self, drain_number: int, first: int, size: int
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the documents of a drain number from the one with the position `first` on.
 
         A page may need one of 1,024 entries, or many of one entry: MongoDB returns a tenth of
         `size` at once.
         """
         first -= first % ENTRIES_PER_DOCUMENT
-        source, at_once = self._source, max(2, size // 10)
-        within = between(source.account_id, source.feed, slot, first, 2**63 - 1)
+        feed, at_once = self._feed, max(2, size // 10)
+        within = positions_between(feed.account_id, feed.name, drain_number, first, 2**63 - 1)
         return self._snapshot.find_each("arrivals", within, sort={"_id": 1}, batch_size=at_once)
 
     async def _passing(
-        self, entries: Sequence[Entry], fields: Sequence[str]
-    ) -> dict[tuple[UUID | int, Status | None], dict[str, Any]]:
+        self, entries: Sequence[StoredEntry], fields: Sequence[str]
+    ) -> dict[tuple[UUID | int, ConversionStatus | None], dict[str, Any]]:
         """Return the rows that pass the conditions, by id and current state.
 
-        With conditions few rows pass, so the other fields are read later.
+        With conditions few rows pass, so other fields are read later.
         """
-        needed = ["status"] if self._source.conditions else fields
+        needed = ["status"] if self._feed.conditions else fields
         found = await self._find([entry.id for entry in entries], needed)
         return {(row["_id"], row.get("status")): row for row in found}
 
-    async def _whole(
+    async def _with_all_fields(
         self, found: Sequence[dict[str, Any]], fields: Sequence[str]
     ) -> Sequence[dict[str, Any]]:
         """Return the found rows with all fields."""
-        if not (found and self._source.conditions):
+        if not (found and self._feed.conditions):
             return found
         ids = [row["_id"] for row in found]
         rows = {row["_id"]: row for row in await self._find(ids, fields)}
@@ -170,9 +170,9 @@ class StoringOrder:
     async def _find(
         self, ids: Sequence[UUID | int], fields: Sequence[str]
     ) -> Sequence[dict[str, Any]]:
-        own = {"_id": {"$in": ids}, "account_id": self._source.account_id}
-        matching = {"$and": [own, *self._source.conditions]}
-        return await self._snapshot.find(self._source.collection, matching, list(fields))
+        own = {"_id": {"$in": ids}, "account_id": self._feed.account_id}
+        matching = {"$and": [own, *self._feed.conditions]}
+        return await self._snapshot.find(self._feed.collection, matching, list(fields))
 
 
 def _check(start: Bookmark, end: Bookmark) -> None:
@@ -180,33 +180,33 @@ def _check(start: Bookmark, end: Bookmark) -> None:
         raise BadRequest(
             f"since: is older than {MAX_AGE_DAYS} days; begin with pages by time, from then"
         )
-    if any(end.positions.get(slot, 0) < start.positions[slot] for slot in start.positions):
-        raise BadRequest("since: is of what a restored backup has lost; begin with pages by time")
+    if any(end.positions.get(drain, 0) < start.positions[drain] for drain in start.positions):
+        raise BadRequest("since: is newer than a restored backup; begin with pages by time")
 
 
 async def _merged(
     documents: Mapping[int, Any],
 ) -> AsyncIterator[tuple[int, datetime, dict[str, Any]]]:
-    """Yield each slot, time and document, oldest first, and each slot in its order.
+    """Yield (drain number, time, document), oldest first, and each drain number in its order.
 
     Times never go back, even if the clocks of drains differ.
     """
     heads: list[tuple[datetime, int, dict[str, Any]]] = []
-    for slot, cursor in documents.items():
+    for drain, cursor in documents.items():
         if (document := await anext(cursor, None)) is not None:
-            heapq.heappush(heads, (document["at"], slot, document))
+            heapq.heappush(heads, (document["at"], drain, document))
     latest = datetime.min.replace(tzinfo=UTC)
     while heads:
-        at, slot, document = heapq.heappop(heads)
+        at, drain, document = heapq.heappop(heads)
         latest = max(latest, at)
-        yield slot, latest, document
-        if (document := await anext(documents[slot], None)) is not None:
-            heapq.heappush(heads, (document["at"], slot, document))
+        yield drain, latest, document
+        if (document := await anext(documents[drain], None)) is not None:
+            heapq.heappush(heads, (document["at"], drain, document))
 
 
-async def _take(entries: AsyncIterator[Entry], number: int) -> list[Entry]:
-    """Return the next entries: so many, or all that are left."""
-    taken: list[Entry] = []
+async def _take(entries: AsyncIterator[StoredEntry], number: int) -> list[StoredEntry]:
+    """Return the next `number` entries, or all that are left."""
+    taken: list[StoredEntry] = []
     while len(taken) < number and (entry := await anext(entries, None)) is not None:
         taken.append(entry)
     return taken

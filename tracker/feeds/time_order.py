@@ -1,10 +1,10 @@
 """Pages of a feed by time, newest first.
 
-A position is the time and id of a row, which never change. So while rows are added, no row is on
-two pages, and no old row is missing.
+A position is the time and id of a row, which never change. So no row is on two pages and no old
+row is missing, even while rows are added.
 
 Guarantee: the cost of a page does not depend on the account's size. An index orders the rows, and a
-page examines at most MAX_EXAMINED for other conditions.
+page examines at most MAX_EXAMINED of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,25 +21,26 @@ MAX_EXAMINED: Final = 50_000
 read all (of 600,000 conversions)."""
 
 
-_FEW_FOR_EACH_ROW: Final = 20
-"""Rows that are examined first for each row of a page. Counting off MAX_EXAMINED takes 0.03 s, even
-if the first rows pass."""
+_FIRST_EXAMINED_PER_ROW: Final = 20
+"""Rows to examine first for each row of a page. To skip MAX_EXAMINED takes 0.03 s, even if the
+first rows pass."""
 
 
-class Range(NamedTuple):
+class ScanRange(NamedTuple):
     """The part of a collection to read.
 
-    The index decides `bounds`, and each row is examined for `others`. `lowest_id` is below all ids.
+    The index answers the `indexed` conditions. Each row is examined for the `other` ones.
+    `lowest_id` is below all ids.
     """
 
     index_name: str
-    bounds: Conditions
-    others: Conditions
+    indexed: Conditions
+    other: Conditions
     lowest_id: UUID | int
 
 
-class Documents(NamedTuple):
-    """The documents of a feed: their reader, collection and fields."""
+class FeedDocuments(NamedTuple):
+    """Where the documents of a feed are read: reader, collection and fields."""
 
     reader: MongoReads
     collection: str
@@ -50,7 +51,7 @@ class Documents(NamedTuple):
 
 
 class TimePage(NamedTuple):
-    """The rows of a page, the next place, and the end of an unfinished search."""
+    """The rows of a page, the start of the next, and the end of an unfinished search."""
 
     rows: list[dict[str, Any]]
     next: Position | None
@@ -58,66 +59,68 @@ class TimePage(NamedTuple):
 
 
 async def page_by_time(
-    documents: Documents, within: Range, after: Position | None, size: int, max_examined: int
+    documents: FeedDocuments,
+    scan: ScanRange,
+    after: Position | None,
+    size: int,
+    max_examined: int,
 ) -> TimePage:
     """Return the next `size` rows after a position, or the newest."""
     if after is not None:
         newer = {"at": after.at, "_id": {"$gte": after.id}}
-        within = within._replace(
-            bounds=[*within.bounds, {"at": {"$lte": after.at}, "$nor": [newer]}]
-        )
-    rows, end = await _newest_examined(documents, within, size, max_examined)
+        scan = scan._replace(indexed=[*scan.indexed, {"at": {"$lte": after.at}, "$nor": [newer]}])
+    rows, end = await _newest_examined(documents, scan, size, max_examined)
     if len(rows) > size:
         last = rows[size - 1]
         return TimePage(rows[:size], Position(last["at"], last["_id"]), None)
-    following = None if end is None else Position(end, within.lowest_id)
+    following = None if end is None else Position(end, scan.lowest_id)
     return TimePage(rows, following, end)
 
 
 async def _newest_examined(
-    documents: Documents, within: Range, size: int, max_examined: int
+    documents: FeedDocuments, scan: ScanRange, size: int, max_examined: int
 ) -> tuple[list[dict[str, Any]], datetime | None]:
     """Return the newest rows, and the time at which the search was cut off, if it was.
 
-    A page that is full after few rows counts off no more.
+    If the first rows fill the page, no more are examined.
     """
-    if not within.others:
-        return await _newest(documents, within, size), None
-    for limit in sorted({min(_FEW_FOR_EACH_ROW * size, max_examined), max_examined}):
-        end = await _end(documents, within, limit)
-        bounds = [*within.bounds, *([{"at": {"$gte": end}}] if end is not None else [])]
-        rows = await _newest(documents, within._replace(bounds=bounds), size)
+    if not scan.other:
+        return await _newest(documents, scan, size), None
+    for limit in sorted({min(_FIRST_EXAMINED_PER_ROW * size, max_examined), max_examined}):
+        end = await _end(documents, scan, limit)
+        indexed = [*scan.indexed, *([{"at": {"$gte": end}}] if end is not None else [])]
+        rows = await _newest(documents, scan._replace(indexed=indexed), size)
         if len(rows) > size or end is None:
             break
     return rows, end
 
 
-async def _end(documents: Documents, within: Range, max_examined: int) -> datetime | None:
+async def _end(documents: FeedDocuments, scan: ScanRange, max_examined: int) -> datetime | None:
     """Return the time of the last row to examine; None if there are fewer.
 
     The page examines all rows of that millisecond.
     """
     last = await documents.reader.find_one(
         documents.collection,
-        {"$and": within.bounds},
+        {"$and": scan.indexed},
         {"_id": 0, "at": 1},
         sort={"at": -1},
-        hint=within.index_name,
+        hint=scan.index_name,
         skip=max_examined - 1,
     )
     return None if last is None else last["at"]
 
 
-async def _newest(documents: Documents, within: Range, size: int) -> list[dict[str, Any]]:
+async def _newest(documents: FeedDocuments, scan: ScanRange, size: int) -> list[dict[str, Any]]:
     """Return the newest rows, sorted: one more than `size`, or all if there are fewer.
 
-    The index may not order a millisecond. A page that ends within one sorts its rows with a second
-    query.
+    The index may not order rows of one millisecond. If a page ends within it, a second query sorts
+    them.
     """
 
     async def first(order: str, conditions: Conditions) -> list[dict[str, Any]]:
-        matching = {"$and": [*within.bounds, *within.others, *conditions]}
-        chosen = {"sort": {order: -1}, "limit": size + 1, "hint": within.index_name}
+        matching = {"$and": [*scan.indexed, *scan.other, *conditions]}
+        chosen = {"sort": {order: -1}, "limit": size + 1, "hint": scan.index_name}
         return await documents.find(matching, **chosen)
 
     rows = await first("at", [])

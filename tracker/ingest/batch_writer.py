@@ -14,9 +14,15 @@ from pymongo.errors import BulkWriteError, OperationFailure
 
 from tracker.clicks.document import ClickDocument
 from tracker.clock import now
-from tracker.conversions.document import ClickAndConfig, EventDocument, EventFields, Status, changed
+from tracker.conversions.document import (
+    ClickAndConfig,
+    ConversionDocument,
+    ConversionFields,
+    ConversionStatus,
+    changed,
+)
 from tracker.conversions.notification_state import outdated, unchanged
-from tracker.conversions.store import Events
+from tracker.conversions.store import Conversions
 from tracker.feeds.arrivals import Arrivals
 from tracker.ingest.calendars import AccountCalendars, CachedCalendars, StaleCalendars
 from tracker.ingest.drain_number import DrainNumber
@@ -49,15 +55,15 @@ class WriteConflict(Exception):
 class Move(NamedTuple):
     """A stored event and the `fields` to set on it. It counts again if they change its status."""
 
-    event: EventDocument
-    fields: EventFields
+    event: ConversionDocument
+    fields: ConversionFields
 
 
 class WriteSet(NamedTuple):
     """The writes of one transaction. `caps` limits the events of a click and configuration."""
 
     clicks: list[ClickDocument]
-    events: list[EventDocument]
+    events: list[ConversionDocument]
     moves: list[Move]
     caps: Mapping[ClickAndConfig, int] = {}
 
@@ -72,7 +78,7 @@ class WriteSet(NamedTuple):
         moved = (one.fields.get("account_id") for one in self.moves)
         return found | {one for one in moved if one is not None}
 
-    def events_to_notify(self) -> list[EventDocument]:
+    def events_to_notify(self) -> list[ConversionDocument]:
         """Return the events to notify webhooks of, as they are after the transaction."""
         arrived = [event for event in self.events if should_notify(None, event)]
         moved = [(event, changed(event, fields)) for event, fields in self.moves]
@@ -81,10 +87,10 @@ class WriteSet(NamedTuple):
     def arrivals(self) -> Arrivals:
         """Return new clicks, and new and repeated events. Confirmed claims are new."""
         moved = [one for one in self.moves if "status" in one.fields]
-        new: list[EventDocument] = list(self.events)
-        repeated: list[EventDocument] = []
+        new: list[ConversionDocument] = list(self.events)
+        repeated: list[ConversionDocument] = []
         for event, fields in moved:
-            is_new = event["account_id"] is None or event["status"] == Status.CLAIMED
+            is_new = event["account_id"] is None or event["status"] == ConversionStatus.CLAIMED
             (new if is_new else repeated).append(changed(event, fields))
         return Arrivals(self.clicks, new, repeated)
 
@@ -117,7 +123,7 @@ class BatchWriter:
         self, mongodb: MongoDB, drain_number: DrainNumber, made_due: asyncio.Event
     ) -> None:
         self._database = mongodb.database
-        self._events = Events(mongodb)
+        self._events = Conversions(mongodb)
         self._drain_number = drain_number
         self._made_due = made_due
         self._writing = asyncio.Lock()

@@ -19,19 +19,19 @@ from tracker.clicks.enrich import Enrichment
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
 from tracker.clock import now
+from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import (
     CLICK_FIELDS,
-    EventDocument,
-    Status,
-    Transaction,
+    ConversionDocument,
+    ConversionStatus,
+    TransactionId,
     check_same,
     click_and_config,
     document,
 )
-from tracker.conversions.event import Event
-from tracker.conversions.resolution import claims_of
+from tracker.conversions.resolution import claim_keys
 from tracker.conversions.rules import NO_RULES, AccountRules
-from tracker.conversions.store import Events
+from tracker.conversions.store import Conversions
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import BatchWriter, WriteConflict, WriteSet
 from tracker.ingest.drain_number import DrainNumber
@@ -74,7 +74,7 @@ class Drain:
         redis: Redis,
         drain_number: DrainNumber,
         clicks: Clicks,
-        events: Events,
+        events: Conversions,
         rules: AccountRules,
         enrichment: Enrichment,
         visitors: Visitors,
@@ -100,13 +100,15 @@ class Drain:
         Raises EventIdTaken if another event has the id.
         """
         clicks = {one.id: one for one in records if isinstance(one, Click)}
-        events = [one for one in records if isinstance(one, Event)]
+        events = [one for one in records if isinstance(one, Conversion)]
         documents = await self._documents(list(clicks.values()))
         arrived = await _by_id(events)
         checked = {one.id for one in events if one.checked}
         write_set = await self._store(documents, arrived, checked)
         # The drain that stored a joined event's click has joined the other events of the click.
-        joined = {one["_id"] for one in write_set.events if one["status"] != Status.PENDING}
+        joined = {
+            one["_id"] for one in write_set.events if one["status"] != ConversionStatus.PENDING
+        }
         named = _clicks_of(arrived[one] for one in arrived.keys() - joined)
         # Only stored clicks: any number of events may repeat the same wrong click id.
         others = [one for one in named if one not in documents]
@@ -162,7 +164,7 @@ class Drain:
         return documents
 
     async def _store(
-        self, clicks: ClicksById, events: Mapping[int, EventDocument], checked: Collection[int]
+        self, clicks: ClicksById, events: Mapping[int, ConversionDocument], checked: Collection[int]
     ) -> WriteSet:
         named = _clicks_of(events.values())
         clicks_of_events = {one: clicks[one] for one in named if one in clicks}
@@ -185,7 +187,10 @@ class Drain:
         raise WriteConflict
 
     async def _batch_rules(
-        self, events: Collection[EventDocument], clicks: ClicksById, checked: Collection[int] = ()
+        self,
+        events: Collection[ConversionDocument],
+        clicks: ClicksById,
+        checked: Collection[int] = (),
     ) -> BatchRules:
         """Return the rules and the used caps. Raises Unavailable if no store answers."""
         accounts = {account_of(event, clicks) for event in events} - {None}
@@ -198,7 +203,10 @@ class Drain:
         return BatchRules(rules, others, checked, self._pending_ttl)
 
     async def _stored_part(
-        self, clicks: ClicksById, events: Mapping[int, EventDocument], clicks_of_events: ClicksById
+        self,
+        clicks: ClicksById,
+        events: Mapping[int, ConversionDocument],
+        clicks_of_events: ClicksById,
     ) -> StoredPart:
         wanted = plan.transactions_of(events.values(), clicks_of_events)
         stored = await self._clicks.find(clicks.keys(), ["_id"])
@@ -217,8 +225,8 @@ class Drain:
             await self._move(pending, clicks)
             last = pending[-1]["_id"]
 
-    async def _move(self, pending: Sequence[EventDocument], clicks: ClicksById) -> None:
-        holders: Mapping[Transaction, int] = {}
+    async def _move(self, pending: Sequence[ConversionDocument], clicks: ClicksById) -> None:
+        holders: Mapping[TransactionId, int] = {}
         for _ in range(_MAX_PLANS):
             without_account = [one for one in pending if one["account_id"] is None]
             batch_rules = await self._batch_rules(without_account, clicks)
@@ -227,20 +235,22 @@ class Drain:
                 await self._writer.write(write_set)
             except WriteConflict:
                 still = await self._events.stored([one["_id"] for one in pending])
-                pending = [one for one in still.values() if one["status"] == Status.PENDING]
+                pending = [
+                    one for one in still.values() if one["status"] == ConversionStatus.PENDING
+                ]
                 holders = await self._events.holders(plan.transactions_of(pending, clicks))
             else:
                 count_refused(fields for _, fields in write_set.moves)
                 return
         raise WriteConflict
 
-    async def _release_claims(self, events: Sequence[Event]) -> None:
+    async def _release_claims(self, events: Sequence[Conversion]) -> None:
         claims: dict[str, int] = {}
         for event in events:
             ids = (event.transaction_scope, event.click_id)
             scopes = [UUID(bytes=one) for one in ids if one is not None]
             ttl = _CLAIM_TTL_SECONDS if event.account_id else _UNOWNED_CLAIM_TTL_SECONDS
-            names = claims_of(event.transaction_id, scopes, self._partitions)
+            names = claim_keys(event.transaction_id, scopes, self._partitions)
             claims |= dict.fromkeys(names, ttl)
         if not claims:
             return
@@ -250,7 +260,7 @@ class Drain:
         await pipeline.execute()
 
 
-def _clicks_of(events: Iterable[EventDocument]) -> set[bytes]:
+def _clicks_of(events: Iterable[ConversionDocument]) -> set[bytes]:
     return {event["click_id"] for event in events if event["click_id"] is not None}
 
 
@@ -259,9 +269,9 @@ def _set_unique(documents: Mapping[bytes, ClickDocument], unique: Collection[byt
         documents[click_id]["unique"] = True
 
 
-async def _by_id(events: Sequence[Event]) -> dict[int, EventDocument]:
+async def _by_id(events: Sequence[Conversion]) -> dict[int, ConversionDocument]:
     """Return the documents by id. Raises EventIdTaken if two events share an id."""
-    documents: dict[int, EventDocument] = {}
+    documents: dict[int, ConversionDocument] = {}
     for start in range(0, len(events), _RECORDS_PER_TURN):
         for event in events[start : start + _RECORDS_PER_TURN]:
             arrived = document(event)

@@ -21,9 +21,9 @@ from redis.exceptions import RedisError
 from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.journal.backlog import Backlog
-from tracker.reports.counted import ALL_COUNTED
+from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.joint_counts.counts import Counts
-from tracker.reports.joint_counts.scope import Scope, Snapshot, moment_of
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
 from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.periods import Period, day_period, hours_of, is_over
 from tracker.stores.mongodb.database import MongoDB
@@ -91,7 +91,7 @@ class JointCounting:
             counts = Counts(self._database, scope, snapshot)
             try:
                 with pymongo.timeout(RECOUNT_SECONDS):
-                    await counts.tables(ALL_COUNTED, [period])
+                    await counts.tables(COUNTED_DIMENSIONS, [period])
             except OperationFailure as error:
                 log.warning(
                     "a period is not counted ahead",
@@ -119,15 +119,15 @@ class JointCounting:
                 if is_over(hour, snapshot.now)
             ]
             counts = Counts(self._database, scope, snapshot)
-            found = await counts.missing(ALL_COUNTED, over)
-            found += await counts.missing(ALL_COUNTED, hours, LARGE_HOUR)
+            found = await counts.missing(COUNTED_DIMENSIONS, over)
+            found += await counts.missing(COUNTED_DIMENSIONS, hours, LARGE_HOUR)
             return scope.calendar, found
 
     async def _scope_and_snapshot(
         self, account_id: UUID, reader: MongoReads
-    ) -> tuple[Scope, Snapshot]:
+    ) -> tuple[ReportScope, Snapshot]:
         calendar = (await moment_of(reader, account_id)).calendar
-        return Scope(account_id, calendar), Snapshot(reader, now(), self._wait_until_idle)
+        return ReportScope(account_id, calendar), Snapshot(reader, now(), self._wait_until_idle)
 
     async def _wait_until_idle(self) -> None:
         """Rest as long as was worked since the last call, and until the journal is short."""

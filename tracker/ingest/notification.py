@@ -14,7 +14,13 @@ import structlog
 from pymongo.errors import PyMongoError
 from redis.exceptions import RedisError
 
-from tracker.conversions.document import COUNTED, EventDocument, EventFields, Status, changed
+from tracker.conversions.document import (
+    COUNTED,
+    ConversionDocument,
+    ConversionFields,
+    ConversionStatus,
+    changed,
+)
 from tracker.conversions.notification_state import NotificationState, scheduled, state_of
 
 log = structlog.get_logger(__name__)
@@ -25,22 +31,22 @@ CLICK_WAIT: Final = timedelta(hours=1)
 MAX_PAUSE_SECONDS: Final = 10.0
 """The longest pause between two checks. It varies, because simultaneous checks conflict."""
 
-_SETTLED: Final = frozenset(COUNTED) - {Status.PENDING}
+_SETTLED: Final = frozenset(COUNTED) - {ConversionStatus.PENDING}
 
 
 def with_deadline(
-    event: EventDocument, at: datetime, pending_ttl: timedelta | None = None
-) -> EventDocument:
+    event: ConversionDocument, at: datetime, pending_ttl: timedelta | None = None
+) -> ConversionDocument:
     """Return `event` as it is stored: if pending, with the end of its wait.
 
     Without an account it expires after `pending_ttl` (None: never).
     """
-    if event["status"] != Status.PENDING:
+    if event["status"] != ConversionStatus.PENDING:
         return event
     return changed(event, _deadline(event, at, pending_ttl))
 
 
-def should_notify(before: EventDocument | None, after: EventDocument) -> bool:
+def should_notify(before: ConversionDocument | None, after: ConversionDocument) -> bool:
     """Return whether this change of an event notifies webhooks. `before` is None if it is new."""
     if before is not None and _is_notified(before):
         return False
@@ -63,11 +69,13 @@ async def notify_overdue_loop(notify: Callable[[], Awaitable[int]], stop: asynci
             await asyncio.wait_for(stop.wait(), pause)
 
 
-def _deadline(event: EventDocument, at: datetime, pending_ttl: timedelta | None) -> EventFields:
+def _deadline(
+    event: ConversionDocument, at: datetime, pending_ttl: timedelta | None
+) -> ConversionFields:
     if event["account_id"] is not None:
         return scheduled(at + CLICK_WAIT)
     return {} if pending_ttl is None else {"expires_at": at + pending_ttl}
 
 
-def _is_notified(event: EventDocument) -> bool:
+def _is_notified(event: ConversionDocument) -> bool:
     return state_of(event) is NotificationState.NOTIFIED

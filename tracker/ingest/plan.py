@@ -18,16 +18,16 @@ from tracker.clicks.document import ClickDocument
 from tracker.conversions.document import (
     COUNTED,
     ClickAndConfig,
-    EventDocument,
-    EventFields,
-    Status,
-    Transaction,
+    ConversionDocument,
+    ConversionFields,
+    ConversionStatus,
+    TransactionId,
     attribute,
     changed,
     check_same,
     click_and_config,
-    fields_but_id,
-    transaction_of,
+    fields_without_id,
+    transaction_id_of,
 )
 from tracker.conversions.notification_state import notified
 from tracker.conversions.rules import ConversionRules, Rule
@@ -44,8 +44,8 @@ class StoredPart(NamedTuple):
     """The stored part of a batch: ids of clicks, events by id, holders of transaction ids."""
 
     clicks: frozenset[bytes] = frozenset()
-    events: Mapping[int, EventDocument] = {}
-    transactions: Mapping[Transaction, int] = {}
+    events: Mapping[int, ConversionDocument] = {}
+    transactions: Mapping[TransactionId, int] = {}
 
 
 class BatchRules(NamedTuple):
@@ -66,7 +66,7 @@ NO_BATCH_RULES: Final = BatchRules()
 
 def batch_writes(
     clicks: Iterable[ClickDocument],
-    events: Mapping[int, EventDocument],
+    events: Mapping[int, ConversionDocument],
     clicks_of_events: Clicks,
     stored_part: StoredPart,
     at: datetime,
@@ -85,7 +85,7 @@ def batch_writes(
         stored = stored_part.events.get(event["_id"])
         if stored is not None:
             check_same(stored, event)
-            if stored["status"] != Status.CLAIMED:
+            if stored["status"] != ConversionStatus.CLAIMED:
                 continue
         arrived = _arrived(event, _click_of(event, clicks_of_events), taken)
         if arrived is None:
@@ -95,14 +95,14 @@ def batch_writes(
         if stored is None:
             write_set.events.append(arrived)
         else:
-            write_set.moves.append(Move(stored, fields_but_id(arrived)))
+            write_set.moves.append(Move(stored, fields_without_id(arrived)))
     return write_set
 
 
 def settlement_writes(
-    pending: Iterable[EventDocument],
+    pending: Iterable[ConversionDocument],
     stored_clicks: Clicks,
-    transactions: Mapping[Transaction, int],
+    transactions: Mapping[TransactionId, int],
     batch_rules: BatchRules = NO_BATCH_RULES,
 ) -> WriteSet:
     """Return the moves of the pending events whose click is stored.
@@ -117,28 +117,28 @@ def settlement_writes(
             fields = attribute(event, click)
             settled = changed(event, fields)
             if not _take(settled, taken):
-                fields = {"status": Status.DUPLICATE}
+                fields = {"status": ConversionStatus.DUPLICATE}
             elif event["account_id"] is None:
                 fields.update(decisions.refusal(settled))
             moves.append(Move(event, fields))
     return WriteSet([], [], moves, decisions.caps)
 
 
-def overdue_writes(pending: Iterable[EventDocument]) -> WriteSet:
+def overdue_writes(pending: Iterable[ConversionDocument]) -> WriteSet:
     return WriteSet([], [], [Move(event, notified()) for event in pending])
 
 
-def transactions_of(events: Iterable[EventDocument], clicks: Clicks) -> set[Transaction]:
+def transactions_of(events: Iterable[ConversionDocument], clicks: Clicks) -> set[TransactionId]:
     """Return the transaction ids of these events, both without and with their clicks."""
     found = set()
     for event in events:
         click = _click_of(event, clicks)
-        fields: EventFields = attribute(event, click) if click else {}
-        found |= {transaction_of(event), transaction_of(changed(event, fields))}
+        fields: ConversionFields = attribute(event, click) if click else {}
+        found |= {transaction_id_of(event), transaction_id_of(changed(event, fields))}
     return {one for one in found if one is not None}
 
 
-def account_of(event: EventDocument, clicks: Clicks) -> bytes | None:
+def account_of(event: ConversionDocument, clicks: Clicks) -> bytes | None:
     """Return the account of an event or of its click; None if neither is known."""
     if event["account_id"] is not None:
         return event["account_id"]
@@ -146,39 +146,39 @@ def account_of(event: EventDocument, clicks: Clicks) -> bytes | None:
     return None if click is None else click["account_id"]
 
 
-def count_refused(events: Iterable[EventDocument | EventFields]) -> None:
+def count_refused(events: Iterable[ConversionDocument | ConversionFields]) -> None:
     for event in events:
         if "refused" in event:
             CONVERSIONS_REFUSED.labels(event["refused"]).inc()
 
 
-def _click_of(event: EventDocument, clicks: Clicks) -> ClickDocument | None:
+def _click_of(event: ConversionDocument, clicks: Clicks) -> ClickDocument | None:
     return None if event["click_id"] is None else clicks.get(event["click_id"])
 
 
 def _arrived(
-    event: EventDocument, click: ClickDocument | None, taken: dict[Transaction, int]
-) -> EventDocument | None:
+    event: ConversionDocument, click: ClickDocument | None, taken: dict[TransactionId, int]
+) -> ConversionDocument | None:
     """Return the event to store; None if another event has its transaction id."""
     final = event if click is None else changed(event, attribute(event, click))
     if _take(final, taken):
         return final
-    duplicate = changed(event, {"status": Status.DUPLICATE})
-    if transaction_of(final) != transaction_of(event) and _take(duplicate, taken):
+    duplicate = changed(event, {"status": ConversionStatus.DUPLICATE})
+    if transaction_id_of(final) != transaction_id_of(event) and _take(duplicate, taken):
         return duplicate
     return None
 
 
-def _take(event: EventDocument, taken: dict[Transaction, int]) -> bool:
+def _take(event: ConversionDocument, taken: dict[TransactionId, int]) -> bool:
     """Take the event's transaction id if it is free. Return False if another event has it."""
-    transaction = transaction_of(event)
+    transaction = transaction_id_of(event)
     return transaction is None or taken.setdefault(transaction, event["_id"]) == event["_id"]
 
 
 class _RuleDecisions:
     """Decides which events of a plan count. `caps` has the caps that they use."""
 
-    def __init__(self, batch_rules: BatchRules, stored: Iterable[EventDocument] = ()) -> None:
+    def __init__(self, batch_rules: BatchRules, stored: Iterable[ConversionDocument] = ()) -> None:
         self._batch_rules = batch_rules
         self._counts = Counter(batch_rules.others)
         for event in stored:
@@ -187,11 +187,11 @@ class _RuleDecisions:
                 self._counts[which] += 1
         self.caps: dict[ClickAndConfig, int] = {}
 
-    def apply(self, event: EventDocument) -> EventDocument:
+    def apply(self, event: ConversionDocument) -> ConversionDocument:
         refusal = self.refusal(event)
         return changed(event, refusal) if refusal else event
 
-    def refusal(self, event: EventDocument) -> EventFields:
+    def refusal(self, event: ConversionDocument) -> ConversionFields:
         """Return the fields that refuse the event, with the broken rule; none without one."""
         if event["account_id"] is None or event["status"] not in COUNTED:
             return {}
@@ -199,16 +199,16 @@ class _RuleDecisions:
         if rules is None:
             return {}
         broken = self._broken(rules, event) or self._over_cap(rules, event)
-        return {"status": Status.REFUSED, "refused": broken} if broken else {}
+        return {"status": ConversionStatus.REFUSED, "refused": broken} if broken else {}
 
-    def _broken(self, rules: ConversionRules, event: EventDocument) -> Rule | None:
+    def _broken(self, rules: ConversionRules, event: ConversionDocument) -> Rule | None:
         if event["_id"] in self._batch_rules.checked:
             return None
         value = event["value"]
         has_pbk = event["event_config_id"] is not None
         return rules.broken_by(has_pbk, None if value is None else value.to_decimal())
 
-    def _over_cap(self, rules: ConversionRules, event: EventDocument) -> Rule | None:
+    def _over_cap(self, rules: ConversionRules, event: ConversionDocument) -> Rule | None:
         which = click_and_config(event)
         if rules.max_per_click is None or which is None:
             return None

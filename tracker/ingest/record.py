@@ -3,9 +3,9 @@
 from typing import Final
 
 from tracker.clicks.click import Click
-from tracker.conversions.event import Event
+from tracker.conversions.conversion import Conversion
 from tracker.journal.entry import EntryDecoder
 
-Record = Click | Event
+Record = Click | Conversion
 
 ENTRY_DECODER: Final = EntryDecoder(list[Record])

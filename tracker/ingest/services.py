@@ -58,7 +58,7 @@ class IngestServices(NamedTuple):
             self.stores.redis,
             drain_number,
             self.clicks.clicks,
-            self.conversions.events,
+            self.conversions.store,
             self.conversions.account_rules,
             self.clicks.enrichment,
             self.clicks.visitors,

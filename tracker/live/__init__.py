@@ -1,1 +1,1 @@
-"""Clicks and conversions for people who watch, as soon as they are stored."""
+"""Streams of new clicks and conversions, as soon as they are stored."""

@@ -1,4 +1,4 @@
-"""`/api/live`: a stream of the clicks and conversions that are stored."""
+"""`/api/live`: a stream of new clicks and conversions."""
 
 from typing import Final
 
@@ -9,12 +9,12 @@ from tracker.live.services import LiveCall
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints, MediaType
 from tracker.web.event_stream import EventStream
-from tracker.web.openapi_parts import TEXT, Described
+from tracker.web.openapi_parts import TEXT, OpenApiPart
 from tracker.web.schema import AccountId
 
 endpoint = Endpoints("live")
 
-EVENT: Final[Described] = {
+EVENT: Final[OpenApiPart] = {
     "type": "object",
     "properties": {
         "event": TEXT | {"enum": ["state", "clicks", "conversions", "end"]},
@@ -33,10 +33,10 @@ class WatchAccount(msgspec.Struct, kw_only=True):
 @endpoint(
     "GET",
     "/api/live",
-    # Clicks are of single visitors, as in the feed.
+    # Clicks show single visitors, as in the feed.
     "conversions:read",
     answer=MediaType("text/event-stream", EVENT),
 )
 async def watch(call: LiveCall[WatchAccount, Nothing]) -> EventStream:
-    """Watch clicks and conversions as they land, as Server-Sent Events."""
+    """Watch clicks and conversions as soon as they are stored, as Server-Sent Events."""
     return EventStream(call.services.live.open(call.account_id))

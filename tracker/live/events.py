@@ -1,4 +1,4 @@
-"""The events of a stream: new clicks and conversions with names, and the state of an account."""
+"""The events of a stream: new clicks and conversions, and the state of an account."""
 
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
@@ -10,9 +10,9 @@ import msgspec
 from tracker.clicks.document import VisitorValues
 from tracker.clock import iso
 from tracker.feeds.clicks import StoredClick
-from tracker.feeds.conversions import LoggedEvent
-from tracker.live.landed import Landed
-from tracker.live.recent import MINUTES, Recent
+from tracker.feeds.conversions import StoredConversion
+from tracker.live.new_rows import NewRows
+from tracker.live.recent import MINUTES, RecentCounts
 from tracker.live.stream import LiveEvent
 from tracker.stores.mongodb.documents import as_struct
 from tracker.stores.mongodb.reads import MongoReads
@@ -34,7 +34,7 @@ class LiveEventConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveClick(VisitorValues[str], frozen=True, kw_only=True):
-    """A click, as it is shown. `referrer` is the host."""
+    """A shown click. `referrer` is the host."""
 
     domain: str
     referrer: str | None
@@ -43,7 +43,7 @@ class LiveClick(VisitorValues[str], frozen=True, kw_only=True):
 
 
 class LiveConversion(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversion, as it is shown. Without its click it has no country and device."""
+    """A shown conversion. Without its click it has no country and device."""
 
     status: str
     click_id: UUID | None
@@ -58,7 +58,7 @@ class LiveConversion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveClicks(msgspec.Struct, frozen=True, kw_only=True):
-    """New clicks: their number, how many are from bots, and the last of them, including tests."""
+    """New clicks: their number, how many are from bots, and the last ones, including tests."""
 
     count: int
     bots: int
@@ -66,7 +66,7 @@ class LiveClicks(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveConversions(msgspec.Struct, frozen=True, kw_only=True):
-    """New conversions: their number, and the last of them, including tests."""
+    """New conversions: their number, and the last ones, including tests."""
 
     count: int
     rows: Sequence[LiveConversion]
@@ -75,7 +75,7 @@ class LiveConversions(msgspec.Struct, frozen=True, kw_only=True):
 class LiveState(msgspec.Struct, frozen=True, kw_only=True):
     """The clicks of people and of bots, and the conversions, of the last minutes.
 
-    `behind_seconds` is the age of the oldest unstored click or event; 0 if none is late.
+    `behind_seconds` is the age of the oldest unstored click or conversion; 0 if none is late.
     """
 
     clicks: int
@@ -85,7 +85,7 @@ class LiveState(msgspec.Struct, frozen=True, kw_only=True):
     behind_seconds: int = msgspec.field(name="behindSeconds")
 
 
-def state_event(counts: Recent, behind_seconds: int) -> LiveEvent:
+def state_event(counts: RecentCounts, behind_seconds: int) -> LiveEvent:
     state = LiveState(
         clicks=counts.clicks,
         bots=counts.bots,
@@ -96,22 +96,22 @@ def state_event(counts: Recent, behind_seconds: int) -> LiveEvent:
     return LiveEvent("state", state)
 
 
-class Names(NamedTuple):
+class RowNames(NamedTuple):
     """The links and event configurations of rows, by id."""
 
     links: Mapping[UUID, LiveLink]
     event_configs: Mapping[UUID, LiveEventConfig]
 
 
-async def names_of(reader: MongoReads, landed: Collection[Landed]) -> Names:
-    clicks = [row for one in landed for row in one.click_rows]
-    conversions = [row for one in landed for row in one.conversion_rows]
+async def names_of(reader: MongoReads, new: Collection[NewRows]) -> RowNames:
+    clicks = [row for one in new for row in one.click_rows]
+    conversions = [row for one in new for row in one.conversion_rows]
     links = {row.link_id for row in clicks}
     links |= {row.link_id for row in conversions if row.link_id}
     configs = {row.event_config_id for row in conversions if row.event_config_id}
     found = await _find(reader, "links", links, ["internal_name", "slug"])
     configs_found = await _find(reader, "event_configs", configs, ["name"])
-    return Names(
+    return RowNames(
         {one["_id"]: as_struct(LiveLink, one) for one in found},
         {one["_id"]: as_struct(LiveEventConfig, one) for one in configs_found},
     )
@@ -123,33 +123,31 @@ async def _find(
     return await reader.find(collection, {"_id": {"$in": list(ids)}}, fields) if ids else []
 
 
-def events_of(landed: Landed, names: Names, own_host: str) -> list[LiveEvent]:
-    """Return the events of new rows; `own_host` is the domain of links without one."""
+def events_of(new: NewRows, names: RowNames, base_host: str) -> list[LiveEvent]:
+    """Return the events of new rows; `base_host` is the domain of links without one."""
     events = []
-    if landed.click_rows:
-        clicks = [_click(row, names, own_host) for row in landed.click_rows]
-        shown = LiveClicks(count=landed.clicks, bots=landed.bots, rows=clicks)
+    if new.click_rows:
+        clicks = [_click(row, names, base_host) for row in new.click_rows]
+        shown = LiveClicks(count=new.clicks, bots=new.bots, rows=clicks)
         events.append(LiveEvent("clicks", shown))
-    if landed.conversion_rows:
-        rows = [_conversion(row, names) for row in landed.conversion_rows]
-        events.append(
-            LiveEvent("conversions", LiveConversions(count=landed.conversions, rows=rows))
-        )
+    if new.conversion_rows:
+        rows = [_conversion(row, names) for row in new.conversion_rows]
+        events.append(LiveEvent("conversions", LiveConversions(count=new.conversions, rows=rows)))
     return events
 
 
-def _click(row: StoredClick, names: Names, own_host: str) -> LiveClick:
+def _click(row: StoredClick, names: RowNames, base_host: str) -> LiveClick:
     shown = {name: getattr(row, name) for name in VisitorValues.__struct_fields__}
     return LiveClick(
         **{**shown, "at": iso(row.at)},
-        domain=row.domain_name or own_host,
+        domain=row.domain_name or base_host,
         referrer=row.referrer_host,
         test=row.test,
         link=names.links.get(row.link_id),
     )
 
 
-def _conversion(row: LoggedEvent, names: Names) -> LiveConversion:
+def _conversion(row: StoredConversion, names: RowNames) -> LiveConversion:
     return LiveConversion(
         status=row.status,
         click_id=row.click_id,

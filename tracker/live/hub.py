@@ -1,8 +1,8 @@
 """The open streams of a process, and the loop that sends them events.
 
-Once a second the loop reads the new arrivals of all watched accounts together (`live/landed`). So
-the cost of an account does not depend on its streams. Nothing is sent while access cannot be
-checked (`access/open_answers`).
+Once a second the loop reads the new arrivals of all watched accounts together (`live/new_rows`). So
+an account costs the same with any number of streams. Nothing is sent while access cannot be checked
+(`access/open_answers`).
 """
 
 import asyncio
@@ -22,8 +22,8 @@ from tracker.feeds.page import Bookmark
 from tracker.journal.backlog import Backlog
 from tracker.limits.account_limiter import AccountLimiter
 from tracker.live.events import events_of, names_of, state_event
-from tracker.live.landed import look
-from tracker.live.recent import behind_seconds, recent
+from tracker.live.new_rows import read_new
+from tracker.live.recent import behind_seconds, count_recent
 from tracker.live.stream import AccountStreams, LiveStream
 from tracker.stores.mongodb.reads import MongoReads
 
@@ -32,53 +32,53 @@ log = structlog.get_logger(__name__)
 MAX_OF_ACCOUNT: Final = 20
 MAX_STREAMS: Final = 1000
 RETRY_SECONDS: Final = 30
-"""The Retry-After of a stream too many."""
+"""The Retry-After beyond the limit of streams."""
 
 _TICK_SECONDS: Final = 0.25
-_LOOK_SECONDS: Final = 1.0
+_READ_SECONDS: Final = 1.0
 _COUNT_SHARE: Final = 0.05
-"""The largest share of time to spend on counting an account's last minutes."""
+"""The largest share of time that counts of an account's last minutes may take."""
 
 _COUNT_AGAIN_SECONDS: Final = 5.0
 """The pause after a failed count."""
 
-_AT_ONCE: Final = 8
-"""Accounts that are counted at once, so that a slow count delays no other stream."""
+_COUNTS_AT_ONCE: Final = 8
+"""Accounts that are counted at once, so that a slow count does not delay all others."""
 
 _UNREACHABLE = (PyMongoError, RedisError, OSError, TimeoutError)
 
 
 class LiveHub:
-    """The streams of a process. `own_host` is the domain of links without one."""
+    """The streams of a process. `base_host` is the domain of links without one."""
 
     def __init__(
         self,
         reader: MongoReads,
         backlog: Backlog,
         open_answers: OpenAnswers,
-        own_host: str,
+        base_host: str,
         per_account: int = MAX_OF_ACCOUNT,
         total: int = MAX_STREAMS,
     ) -> None:
         self._reader = reader
         self._backlog = backlog
-        self._own_host = own_host
+        self._base_host = base_host
         self._open_answers = open_answers
         self._limiter = AccountLimiter("live", "streams", per_account, total, RETRY_SECONDS)
         self._accounts: dict[UUID, AccountStreams] = {}
         self._stopping = False
         self._opened = asyncio.Event()
-        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._count_permits = asyncio.Semaphore(_COUNTS_AT_ONCE)
         self._read_to: Bookmark | None = None
-        self._look_at = 0.0
+        self._next_read_at = 0.0
         self._behind = 0
 
     @contextmanager
     def open(self, account_id: UUID) -> Iterator[LiveStream]:
         """Open a stream of an account, until the context ends.
 
-        Raises RateLimited if too many of the account are open. Raises Unavailable if too many of
-        all accounts are, or if the service stops.
+        Raises RateLimited if the account has too many open streams. Raises Unavailable if all
+        accounts together have too many, or if the service stops.
         """
         if self._stopping:
             retry = {"Retry-After": "1"}
@@ -117,32 +117,32 @@ class LiveHub:
             while True:
                 await self._opened.wait()
                 try:
-                    await self._look()
+                    await self._send_new()
                 except _UNREACHABLE as error:
-                    log.warning("live streams have to wait", error=type(error).__name__)
-                    await asyncio.sleep(_LOOK_SECONDS)
+                    log.warning("live streams are delayed", error=type(error).__name__)
+                    await asyncio.sleep(_READ_SECONDS)
                 else:
                     self._count_states(counting)
                 await asyncio.sleep(_TICK_SECONDS)
 
-    async def _look(self) -> None:
-        """Read new arrivals, once a second, and at once for a newly watched account."""
+    async def _send_new(self) -> None:
+        """Send new arrivals, once a second, and at once for a newly watched account."""
         at = time.monotonic()
-        if at < self._look_at and all(one.is_followed for one in self._accounts.values()):
+        if at < self._next_read_at and all(one.is_followed for one in self._accounts.values()):
             return
-        self._look_at = at + _LOOK_SECONDS
+        self._next_read_at = at + _READ_SECONDS
         self._behind = await behind_seconds(self._backlog)
         accounts = tuple(self._accounts.values())
         followed = {one.id: one for one in accounts if one.is_followed}
-        landed, end = await look(self._reader, self._read_to, followed)
-        names = await names_of(self._reader, landed.values())
+        new, end = await read_new(self._reader, self._read_to, followed)
+        names = await names_of(self._reader, new.values())
         await self._open_answers.wait_until_checked()
         self._read_to = end
-        for account_id, of_account in landed.items():
-            followed[account_id].tell_state_next()
-            for event in events_of(of_account, names, self._own_host):
-                followed[account_id].tell(event)
-        # All later arrivals are sent. So a client that then reads a feed misses nothing.
+        for account_id, rows in new.items():
+            followed[account_id].request_state()
+            for event in events_of(rows, names, self._base_host):
+                followed[account_id].send(event)
+        # From now on all arrivals are sent. So a client that then reads a feed misses nothing.
         for account in accounts:
             account.is_followed = True
 
@@ -151,24 +151,24 @@ class LiveHub:
         if not self._open_answers.are_checked:
             return
         for account in self._accounts.values():
-            if account.is_followed and not account.is_counted and account.wants_state(at):
-                account.is_counted = True
-                counting.create_task(self._tell_state(account))
+            if account.is_followed and not account.is_counting and account.needs_state(at):
+                account.is_counting = True
+                counting.create_task(self._send_state(account))
 
-    async def _tell_state(self, account: AccountStreams) -> None:
+    async def _send_state(self, account: AccountStreams) -> None:
         try:
-            async with self._turns:
+            async with self._count_permits:
                 at = time.monotonic()
-                account.told_at, account.count_at = at, at + _COUNT_AGAIN_SECONDS
-                counts = await recent(self._reader, account.id)
+                account.state_sent_at, account.count_at = at, at + _COUNT_AGAIN_SECONDS
+                counts = await count_recent(self._reader, account.id)
                 took = time.monotonic() - at
                 await self._open_answers.wait_until_checked()
         except _UNREACHABLE as error:
-            log.warning("live streams have to wait", error=type(error).__name__)
-            account.tell_state_next()
+            log.warning("live streams are delayed", error=type(error).__name__)
+            account.request_state()
         else:
-            account.count_at = at + max(_LOOK_SECONDS, took / _COUNT_SHARE)
+            account.count_at = at + max(_READ_SECONDS, took / _COUNT_SHARE)
             account.state = state_event(counts, self._behind)
-            account.tell(account.state)
+            account.send(account.state)
         finally:
-            account.is_counted = False
+            account.is_counting = False

@@ -18,10 +18,10 @@ COUNT_SECONDS: Final = 5.0
 """The time limit of a count."""
 
 _IN_TIME_SECONDS: Final = 3
-"""Entries of the journal are late beyond this age."""
+"""An entry of the journal is late beyond this age."""
 
 
-class Recent(msgspec.Struct, frozen=True, kw_only=True):
+class RecentCounts(msgspec.Struct, frozen=True, kw_only=True):
     """The clicks of people and of bots, and the conversions, of the last minutes."""
 
     clicks: int
@@ -29,17 +29,19 @@ class Recent(msgspec.Struct, frozen=True, kw_only=True):
     conversions: int
 
 
-async def recent(reader: MongoReads, account_id: UUID) -> Recent:
+async def count_recent(reader: MongoReads, account_id: UUID) -> RecentCounts:
     since = now() - timedelta(minutes=MINUTES)
     with pymongo.timeout(COUNT_SECONDS):
         rows = await reader.aggregate("clicks", clicks_pipeline(account_id, since))
         conversions = await reader.count("events", conversions_filter(account_id, since))
     counts = {row["_id"]: row["count"] for row in rows}
-    return Recent(clicks=counts.get(False, 0), bots=counts.get(True, 0), conversions=conversions)
+    return RecentCounts(
+        clicks=counts.get(False, 0), bots=counts.get(True, 0), conversions=conversions
+    )
 
 
 def clicks_pipeline(account_id: UUID, since: datetime) -> list[dict[str, Any]]:
-    """Return the pipeline that counts clicks, by whether they are a bot's."""
+    """Return the pipeline that counts clicks by whether they are a bot's."""
     is_bot = {"$ne": ["$bot", None]}
     return [
         {"$match": {"account_id": account_id, "at": {"$gte": since}, **NO_TEST}},
@@ -48,7 +50,7 @@ def clicks_pipeline(account_id: UUID, since: datetime) -> list[dict[str, Any]]:
 
 
 def conversions_filter(account_id: UUID, since: datetime) -> dict[str, Any]:
-    """Return the filter of the conversions that count."""
+    """Return the filter for conversions that count."""
     counted = {"$in": list(event_document.COUNTED)}
     return {"account_id": account_id, "status": counted, "at": {"$gte": since}}
 

@@ -1,4 +1,4 @@
-"""The live view of new clicks and conversions."""
+"""The objects of live streams, built once per process."""
 
 from typing import NamedTuple
 

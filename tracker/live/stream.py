@@ -1,4 +1,4 @@
-"""The stream of one client, a bounded queue of events, and the streams of an account."""
+"""The stream of one client, a queue of events with a limit, and the streams of an account."""
 
 import asyncio
 import math
@@ -15,15 +15,15 @@ _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 EndReason = Literal["stopping", "access_ended", "too_slow"]
 
 MAX_WAITING: Final = 100
-"""Events that a client may be behind: ten seconds of a busy account."""
+"""Events that may wait for a client: ten seconds of a busy account."""
 
 _STATE_SECONDS: Final = 15.0
-"""How often an unchanged state is sent. Its counts go down, and nothing else would detect a lost
-connection."""
+"""The interval at which the state is sent without new rows. Its counts go down, and nothing else
+would detect a silently lost connection."""
 
 
 class LiveEvent:
-    """A named event, and its data. All streams of an account share its text."""
+    """A named event and its data. All streams of an account share its encoded text."""
 
     def __init__(self, name: str, data: msgspec.Struct) -> None:
         self.name = name
@@ -35,14 +35,14 @@ class LiveEvent:
         return b"event: %b\ndata: %b\n\n" % (self.name.encode(), _ENCODER.encode(self.data))
 
 
-class End(msgspec.Struct, frozen=True):
-    """Why a stream ends before its client leaves."""
+class StreamEnd(msgspec.Struct, frozen=True):
+    """Why the server ends a stream."""
 
     reason: EndReason
 
 
 class LiveStream:
-    """The stream of one client. Iterating yields its events; the last one says why it ends."""
+    """The stream of one client. Iteration yields its events; the last has the reason of the end."""
 
     def __init__(self) -> None:
         self.ended = asyncio.Event()
@@ -50,7 +50,7 @@ class LiveStream:
         self._more = asyncio.Event()
 
     def put(self, event: LiveEvent) -> None:
-        """Add an event. End the stream instead if its client is too far behind."""
+        """Add an event. If too many wait for the client, end the stream instead."""
         if self.ended.is_set():
             return
         if len(self._waiting) >= MAX_WAITING:
@@ -64,7 +64,7 @@ class LiveStream:
         if self.ended.is_set():
             return
         self._waiting.clear()
-        self._waiting.append(LiveEvent("end", End(reason)))
+        self._waiting.append(LiveEvent("end", StreamEnd(reason)))
         self._more.set()
         self.ended.set()
 
@@ -81,8 +81,8 @@ class LiveStream:
 class AccountStreams:
     """The streams of an account.
 
-    `is_followed`: new arrivals are sent. `state` is sent first to a new stream, and is counted no
-    earlier than `count_at`.
+    `is_followed`: new arrivals are sent. `state` is sent first to a new stream. It is not counted
+    again before `count_at`.
     """
 
     def __init__(self, account_id: UUID) -> None:
@@ -90,17 +90,17 @@ class AccountStreams:
         self.streams: list[LiveStream] = []
         self.is_followed = False
         self.state: LiveEvent | None = None
-        self.told_at = -math.inf
+        self.state_sent_at = -math.inf
         self.count_at = 0.0
-        self.is_counted = False
+        self.is_counting = False
 
-    def wants_state(self, at: float) -> bool:
-        return at >= self.count_at and at - self.told_at >= _STATE_SECONDS
+    def needs_state(self, at: float) -> bool:
+        return at >= self.count_at and at - self.state_sent_at >= _STATE_SECONDS
 
-    def tell_state_next(self) -> None:
-        """Send the state again as soon as it may be counted."""
-        self.told_at = -math.inf
+    def request_state(self) -> None:
+        """Send the state as soon as it may be counted."""
+        self.state_sent_at = -math.inf
 
-    def tell(self, event: LiveEvent) -> None:
+    def send(self, event: LiveEvent) -> None:
         for stream in self.streams:
             stream.put(event)

@@ -73,7 +73,7 @@ class Columns:
         return int(found.sum()) if found is not None and self.rows else 0
 
     def by(self, names: Sequence[str]) -> "Columns":
-        """Return the sums by these dimensions, all of which the table must have."""
+        """Return the sums by these dimensions. The table must have them all."""
         columns = {name: self.dimensions[name] for name in names}
         number_of_row, first_rows = _combinations(list(columns.values()), self.rows)
         found = {
@@ -179,10 +179,10 @@ def _combinations(columns: Sequence[Column], rows: int) -> tuple[Codes, Codes]:
         key = key * count + column.codes
         size *= count
     limit = min(_DIRECT, max(_FEW_COMBINATIONS, _DIRECT_PER_ROW * rows))
-    return _few(key, size) if size <= limit else _many(key)
+    return _numbered_by_array(key, size) if size <= limit else _numbered_by_sorting(key)
 
 
-def _few(key: Codes, size: int) -> tuple[Codes, Codes]:
+def _numbered_by_array(key: Codes, size: int) -> tuple[Codes, Codes]:
     """Number the combinations with an array of all possible ones: ten times faster than sorting."""
     row_of = np.full(size, -1, np.int64)
     row_of[key] = np.arange(len(key))
@@ -192,7 +192,7 @@ def _few(key: Codes, size: int) -> tuple[Codes, Codes]:
     return number_of[key], row_of[present]
 
 
-def _many(key: Codes) -> tuple[Codes, Codes]:
+def _numbered_by_sorting(key: Codes) -> tuple[Codes, Codes]:
     _, first_rows, number_of_row = np.unique(key, return_index=True, return_inverse=True)
     return number_of_row, first_rows
 

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 
 from tracker.calendar import Calendar
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, Query
+from tracker.reports.query import Measures, ReportQuery
 
 Compared = Literal["previous_period", "previous_week", "previous_month", "previous_year"]
 
 DECIMALS: Final = 6
-"""The decimals of a change, as of the conversion rate."""
+"""The decimals of a change, and of the conversion rate."""
 
 _POINTS: Final = "conversion_rate_points"
 
@@ -30,7 +30,7 @@ _DAY: Final = timedelta(days=1)
 _WEEK: Final = timedelta(days=7)
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class MeasureChange(msgspec.Struct, frozen=True, kw_only=True):
     """The change of each measure as a fraction: 0.25 is a quarter more. None where it was 0.
 
     `conversion_rate_points` is the difference of the rates; None unless both have clicks.
@@ -78,10 +78,10 @@ class OtherDays(NamedTuple):
     last: date
     until: datetime | None
 
-    def whole(self, query: Query) -> Query:
+    def whole(self, query: ReportQuery) -> ReportQuery:
         return replace(query, first=self.days.first, last=self.days.last)
 
-    def of(self, query: Query) -> Query:
+    def of(self, query: ReportQuery) -> ReportQuery:
         return replace(query, first=self.days.first, last=self.last, until=self.until)
 
 
@@ -93,7 +93,7 @@ class Comparison(NamedTuple):
     compared: Compared | None = None
 
     def at(self, calendar: Calendar, at: datetime) -> OtherDays:
-        """Return the other days, as far as `days` have passed.
+        """Return the other days, up to the part of `days` that has passed.
 
         Raises OverflowError if the calendar does not have them.
         """
@@ -140,26 +140,27 @@ def _year_before(day: date) -> date:
     return day.replace(year=day.year - 1, day=28 if is_leap_day else day.day)
 
 
-def change_of(now: Measures, before: Measures) -> Change:
-    return Change(
+def change_of(current: Measures, previous: Measures) -> MeasureChange:
+    return MeasureChange(
         **{
-            name: _fraction(getattr(now, name), getattr(before, name))
-            for name in Change.__struct_fields__
+            name: _fraction(getattr(current, name), getattr(previous, name))
+            for name in MeasureChange.__struct_fields__
             if name != _POINTS
         },
-        conversion_rate_points=_points(now, before),
+        conversion_rate_points=_points(current, previous),
     )
 
 
-def _points(now: Measures, before: Measures) -> float | None:
-    if not now.clicks or not before.clicks:
+def _points(current: Measures, previous: Measures) -> float | None:
+    if not current.clicks or not previous.clicks:
         return None
-    return round(now.conversion_rate - before.conversion_rate, DECIMALS)
+    return round(current.conversion_rate - previous.conversion_rate, DECIMALS)
 
 
-def _fraction(now: Decimal | float, before: Decimal | float) -> float | None:
-    """Return the change as a fraction of `before`. From -10 to -5 it is 0.5."""
-    if not before:
+def _fraction(current: Decimal | float, previous: Decimal | float) -> float | None:
+    """Return the change as a fraction of `previous`. From -10 to -5 it is 0.5."""
+    if not previous:
         return None
-    old, new = Decimal(str(before)), Decimal(str(now))  # a rate as it is shown, to six decimals
+    # Through text: a rate as it is shown, to six decimals.
+    old, new = Decimal(str(previous)), Decimal(str(current))
     return round(float(_EXACT.divide(_EXACT.subtract(new, old), abs(old))), DECIMALS)

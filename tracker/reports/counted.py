@@ -10,13 +10,13 @@ from tracker.reports.dimensions import (
     FILTERS,
     HOUR,
     LINK,
-    OfDocuments,
+    DocumentKind,
 )
 from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
 from tracker.visitor_dimensions import UNKNOWN
 
 
-class Counted(NamedTuple):
+class CountedField(NamedTuple):
     """A field of clicks and events, and its value where it is missing."""
 
     field: str
@@ -24,26 +24,28 @@ class Counted(NamedTuple):
 
 
 _STORED: Final = {
-    name: Counted(one.field, one.absent)
+    name: CountedField(one.field, one.absent)
     for name, one in DIMENSIONS.items()
     if one.field is not None
 }
-COUNTED: Final = {name: _STORED[name] for name in dict.fromkeys((*VISITOR_DIMENSIONS, *_STORED))}
+COUNTED_FIELDS: Final = {
+    name: _STORED[name] for name in dict.fromkeys((*VISITOR_DIMENSIONS, *_STORED))
+}
 """The dimensions of joint counts whose values are texts."""
 
-ALL_COUNTED: Final = (LINK, HOUR, EVENT, *COUNTED)
+COUNTED_DIMENSIONS: Final = (LINK, HOUR, EVENT, *COUNTED_FIELDS)
 """Every column of joint counts, in the order of their stored names."""
 
 
-def every_of(of: OfDocuments, of_hour: bool = False) -> list[str]:
+def dimensions_of(of: DocumentKind, of_hour: bool = False) -> list[str]:
     """Return all dimensions of counts. Clicks have no event, and an hour's counts no hour."""
     left_out = {EVENT: of == "clicks", HOUR: of_hour}
-    return [name for name in ALL_COUNTED if not left_out.get(name)]
+    return [name for name in COUNTED_DIMENSIONS if not left_out.get(name)]
 
 
-def value_of(name: str, of: OfDocuments) -> Any:
+def value_of(name: str, of: DocumentKind) -> Any:
     """Return the expression for a value. Events without a click have unknown values."""
-    field, absent = COUNTED[name]
+    field, absent = COUNTED_FIELDS[name]
     if of == "clicks" or absent == UNKNOWN:
         return {"$ifNull": [f"${field}", absent]}
     no_click = {"$eq": [{"$type": "$link_id"}, "missing"]}
@@ -51,14 +53,13 @@ def value_of(name: str, of: OfDocuments) -> Any:
 
 
 def needed_for(group_by: str, filters: Collection[str]) -> tuple[str, ...]:
-    """Return the counted dimensions of a report, in the order of ALL_COUNTED."""
+    """Return the counted dimensions of a report, in the order of COUNTED_DIMENSIONS."""
     asked = {group_by, *filters}
-    found = {source for name in asked for source in DIMENSIONS[name].sources or (name,)}
+    found = {one for name in asked for one in DIMENSIONS[name].derived_from or (name,)}
     if {HOUR, EVENT} <= found and LINK not in found:
-        found.add(
-            DOMAIN
-        )  # it tells which conversions have no click (`reports/joint_counts/unattributed`)
-    return tuple(name for name in ALL_COUNTED if name in found)
+        # It separates conversions without a click (`reports/joint_counts/unattributed`).
+        found.add(DOMAIN)
+    return tuple(name for name in COUNTED_DIMENSIONS if name in found)
 
 
 def wanted_values(name: str, values: Collection[Any], host: str) -> tuple[str, Sequence[str]]:
@@ -68,6 +69,6 @@ def wanted_values(name: str, values: Collection[Any], host: str) -> tuple[str, S
     """
     texts, members = list(dict.fromkeys(map(str, values))), FILTERS[name].members
     if members is not None:
-        [source] = DIMENSIONS[name].sources
-        return source, [value for text in texts for value in members(text)]
+        [counted] = DIMENSIONS[name].derived_from
+        return counted, [value for text in texts for value in members(text)]
     return name, [*texts, ""] if name == DOMAIN and host in texts else texts

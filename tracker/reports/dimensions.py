@@ -3,7 +3,7 @@
 Schemas, filters, feeds, files and the console follow from its rows.
 
 - A *counted* dimension is a column of joint counts.
-- Others are derived from one or two `sources`: a counted dimension, or the day.
+- Others are `derived_from` one or two: a counted dimension, or the day.
 - A tag belongs to links, and is joined when a report is read.
 """
 
@@ -40,7 +40,8 @@ DAY: Final = "day"
 HOUR: Final = "hour"
 EVENT: Final = "event"
 
-OfDocuments: TypeAlias = Literal["clicks", "events"]
+DocumentKind: TypeAlias = Literal["clicks", "events"]
+DOCUMENT_KINDS: Final[tuple[DocumentKind, ...]] = ("clicks", "events")
 
 
 class Filter(NamedTuple):
@@ -49,7 +50,7 @@ class Filter(NamedTuple):
     - `about` describes them, `in_reports` adds what only reports take.
     - `choices` lists them all. Without it they are texts, or ids of records.
     - `canonical` returns the stored form. It raises ValueError, which names the dimension.
-    - `members` returns the values of the source for a key of a derived dimension.
+    - `members` returns the underlying values for a key of a derived dimension.
     """
 
     about: str = ""
@@ -66,7 +67,7 @@ class Dimension(NamedTuple):
     - `one` and `many` are its names in the console. Panels of a `card` are its tabs; without one
       there is no panel.
     - `field` is in documents. `absent` is its value if a click lacks it.
-    - `key` derives its key from a calendar and the values of `sources`.
+    - `key` derives its key from a calendar and the values of `derived_from`.
     - `record` is a collection and the field of its names. Other values have a `label`, or one of
       `names`.
     """
@@ -77,7 +78,7 @@ class Dimension(NamedTuple):
     card: str = ""
     field: str | None = None
     absent: str = UNKNOWN
-    sources: Sequence[str] = ()
+    derived_from: Sequence[str] = ()
     key: Callable[..., str] | None = None
     record: tuple[str, str] | None = None
     label: Callable[[str], str] = str
@@ -172,7 +173,7 @@ _ROWS: Final = (
         "Tag",
         "Tags",
         "links",
-        sources=(LINK,),
+        derived_from=(LINK,),
         record=("tags", "name"),
         filter=Filter("ids of tags, as links have them now", are_ids=True),
     ),
@@ -239,20 +240,20 @@ _ROWS: Final = (
             choices=(*REASONS, NO_VALUE, UNKNOWN),
         ),
     ),
-    Dimension(HOUR, sources=(DAY, HOUR), key=_hour),
-    Dimension(DAY, sources=(DAY,)),
-    Dimension("week", sources=(DAY,), key=lambda _, day: step_of(day, "week")),
-    Dimension("month", sources=(DAY,), key=lambda _, day: step_of(day, "month")),
+    Dimension(HOUR, derived_from=(DAY, HOUR), key=_hour),
+    Dimension(DAY, derived_from=(DAY,)),
+    Dimension("week", derived_from=(DAY,), key=lambda _, day: step_of(day, "week")),
+    Dimension("month", derived_from=(DAY,), key=lambda _, day: step_of(day, "month")),
     Dimension(
-        "hour_of_day", sources=(DAY, HOUR), key=_hour_of_day, label=lambda hour: f"{hour}:00"
+        "hour_of_day", derived_from=(DAY, HOUR), key=_hour_of_day, label=lambda hour: f"{hour}:00"
     ),
-    Dimension("weekday", sources=(DAY,), key=_weekday, label=_weekday_label),
+    Dimension("weekday", derived_from=(DAY,), key=_weekday, label=_weekday_label),
     Dimension(
         "hour_of_week",
         "Hour of the week",
         "Hours of the week",
         "hours",
-        sources=(DAY, HOUR),
+        derived_from=(DAY, HOUR),
         key=_hour_of_week,
         label=_hour_of_week_label,
     ),
@@ -268,5 +269,5 @@ PICTURES: Final = ("map", "hour_of_week")
 CARDS: Final = ("links", "places", "visitors", "sources", "events", "hours")
 """The cards of the console, in their order."""
 
-TIME: Final = frozenset(one.name for one in _ROWS if DAY in one.sources)
+TIME: Final = frozenset(one.name for one in _ROWS if DAY in one.derived_from)
 """The dimensions that are derived from the day, or from the hour in it."""

@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 
-class PlaceLimits(NamedTuple):
+class PermitLimits(NamedTuple):
     """How many requests of an account, and of all, may work at once, or wait."""
 
     of_account: int
@@ -12,10 +12,10 @@ class PlaceLimits(NamedTuple):
     waiting_of_all: int
 
 
-COUNTING: Final = PlaceLimits(1, 2, 25, 200)
+COUNTING: Final = PermitLimits(1, 2, 25, 200)
 """Requests that count clicks: each keeps a thread and a core of MongoDB busy."""
 
-READING: Final = PlaceLimits(2, 4, 100, 400)
+READING: Final = PermitLimits(2, 4, 100, 400)
 """Requests that read counts. Each panel of an overview takes the event loop some milliseconds."""
 
 REPORT_SECONDS: Final = 30.0
@@ -46,14 +46,14 @@ RECOUNT_SECONDS: Final = 240
 """The time limit for one day of an account. MongoDB keeps a snapshot for five minutes."""
 
 LARGE_DAY: Final = 500_000
-"""Clicks and events of a day beyond which it is counted by the hour. A table by all dimensions may
-have a row for each, of some 500 bytes. Larger hours have no such table."""
+"""A day with more clicks and events is counted by the hour. A table by all dimensions may have a
+row for each, of some 500 bytes. Larger hours have no such table."""
 
 MAX_ROWS: Final = 2_000_000
 """Combinations of values that one report adds up in memory, over all of its days."""
 
 MAX_TESTS: Final = 10_000
-"""Clicks, and conversions, of tests in one report: 0.1 s, without a permit to count."""
+"""Test clicks, and test conversions, in one report: 0.1 s, without a permit to count."""
 
 ROWS_AT_ONCE: Final = 100_000
 """Rows of several periods that are read or stored together."""

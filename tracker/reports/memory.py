@@ -24,10 +24,10 @@ _MEGABYTE: Final = 1024 * 1024
 _RETRY_SECONDS: Final = 5
 
 _LARGE: Final = 16 * _MEGABYTE
-"""Bytes from which on a report's memory is returned to the system."""
+"""Reports of this many bytes or more return their memory to the system."""
 
 _APART_BYTES: Final = 256 * 1024
-"""Blocks from this size on are mapped apart once a large report was made."""
+"""After a large report, glibc maps blocks of this many bytes or more separately."""
 
 _M_MMAP_THRESHOLD: Final = -3  # in malloc.h of glibc
 
@@ -48,10 +48,10 @@ class Reservation:
         - Raises Unavailable if they are not free in time.
         """
         is_small = self.bytes + count <= limits.SMALL_BYTES
-        share = self._memory.share - (0 if is_small else self._memory.of_small)
-        if self.bytes + count > share:
+        most = self._memory.of_account - (0 if is_small else self._memory.for_small)
+        if self.bytes + count > most:
             raise BadRequest(
-                f"report: these days have more values than {share // _MEGABYTE} MB hold; ask for "
+                f"report: these days have more values than {most // _MEGABYTE} MB hold; ask for "
                 "fewer days, or filter them"
             )
         await self._memory.wait_for(self._account_id, count, is_small)
@@ -60,7 +60,7 @@ class Reservation:
             self.was_large = True
             _keep_large_blocks_apart()
 
-    async def settle(self, count: int) -> None:
+    async def resize(self, count: int) -> None:
         """Change the reservation to `count` bytes. Raises as `take`."""
         self.shrink_to(count)
         if count > self.bytes:
@@ -68,47 +68,49 @@ class Reservation:
 
     def shrink_to(self, count: int) -> None:
         if count < self.bytes:
-            self._memory.give_back(self._account_id, self.bytes - count)
+            self._memory.release(self._account_id, self.bytes - count)
             self.bytes = count
 
 
 class ReportMemory:
-    """The budget: `total` bytes, `share` for an account, the last `of_small` for small reports."""
+    """The budget in bytes: `total`, `of_account` for each account, the last `for_small` for small
+    reports.
+    """
 
     def __init__(
         self,
         total: int = limits.MEMORY_BYTES,
-        share: int = limits.MEMORY_BYTES_OF_ACCOUNT,
-        of_small: int = limits.MEMORY_BYTES_OF_SMALL,
+        of_account: int = limits.MEMORY_BYTES_OF_ACCOUNT,
+        for_small: int = limits.MEMORY_BYTES_OF_SMALL,
     ) -> None:
         self.total = total
-        self.share = share
-        self.of_small = of_small
+        self.of_account = of_account
+        self.for_small = for_small
         self._taken = Counter[UUID]()
-        self._given_back = asyncio.Event()
+        self._released = asyncio.Event()
 
     @property
     def taken(self) -> int:
         return self._taken.total()
 
     @contextmanager
-    def hold(self, account_id: UUID) -> Iterator[Reservation]:
+    def reserve(self, account_id: UUID) -> Iterator[Reservation]:
         """Yield an empty reservation, and free it at the end."""
-        held = Reservation(self, account_id)
+        reservation = Reservation(self, account_id)
         try:
-            yield held
+            yield reservation
         finally:
-            held.shrink_to(0)
-            if held.was_large:
+            reservation.shrink_to(0)
+            if reservation.was_large:
                 # In a thread: finding free pages takes some milliseconds.
-                asyncio.get_running_loop().run_in_executor(None, _give_free_pages_back)
+                asyncio.get_running_loop().run_in_executor(None, _return_free_pages)
 
     async def wait_for(self, account_id: UUID, count: int, is_small: bool) -> None:
         """Reserve bytes once they are free. Raises Unavailable if that takes too long."""
         try:
             async with asyncio.timeout(limits.MEMORY_SECONDS):
-                while not self._fits(account_id, count + (0 if is_small else self.of_small)):
-                    await self._given_back.wait()
+                while not self._fits(account_id, count + (0 if is_small else self.for_small)):
+                    await self._released.wait()
         except TimeoutError:
             raise Unavailable(
                 f"report: the {self.total // _MEGABYTE} MB for reports are in use; try again",
@@ -116,16 +118,16 @@ class ReportMemory:
             ) from None
         self._taken[account_id] += count
 
-    def give_back(self, account_id: UUID, count: int) -> None:
+    def release(self, account_id: UUID, count: int) -> None:
         """Free bytes, and wake the waiting reports."""
         self._taken[account_id] -= count
         self._taken += Counter()  # drops accounts at zero
-        self._given_back.set()
-        self._given_back = asyncio.Event()
+        self._released.set()
+        self._released = asyncio.Event()
 
     def _fits(self, account_id: UUID, count: int) -> bool:
         return (
-            self._taken[account_id] + count <= self.share
+            self._taken[account_id] + count <= self.of_account
             and self._taken.total() + count <= self.total
         )
 
@@ -150,7 +152,7 @@ def _keep_large_blocks_apart() -> None:
     _glibc("mallopt", _M_MMAP_THRESHOLD, _APART_BYTES)
 
 
-def _give_free_pages_back() -> None:
+def _return_free_pages() -> None:
     """Return the free pages of small blocks to the system, where glibc can."""
     _glibc("malloc_trim", 0)
 

@@ -11,11 +11,11 @@ from typing import Final, Literal, NamedTuple
 
 from tracker.calendar import Calendar
 
-SETTLING: Final = timedelta(minutes=10)
-"""How long after its end a day may still get clicks, almost certainly. Later ones count too: the
-cached counts no longer match the rollups, and are computed again."""
+ALLOWED_LATENESS: Final = timedelta(minutes=10)
+"""Almost all clicks are stored within this time after their period. Later ones count too: the
+cached counts then no longer match the rollups, and are computed again."""
 
-Kind = Literal["month", "day", "hour"]
+PeriodKind = Literal["month", "day", "hour"]
 
 RollingPeriod = Literal["today", "yesterday", "week", "last_week", "month", "last_month", "year"]
 """`week`, `month` and `year` end today. Weeks begin on Monday."""
@@ -45,7 +45,7 @@ class Period(NamedTuple):
     `key` is its name in stored counts: `2026-01`, `2026-01-31` or `2026-01-31T09`.
     """
 
-    kind: Kind
+    kind: PeriodKind
     key: str
     first: date
     last: date
@@ -102,8 +102,8 @@ def periods_of(
 
 
 def is_over(period: Period, now: datetime) -> bool:
-    """Return whether a period has ended, and had time to settle."""
-    return period.end <= now - SETTLING
+    """Return whether a period ended so long ago that late clicks are stored too."""
+    return period.end <= now - ALLOWED_LATENESS
 
 
 def step_of(key: str, interval: str) -> str:

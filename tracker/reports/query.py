@@ -25,10 +25,10 @@ SortBy = Literal[
 ]
 Bots = Literal["exclude", "include", "only"]
 Tests = Literal["exclude", "only"]
-Value = UUID | str
+FilterValue = UUID | str
 
 
-class Query(msgspec.Struct, frozen=True, kw_only=True):
+class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A checked request for a report. Days are the account's, both included.
 
     - `filters` has the wanted values by dimension: ids, hostnames, or values as clicks have them.
@@ -44,7 +44,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     last: date
     until: datetime | None = None
     group_by: GroupBy
-    filters: Mapping[str, Sequence[Value]] = {}
+    filters: Mapping[str, Sequence[FilterValue]] = {}
     all_tags: bool = False
     bots: Bots = "exclude"
     tests: Tests = "exclude"
@@ -76,7 +76,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
         return round(self.attributed / self.clicks, 6) if self.clicks else 0.0
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row: `key` is the id or the value, `name` its text for people."""
 
     key: str
@@ -87,6 +87,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """One page of rows, the number of all rows, and the totals: each click counts once."""
 
-    rows: Sequence[Row]
+    rows: Sequence[GroupRow]
     total_rows: int
     totals: Measures

@@ -14,7 +14,7 @@ import msgspec
 from tracker.calendar import Calendar
 from tracker.errors import BadRequest
 from tracker.reports.periods import DayRange, step_of
-from tracker.reports.query import Measures, Row
+from tracker.reports.query import GroupRow, Measures
 
 Interval = Literal["hour", "day", "week", "month"]
 
@@ -39,7 +39,7 @@ _EXACT: Final = Context(prec=50)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A step of a series. Its key is that of a report's row."""
+    """A step of a series, with the key of a report's row."""
 
     key: str
     measures: Measures
@@ -49,7 +49,7 @@ def default_interval(days: DayRange) -> Interval:
     return next((interval for most, interval in _DEFAULTS if days.days <= most), "month")
 
 
-def rows_of(interval: Interval) -> Literal["hour", "day"]:
+def row_dimension(interval: Interval) -> Literal["hour", "day"]:
     """Return the dimension whose rows make up the steps."""
     return "hour" if interval == "hour" else "day"
 
@@ -72,9 +72,9 @@ def step_keys(days: DayRange, interval: Interval, calendar: Calendar) -> list[st
 
 
 def series_of(
-    rows: Iterable[Row], days: DayRange, interval: Interval, calendar: Calendar
+    rows: Iterable[GroupRow], days: DayRange, interval: Interval, calendar: Calendar
 ) -> Sequence[Step]:
-    """Return the steps of `days` from rows by `rows_of` the interval. Raises as `step_keys`."""
+    """Return the steps of `days` from rows by `row_dimension`. Raises as `step_keys`."""
     sums = dict.fromkeys(step_keys(days, interval, calendar), NO_MEASURES)
     for row in rows:
         key = step_of(row.key, interval)

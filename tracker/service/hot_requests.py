@@ -19,8 +19,8 @@ from uuid_utils import uuid4
 from tracker.clicks.api import click
 from tracker.clicks.redirect import ClientHeaders, RedirectResponse, Visit, redirection
 from tracker.conversions.api import event
-from tracker.conversions.parameters import from_text
-from tracker.conversions.recorder import Recorded
+from tracker.conversions.parameters import parse_text
+from tracker.conversions.recorder import RecordedConversion
 from tracker.errors import TrackerError
 from tracker.http.default_headers import DefaultHeaders
 from tracker.http.fast_path import FastPathConnection, PlainHead, PlainHeadParser
@@ -167,7 +167,7 @@ class HotRequests:
         if head.header.is_delivery:
             return False
         try:
-            conversion = from_text(head.query.encode("latin-1"))
+            conversion = parse_text(head.query.encode("latin-1"))
         except TrackerError:
             return False
         began = perf_counter()
@@ -177,7 +177,9 @@ class HotRequests:
         recording.add_done_callback(partial(self._answer_event, request))
         return True
 
-    def _answer_event(self, request: _Request, recording: "asyncio.Task[Recorded]") -> None:
+    def _answer_event(
+        self, request: _Request, recording: "asyncio.Task[RecordedConversion]"
+    ) -> None:
         error = _error_of(recording)
         if error is not None:
             self._refuse_event(request, error)
@@ -188,13 +190,13 @@ class HotRequests:
         headers = request.head.header.event_headers
         is_usual = headers is event.WITHOUT_ORIGIN and not recorded.is_duplicate
         template = _RECORDED if is_usual else _recorded(headers, recorded.is_duplicate)
-        head = template % (request.id, recorded.event_id, content.kind, length)
+        head = template % (request.id, recorded.event_id, content.media_type, length)
         self._end(request, 200, head, content.body)
 
     def _refuse_event(self, request: _Request, error: BaseException) -> None:
         refused = _refused(request, error)
         query = request.head.query.encode("latin-1")
-        self._refusals.note(request.head.method, query, b"", refused)
+        self._refusals.record(request.head.method, query, b"", refused)
         content = event.error_content(refused, _wants_image(request))
         allowed = request.head.header.event_headers
         headers = (*allowed, *refused.all_headers.items(), *event.retry_headers(refused))
@@ -203,7 +205,10 @@ class HotRequests:
     def _refuse(
         self, request: _Request, refused: TrackerError, headers: Headers, content: Content
     ) -> None:
-        of_content = (("Content-Type", content.kind), ("Content-Length", str(len(content.body))))
+        of_content = (
+            ("Content-Type", content.media_type),
+            ("Content-Length", str(len(content.body))),
+        )
         head = _head(refused.status, (("X-Request-Id", request.id), *headers, *of_content))
         body = b"" if request.head.method == "HEAD" else content.body
         self._end(request, refused.status, head, body)

@@ -1,4 +1,4 @@
-"""The number of times that each share was opened, collected in memory and stored in batches.
+"""How often each share was opened: counted in memory, and stored in batches.
 
 An opening counts once its report can be answered. So wrong passwords, ended links and refused
 reports do not count. A reload does.
@@ -17,8 +17,8 @@ from tracker.clock import now
 from tracker.stores.mongodb.database import MongoDB
 
 FLUSH_SECONDS: Final = 10.0
-"""The time between writes. A killed process loses the openings of this time. Each share is written
-at most once in it."""
+"""The time between writes, which write each share once. A killed process loses its openings since
+the last one."""
 
 
 class _Opened(msgspec.Struct):
@@ -34,10 +34,10 @@ class ShareOpens:
         self._opened: dict[UUID, _Opened] = defaultdict(_Opened)
 
     def count(self, share_id: UUID) -> None:
-        self.note(share_id)
+        self.update_time(share_id)
         self._opened[share_id].number += 1
 
-    def note(self, share_id: UUID) -> None:
+    def update_time(self, share_id: UUID) -> None:
         """Update the time of the last opening, when an open share is read again."""
         self._opened[share_id].last_at = now()
 

@@ -17,11 +17,11 @@ from tracker.stores.services import StoreServices
 from tracker.web.call import Body, Call, Query
 
 _SHARED_REPORTS = 4, 16
-"""Reports of public links that are read at once: of an account, and of the process."""
+"""Shared reports that are read at once: per account, and per process."""
 
 
 class SharingServices(NamedTuple):
-    """The stores of views and shares, and what opening a share needs."""
+    """The stores of views and shares, and the objects for opening a share."""
 
     shares: Shares
     share_opens: ShareOpens

@@ -111,12 +111,12 @@ class Shares:
     ) -> tuple[list[Share], int]:
         """Return one page of the account's shares, newest first, and the number of all.
 
-        `revoked` adds those that were revoked in the last 30 days.
+        `revoked` adds shares revoked in the last 30 days.
         """
         matching = {"account_id": account_id, **({} if revoked else _NOT_REVOKED)}
         return await self._pages.find(matching, page, page_size)
 
     async def revoke(self, share_id: UUID) -> None:
-        """Revoke a share: its link opens nothing from here on."""
+        """Revoke a share: its link stops working."""
         revoked = {"$set": {"revoked_at": now()}}
         await self._shares.update_one({"_id": share_id, **_NOT_REVOKED}, revoked)

@@ -1,1 +1,1 @@
-"""The frame of endpoints: what is checked before each, and how it answers. Knows no subject."""
+"""The frame of endpoints: their checks, answers and exports, whatever their subject."""

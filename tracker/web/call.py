@@ -91,11 +91,11 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
 
     @property
     def session(self) -> Session:
-        """Return the session of the request, which an endpoint for people only always has."""
+        """Return the session, which requests to endpoints for people always have."""
         assert self.signed_in is not None
         return self.signed_in
 
-    def own(self, name: str, resource: Resource | None) -> Resource:
+    def check_owner(self, name: str, resource: Resource | None) -> Resource:
         """Return `resource`, called `name` in messages.
 
         Raises NotFound if it is None, Forbidden if it belongs to another account.
@@ -120,7 +120,7 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
         changes: Mapping[str, FieldChange] | None = None,
         session: MongoSession | None = None,
     ) -> None:
-        """Record in the account's audit log that the principal did `action` to `target`."""
+        """Record the principal's `action` on `target` in the account's audit log."""
         await self.web.audit.record(self.author, action, target, changes, session)
 
     async def audit_all(
@@ -129,7 +129,7 @@ class Call(PublicCall[Room, Query, Body], Generic[Room, Query, Body], frozen=Tru
         await self.web.audit.record_all(self.author, actions, session)
 
 
-class Answer(NamedTuple, Generic[Value]):
+class AnswerWithHeaders(NamedTuple, Generic[Value]):
     """The value that an endpoint returns, together with headers of the answer."""
 
     value: Value

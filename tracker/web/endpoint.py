@@ -1,4 +1,4 @@
-"""The rows of the endpoint table, which are answered and described in OpenAPI."""
+"""The rows of the endpoint table, which routes requests and makes the OpenAPI document."""
 
 import inspect
 import re
@@ -8,23 +8,23 @@ from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from tracker.web.call import Answer, Nothing
+from tracker.web.call import AnswerWithHeaders, Nothing
 from tracker.web.export import MEDIA_TYPES, Export
 from tracker.web.handler import Handler
 from tracker.web.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES
-from tracker.web.openapi_parts import BINARY, TEXT, Described
+from tracker.web.openapi_parts import BINARY, TEXT, OpenApiPart
 
 EVENT_ID: Final = "event_id"
-"""The name of a path's part that is the id of an event; any other is a UUID."""
+"""The path parameter for the id of an event. Other parameters are UUIDs."""
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
 
 class MediaType(msgspec.Struct, frozen=True):
-    """The media type of answers that are not JSON. `schema` is of one event of a stream."""
+    """The media type of answers that are not JSON. `schema` describes one event of a stream."""
 
     name: str
-    schema: Described = msgspec.field(default_factory=lambda: BINARY)
+    schema: OpenApiPart = msgspec.field(default_factory=lambda: BINARY)
 
 
 Errors = Mapping[int, tuple[str, str]]
@@ -38,17 +38,17 @@ class Personal(msgspec.Struct, frozen=True):
 class Public(msgspec.Struct, frozen=True):
     """The access of everybody, from a page of the console. `errors` are the unusual ones.
 
-    `limits_itself` if the endpoint counts requests by other than their address.
+    With `limits_itself` the endpoint limits its requests, instead of the limit for each address.
     """
 
     errors: Errors
     limits_itself: bool = False
 
 
-Access = Personal | Public
+ScopelessAccess = Personal | Public
 """The access of requests that need no scope."""
 
-Needed = str | Callable[[Any], str] | Access
+RequiredAccess = str | Callable[[Any], str] | ScopelessAccess
 """The scope that a request needs, or its access without one.
 
 If the body decides, it is a function of the body whose docstring names the scopes.
@@ -68,15 +68,15 @@ class Endpoint(NamedTuple):
     - `example` is a valid body; the account is added to it.
     - `check` raises BadRequest if a body breaks a rule that needs the services.
     - `export` has all rows of a list as CSV or NDJSON. Then query or body has the field `format`.
-    - `operation_id` and `tag` are OpenAPI's, where path and method do not make good ones.
-    - `ends_with_client` cancels a slow endpoint, which only reads, if the client goes.
-    - `is_file` if the answer is the export alone.
+    - `operation_id` and `tag` replace the ones that OpenAPI gets from path and method.
+    - `ends_with_client` cancels a slow endpoint, which only reads, if the client disconnects.
+    - `is_file`: the answer is the export alone.
     """
 
     room: str
     method: str
     path: str
-    access: Needed
+    access: RequiredAccess
     run: Callable[[Any], Awaitable[Any]]
     summary: str
     query: type[msgspec.Struct]
@@ -106,7 +106,7 @@ class Endpoint(NamedTuple):
 
     def scope_of(self, body: Any) -> str | None:
         """Return the scope that a request with this parsed body needs; None if it needs none."""
-        if isinstance(self.access, Access):
+        if isinstance(self.access, ScopelessAccess):
             return None
         return self.access if isinstance(self.access, str) else self.access(body)
 
@@ -140,7 +140,7 @@ class Endpoints:
         self,
         method: str,
         path: str,
-        access: Needed,
+        access: RequiredAccess,
         *,
         summary: str = "",
         answer: MediaType | None = None,
@@ -183,7 +183,9 @@ def _annotations(run: Callable[..., Any]) -> tuple[Any, Any, tuple[Any, ...]]:
     _, query, body = get_args(call.annotation)
     returned = signature.return_annotation
     kinds = get_args(returned) if get_origin(returned) in (Union, UnionType) else (returned,)
-    values = [get_args(kind)[0] if get_origin(kind) is Answer else kind for kind in kinds]
+    values = [
+        get_args(kind)[0] if get_origin(kind) is AnswerWithHeaders else kind for kind in kinds
+    ]
     return query, body, tuple(dict.fromkeys(values))
 
 
@@ -206,9 +208,9 @@ class HandledEndpoint(NamedTuple):
     operation_id: str
     tag: str
     summary: str
-    answers: Mapping[int, Described]
-    parameters: tuple[Described, ...] = ()
-    body: Described | None = None
+    answers: Mapping[int, OpenApiPart]
+    parameters: tuple[OpenApiPart, ...] = ()
+    body: OpenApiPart | None = None
     in_production: bool = True
 
     @property

@@ -7,7 +7,7 @@ import msgspec
 
 from tracker.access.session_cookie import SessionCookie
 from tracker.stores.mongodb.time_limit import distinguish_time_limits
-from tracker.web.call import Answer, Client, Nothing, PublicCall
+from tracker.web.call import AnswerWithHeaders, Client, Nothing, PublicCall
 from tracker.web.endpoint import Endpoint, Public
 from tracker.web.handler import JSON, Content, Handler
 from tracker.web.incoming_body import IncomingBody
@@ -58,7 +58,7 @@ class EndpointHandler(Handler):
         return await (self.while_connected(run) if endpoint.ends_with_client else run)
 
     def finish_with_result(self, result: Any) -> None:
-        if isinstance(result, Answer):
+        if isinstance(result, AnswerWithHeaders):
             for name, value in result.headers.items():
                 self.set_header(name, value)
             result = result.value
@@ -97,7 +97,7 @@ class PublicHandler(EndpointHandler):
                 usage.check()
 
     async def run_endpoint(self, endpoint: Endpoint, path: Sequence[str]) -> None:
-        """Answer with what the endpoint returns. Raises BadRequest if the request breaks a rule."""
+        """Answer with the endpoint's result. Raises BadRequest if the request breaks a rule."""
         call = PublicCall(
             services=self.services,
             web=self.web,

@@ -13,19 +13,19 @@ from msgspec import UNSET, Meta, UnsetType
 from tracker.errors import BadRequest
 from tracker.syntax.accept import prefers
 
-FormName = Literal["csv", "ndjson"]
+FileFormat = Literal["csv", "ndjson"]
 
-MEDIA_TYPES: Final[dict[FormName, str]] = {"csv": "text/csv", "ndjson": "application/x-ndjson"}
-"""The media types of exports, by the names of their forms."""
+MEDIA_TYPES: Final[dict[FileFormat, str]] = {"csv": "text/csv", "ndjson": "application/x-ndjson"}
+"""The media types of exports, by format."""
 
 INTERNAL: Final = "x-internal"
-"""The mark of a field that the OpenAPI document leaves out."""
+"""The key of JSON Schemas that the OpenAPI document leaves out."""
 
 UNDESCRIBED: Final = Meta(extra_json_schema={INTERNAL: True})
 
 _JSON: Final = "application/json"
 PAGING: Final = ("page", "pageSize", "cursor", "since")
-"""The fields of lists that are not described for files, which are all rows."""
+"""The fields of lists that are not described for files, which have all rows."""
 
 _CURSORS: Final = ("cursor", "since")
 
@@ -35,8 +35,8 @@ FormatIn = Annotated[Literal["json", "csv", "ndjson"], UNDESCRIBED] | UnsetType
 OpenAPI describes it in words alone, so that the list has one type of answer: its page.
 """
 
-FORMAT_OF_FILE: Final = "csv if not given; `Accept` may choose ndjson too"
-FileFormatIn = Annotated[FormName, Meta(description=FORMAT_OF_FILE)] | UnsetType
+FILE_FORMAT_TEXT: Final = "csv if not given; `Accept` may choose ndjson too"
+FileFormatIn = Annotated[FileFormat, Meta(description=FILE_FORMAT_TEXT)] | UnsetType
 """The field `format` of endpoints that answer with a file alone."""
 
 
@@ -62,28 +62,28 @@ class Export(NamedTuple):
     body: type[msgspec.Struct] | None = None
 
 
-def requested_form(given: object, accept: str) -> FormName | None:
-    """Return the requested form of export; None for JSON.
+def requested_format(given: object, accept: str) -> FileFormat | None:
+    """Return the requested format of the export; None for JSON.
 
     `given` is the field `format`. If it is UNSET, the Accept header decides.
     """
     if given is not UNSET:
-        return next((form for form in MEDIA_TYPES if form == given), None)
-    preferred = [form for form in MEDIA_TYPES if prefers(accept, MEDIA_TYPES[form], _JSON)]
+        return next((one for one in MEDIA_TYPES if one == given), None)
+    preferred = [one for one in MEDIA_TYPES if prefers(accept, MEDIA_TYPES[one], _JSON)]
     if len(preferred) > 1 and prefers(accept, MEDIA_TYPES["ndjson"], MEDIA_TYPES["csv"]):
         return "ndjson"
     return preferred[0] if preferred else None
 
 
-def check_taken(
-    export: Export, form: FormName, request: msgspec.Struct, sent: Collection[str]
+def check_export_request(
+    export: Export, file_format: FileFormat, request: msgspec.Struct, sent: Collection[str]
 ) -> None:
     """Check the fields of a request. Raises BadRequest if one is not for exports.
 
-    The first page of any size is taken, because generated clients send every default.
+    The first page of any size is accepted, because generated clients send every default.
     """
     if getattr(request, "page", 1) > 1:
-        raise BadRequest(f"page: only 1 with {MEDIA_TYPES[form]}, which is all rows")
+        raise BadRequest(f"page: only 1 with {MEDIA_TYPES[file_format]}, which has all rows")
     for name in export.without:
         if name in sent:
-            raise BadRequest(f"{name}: not with {MEDIA_TYPES[form]}, which is all rows")
+            raise BadRequest(f"{name}: not with {MEDIA_TYPES[file_format]}, which has all rows")

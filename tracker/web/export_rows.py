@@ -11,7 +11,7 @@ from msgspec import UnsetType
 from msgspec.inspect import StructType, UnionType, type_info
 
 from tracker.syntax.csv_text import csv_field, csv_lines
-from tracker.web.export import FormName
+from tracker.web.export import FileFormat
 
 _JSON: Final = msgspec.json.Encoder(decimal_format="number")
 
@@ -28,7 +28,7 @@ _TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
 }
 
 
-class Column(NamedTuple):
+class CsvColumn(NamedTuple):
     """A column of CSV: its name, and the attributes that lead to its value."""
 
     name: str
@@ -68,31 +68,31 @@ class NdjsonEncoder:
 
 
 def encoder_of(
-    form: FormName, record: type[msgspec.Struct], names: Sequence[str] | None
+    file_format: FileFormat, record: type[msgspec.Struct], names: Sequence[str] | None
 ) -> RowEncoder:
-    return CsvEncoder(record, names) if form == "csv" else NdjsonEncoder()
+    return CsvEncoder(record, names) if file_format == "csv" else NdjsonEncoder()
 
 
 @cache
-def columns_of(record: type[msgspec.Struct]) -> tuple[Column, ...]:
+def columns_of(record: type[msgspec.Struct]) -> tuple[CsvColumn, ...]:
     """Return the columns of a record: its fields, and the fields of structs in it."""
     return tuple(_columns(cast("StructType", type_info(record))))
 
 
-def _columns(struct: StructType) -> list[Column]:
+def _columns(struct: StructType) -> list[CsvColumn]:
     columns = []
     for field in struct.fields:
         inner = _struct_in(field.type)
-        of_inner = _columns(inner) if inner is not None else [Column("", ())]
+        of_inner = _columns(inner) if inner is not None else [CsvColumn("", ())]
         columns += [
-            Column(f"{field.encode_name}.{name}".rstrip("."), (field.name, *path))
+            CsvColumn(f"{field.encode_name}.{name}".rstrip("."), (field.name, *path))
             for name, path in of_inner
         ]
     return columns
 
 
 def _struct_in(kind: Any) -> StructType | None:
-    """Return the struct that a type is, or may be; None if it is another type."""
+    """Return the struct type itself, or the one in a union; None without one."""
     kind = getattr(kind, "type", kind)
     kinds = kind.types if isinstance(kind, UnionType) else [kind]
     return next((one for one in kinds if isinstance(one, StructType)), None)

@@ -1,7 +1,7 @@
-"""The answer with an export: rows are fetched as fast as the client reads, and sent as they come.
+"""Exports as answers: rows are fetched as fast as the client reads.
 
-A failing export cuts its connection, so that nobody takes a part for the whole. It also ends with
-the access that opened it, and after EXPORT_SECONDS.
+A failing export cuts its connection, so that nobody mistakes a part for the whole. It also ends
+with the access that opened it, and after EXPORT_SECONDS.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from tracker.limits.running_exports import RETRY_SECONDS
 from tracker.loops import cancel_and_wait
 from tracker.metrics import EXPORTS_CUT
 from tracker.web.call import Call
-from tracker.web.export import MEDIA_TYPES, Export, FormName
+from tracker.web.export import MEDIA_TYPES, Export, FileFormat
 from tracker.web.export_rows import encoder_of
 
 log = structlog.get_logger(__name__)
 
 EXPORT_SECONDS: Final = 900.0
-"""The time limit of an export: a slow client holds one of few places. A million clicks take a
+"""The time limit of an export: a slow client holds one of few permits. A million clicks take a
 minute and a million conversions two, in a process that stays at 110 MB."""
 
 _TOO_LONG: Final = f"not done after {EXPORT_SECONDS:.0f} seconds"
@@ -41,17 +41,21 @@ def pieces(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 class ExportStream:
-    """The answer of one request with an export in one form."""
+    """The answer of one request with an export in one format."""
 
     def __init__(
-        self, handler: RequestHandler, export: Export, form: FormName, call: Call[Any, Any, Any]
+        self,
+        handler: RequestHandler,
+        export: Export,
+        file_format: FileFormat,
+        call: Call[Any, Any, Any],
     ) -> None:
         self._handler = handler
         self._export = export
-        self._form = form
+        self._format = file_format
         self._call = call
         self._begun = False
-        self._is_gone = False
+        self._is_disconnected = False
         # Done with the reason, if the export ends before it is complete.
         self._ended: asyncio.Future[TrackerError] = asyncio.get_running_loop().create_future()
 
@@ -63,25 +67,25 @@ class ExportStream:
         call = self._call
         with call.web.exports.running(call.account_id, self.end):
             writing = asyncio.create_task(self._write())
-            late = asyncio.get_running_loop().call_later(EXPORT_SECONDS, self.end, _TOO_LONG)
+            timer = asyncio.get_running_loop().call_later(EXPORT_SECONDS, self.end, _TOO_LONG)
             try:
                 either: list[asyncio.Future[Any]] = [writing, self._ended]
                 await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                late.cancel()
+                timer.cancel()
                 await cancel_and_wait(writing)
         self._conclude(writing)
 
     def end(self, reason: str) -> None:
-        """End the export before it is complete, for a reason that trying again may mend."""
+        """End the export early, for a reason that a retry may avoid."""
         retry = {"Retry-After": str(RETRY_SECONDS)}
         self._end(Unavailable(f"export: {reason}; try again", retry))
 
-    def leave(self) -> None:
-        self._is_gone = True
-        self.end("the client has gone")
+    def on_disconnect(self) -> None:
+        self._is_disconnected = True
+        self.end("the client has disconnected")
 
-    def lose_access(self) -> None:
+    def on_access_ended(self) -> None:
         self._end(Unauthorized("export: the access that opened it has ended"))
 
     def _end(self, error: TrackerError) -> None:
@@ -90,7 +94,7 @@ class ExportStream:
 
     async def _write(self) -> None:
         names = self._export.columns(self._call) if self._export.columns else None
-        encoder = encoder_of(self._form, self._export.record, names)
+        encoder = encoder_of(self._format, self._export.record, names)
         async with aclosing(self._export.rows(self._call)) as found:
             async for rows in found:
                 await self._call.web.pacing.wait_turn()
@@ -110,14 +114,14 @@ class ExportStream:
         await self._handler.flush()
 
     def _set_headers(self) -> None:
-        name = f"{self._export.name}-{iso(now())[:10]}.{self._form}"
-        self._handler.set_header("Content-Type", f"{MEDIA_TYPES[self._form]}; charset=utf-8")
+        name = f"{self._export.name}-{iso(now())[:10]}.{self._format}"
+        self._handler.set_header("Content-Type", f"{MEDIA_TYPES[self._format]}; charset=utf-8")
         self._handler.set_header("Content-Disposition", f'attachment; filename="{name}"')
 
     def _conclude(self, writing: asyncio.Task[None]) -> None:
-        """Cut the connection if the answer is incomplete. Raises the error if none has begun."""
+        """Cut the connection if the answer is incomplete. Raises the error if it has not begun."""
         error = self._ended.result() if writing.cancelled() else writing.exception()
-        if error is None or self._is_gone or isinstance(error, StreamClosedError):
+        if error is None or self._is_disconnected or isinstance(error, StreamClosedError):
             return
         if not self._begun:
             raise error

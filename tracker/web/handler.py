@@ -33,8 +33,8 @@ SANE_REQUEST_ID = re.compile(rf"[A-Za-z0-9._:-]{{1,{MAX_REQUEST_ID_CHARACTERS}}}
 JSON = "application/json; charset=utf-8"
 
 
-_CLIENT_HAS_GONE: Final = 499
-"""The status of an answer that nobody receives, as it is counted and logged; nginx's."""
+_CLIENT_CLOSED_REQUEST: Final = 499
+"""nginx's status for a client that disconnects before the answer, for metrics and logs."""
 
 Result = TypeVar("Result")
 
@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 class Content(NamedTuple):
     """A body and its media type."""
 
-    kind: str
+    media_type: str
     body: bytes
 
 
@@ -74,13 +74,13 @@ class Handler(RequestHandler):
         self.route = route
         self.methods = methods
         self._work: asyncio.Future[Any] | None = None
-        self._has_gone = False
+        self._is_disconnected = False
         # Set here, because Tornado may reject a request before `prepare`.
         sent = self.header("X-Request-Id")
         self.request_id = sent if SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
         self.set_header("X-Request-Id", self.request_id)
 
-    # Read at each use, since a process may replace what a room lends.
+    # Read at each use, because a process may replace its services.
     @property
     def web(self) -> WebServices:
         return self.process.web
@@ -122,7 +122,7 @@ class Handler(RequestHandler):
         return self.web.client_address.find(self.request.remote_ip or "", forwarded_for)
 
     def edge_country(self) -> str:
-        """Return the country of the client that a trusted edge names; empty without one."""
+        """Return the client's country from the header of a trusted edge; empty without one."""
         name = self.web.country_header
         return self.header(name) if name else ""
 
@@ -141,7 +141,7 @@ class Handler(RequestHandler):
         self.finish_with(json_error(error))
 
     def finish_with(self, content: Content) -> None:
-        self.set_header("Content-Type", content.kind)
+        self.set_header("Content-Type", content.media_type)
         self.finish(content.body)
 
     async def while_connected(self, work: Awaitable[Result]) -> Result:
@@ -153,13 +153,13 @@ class Handler(RequestHandler):
         try:
             return await running
         except asyncio.CancelledError:
-            if self._has_gone:
-                raise HTTPError(_CLIENT_HAS_GONE, reason="the client has gone") from None
+            if self._is_disconnected:
+                raise HTTPError(_CLIENT_CLOSED_REQUEST, reason="client closed request") from None
             raise
 
     def on_connection_close(self) -> None:
         super().on_connection_close()
-        self._has_gone = True
+        self._is_disconnected = True
         if self._work is not None:
             self._work.cancel()
 
@@ -177,13 +177,13 @@ class Handler(RequestHandler):
         self.answer_error(as_tracker_error(error, status_code))
 
     def log_exception(self, kind: Any, error: Any, traceback: Any) -> None:
-        """Log an unexpected error; an unavailable MongoDB and a limit of time as warnings."""
+        """Log an unexpected error. An unavailable MongoDB and a time limit are warnings."""
         if is_time_limit(error) or isinstance(error, TooSlow):
-            log.warning("a limit of time was reached", route=self.route)
+            log.warning("a time limit was reached", route=self.route)
         elif isinstance(error, ConnectionFailure):
             log.warning("MongoDB is unavailable", error=type(error).__name__)
         elif isinstance(error, OperationFailure) and is_conflict(error):
-            log.warning("too many changes at one moment", route=self.route)
+            log.warning("too many changes at once", route=self.route)
         elif not isinstance(error, TrackerError | HTTPError):
             log.error("request failed", exc_info=(kind, error, traceback))
 
@@ -233,7 +233,7 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
     if isinstance(error, ConnectionFailure):
         return Unavailable("storage is unavailable; try again")
     if isinstance(error, OperationFailure) and is_conflict(error):
-        return Unavailable("too many changes at one moment; try again")
+        return Unavailable("too many changes at once; try again")
     if isinstance(error, HTTPError) and status != 500:
         message = error.reason or error.log_message or "bad request"
         answer = _Internal(message, code=_TORNADO_CODES.get(status, ErrorCode.BAD_REQUEST))

@@ -3,9 +3,9 @@
 - A body of up to EARLY_BYTES is received before its handler begins. So a refused request keeps its
   connection.
 - A longer one begins the handler first: `prepare` checks the key and the limits, and calls
-  `IncomingBody.allow`. Refused bodies are not kept.
+  `IncomingBody.allow`. Refused bodies are not buffered.
 
-Guarantee: unfinished bodies hold at most the limit of `BodyMemory`, whatever is sent.
+Guarantee: unfinished bodies take at most the limit of `BodyMemory`, whatever is sent.
 """
 
 from collections.abc import Awaitable
@@ -34,31 +34,31 @@ class BodyMemory:
     """
 
     def __init__(self, limit: int) -> None:
-        self.held = 0
+        self.used = 0
         self._limit = limit
-        self._held_by: dict[IncomingBody, int] = {}
+        self._used_by: dict[IncomingBody, int] = {}
 
-    def hold(self, body: "IncomingBody", size: int) -> None:
+    def reserve(self, body: "IncomingBody", size: int) -> None:
         """Count `size` more bytes for `body`, and drop the oldest bodies until all fit."""
-        self._held_by[body] = self._held_by.get(body, 0) + size
-        self.held += size
-        while self.held > self._limit:
+        self._used_by[body] = self._used_by.get(body, 0) + size
+        self.used += size
+        while self.used > self._limit:
             BODIES_DROPPED.inc()
-            next(iter(self._held_by)).drop()
+            next(iter(self._used_by)).drop()
 
     def release(self, body: "IncomingBody") -> None:
-        self.held -= self._held_by.pop(body, 0)
+        self.used -= self._used_by.pop(body, 0)
 
 
 class IncomingBody:
     """The body of one request. `exceeded` is true if more arrived than was allowed."""
 
-    __slots__ = ("_allowed", "_declared", "_dropped", "_kept", "_memory", "exceeded")
+    __slots__ = ("_allowed", "_declared", "_dropped", "_memory", "_received", "exceeded")
 
     def __init__(self, headers: HTTPHeaders, memory: BodyMemory) -> None:
         self._memory = memory
         self._declared = _declared_length(headers)
-        self._kept = bytearray()
+        self._received = bytearray()
         self._allowed = EARLY_BYTES
         self._dropped = False
         self.exceeded = False
@@ -66,7 +66,7 @@ class IncomingBody:
     @property
     def length(self) -> int:
         """Return the bytes of the body: as declared, or as received so far if it is in chunks."""
-        return max(self._declared, len(self._kept))
+        return max(self._declared, len(self._received))
 
     def allow(self, limit: int) -> None:
         """Allow up to `limit` bytes. Raises PayloadTooLarge if the body is longer."""
@@ -87,26 +87,26 @@ class IncomingBody:
                 "too many bodies are being received; try again",
                 {"Retry-After": f"{_RETRY_SECONDS}"},
             )
-        return bytes(self._kept)
+        return bytes(self._received)
 
     def add(self, piece: bytes) -> None:
-        """Keep a received piece, unless the body was dropped."""
+        """Buffer a received piece, unless the body was dropped."""
         if self._dropped:
             return
-        self._kept += piece
-        self._memory.hold(self, len(piece))
+        self._received += piece
+        self._memory.reserve(self, len(piece))
 
     def drop_if_exceeded(self) -> bool:
         """Drop the body if more has arrived than was allowed; return whether it has."""
-        if len(self._kept) > self._allowed:
+        if len(self._received) > self._allowed:
             self.exceeded = True
             self.drop()
         return self.exceeded
 
     def drop(self) -> None:
-        """Forget the body, and ignore the rest of it."""
+        """Free the received part, and ignore the rest."""
         self._dropped = True
-        self._kept = bytearray()
+        self._received = bytearray()
         self._memory.release(self)
 
     def complete(self) -> None:

@@ -7,35 +7,35 @@ from tracker.errors import CODE_HEADER, ErrorCode
 from tracker.ids import SLUG_RULE
 from tracker.web.limits import MAX_BODY_BYTES
 
-Described = dict[str, Any]
+OpenApiPart = dict[str, Any]
 
 API_KEY = "apiKey"
 SESSION = "session"
 """The name of the security scheme."""
 
-TEXT: Described = {"type": "string"}
-BINARY: Described = {"type": "string", "format": "binary"}
-_COUNT: Described = {"type": "integer", "minimum": 0}
+TEXT: OpenApiPart = {"type": "string"}
+BINARY: OpenApiPart = {"type": "string", "format": "binary"}
+_COUNT: OpenApiPart = {"type": "integer", "minimum": 0}
 
 
-def json_content(schema: Described, example: Any = None) -> Described:
+def json_content(schema: OpenApiPart, example: Any = None) -> OpenApiPart:
     return {"application/json": {"schema": schema} | ({"example": example} if example else {})}
 
 
-def ref(schema: str) -> Described:
+def ref(schema: str) -> OpenApiPart:
     return {"$ref": f"#/components/schemas/{schema}"}
 
 
-def query(name: str, schema: Described, description: str, required: bool = False) -> Described:
+def query(name: str, schema: OpenApiPart, description: str, required: bool = False) -> OpenApiPart:
     parameter = {"name": name, "in": "query", "required": required}
     return parameter | {"description": description, "schema": schema}
 
 
-def header(description: str, schema: Described) -> Described:
+def header(description: str, schema: OpenApiPart) -> OpenApiPart:
     return {"description": description, "schema": schema}
 
 
-def constants(**values: str) -> Described:
+def constants(**values: str) -> OpenApiPart:
     """Describe headers with constant values; their names have `_` for `-`."""
     return {
         name.replace("_", "-"): {"schema": {"type": "string", "const": value}}
@@ -43,13 +43,13 @@ def constants(**values: str) -> Described:
     }
 
 
-def _refs(*names: str) -> Described:
+def _refs(*names: str) -> OpenApiPart:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 _HEADERS = {
     "X-Request-Id": header(
-        "The id that was sent, if it is valid, else a new one. The log has it.", TEXT
+        "The id that was sent, if it is valid, else a new one. It is logged.", TEXT
     ),
     CODE_HEADER: header("The kind of error, for programs.", TEXT | {"enum": list(ErrorCode)}),
     "X-RateLimit-Limit": header("Requests allowed in the window.", _COUNT),
@@ -58,7 +58,7 @@ _HEADERS = {
     "RateLimit-Policy": header("All limits, in the format of the IETF draft.", TEXT),
     "RateLimit": header("Requests left for each limit, in the format of the IETF draft.", TEXT),
     "X-Report-Progress": header(
-        "The share of a report that is counted and kept, if it takes too long.",
+        "The fraction of the report counted and cached, if it takes too long.",
         {"type": "number", "minimum": 0, "maximum": 1},
     ),
     "Retry-After": header("Seconds to wait.", {"type": "integer", "minimum": 1}),
@@ -68,7 +68,7 @@ REQUEST_ID = _refs("X-Request-Id")
 RATE_LIMIT = REQUEST_ID | _refs(*(name for name in _HEADERS if "RateLimit" in name))
 """The headers of an operation that needs a key."""
 
-FILE_NAME = {"Content-Disposition": header("The name of the file; of CSV and NDJSON alone.", TEXT)}
+FILE_NAME = {"Content-Disposition": header("The name of the file, for CSV and NDJSON only.", TEXT)}
 """The header of answers that may be files."""
 
 RETRY_AFTER = _refs("Retry-After")
@@ -105,7 +105,7 @@ ERRORS: dict[int, tuple[str, str, str]] = {
 }
 """The name, meaning and example message of each error, by status."""
 
-_ERROR_SCHEMA: Described = {
+_ERROR_SCHEMA: OpenApiPart = {
     "type": "object",
     "description": "The field and the rule that it breaks.",
     "properties": {"error": TEXT},
@@ -114,14 +114,14 @@ _ERROR_SCHEMA: Described = {
 }
 
 
-def error(status: int) -> Described:
+def error(status: int) -> OpenApiPart:
     """Return a reference to the error answer of an operation that needs a key."""
     return {"$ref": f"#/components/responses/{ERRORS[status][0]}"}
 
 
 def public_answer(
-    meaning: str, content: Described | None = None, headers: Described | None = None
-) -> Described:
+    meaning: str, content: OpenApiPart | None = None, headers: OpenApiPart | None = None
+) -> OpenApiPart:
     """Describe an answer of an operation that needs no key."""
     own = {"description": meaning, "headers": REQUEST_ID | (headers or {})}
     return own | ({"content": content} if content else {})
@@ -131,20 +131,22 @@ def public_error(
     status: int,
     meaning: str = "",
     example: str = "",
-    forms: tuple[str, ...] = (),
-    headers: Described | None = None,
-) -> Described:
+    media_types: tuple[str, ...] = (),
+    headers: OpenApiPart | None = None,
+) -> OpenApiPart:
     """Describe an error of an operation that needs no key, by default as usual for the status.
 
-    `forms` are its other media types besides JSON.
+    `media_types` are the others besides JSON.
     """
     _, usual, usual_example = ERRORS[status]
-    content = _error_content(example or usual_example) | {form: {"schema": TEXT} for form in forms}
+    content = _error_content(example or usual_example) | {
+        one: {"schema": TEXT} for one in media_types
+    }
     own = _ERROR_CODE | _STATUS_HEADERS.get(status, {}) | (headers or {})
     return public_answer(meaning or usual, content, own)
 
 
-def without_content(answers: Mapping[int, Described]) -> dict[int, Described]:
+def without_content(answers: Mapping[int, OpenApiPart]) -> dict[int, OpenApiPart]:
     """Return `answers` without bodies, for HEAD."""
     return {
         status: {name: part for name, part in answer.items() if name != "content"}
@@ -152,11 +154,11 @@ def without_content(answers: Mapping[int, Described]) -> dict[int, Described]:
     }
 
 
-def _error_content(example: str) -> Described:
+def _error_content(example: str) -> OpenApiPart:
     return json_content(ref("Error"), {"error": example})
 
 
-def components(schemas: Mapping[str, Described]) -> Described:
+def components(schemas: Mapping[str, OpenApiPart]) -> OpenApiPart:
     """Describe everything that operations refer to: `schemas`, headers, errors and the API key."""
     responses = {
         name: {

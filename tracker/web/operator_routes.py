@@ -4,7 +4,13 @@ from collections.abc import Mapping
 
 from tracker.web.endpoint import HandledEndpoint
 from tracker.web.handler import Handler
-from tracker.web.openapi_parts import TEXT, Described, json_content, public_answer, without_content
+from tracker.web.openapi_parts import (
+    TEXT,
+    OpenApiPart,
+    json_content,
+    public_answer,
+    without_content,
+)
 
 
 def operator_routes(
@@ -12,8 +18,8 @@ def operator_routes(
     handler: type[Handler],
     operation_id: str,
     summary: str,
-    answers: Mapping[int, Described],
-    *parameters: Described,
+    answers: Mapping[int, OpenApiPart],
+    *parameters: OpenApiPart,
 ) -> tuple[HandledEndpoint, HandledEndpoint]:
     get = HandledEndpoint(
         "GET", path, handler, operation_id, "Operations", summary, answers, parameters
@@ -27,12 +33,12 @@ def operator_routes(
     return get, head
 
 
-def single_field_response(name: str, schema: Described, **optional: Described) -> Described:
+def single_field_response(name: str, schema: OpenApiPart, **optional: OpenApiPart) -> OpenApiPart:
     """Describe a JSON answer with one required field and the `optional` ones."""
     properties = {name: schema, **optional}
     schema = {"type": "object", "properties": properties, "required": [name]}
     return public_answer("Yes.", json_content(schema))
 
 
-def text_response(meaning: str, *media_types: str) -> Described:
+def text_response(meaning: str, *media_types: str) -> OpenApiPart:
     return public_answer(meaning, {one: {"schema": TEXT} for one in media_types})

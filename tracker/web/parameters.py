@@ -40,7 +40,7 @@ _FIELD_RULES = {"contains unknown": "unknown field", "missing required": "requir
 _PATH_STEPS = re.compile(r"\[[^\]]*\]|[^.\[]+")
 _QUOTED_TYPES = re.compile(r"`([^`]*)`(?: with a timezone component)?")
 _LENGTH = re.compile(r"`(\w+)` of length ([<>])= ([0-9]+)")
-_BOUNDS = {"<": "at most", ">": "at least"}
+_LIMIT_WORDS = {"<": "at most", ">": "at least"}
 
 _TYPES = {
     "str": "text",
@@ -103,7 +103,7 @@ def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
     try:
         return _parse_fields(kind, fields)
     except BadRequest as error:
-        # A value has no number where a name is only repeated.
+        # Repeated names have no index.
         if match := _NUMBERED.match(error.message):
             raise BadRequest(match[1] + match[2]) from None
         raise
@@ -112,7 +112,7 @@ def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
 def _unknown(name: str, types: Mapping[str, set[type]]) -> BadRequest:
     """Return the error of an unknown name, with the closest name or all."""
     if name == "page" and "cursor" in types:
-        return BadRequest("page: this list goes by cursor")
+        return BadRequest("page: this list is paged by cursor")
     quoted = name[:MAX_QUOTED_NAME_CHARACTERS] or '""'
     plain = {_plain(known): known for known in (_ACCOUNT_NAMES[0], *types)}
     near = get_close_matches(_plain(quoted), plain, n=1)
@@ -121,7 +121,7 @@ def _unknown(name: str, types: Mapping[str, set[type]]) -> BadRequest:
 
 
 def _plain(name: str) -> str:
-    """Return a name without case, `_`, `-` and the keys of lists, which typos are made in."""
+    """Return a name without case, `_`, `-` and the keys of lists, where most typos are."""
     return name.partition("[")[0].replace("_", "").replace("-", "").casefold()
 
 
@@ -219,7 +219,7 @@ def _rule(text: str) -> str:
             return f"must be {_TYPES[kind]}"
     if match := _LENGTH.search(text):
         unit = " characters" if match[1] == "str" else ""
-        return f"must be {_TYPES[match[1]]} of {_BOUNDS[match[2]]} {match[3]}{unit}"
+        return f"must be {_TYPES[match[1]]} of {_LIMIT_WORDS[match[2]]} {match[3]}{unit}"
     text = _QUOTED_TYPES.sub(lambda match: _named(match[1]), text)
     return text.replace("Expected", "must be", 1)
 

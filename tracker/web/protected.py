@@ -29,7 +29,7 @@ from tracker.web.call import Call, Nothing
 from tracker.web.endpoint import EVENT_ID, Endpoint
 from tracker.web.endpoint_handler import EndpointHandler
 from tracker.web.event_stream import EventStream, EventStreamAnswer
-from tracker.web.export import FormName, check_taken, requested_form
+from tracker.web.export import FileFormat, check_export_request, requested_format
 from tracker.web.export_stream import ExportStream
 from tracker.web.incoming_body import IncomingBody
 from tracker.web.limits import MAX_API_KEY_CHARACTERS
@@ -83,7 +83,7 @@ class ProtectedHandler(EndpointHandler):
 
     async def _prepare_session(self, cookie: SessionCookie, secret: str) -> None:
         headers, is_method = self.request.headers, self.request.method in self.methods
-        # A request that will not count for a session counts for the address, as a key's does.
+        # A request that cannot count for a session counts for its address, like one with a key.
         may_count = is_method and cookie.is_same_origin(headers)
         if not may_count or not self.web.sessions.peek(secret):
             await self._count(self.client_address(), None)
@@ -129,7 +129,7 @@ class ProtectedHandler(EndpointHandler):
         ids, event_ids = _parsed_path(endpoint, path)
         query = parse_query(endpoint.query, self.request.query)
         body = self.parsed_body(endpoint.body)
-        form = self._form(endpoint, query if endpoint.body is Nothing else body)
+        file_format = self._format(endpoint, query if endpoint.body is Nothing else body)
         if endpoint.check is not None:
             await endpoint.check(self.services, body.value)
         scope = endpoint.scope_of(body.value)
@@ -150,8 +150,8 @@ class ProtectedHandler(EndpointHandler):
             ids=ids,
             event_ids=event_ids,
         )
-        if endpoint.export is not None and form is not None:
-            await self._send(ExportStream(self, endpoint.export, form, call), scope)
+        if endpoint.export is not None and file_format is not None:
+            await self._send(ExportStream(self, endpoint.export, file_format, call), scope)
             return
         result = await self.result_of(endpoint, call)
         if isinstance(result, EventStream):
@@ -159,24 +159,24 @@ class ProtectedHandler(EndpointHandler):
         else:
             self.finish_with_result(result)
 
-    def _form(self, endpoint: Endpoint, request: Parsed[Any]) -> FormName | None:
-        """Return the form of export, None for JSON. Raises BadRequest if a field is for neither."""
+    def _format(self, endpoint: Endpoint, request: Parsed[Any]) -> FileFormat | None:
+        """Return the export's format; None for JSON. Raises BadRequest if a field fits neither."""
         if endpoint.export is None:
             return None
         self.varies = ["Accept"]
-        form = requested_form(request.value.format, self.header("Accept"))
-        if endpoint.is_file and form is None:
+        file_format = requested_format(request.value.format, self.header("Accept"))
+        if endpoint.is_file and file_format is None:
             if request.value.format == "json":
                 raise BadRequest("format: must be csv or ndjson")
-            form = "csv"
-        if form is not None:
-            check_taken(endpoint.export, form, request.value, request.sent)
-        return form
+            file_format = "csv"
+        if file_format is not None:
+            check_export_request(endpoint.export, file_format, request.value, request.sent)
+        return file_format
 
     async def _send(self, stream: ExportStream | EventStreamAnswer, scope: str | None) -> None:
         self.stream = stream
         self._set_common_headers()
-        with self.web.open_answers.open(self._access(scope), stream.lose_access):
+        with self.web.open_answers.open(self._access(scope), stream.on_access_ended):
             await stream.send()
 
     def _access(self, scope: str | None) -> Access:
@@ -188,7 +188,7 @@ class ProtectedHandler(EndpointHandler):
     def on_connection_close(self) -> None:
         super().on_connection_close()
         if self.stream is not None:
-            self.stream.leave()
+            self.stream.on_disconnect()
 
     def _check_account(self, *named: UUID | None) -> None:
         if any(account_id not in (None, self.principal.account_id) for account_id in named):

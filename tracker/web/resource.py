@@ -55,25 +55,25 @@ class Resource(Generic[Stored, Record]):
         self._find = find
         self._show = show
 
-    def target(self, stored: Any) -> AuditObject:
+    def audit_object(self, stored: Any) -> AuditObject:
         """Return `stored` as the audit log names it."""
         kind = self._name.lower().replace(" ", "_")
         return AuditObject(kind=kind, id=stored.id, name=getattr(stored, self._label))
 
-    async def own(self, call: Call[Any, Any, Any]) -> Stored:
+    async def find(self, call: Call[Any, Any, Any]) -> Stored:
         """Return the path's object. Raises as `checked` does."""
         return self.checked(call, await self._find(call))
 
     def checked(self, call: Call[Any, Any, Any], stored: Stored | None) -> Stored:
         """Return `stored`. Raises NotFound if None or archived, Forbidden if another's."""
-        stored = call.own(self._name, stored)
+        stored = call.check_owner(self._name, stored)
         if isinstance(stored, _Archivable) and stored.archived:
             raise NotFound(f"{self._name}: not found")
         return stored
 
-    async def show_own(self, call: Call[Any, Any, Any]) -> Record:
+    async def find_and_show(self, call: Call[Any, Any, Any]) -> Record:
         """Return the record of the path's object. Raises as `checked` does."""
-        return await self.show(call, await self.own(call))
+        return await self.show(call, await self.find(call))
 
     async def show(self, call: Call[Any, Any, Any], stored: Stored) -> Record:
         [record] = await self._show(call.services, [stored])
@@ -89,7 +89,7 @@ class Resource(Generic[Stored, Record]):
         stored, total = await fetch(requested.page, requested.page_size)
         return requested.page_of(await self._show(call.services, stored), total)
 
-    async def list_own(
+    async def list_page(
         self, call: Call[Any, AccountPage, Nothing], store: Paginated[Stored]
     ) -> Page[Record]:
         return await self.page(call, call.query, partial(store.page, call.account_id))

@@ -42,8 +42,8 @@ Expiry = Annotated[
 MakerExpiry = Annotated[
     Expiry,
     Meta(
-        description="null: never; made with an API key that expires: when that does, which is the "
-        "latest"
+        description="null: never; with an API key that expires: when the key does, which is also "
+        "the latest"
     ),
 ]
 """An expiry no later than the expiry of the key that sets it."""

@@ -1,4 +1,4 @@
-"""The frame's own objects: who calls, and how answers are paced and logged."""
+"""The objects of the frame: for authentication, limits, pacing and logs."""
 
 from typing import NamedTuple, Protocol
 

@@ -1,8 +1,9 @@
 """Creation of deliveries: one for each settled conversion and each webhook of its account.
 
-The drain calls this in the transaction that settles the events.
+The drain calls this in the transaction that settles the conversions.
 
-Guarantee: one delivery per event and webhook, however often this runs. Its id follows from both.
+Guarantee: one delivery per conversion and webhook, however often this runs. Its id follows from
+both.
 """
 
 import asyncio
@@ -19,29 +20,29 @@ from tracker.stores.mongodb.transaction import MongoSession
 from tracker.webhooks.delivery import Kind, delivery_id, new_row
 from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
 
-Document = Mapping[str, Any]
-Row = dict[str, Any]
+MongoDocument = Mapping[str, Any]
+DeliveryRow = dict[str, Any]
 
 
 async def create_deliveries(
-    database: Database, events: Sequence[Document], session: MongoSession
+    database: Database, conversions: Sequence[MongoDocument], session: MongoSession
 ) -> int:
-    """Insert the deliveries of `events`, whose accounts are known; return how many are new.
+    """Insert the deliveries of `conversions`, whose accounts are known; return how many are new.
 
-    They go to active webhooks older than the event that subscribe to conversions.
+    The webhooks are active, older than the conversion, and subscribe to conversions.
     """
-    if not events:
+    if not conversions:
         return 0
-    webhooks = await _active(database, {event["account_id"] for event in events}, session)
+    webhooks = await _active(database, {one["account_id"] for one in conversions}, session)
     created_at = now()
     rows = (
-        _row(webhook["_id"], event, created_at)
-        for event in events
-        for webhook in webhooks.get(event["account_id"], ())
-        if webhook["created_at"] <= event["at"]
+        _row(webhook["_id"], conversion, created_at)
+        for conversion in conversions
+        for webhook in webhooks.get(conversion["account_id"], ())
+        if webhook["created_at"] <= conversion["at"]
     )
     number = 0
-    # In pieces, so that waiting requests get their turn.
+    # In pieces, to let other tasks run.
     while piece := list(islice(rows, MAX_ROWS_PER_COMMAND)):
         number += await _insert_new(database["deliveries"], piece, session)
         await asyncio.sleep(0)
@@ -50,21 +51,23 @@ async def create_deliveries(
 
 async def _active(
     database: Database, account_ids: set[UUID], session: MongoSession
-) -> dict[UUID, list[Document]]:
+) -> dict[UUID, list[MongoDocument]]:
     wanted = {"account_id": {"$in": list(account_ids)}, "active": True}
     found = defaultdict(list)
     fields = ["account_id", "created_at", "events"]
     async for row in database["webhooks"].find(wanted, fields, session=session):
-        # Webhooks stored before there were other kinds subscribe to conversions.
+        # Webhooks without `events` are older than the other kinds: they subscribe to conversions.
         if Kind.CONVERSION in row.get("events", [Kind.CONVERSION]):
             found[row["account_id"]].append(row)
     return dict(found)
 
 
-async def _insert_new(deliveries: Collection, rows: list[Row], session: MongoSession) -> int:
+async def _insert_new(
+    deliveries: Collection, rows: list[DeliveryRow], session: MongoSession
+) -> int:
     """Insert the rows that are not stored yet; return how many. Upserts take three times as long.
 
-    A row that another transaction inserts meanwhile is a conflict, and this one is retried.
+    If another transaction inserts a row meanwhile, this one conflicts and is retried.
     """
     wanted = {"_id": {"$in": [row["_id"] for row in rows]}}
     stored = {row["_id"] async for row in deliveries.find(wanted, ["_id"], session=session)}
@@ -73,9 +76,9 @@ async def _insert_new(deliveries: Collection, rows: list[Row], session: MongoSes
     return len(new)
 
 
-def _row(webhook_id: UUID, event: Document, created_at: datetime) -> Row:
-    one = delivery_id(webhook_id, event["_id"])
+def _row(webhook_id: UUID, conversion: MongoDocument, created_at: datetime) -> DeliveryRow:
+    one = delivery_id(webhook_id, conversion["_id"])
     return {
-        **new_row(one, webhook_id, event["account_id"], created_at),
-        "event_id": event["_id"],
+        **new_row(one, webhook_id, conversion["account_id"], created_at),
+        "event_id": conversion["_id"],
     }

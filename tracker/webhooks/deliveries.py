@@ -16,7 +16,7 @@ import msgspec
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, run_updates, sendable
 from tracker.stores.mongodb.transaction import MongoSession, in_transaction
-from tracker.webhooks.delivery import Attempt, Delivery, Kind, Status
+from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus, Kind
 from tracker.webhooks.operational_messages import create_messages, delivery_failed
 
 LEASE: Final = timedelta(seconds=30)
@@ -25,13 +25,13 @@ LEASE: Final = timedelta(seconds=30)
 LOG_DAYS: Final = 30
 """Finished deliveries are deleted after this time."""
 
-MAX_KEPT_ATTEMPTS: Final = 20
-"""The newest are kept. Without retries by hand a delivery has fewer."""
+MAX_STORED_ATTEMPTS: Final = 20
+"""The newest are stored. Without retries by hand a delivery has fewer."""
 
 SHOWN_CHARACTERS: Final = 4096
 """A page may have many payloads, so it shows only the beginning of each."""
 
-RETRIED: Final = (Status.FAILED, Status.CANCELLED)
+RETRIED: Final = (DeliveryStatus.FAILED, DeliveryStatus.CANCELLED)
 
 _MAX_COUNTED: Final = 100_000
 
@@ -48,16 +48,16 @@ _SHOWN_FIELDS: Final = {
 }
 
 
-class Result(NamedTuple):
+class AttemptResult(NamedTuple):
     """The result of an attempt. `due_at` is the time of the next one, if any."""
 
     delivery: Delivery
     attempt: Attempt
-    status: Status
+    status: DeliveryStatus
     due_at: datetime | None
 
 
-class Backlog(NamedTuple):
+class DeliveryBacklog(NamedTuple):
     """Claimable deliveries, counted up to 100,000, and when the oldest became due."""
 
     due: int
@@ -72,7 +72,7 @@ class Deliveries:
         self._reader = mongodb.reads
         self._deliveries = mongodb["deliveries"]
         self.made_due = asyncio.Event()
-        """Set when this process makes deliveries due, so that its sender looks for them now."""
+        """Set when this process makes deliveries due: its sender claims them at once."""
 
     async def due(self, at: datetime) -> dict[UUID, datetime]:
         """Return when each webhook's oldest claimable delivery became due, oldest first.
@@ -82,7 +82,7 @@ class Deliveries:
         in_order = {"status": 1, "webhook_id": 1, "due_at": 1}
         rows = self._deliveries.aggregate(
             [
-                {"$match": {"status": Status.DUE}},
+                {"$match": {"status": DeliveryStatus.DUE}},
                 {"$sort": in_order},
                 {"$group": {"_id": "$webhook_id", "due_at": {"$first": "$due_at"}}},
                 {"$match": {"due_at": {"$lte": at}}},
@@ -98,7 +98,7 @@ class Deliveries:
             return []
         holder, until = uuid4(), at + LEASE
         ids = [row["_id"] for row in rows]
-        free = {"_id": {"$in": ids}, "status": Status.DUE, "due_at": {"$lte": at}}
+        free = {"_id": {"$in": ids}, "status": DeliveryStatus.DUE, "due_at": {"$lte": at}}
         claim = {"$set": {"holder": holder, "due_at": until}}
         claimed = await self._deliveries.update_many(free, claim)
         if claimed.modified_count < len(ids):
@@ -112,43 +112,47 @@ class Deliveries:
         together = [{"$unionWith": {"coll": "deliveries", "pipeline": one}} for one in others]
         return await self._deliveries.aggregate([*first, *together]).to_list(None)
 
-    async def keep(self, kept: Sequence[tuple[Delivery, Mapping[str, str | None]]]) -> None:
-        """Store `payload`, `macros` and `url` of deliveries we hold, for later attempts."""
+    async def store_content(
+        self, unstored: Sequence[tuple[Delivery, Mapping[str, str | None]]]
+    ) -> None:
+        """Store `payload`, `macros` and `url` of claimed deliveries, for later attempts."""
         statements = [
             {"q": {"_id": one.id, "holder": one.holder}, "u": {"$set": dict(fields)}}
-            for one, fields in kept
+            for one, fields in unstored
             if fields
         ]
         for piece in sendable(statements):
             await run_updates(self._database, "deliveries", piece)
 
-    async def record(self, results: Sequence[Result]) -> None:
-        """Record results, except of deliveries that others hold by now. The call may be repeated.
+    async def record(self, results: Sequence[AttemptResult]) -> None:
+        """Record results, unless another holder has claimed the delivery. May be repeated.
 
         If a conversion failed for good, subscribed webhooks are notified in the same transaction.
         """
         failed = [one for one in results if _should_notify(one)]
         others = [one for one in results if not _should_notify(one)]
-        await run_updates(self._database, "deliveries", [_recorded(one) for one in others])
+        await run_updates(self._database, "deliveries", [_update_of(one) for one in others])
         if failed:
             async with await self._database.client.start_session() as session:
                 await in_transaction(session, partial(self._record_failed, failed))
 
-    async def _record_failed(self, results: Sequence[Result], session: MongoSession) -> None:
-        ours = await self._held(results, session)
-        updates = [_recorded(one) for one in ours]
+    async def _record_failed(self, results: Sequence[AttemptResult], session: MongoSession) -> None:
+        ours = await self._still_claimed(results, session)
+        updates = [_update_of(one) for one in ours]
         await run_updates(self._database, "deliveries", updates, session)
         messages = [delivery_failed(one.delivery, one.attempt) for one in ours]
         await create_messages(self._database, messages, session)
 
-    async def _held(self, results: Sequence[Result], session: MongoSession) -> list[Result]:
+    async def _still_claimed(
+        self, results: Sequence[AttemptResult], session: MongoSession
+    ) -> list[AttemptResult]:
         ids = {"_id": {"$in": [one.delivery.id for one in results]}}
         rows = self._deliveries.find(ids, ["holder"], session=session)
         holders = {row["_id"]: row.get("holder") async for row in rows}
         return [one for one in results if holders.get(one.delivery.id) == one.delivery.holder]
 
     async def release(self, deliveries: Collection[Delivery], at: datetime) -> None:
-        """Give up our claims; the deliveries are due again at `at`."""
+        """Release our claims: the deliveries are due again at `at`."""
         held = {
             "_id": {"$in": [one.id for one in deliveries]},
             "holder": {"$in": list({one.holder for one in deliveries})},
@@ -158,37 +162,37 @@ class Deliveries:
     async def cancel(self, webhook_ids: Collection[UUID], at: datetime) -> None:
         """Cancel the due deliveries of deleted or inactive webhooks, unless they are being sent."""
         due = {
-            "status": Status.DUE,
+            "status": DeliveryStatus.DUE,
             "webhook_id": {"$in": list(webhook_ids)},
             "$or": [{"holder": {"$exists": False}}, {"due_at": {"$lte": at}}],
         }
-        await self._deliveries.update_many(due, _finished(Status.CANCELLED, at))
+        await self._deliveries.update_many(due, _set_finished(DeliveryStatus.CANCELLED, at))
 
     async def find(self, delivery_id: UUID) -> Delivery | None:
         row = await self._reader.find_one("deliveries", {"_id": delivery_id})
         return None if row is None else as_struct(Delivery, row)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Delivery]:
-        """Return the existing deliveries by id, with at most SHOWN_CHARACTERS of each payload."""
+        """Return the deliveries by id, with at most SHOWN_CHARACTERS of each payload."""
         rows = await self._reader.find("deliveries", {"_id": {"$in": list(ids)}}, _SHOWN_FIELDS)
         return {row["_id"]: as_struct(Delivery, row) for row in rows}
 
     async def postback_keys(self, event_ids: Collection[int]) -> dict[int, str | None]:
-        """Return the postback keys of stored events, by event id; None for one without."""
-        of_events = {"_id": {"$in": list(event_ids)}}
-        events = await self._reader.find("events", of_events, ["event_config_id"])
-        config_ids = {row["_id"]: row["event_config_id"] for row in events}
+        """Return the postback keys of stored conversions, by event id; None for one without."""
+        of_ids = {"_id": {"$in": list(event_ids)}}
+        conversions = await self._reader.find("events", of_ids, ["event_config_id"])
+        config_ids = {row["_id"]: row["event_config_id"] for row in conversions}
         of_configs = {"_id": {"$in": [one for one in config_ids.values() if one]}}
         configs = await self._reader.find("event_configs", of_configs, ["pbk"])
         pbks = {row["_id"]: row["pbk"] for row in configs}
         return {event_id: pbks.get(config_id) for event_id, config_id in config_ids.items()}
 
-    async def statuses(self, ids: Collection[UUID]) -> dict[UUID, Status]:
+    async def statuses(self, ids: Collection[UUID]) -> dict[UUID, DeliveryStatus]:
         rows = await self._reader.find("deliveries", {"_id": {"$in": list(ids)}}, ["status"])
-        return {row["_id"]: Status(row["status"]) for row in rows}
+        return {row["_id"]: DeliveryStatus(row["status"]) for row in rows}
 
     async def page(
-        self, webhook_id: UUID, statuses: Collection[Status], page: int, page_size: int
+        self, webhook_id: UUID, statuses: Collection[DeliveryStatus], page: int, page_size: int
     ) -> tuple[list[Delivery], int]:
         """Return a page, newest first, and the total. Payloads have at most SHOWN_CHARACTERS."""
         matching = {"webhook_id": webhook_id, "status": {"$in": list(statuses)}}
@@ -201,11 +205,11 @@ class Deliveries:
     async def retry(self, delivery_id: UUID, at: datetime) -> None:
         """Make a delivery due, whatever its state, unless it is being sent."""
         free = {"_id": delivery_id, "holder": {"$exists": False}}
-        await self._deliveries.update_one(free, _due(at))
+        await self._deliveries.update_one(free, _set_due(at))
         self.made_due.set()
 
     async def retry_since(self, webhook_id: UUID, since: datetime, at: datetime) -> int:
-        """Make failed and cancelled deliveries created since then due; return how many."""
+        """Make due all failed and cancelled deliveries created since then; return how many."""
         matching = {
             "webhook_id": webhook_id,
             "status": {"$in": list(RETRIED)},
@@ -216,39 +220,39 @@ class Deliveries:
     async def retry_matching(self, matching: Mapping[str, Any], at: datetime) -> int:
         """Make matching deliveries due, unless they are being sent; return how many."""
         free = {"$and": [matching, {"holder": {"$exists": False}}]}
-        updated = await self._deliveries.update_many(free, _due(at))
+        updated = await self._deliveries.update_many(free, _set_due(at))
         self.made_due.set()
         return updated.matched_count
 
-    async def backlog(self, at: datetime) -> Backlog:
+    async def backlog(self, at: datetime) -> DeliveryBacklog:
         oldest = next(iter((await self.due(at)).values()), None)
-        matching = {"status": Status.DUE, "due_at": {"$lte": at}}
+        matching = {"status": DeliveryStatus.DUE, "due_at": {"$lte": at}}
         due = await self._deliveries.count_documents(matching, limit=_MAX_COUNTED)
-        return Backlog(due, oldest)
+        return DeliveryBacklog(due, oldest)
 
 
-def _should_notify(result: Result) -> bool:
-    return result.status is Status.FAILED and result.delivery.kind is Kind.CONVERSION
+def _should_notify(result: AttemptResult) -> bool:
+    return result.status is DeliveryStatus.FAILED and result.delivery.kind is Kind.CONVERSION
 
 
 def _oldest_of(webhook_id: UUID, at: datetime, limit: int) -> list[dict[str, Any]]:
-    due = {"status": Status.DUE, "webhook_id": webhook_id, "due_at": {"$lte": at}}
+    due = {"status": DeliveryStatus.DUE, "webhook_id": webhook_id, "due_at": {"$lte": at}}
     return [{"$match": due}, {"$sort": {"due_at": 1}}, {"$limit": limit}]
 
 
-def _recorded(result: Result) -> dict[str, Any]:
+def _update_of(result: AttemptResult) -> dict[str, Any]:
     delivery, attempt, status, due_at = result
-    change = _due(due_at) if due_at else _finished(status, attempt.at)
+    change = _set_due(due_at) if due_at else _set_finished(status, attempt.at)
     change["$unset"]["holder"] = ""
-    attempts = {"$each": [msgspec.structs.asdict(attempt)], "$slice": -MAX_KEPT_ATTEMPTS}
+    attempts = {"$each": [msgspec.structs.asdict(attempt)], "$slice": -MAX_STORED_ATTEMPTS}
     change["$push"] = {"attempts": attempts}
     return {"q": {"_id": delivery.id, "holder": delivery.holder}, "u": change}
 
 
-def _due(at: datetime) -> dict[str, Any]:
-    return {"$set": {"status": Status.DUE, "due_at": at}, "$unset": {"expires_at": ""}}
+def _set_due(at: datetime) -> dict[str, Any]:
+    return {"$set": {"status": DeliveryStatus.DUE, "due_at": at}, "$unset": {"expires_at": ""}}
 
 
-def _finished(status: Status, at: datetime) -> dict[str, Any]:
+def _set_finished(status: DeliveryStatus, at: datetime) -> dict[str, Any]:
     finished = {"status": status, "expires_at": at + timedelta(days=LOG_DAYS)}
     return {"$set": finished, "$unset": {"due_at": "", "holder": ""}}

@@ -9,7 +9,7 @@ import msgspec
 
 
 class Kind(StrEnum):
-    """The kind of event that a delivery is about, and that a webhook may subscribe to."""
+    """The kind of event that a delivery notifies of, and that a webhook may subscribe to."""
 
     CONVERSION = "conversion"
     WEBHOOK_DISABLED = "webhook.disabled"
@@ -18,7 +18,7 @@ class Kind(StrEnum):
     """A conversion has not reached another webhook of the account, and is not retried."""
 
 
-class Status(StrEnum):
+class DeliveryStatus(StrEnum):
     """The state of a delivery."""
 
     DUE = "due"
@@ -44,8 +44,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """A delivery as it is stored.
 
     - `due_at`: when it may be claimed. While a `holder` sends it, this is the end of the lease.
-    - `payload`: JSON text, built for the first attempt and kept. Messages have it from the start.
-    - `macros`: JSON text, the values of macros outside of the payload. They are kept with it.
+    - `payload`: JSON text, built and stored for the first attempt. Messages have it from the start.
+    - `macros`: JSON text, the values of macros outside of the payload, stored with it.
     - `url`: the last target filled with them; None if it has no macros.
     - `expires_at`: a finished delivery is deleted then.
     """
@@ -55,7 +55,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     account_id: UUID
     kind: Kind = Kind.CONVERSION
     event_id: int | None = None
-    status: Status
+    status: DeliveryStatus
     created_at: datetime
     due_at: datetime | None = None
     holder: UUID | None = None
@@ -67,7 +67,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def delivery_id(webhook_id: UUID, event_id: int) -> UUID:
-    """Return the id of an event's delivery: always the same, so that it is stored once."""
+    """Return the id of a conversion's delivery: always the same, so that it is stored once."""
     return uuid5(webhook_id, str(event_id))
 
 
@@ -78,12 +78,12 @@ def message_id(webhook_id: UUID, kind: Kind, subject: str) -> UUID:
 def new_row(
     delivery_id: UUID, webhook_id: UUID, account_id: UUID, created_at: datetime
 ) -> dict[str, Any]:
-    """Return the document of a new delivery, due at once, without its event or message."""
+    """Return the document of a new delivery, due at once, without its conversion or message."""
     return {
         "_id": delivery_id,
         "webhook_id": webhook_id,
         "account_id": account_id,
-        "status": Status.DUE,
+        "status": DeliveryStatus.DUE,
         "created_at": created_at,
         "due_at": created_at,
         "attempts": [],

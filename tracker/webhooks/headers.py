@@ -1,8 +1,8 @@
-"""Own headers of a webhook: checked when they are written, filled for each request. Pure.
+"""The headers that a webhook adds: checked when they are written, filled for each request. Pure.
 
 Their values are often credentials. They are stored encrypted and never shown again.
 
-Guarantee: a request has exactly these headers, one line each, whatever the values of macros hold.
+Guarantee: a request has exactly these headers, one line each, whatever the values of macros are.
 """
 
 import re
@@ -72,19 +72,19 @@ def _check_value(field: str, value: str) -> None:
     check_macros(field, [value])
 
 
-def merged(stored: Mapping[str, str], sent: Mapping[str, str | None]) -> dict[str, str]:
+def with_stored_values(stored: Mapping[str, str], sent: Mapping[str, str | None]) -> dict[str, str]:
     """Add stored values where None was sent.
 
     Raises BadRequest if there is none, or if all together are too long.
     """
-    kept = {name.lower(): value for name, value in stored.items()}
+    stored_by_name = {name.lower(): value for name, value in stored.items()}
     headers: dict[str, str] = {}
     for name, value in sent.items():
-        new = kept.get(name.lower()) if value is None else value
+        new = stored_by_name.get(name.lower()) if value is None else value
         if new is None:
             raise BadRequest(f"{FIELD}.{name}: has no stored value to keep; send one")
         headers[name] = new
-    if _characters(headers) > MAX_HEADERS_CHARACTERS:
+    if _total_characters(headers) > MAX_HEADERS_CHARACTERS:
         raise BadRequest(f"{FIELD}: at most {MAX_HEADERS_CHARACTERS:,} characters in total")
     return headers
 
@@ -102,15 +102,15 @@ def macros_in(headers: Mapping[str, str]) -> frozenset[str]:
 
 
 def fill_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
-    """Fill in percent-encoded macros; a missing one is empty. Raises Unfillable if too long."""
+    """Fill in macros, percent-encoded; a missing one is empty. Raises Unfillable if too long."""
     filled = {name: "".join(_filled(value, texts)) for name, value in headers.items()}
-    if _characters(filled) > MAX_HEADERS_CHARACTERS:
+    if _total_characters(filled) > MAX_HEADERS_CHARACTERS:
         raise Unfillable(_TOO_LONG)
     return filled
 
 
 def masked_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
-    """Return filled headers as they are shown: all but the values of macros is masked."""
+    """Return filled headers to show: all text but the macros' values is masked."""
     shown = {}
     for name, value in headers.items():
         parts = _filled(value, texts)
@@ -119,8 +119,8 @@ def masked_headers(headers: Mapping[str, str], texts: Mapping[str, str]) -> dict
     return shown
 
 
-def without_values(text: str, headers: Mapping[str, str]) -> str:
-    """Mask each word of our headers that an answer repeats, even one cut off at its end."""
+def mask_values(text: str, headers: Mapping[str, str]) -> str:
+    """Mask each word of the headers that an answer repeats, even one cut off at the end."""
     words = {
         word
         for value in headers.values()
@@ -129,11 +129,11 @@ def without_values(text: str, headers: Mapping[str, str]) -> str:
         if len(word) >= _MIN_HIDDEN_CHARACTERS
     }
     for word in sorted(words, key=len, reverse=True):
-        text = _without_word(text, word)
+        text = _mask_word(text, word)
     return text
 
 
-def _without_word(text: str, word: str) -> str:
+def _mask_word(text: str, word: str) -> str:
     text = text.replace(word, MASK)
     for length in range(min(len(word) - 1, len(text)), _MIN_HIDDEN_AT_END - 1, -1):
         if text.endswith(word[:length]):
@@ -145,5 +145,5 @@ def _filled(value: str, texts: Mapping[str, str]) -> list[str]:
     return fill_parts(split_at_macros(value), texts, _encode, MAX_HEADERS_CHARACTERS, _TOO_LONG)
 
 
-def _characters(headers: Mapping[str, str]) -> int:
+def _total_characters(headers: Mapping[str, str]) -> int:
     return sum(len(name) + len(value) for name, value in headers.items())

@@ -3,7 +3,7 @@
 from typing import Final
 
 MAX_WEBHOOKS_PER_ACCOUNT: Final = 10
-"""An event is stored with a delivery for each, in one transaction."""
+"""A conversion is settled with a delivery for each, in one transaction."""
 
 MAX_TEMPLATE_BYTES: Final = 16 * 1024
 MAX_TEMPLATE_DEPTH: Final = 8
@@ -36,7 +36,7 @@ MAX_TESTS_PER_ACCOUNT: Final = 4
 MAX_TESTS: Final = 32
 
 MAX_CLIENT_REQUESTS: Final = 1000
-"""Further ones would wait within their ATTEMPT_SECONDS, so senders start fewer."""
+"""More would wait, and that counts for their ATTEMPT_SECONDS, so senders start fewer."""
 
 ATTEMPT_SECONDS: Final = 15.0
 """From the DNS query to the end of the answer."""
@@ -45,7 +45,7 @@ CONNECT_SECONDS: Final = 10.0
 """The part of ATTEMPT_SECONDS for connection and TLS."""
 
 MAX_BODY_BYTES: Final = 1024
-"""The part of an answer's body that is read and kept."""
+"""The part of an answer's body that is read and stored."""
 
 MAX_HEAD_BYTES: Final = 8 * 1024
 """The head of an answer. As many fields as fit cost 9 ms of processor time."""

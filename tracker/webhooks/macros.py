@@ -1,6 +1,6 @@
 """The macros of webhooks: names in braces, replaced in payload, URL and headers. Pure.
 
-- Texts are checked when they are written. A typo is an error then, not a hole in each delivery.
+- Macros are checked when a webhook is written. So a typo is an error, not a hole in each delivery.
 - Braces around white space or quotes are no macros, because a text may itself be GraphQL or JSON.
   Only the names after `metadata.` and `query.` may have spaces.
 - `{<macro>|lower}` and `{<macro>|upper}` change the case of a value's letters.
@@ -42,7 +42,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "metadata.<key>": "one field of the conversion's metadata",
     "query.<name>": "one parameter of the click's query",
 }
-"""Macros that contain the name of a field or parameter, by pattern."""
+"""Macros with the name of a field or parameter, by pattern."""
 
 _PREFIXES: Final = tuple(pattern.partition("<")[0] for pattern in _NAMED)
 
@@ -58,7 +58,7 @@ MACRO: Final = re.compile(r"\{((?:metadata|query)\.[^{}]*|[^\W\d][^{}\s\"]*)\}")
 
 
 class Unfillable(Exception):
-    """The reason why an event's values cannot be sent."""
+    """Why a conversion's values cannot be sent."""
 
 
 def is_known(macro: str) -> bool:
@@ -81,7 +81,7 @@ def check_macros(field: str, texts: Iterable[str]) -> None:
 
 
 def split_at_macros(text: str) -> list[str]:
-    """Return plain texts and macro names in turns. Macros no longer known are plain text."""
+    """Return plain texts and macro names, alternating. Unknown macros are plain text."""
     parts = [""]
     for number, piece in enumerate(MACRO.split(text)):
         if number % 2 == 0:

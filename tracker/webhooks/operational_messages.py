@@ -1,4 +1,4 @@
-"""Operational messages notify an account's other webhooks of one that does not work.
+"""Operational messages: they notify an account's webhooks of another one that does not work.
 
 Called where a webhook is disabled (`store`) or a delivery fails for good (`deliveries`).
 
@@ -26,8 +26,8 @@ from tracker.webhooks.schedule import Disabled
 _ENCODER: Final = msgspec.json.Encoder()
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """A message about the webhook `about`. `subject` is unique among messages of this kind."""
+class OperationalMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message about the webhook with the id `about`. `subject` is unique within the kind."""
 
     kind: Kind
     account_id: UUID
@@ -44,8 +44,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 def webhook_disabled(
     webhook_id: UUID, account_id: UUID, name: str, reason: Disabled, at: datetime
-) -> Message:
-    return Message(
+) -> OperationalMessage:
+    return OperationalMessage(
         kind=Kind.WEBHOOK_DISABLED,
         account_id=account_id,
         about=webhook_id,
@@ -61,8 +61,8 @@ def webhook_disabled(
     )
 
 
-def delivery_failed(delivery: Delivery, last: Attempt) -> Message:
-    return Message(
+def delivery_failed(delivery: Delivery, last: Attempt) -> OperationalMessage:
+    return OperationalMessage(
         kind=Kind.DELIVERY_FAILED,
         account_id=delivery.account_id,
         about=delivery.webhook_id,
@@ -82,7 +82,7 @@ def delivery_failed(delivery: Delivery, last: Attempt) -> Message:
 
 
 async def create_messages(
-    database: Database, messages: Sequence[Message], session: MongoSession
+    database: Database, messages: Sequence[OperationalMessage], session: MongoSession
 ) -> int:
     """Insert deliveries to all subscribers, in the transaction of the cause; return how many."""
     subscribers = await _subscribers(database, messages, session)
@@ -99,7 +99,7 @@ async def create_messages(
 
 
 async def _subscribers(
-    database: Database, messages: Sequence[Message], session: MongoSession
+    database: Database, messages: Sequence[OperationalMessage], session: MongoSession
 ) -> dict[tuple[UUID, str], list[UUID]]:
     wanted = {
         "account_id": {"$in": list({message.account_id for message in messages})},
@@ -113,7 +113,7 @@ async def _subscribers(
     return found
 
 
-def _row(webhook_id: UUID, message: Message) -> dict[str, Any]:
+def _row(webhook_id: UUID, message: OperationalMessage) -> dict[str, Any]:
     row = new_row(
         message_id(webhook_id, message.kind, message.subject),
         webhook_id,

@@ -40,7 +40,7 @@ MAX_FAILING_MS: Final = 5 * 24 * _HOUR * 1000
 """A webhook is disabled if all its attempts failed for this time."""
 
 GONE: Final = 410
-"""By this status a receiver asks for no more deliveries."""
+"""With this status a receiver asks for no more deliveries."""
 
 NO_PAYLOAD: Final = "payload"
 """The failure class of an attempt without a payload."""

@@ -1,4 +1,4 @@
-"""Search of deliveries across all accounts, for operators who list them or send them again."""
+"""Search of deliveries in all accounts, for operators who list or retry them."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -11,19 +11,19 @@ import pymongo
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct
 from tracker.webhooks.deliveries import Deliveries
-from tracker.webhooks.delivery import Delivery, Status
+from tracker.webhooks.delivery import Delivery, DeliveryStatus
 
 QUERY_SECONDS: Final = 600.0
-"""MongoDB's time limit: no index helps a filter without a webhook."""
+"""The time limit of a query. No index helps a filter without a webhook."""
 
 
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of deliveries. A delivery matches if it matches every given field."""
+class DeliveryFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """A filter of deliveries. A delivery has to match every given field."""
 
     ids: Collection[UUID] = ()
     account_id: UUID | None = None
     webhook_id: UUID | None = None
-    statuses: Collection[Status] = tuple(Status)
+    statuses: Collection[DeliveryStatus] = tuple(DeliveryStatus)
     since: datetime | None = None
 
     @property
@@ -40,8 +40,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         return given
 
 
-class Retried(NamedTuple):
-    """Numbers of deliveries: due again, of inactive or deleted webhooks, and being sent."""
+class RetryCounts(NamedTuple):
+    """How many deliveries are due again, have no active webhook, or are being sent."""
 
     retried: int
     inactive: int
@@ -56,7 +56,7 @@ class DeliverySearch:
         self._webhooks = mongodb["webhooks"]
         self._deliveries = deliveries
 
-    async def find(self, wanted: Filter, limit: int) -> tuple[list[Delivery], int]:
+    async def find(self, wanted: DeliveryFilter, limit: int) -> tuple[list[Delivery], int]:
         """Return the newest deliveries that match, without payloads, and how many match."""
         newest = [("created_at", pymongo.DESCENDING), ("_id", pymongo.DESCENDING)]
         with pymongo.timeout(QUERY_SECONDS):
@@ -69,7 +69,7 @@ class DeliverySearch:
         existing = {row["_id"] async for row in rows}
         return [one for one in ids if one not in existing]
 
-    async def retry(self, wanted: Filter, at: datetime) -> Retried:
+    async def retry(self, wanted: DeliveryFilter, at: datetime) -> RetryCounts:
         """Make matching deliveries of active webhooks due; others would be cancelled at once."""
         with pymongo.timeout(QUERY_SECONDS):
             webhook_ids = await self._rows.distinct("webhook_id", wanted.query)
@@ -80,4 +80,4 @@ class DeliverySearch:
             wanted_of_active = await self._rows.count_documents(of_active)
             retried = await self._deliveries.retry_matching(of_active, at)
         inactive = matching - wanted_of_active
-        return Retried(retried, inactive, max(0, wanted_of_active - retried))
+        return RetryCounts(retried, inactive, max(0, wanted_of_active - retried))

@@ -18,17 +18,17 @@ from tracker.web.call import Body, Call, Query
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.payloads.sample import sample_limiter
 from tracker.webhooks.payloads.sources import PayloadLoader
-from tracker.webhooks.sending.client import Client
+from tracker.webhooks.sending.client import WebhookClient
 from tracker.webhooks.store import Webhooks
 
 
 class WebhookServices(NamedTuple):
-    """The stores of webhooks and deliveries, and the client that sends them."""
+    """The stores of webhooks and deliveries, and the client that sends."""
 
     webhooks: Webhooks
     deliveries: Deliveries
     payloads: PayloadLoader
-    client: Client
+    client: WebhookClient
     sample_limiter: AccountLimiter
     allows_http: bool
     allows_private: bool
@@ -53,7 +53,7 @@ def build(
         webhooks=Webhooks(stores.mongodb, SecretBox(secret_keys, Purpose.WEBHOOK)),
         deliveries=Deliveries(stores.mongodb),
         payloads=PayloadLoader(stores.mongodb, links.public_url.host),
-        client=Client(allows_private, links.dns_address, links.served_hosts),
+        client=WebhookClient(allows_private, links.dns_address, links.served_hosts),
         sample_limiter=sample_limiter(),
         allows_http=allows_http,
         allows_private=allows_private,

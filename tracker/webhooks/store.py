@@ -25,7 +25,7 @@ from tracker.stores.secret_box import SecretBox
 from tracker.syntax.url import check_url
 from tracker.webhooks.delivery import Kind
 from tracker.webhooks.headers import FIELD as HEADERS
-from tracker.webhooks.headers import headers_text, merged, parsed_headers
+from tracker.webhooks.headers import headers_text, parsed_headers, with_stored_values
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
 from tracker.webhooks.operational_messages import create_messages, webhook_disabled
 from tracker.webhooks.schedule import Disabled
@@ -76,8 +76,8 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
         return [self.secret, self.previous_secret]
 
 
-class Target(NamedTuple):
-    """The account of a webhook, and where it points."""
+class WebhookTarget(NamedTuple):
+    """The account and the target of a webhook."""
 
     account_id: UUID
     target_url: str
@@ -117,7 +117,7 @@ class Webhooks:
             method=method,
             payload_template=template_text(payload_template),
             events=tuple(events),
-            **self._sealed_headers(webhook_id, merged({}, headers)),
+            **self._sealed_headers(webhook_id, with_stored_values({}, headers)),
             active=True,
             secret=self._box.seal(webhook_id, secret),
             created_at=now(),
@@ -142,11 +142,13 @@ class Webhooks:
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Webhook]:
         return await self._pages.by_ids(ids)
 
-    async def targets(self, ids: Collection[UUID]) -> dict[UUID, Target]:
+    async def targets(self, ids: Collection[UUID]) -> dict[UUID, WebhookTarget]:
         """Return the targets of the active webhooks among `ids`, by id."""
         active = {"_id": {"$in": list(ids)}, "active": True}
         rows = self._webhooks.find(active, ["account_id", "target_url"])
-        return {row["_id"]: Target(row["account_id"], row["target_url"]) async for row in rows}
+        return {
+            row["_id"]: WebhookTarget(row["account_id"], row["target_url"]) async for row in rows
+        }
 
     async def record_failure(self, webhook_id: UUID, since: datetime) -> bool:
         """Record that an attempt failed; return whether it is the first of all processes."""
@@ -180,9 +182,9 @@ class Webhooks:
     async def change(
         self, webhook_id: UUID, fields: Mapping[str, Any], session: MongoSession | None = None
     ) -> Webhook | None:
-        """Set checked `fields`, with template and headers as sent; return None if it is deleted.
+        """Set checked `fields`, with template and headers as sent. Return None if it is deleted.
 
-        Raises BadRequest if a header has no value to keep, UnreadableSecret if it is unreadable.
+        Raises BadRequest if a header has no stored value, UnreadableSecret if it is unreadable.
         """
         update = _update(fields)
         if {"headers", "target_url"} & fields.keys():
@@ -198,9 +200,9 @@ class Webhooks:
     async def _changed_headers(
         self, webhook_id: UUID, fields: Mapping[str, Any], session: MongoSession | None
     ) -> dict[str, Any]:
-        """Return the fields to set for the headers. Only the same origin keeps stored values.
+        """Return the fields to set for the headers. Stored values are for the same origin only.
 
-        Else whoever may change webhooks could send the secrets of others to their own server.
+        Else a member could change the target, and so read the secrets that others have stored.
         """
         row = await self._webhooks.find_one(
             {"_id": webhook_id}, ["target_url", "header_names", "headers"], session=session
@@ -218,7 +220,7 @@ class Webhooks:
             return {}
         sealed = row.get("headers")
         stored = parsed_headers(self._box.open(webhook_id, sealed) if sealed and keeps else None)
-        return self._sealed_headers(webhook_id, merged(stored, sent))
+        return self._sealed_headers(webhook_id, with_stored_values(stored, sent))
 
     def _sealed_headers(self, webhook_id: UUID, headers: Mapping[str, str]) -> dict[str, Any]:
         sealed = self._box.seal(webhook_id, headers_text(headers)) if headers else None
@@ -245,7 +247,7 @@ class Webhooks:
         return replace(webhook, secret=current, previous_secret=previous_secret, headers=headers)
 
     async def delete(self, webhook_id: UUID) -> bool:
-        """Delete a webhook, and return whether it was there. The sender cancels due deliveries."""
+        """Delete a webhook; return whether it existed. The sender cancels its due deliveries."""
         return bool((await self._webhooks.delete_one({"_id": webhook_id})).deleted_count)
 
 
@@ -257,7 +259,7 @@ def _new_secret() -> str:
 def _update(fields: Mapping[str, Any]) -> dict[str, Any]:
     template = fields.get("payload_template")
     text = {} if template is None else {"payload_template": template_text(template)}
-    # The owner has changed where, how or whether it sends: failures so far no longer count.
+    # The owner may have fixed the cause: earlier failures no longer count.
     causes = {"active", "target_url", "headers"}
     health = {"failing_since": None} if causes & fields.keys() else {}
     reason = {"disabled_reason": None, "disabled_at": None} if "active" in fields else {}

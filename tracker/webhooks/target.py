@@ -1,10 +1,10 @@
-"""Targets of webhooks: the rules that the API checks when a URL is written. Pure but for DNS.
+"""Targets of webhooks: the rules that the API checks when a URL is written. Pure except for DNS.
 
 - The target is a plain URL, and https unless the operator allows http.
 - Its host resolves, and only to public addresses, unless the operator allows private ones.
 - If DNS fails, the target is accepted: `resolver` checks again when a delivery connects.
 
-Guarantee: at that moment an accepted target leads to nothing that visitors cannot reach.
+Guarantee: when it is accepted, a target leads to no address that the public cannot reach.
 """
 
 from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ def check_target(url: str, allow_private: bool) -> tuple[str, int]:
 
 
 async def check_addresses(host: str, resolve: Resolve) -> None:
-    """Raises BadRequest if an address is private or there is none. A failure of DNS is ignored."""
+    """Raises BadRequest if an address is private, or there is none. Failures of DNS are ignored."""
     try:
         addresses = literal(host) or [ip_address(text) for text in await resolve(host)]
     except DnsFailed:

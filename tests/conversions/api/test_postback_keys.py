@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conversions import scene
-from tests.factories import create_event_config, make_event
+from tests.factories import create_event_config, make_conversion
 from tests.web.client import Client, Response
 from tests.web.keyed_client import KeyedClient
 from tests.web.person import signed_in
@@ -11,10 +11,10 @@ from tests.webhooks.receiver import answer
 from tests.webhooks.sending.scene import Clock, listening, sending
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
-from tracker.conversions.api.postback_keys import shortened, without_key
+from tracker.conversions.api.postback_keys import shorten_key, shortened
 from tracker.conversions.event_config import EventConfig
 from tracker.service.services import Services
-from tracker.webhooks.delivery import Status
+from tracker.webhooks.delivery import DeliveryStatus
 from tracker.webhooks.store import Webhook
 
 EVENT_ID = 7 * 10**12
@@ -64,7 +64,7 @@ async def delivered(services: Services, account: Account) -> tuple[EventConfig, 
         sending(services, Clock()) as one,
     ):
         receiver.behaviour = answer(200, f"thanks for {config.pbk}".encode())
-        await scene.applied(services, [make_event(EVENT_ID, **fields, payout="2.5")])
+        await scene.applied(services, [make_conversion(EVENT_ID, **fields, payout="2.5")])
         await one.burst()
     return config, webhook
 
@@ -98,7 +98,7 @@ async def test_a_retried_delivery_is_shown_without_the_key(
     services: Services, client: Client, account: Account
 ) -> None:
     config, webhook = await delivered(services, account)
-    [delivery], _ = await services.webhooks.deliveries.page(webhook.id, list(Status), 1, 1)
+    [delivery], _ = await services.webhooks.deliveries.page(webhook.id, list(DeliveryStatus), 1, 1)
     _, secret = await services.access.api_keys.create(account.id, "k", ["webhooks:write"])
     path = f"/api/webhooks/{webhook.id}/deliveries/{delivery.id}/retry"
     answered = await KeyedClient(client, secret).post(path)
@@ -120,9 +120,9 @@ async def test_readers_see_no_payload_of_an_event_whose_key_is_not_known_any_mor
 
 @pytest.mark.parametrize("characters", range(5, len(PBK) + 1))
 def test_a_key_that_the_end_of_a_text_cuts_off_is_shortened_too(characters: int) -> None:
-    assert without_key(f'{{"pbk":"{PBK[:characters]}', PBK) == f'{{"pbk":"{shortened(PBK)}'
+    assert shorten_key(f'{{"pbk":"{PBK[:characters]}', PBK) == f'{{"pbk":"{shortened(PBK)}'
 
 
 def test_texts_without_the_key_stay_as_they_are() -> None:
     for text in ("", "…", PBK[:4], PBK[1:], f"{PBK[:6]} is not all"):
-        assert without_key(text, PBK) == text
+        assert shorten_key(text, PBK) == text

@@ -7,7 +7,14 @@ from uuid import UUID
 import pytest
 
 from tests.conversions.scene import applied, drain_of
-from tests.factories import AT_MS, CHROME, create_event_config, create_link, make_click, make_event
+from tests.factories import (
+    AT_MS,
+    CHROME,
+    create_event_config,
+    create_link,
+    make_click,
+    make_conversion,
+)
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tracker.accounts.accounts import Account
@@ -64,7 +71,7 @@ async def test_a_click_has_its_link_its_source_and_the_number_of_its_conversions
         query="utm_source=Sp%C3%A4t&utm_term=a+b&x=\xc3\xa4",
     )
     own = {"account_id": account.id.bytes, "event_config_id": config.id.bytes}
-    events = [make_event(number, click.id, **own) for number in (1, 2)]
+    events = [make_conversion(number, click.id, **own) for number in (1, 2)]
     await applied(services, [click, *events])
     [row] = (await page(api, account))["rows"]
     assert list(row) == ROW
@@ -109,7 +116,7 @@ async def test_no_answer_has_an_address_or_a_user_agent_even_if_both_are_stored(
     services.clicks = services.clicks._replace(enrichment=enrichment)
     since = (await page(api, account))["since_cursor"]
     click = make_click(account.id, address="203.0.113.77", user_agent=f"{CHROME} Secret/7")
-    await applied(services, [click, make_event(1, click.id)])
+    await applied(services, [click, make_conversion(1, click.id)])
     stored = await services.stores.mongodb["clicks"].find_one({})
     assert stored is not None
     assert (stored["address"], stored["user_agent"]) == ("203.0.113.77", f"{CHROME} Secret/7")
@@ -196,7 +203,7 @@ async def test_days_are_of_the_time_zone_of_the_account(
         ("&from=2026-01-02&to=2026-01-01", "from: must not be after to"),
         ("&pageSize=101", "pageSize: must be"),
         ("&utmSource=a", "utmSource: unknown parameter; did you mean utm_source?"),
-        ("&page=1", "page: this list goes by cursor"),
+        ("&page=1", "page: this list is paged by cursor"),
         ("&cursor=x&since=x", "since: not together with cursor"),
         ("&" + "&".join(f"os={number}" for number in range(101)), "os: "),
     ],
@@ -271,8 +278,8 @@ async def test_cursors_of_any_place_are_read_as_they_were_written() -> None:
     feed = FeedCursors(FeedName.CLICKS, new_id())
     position = Position(moment(AT_MS), new_id())
     assert feed.position_of(feed.cursor_of(position)) == position
-    for slots in (0, 1, 64):
-        bookmark = Bookmark(moment(AT_MS), {slot: 2**63 - 1 - slot for slot in range(slots)})
+    for drains in (0, 1, 64):
+        bookmark = Bookmark(moment(AT_MS), {one: 2**63 - 1 - one for one in range(drains)})
         assert feed.bookmark_of(feed.cursor_of(bookmark)) == bookmark
 
 

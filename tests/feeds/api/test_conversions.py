@@ -11,7 +11,7 @@ from tests.factories import (
     create_event_config,
     create_link,
     make_click,
-    make_event,
+    make_conversion,
     make_event_document,
 )
 from tests.web.keyed_client import KeyedClient
@@ -61,7 +61,7 @@ async def convert(services: Services, account: Account, number: int, **fields: A
     )
     config = await create_event_config(services, account.id)
     given = {"account_id": account.id.bytes, "event_config_id": config.id.bytes} | fields
-    event = make_event(number, click.id, **given)
+    event = make_conversion(number, click.id, **given)
     await scene.applied(services, [click, event])
     return click.id
 
@@ -127,7 +127,7 @@ async def test_conversions_are_filtered_by_state_link_configuration_and_days(
         ("&from=2026-01-02&to=2026-01-01", "from: must not be after to"),
         ("&pageSize=0", "pageSize: must be"),
         ("&pageSize=101", "pageSize: must be"),
-        ("&page=2", "page: this list goes by cursor"),
+        ("&page=2", "page: this list is paged by cursor"),
         ("&Status=refused", "Status: unknown parameter; did you mean status?"),
         ("&country=DEU", "country: must be two letters such as DE, or unknown"),
         ("&domain=..", "domain: must be a hostname such as go.example.com"),
@@ -168,7 +168,7 @@ async def test_a_conversion_is_listed_since_a_cursor_when_it_is_stored_and_when_
     page = f"/api/conversions?accountId={account.id}"
     since = (await api.get(page)).json()["since_cursor"]
     click = make_click(account.id)
-    event = make_event(1, click.id, account_id=account.id.bytes)
+    event = make_conversion(1, click.id, account_id=account.id.bytes)
     seen = []
     for records in ([event], [click], []):
         await scene.applied(services, records)
@@ -240,7 +240,7 @@ async def test_the_click_of_another_account_is_not_shown(
     services: Services, api: KeyedClient, account: Account, other_account: Account
 ) -> None:
     click = make_click(other_account.id)
-    event = make_event(1, click.id, account_id=account.id.bytes)
+    event = make_conversion(1, click.id, account_id=account.id.bytes)
     await scene.applied(services, [click, event])
     shown = (await api.get("/api/conversions/1")).json()
     assert (shown["status"], shown["click"]) == ("foreign_click", None)
@@ -251,7 +251,7 @@ async def test_a_key_that_may_not_read_webhooks_does_not_see_deliveries(
     services: Services, scoped_api: KeyedClient, account: Account
 ) -> None:
     async with listening(services, account.id):
-        await scene.applied(services, [make_event(1, account_id=account.id.bytes)])
+        await scene.applied(services, [make_conversion(1, account_id=account.id.bytes)])
     shown = (await scoped_api.get("/api/conversions/1")).json()
     assert (shown["event_id"], shown["deliveries"]) == (1, None)
     [row] = await rows(scoped_api, account)
@@ -262,7 +262,7 @@ async def test_deliveries_to_deleted_webhooks_and_messages_are_not_shown(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     async with listening(services, account.id) as (_, webhook):
-        await scene.applied(services, [make_event(1, account_id=account.id.bytes)])
+        await scene.applied(services, [make_conversion(1, account_id=account.id.bytes)])
     assert len((await api.get("/api/conversions/1")).json()["deliveries"]) == 1
     await api.delete(f"/api/webhooks/{webhook.id}")
     assert (await api.get("/api/conversions/1")).json()["deliveries"] == []
@@ -271,7 +271,7 @@ async def test_deliveries_to_deleted_webhooks_and_messages_are_not_shown(
 async def test_a_conversion_of_no_account_is_nobodys(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
-    await scene.applied(services, [make_event(1, new_id().bytes)])
+    await scene.applied(services, [make_conversion(1, new_id().bytes)])
     response = await api.get("/api/conversions/1")
     assert (response.status, response.error) == (404, "conversion: not found")
     assert await ids(api, account) == []

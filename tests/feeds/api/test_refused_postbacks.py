@@ -92,7 +92,7 @@ async def test_all_are_counted_by_reason_and_the_newest_are_kept(
     account: Account,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(refusals, "MAX_KEPT", 3)
+    monkeypatch.setattr(refusals, "MAX_STORED", 3)
     config = await create_event_config(services, account.id)
     for number in range(5):
         await client.get(f"/api/event?pbk={config.pbk}&value=a{number}")
@@ -129,7 +129,7 @@ async def test_seven_days_are_kept_and_counted(
     indexes = await services.stores.mongodb["refused_postbacks"].index_information()
     assert (indexes["expiry"]["key"], indexes["expiry"]["expireAfterSeconds"]) == (
         [("at", 1)],
-        timedelta(days=refusals.KEPT_DAYS).total_seconds(),
+        timedelta(days=refusals.STORED_DAYS).total_seconds(),
     )
 
 
@@ -156,7 +156,7 @@ async def test_what_the_service_could_not_do_and_other_accounts_are_not_listed(
     await client.request("PUT", "/api/event")
     own = await create_event_config(services, account.id)
     for error in (Unavailable("database: unavailable"), MethodNotAllowed("GET")):
-        services.conversions.refusals.note("GET", f"pbk={own.pbk}".encode(), b"", error)
+        services.conversions.refusals.record("GET", f"pbk={own.pbk}".encode(), b"", error)
     assert (await listed(services, api, account))["rows"] == []
     response = await api.get(f"/api/refused-postbacks?accountId={other_account.id}")
     assert response.status == 403
@@ -165,7 +165,7 @@ async def test_what_the_service_could_not_do_and_other_accounts_are_not_listed(
 async def test_beyond_its_bound_requests_are_dropped_and_counted(services: Services) -> None:
     before = POSTBACKS_NOT_STORED._value.get()
     for _ in range(refusals.MAX_WAITING + 2):
-        services.conversions.refusals.note("GET", b"pbk=a", b"", BadRequest("value: no"))
+        services.conversions.refusals.record("GET", b"pbk=a", b"", BadRequest("value: no"))
     assert POSTBACKS_NOT_STORED._value.get() == before + 2
 
 

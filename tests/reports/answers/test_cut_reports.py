@@ -17,11 +17,11 @@ from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.reports import limits
 from tracker.reports.joint_counts import part_hour
-from tracker.reports.query import GroupBy, Query
+from tracker.reports.query import GroupBy, ReportQuery
 from tracker.service.services import Services
 
 
-def cut(random: Random, query: Query) -> Query:
+def cut(random: Random, query: ReportQuery) -> ReportQuery:
     """Return a query with a random end on its last day, often that of an hour or of a day."""
     start = datetime.combine(query.last, datetime.min.time(), UTC)
     hour = random.choice([0, 9, 9, 10, 10, 23, random.randrange(24)])
@@ -88,7 +88,9 @@ async def with_clicks(services: Services, ats: Sequence[datetime]) -> UUID:
 async def clicks_read(services: Services, account_id: UUID, until: datetime, **fields: Any) -> int:
     """Run a report of the ten days up to that moment; return how many clicks it has read."""
     first = until.date() - timedelta(days=9)
-    query = Query(account_id=account_id, first=first, last=until.date(), until=until, **fields)
+    query = ReportQuery(
+        account_id=account_id, first=first, last=until.date(), until=until, **fields
+    )
     async with profiled(services.stores.mongodb.database) as rows:
         await services.reports.reports.run(query)
     assert not any("COLLSCAN" in row["planSummary"] for row in rows)

@@ -16,7 +16,7 @@ from tracker.errors import TooSlow
 from tracker.ids import new_id
 from tracker.reports.answers.overview import read_overview
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
-from tracker.reports.query import GroupBy, Query
+from tracker.reports.query import GroupBy, ReportQuery
 from tracker.service.services import Services
 
 FIRST, LAST = date(2026, 1, 1), date(2026, 3, 31)
@@ -51,7 +51,7 @@ async def test_what_was_counted_before_its_time_was_up_is_not_counted_again(
                 if done >= share:
                     raise TooSlow("report: not done", 1)
 
-            turn.progress.note_share = note  # type: ignore[method-assign, assignment]
+            turn.progress.set_fraction = note  # type: ignore[method-assign, assignment]
             if share < 1:
                 with pytest.raises(TooSlow):
                     await services.reports.reports.run(query, turn=turn)
@@ -85,12 +85,14 @@ async def with_a_click_a_day(services: Services) -> UUID:
     return account_id
 
 
-def query_of(account_id: UUID) -> Query:
+def query_of(account_id: UUID) -> ReportQuery:
     filters = {"device": ["mobile"], "os": ["Android"]}
-    return Query(account_id=account_id, first=FIRST, last=LAST, group_by="link", filters=filters)
+    return ReportQuery(
+        account_id=account_id, first=FIRST, last=LAST, group_by="link", filters=filters
+    )
 
 
-async def overview(services: Services, query: Query) -> None:
+async def overview(services: Services, query: ReportQuery) -> None:
     panels = [replace(query, group_by=one) for one in PANELS]
     snapshot = parts_at_one_snapshot(
         services.stores.mongodb.reads, services.reports.reports, query.account_id

@@ -23,21 +23,21 @@ from tracker.errors import RateLimited, Unavailable
 from tracker.ids import new_id
 from tracker.reports import limits
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
-from tracker.reports.answers.turn import Places
+from tracker.reports.answers.turn import Permits
 from tracker.reports.dimensions import FILTER_NAMES, FILTERS
 from tracker.reports.joint_counts.scope import moment_of
-from tracker.reports.limits import COUNTING, READING, PlaceLimits
-from tracker.reports.query import Bots, GroupBy, Query
+from tracker.reports.limits import COUNTING, READING, PermitLimits
+from tracker.reports.query import Bots, GroupBy, ReportQuery
 from tracker.service.services import Services
 
 GROUPS = get_args(GroupBy)
 HOST = "tracker.test"
 
 
-def drawn(random: Random, history: History, group_by: GroupBy) -> Query:
+def drawn(random: Random, history: History, group_by: GroupBy) -> ReportQuery:
     first, last = sorted(random.choices(list(days()), k=2))
     names = random.sample(FILTER_NAMES, random.choice([0, 0, 1, 1, 2, 3]))
-    return Query(
+    return ReportQuery(
         account_id=history.account_id,
         first=first,
         last=last,
@@ -71,7 +71,7 @@ def values(random: Random, history: History, name: str) -> list[Any]:
     return random.sample(known[name], min(random.choice([1, 1, 2, 4]), len(known[name])))
 
 
-async def check(services: Services, counted: Counted, query: Query) -> None:
+async def check(services: Services, counted: Counted, query: ReportQuery) -> None:
     report = await services.reports.reports.run(query)
     rows = counted.rows(query)
     start = (query.page - 1) * query.page_size
@@ -93,7 +93,7 @@ async def test_a_report_equals_a_count_one_by_one(services: Services, group_by: 
 
 async def test_an_account_without_clicks_has_an_empty_report(services: Services) -> None:
     for group_by in GROUPS:
-        query = Query(account_id=new_id(), first=FIRST, last=FIRST, group_by=group_by)
+        query = ReportQuery(account_id=new_id(), first=FIRST, last=FIRST, group_by=group_by)
         report = await services.reports.reports.run(query)
         assert (list(report.rows), report.total_rows) == ([], 0)
         assert report.totals.conversion_rate == 0
@@ -113,7 +113,7 @@ async def test_reports_use_the_current_tags_of_links(services: Services) -> None
 async def test_a_report_in_a_session_is_read_at_its_snapshot(services: Services) -> None:
     history = await made(services, Random(2))
     [first, *_, last] = days()
-    query = Query(account_id=history.account_id, first=first, last=last, group_by="day")
+    query = ReportQuery(account_id=history.account_id, first=first, last=last, group_by="day")
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
         moment = await moment_of(snapshot, history.account_id)
         before = await services.reports.reports.run(query, moment)
@@ -125,7 +125,7 @@ async def test_a_report_in_a_session_is_read_at_its_snapshot(services: Services)
 async def test_reports_that_read_clicks_take_turns_and_delay_no_others(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    services.reports.reports._counting = Places("read every click", PlaceLimits(1, 2, 1, 1))
+    services.reports.reports._counting = Permits("read every click", PermitLimits(1, 2, 1, 1))
     _, release = hold_counting(services, monkeypatch)
     accounts = [await with_a_click(services) for _ in range(4)]
     running = [asyncio.create_task(services.reports.reports.run(crossed(one))) for one in accounts]
@@ -133,8 +133,8 @@ async def test_reports_that_read_clicks_take_turns_and_delay_no_others(
     assert str(refused.exception()) == (
         "report: too many reports that read every click are under way; try again"
     )
-    uncrossed = Query(account_id=accounts[0], first=FIRST, last=FIRST, group_by="os")
-    for _ in range(3):  # those that count have left their places for reading
+    uncrossed = ReportQuery(account_id=accounts[0], first=FIRST, last=FIRST, group_by="os")
+    for _ in range(3):  # those that count have left their permits for reading
         assert (await services.reports.reports.run(uncrossed)).total_rows == 1
     release.set()
     assert [(await one).total_rows for one in others] == [1, 1, 1]
@@ -143,22 +143,22 @@ async def test_reports_that_read_clicks_take_turns_and_delay_no_others(
 def hold_counting(
     services: Services, monkeypatch: pytest.MonkeyPatch, of: UUID | None = None
 ) -> tuple[asyncio.Event, asyncio.Event]:
-    """Hold requests in their places for counting, those of one account or all.
+    """Hold requests in their permits for counting, those of one account or all.
 
     The first event is set once one is there. They go on when the second is set.
     """
     held, release = asyncio.Event(), asyncio.Event()
-    within = services.reports.reports._counting.place
+    within = services.reports.reports._counting.permit
 
     @asynccontextmanager
-    async def place(account_id: UUID, seconds: float) -> AsyncIterator[None]:
+    async def permit(account_id: UUID, seconds: float) -> AsyncIterator[None]:
         async with within(account_id, seconds):
             if of in (None, account_id):
                 held.set()
                 await release.wait()
             yield
 
-    monkeypatch.setattr(services.reports.reports._counting, "place", place)
+    monkeypatch.setattr(services.reports.reports._counting, "permit", permit)
     return held, release
 
 
@@ -171,7 +171,7 @@ async def test_fifty_crossed_reports_of_one_account_do_not_block_another(
     reports = [asyncio.create_task(services.reports.reports.run(crossed(busy))) for _ in range(50)]
     await held.wait()
     assert (await services.reports.reports.run(crossed(other))).total_rows == 1
-    # All have asked for a place, or those that come late would find what the first has counted.
+    # All have asked for a permit, or those that come late would find what the first has counted.
     rejected = 50 - 1 - COUNTING.waiting_of_account
     for answered in itertools.islice(asyncio.as_completed(reports), rejected):
         with pytest.raises(RateLimited):
@@ -202,7 +202,7 @@ async def test_no_more_overviews_of_an_account_are_under_way_than_it_has_places(
             within += of == account_id
             most = max(most, within)
             for number in range(3):
-                query = Query(account_id=of, first=FIRST, last=FIRST, group_by="os")
+                query = ReportQuery(account_id=of, first=FIRST, last=FIRST, group_by="os")
                 await parts.run(f"panels[{number}]", query)
             within -= of == account_id
 
@@ -216,7 +216,7 @@ async def test_a_request_waits_for_its_place_no_longer_than_it_may_take(
     """With 30 seconds for itself, the last part would end after the client has gone."""
     monkeypatch.setattr(limits, "REPORT_SECONDS", 0.2)
     account_id = await with_a_click(services)
-    async with asyncio.timeout(10), services.reports.reports._counting.place(account_id, 1):
+    async with asyncio.timeout(10), services.reports.reports._counting.permit(account_id, 1):
         parts = parts_at_one_snapshot(
             services.stores.mongodb.reads, services.reports.reports, account_id
         )
@@ -234,6 +234,8 @@ async def with_a_click(services: Services) -> UUID:
     return account_id
 
 
-def crossed(account_id: UUID) -> Query:
+def crossed(account_id: UUID) -> ReportQuery:
     filters = {"device": ["tv"], "os": ["iOS"]}
-    return Query(account_id=account_id, first=FIRST, last=FIRST, group_by="link", filters=filters)
+    return ReportQuery(
+        account_id=account_id, first=FIRST, last=FIRST, group_by="link", filters=filters
+    )

@@ -1,4 +1,4 @@
-"""Turns of requests for reports: places with lines before them, and how far requests are."""
+"""Turns of requests for reports: permits, the queues for them, and progress."""
 
 import asyncio
 from uuid import UUID
@@ -6,22 +6,22 @@ from uuid import UUID
 import pytest
 
 from tracker.errors import RateLimited, Unavailable
-from tracker.reports.answers.turn import Places, Progress
-from tracker.reports.limits import PlaceLimits
+from tracker.reports.answers.turn import Permits, Progress
+from tracker.reports.limits import PermitLimits
 
 ACCOUNTS = {name: UUID(int=number) for number, name in enumerate("abcdefgh")}
 
 
-async def order(asked: str, limits: PlaceLimits) -> str:
+async def order(asked: str, limits: PermitLimits) -> str:
     """Return the accounts in the order in which their requests begin, all of them asked at once.
 
     Those under way end one after another, the oldest first.
     """
-    places, begun, ends = Places("read", limits), "", list[asyncio.Event]()
+    permits, begun, ends = Permits("read", limits), "", list[asyncio.Event]()
 
     async def request(name: str) -> None:
         nonlocal begun
-        async with places.place(ACCOUNTS[name], 60):
+        async with permits.permit(ACCOUNTS[name], 60):
             begun += name
             ends.append(asyncio.Event())
             await ends[-1].wait()
@@ -41,7 +41,7 @@ async def order(asked: str, limits: PlaceLimits) -> str:
     [
         ("a", 1, 2, "a"),
         ("ab", 1, 2, "ab"),
-        ("aab", 1, 2, "aba"),  # one place for each account first
+        ("aab", 1, 2, "aba"),  # one permit for each account first
         ("aaaaaaaab", 1, 2, "abaaaaaaa"),
         ("aaabbb", 1, 1, "ababab"),
         ("aaabcbc", 1, 1, "abcabca"),
@@ -51,46 +51,46 @@ async def order(asked: str, limits: PlaceLimits) -> str:
 async def test_accounts_take_turns_and_the_oldest_of_each_is_first(
     asked: str, of_account: int, of_all: int, begun: str
 ) -> None:
-    assert await order(asked, PlaceLimits(of_account, of_all, 25, 200)) == begun
+    assert await order(asked, PermitLimits(of_account, of_all, 25, 200)) == begun
 
 
 async def test_only_the_account_that_fills_its_line_is_rejected() -> None:
-    places = Places("read", PlaceLimits(1, 1, 2, 10))
-    async with places.place(ACCOUNTS["a"], 60), asyncio.TaskGroup() as group:
-        waiting = [group.create_task(hold(places, name)) for name in "aab"]
+    permits = Permits("read", PermitLimits(1, 1, 2, 10))
+    async with permits.permit(ACCOUNTS["a"], 60), asyncio.TaskGroup() as group:
+        waiting = [group.create_task(hold(permits, name)) for name in "aab"]
         await asyncio.sleep(0)
         with pytest.raises(RateLimited):
-            await hold(places, "a")
+            await hold(permits, "a")
         for one in waiting:
             one.cancel()
 
 
 async def test_beyond_the_line_of_all_accounts_everybody_is_rejected() -> None:
-    places = Places("read", PlaceLimits(1, 1, 2, 2))
-    async with places.place(ACCOUNTS["a"], 60), asyncio.TaskGroup() as group:
-        waiting = [group.create_task(hold(places, name)) for name in "bc"]
+    permits = Permits("read", PermitLimits(1, 1, 2, 2))
+    async with permits.permit(ACCOUNTS["a"], 60), asyncio.TaskGroup() as group:
+        waiting = [group.create_task(hold(permits, name)) for name in "bc"]
         await asyncio.sleep(0)
         with pytest.raises(Unavailable) as refused:
-            await hold(places, "d")
+            await hold(permits, "d")
         assert refused.value.headers == {"Retry-After": "30"}
         for one in waiting:
             one.cancel()
 
 
-async def test_a_request_that_stops_waiting_frees_its_place_in_both_lines() -> None:
-    places = Places("read", PlaceLimits(1, 1, 25, 200))
-    async with places.place(ACCOUNTS["a"], 60):
-        left = asyncio.create_task(hold(places, "b"))
+async def test_a_request_that_stops_waiting_frees_its_place_in_both_queues() -> None:
+    permits = Permits("read", PermitLimits(1, 1, 25, 200))
+    async with permits.permit(ACCOUNTS["a"], 60):
+        left = asyncio.create_task(hold(permits, "b"))
         await asyncio.sleep(0)
         left.cancel()
         with pytest.raises(Unavailable):
-            await hold(places, "b", seconds=0)
+            await hold(permits, "b", seconds=0)
     async with asyncio.timeout(10):
-        await hold(places, "b")
+        await hold(permits, "b")
 
 
-async def hold(places: Places, name: str, seconds: float = 60) -> None:
-    async with places.place(ACCOUNTS[name], seconds):
+async def hold(permits: Permits, name: str, seconds: float = 60) -> None:
+    async with permits.permit(ACCOUNTS[name], seconds):
         pass
 
 
@@ -100,7 +100,7 @@ def test_two_days_of_two_years_are_progress_in_a_request_of_many_parts() -> None
     progress.expect(24)
     told = set()
     for days in range(0, 732, 2):
-        progress.note_share(days / 731)
+        progress.set_fraction(days / 731)
         told.add(progress.text)
     assert len(told) == 366
 
@@ -109,5 +109,5 @@ def test_a_request_that_is_almost_done_is_not_done() -> None:
     progress = Progress()
     progress.finish_part()
     assert progress.text == "0.9999"
-    progress.note_share(0.5)
-    assert progress.share < 1
+    progress.set_fraction(0.5)
+    assert progress.fraction < 1

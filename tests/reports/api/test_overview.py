@@ -14,7 +14,7 @@ from tests.web.reported import MEASURES, days, figures, reported
 from tracker.accounts.accounts import Account
 from tracker.ids import new_id
 from tracker.reports.answers.turn import Turn
-from tracker.reports.query import GroupBy, Query, Report
+from tracker.reports.query import GroupBy, Report, ReportQuery
 from tracker.service.services import Services
 
 PATH = "/api/reports/overview"
@@ -64,7 +64,7 @@ async def test_the_figures_are_those_of_a_count_one_by_one(
     wanted = days(0, 3)
     found = await scene.ask(PATH, dateRange=wanted, interval="day", panels=PANELS)
     for panel in PANELS:
-        query = Query(
+        query = ReportQuery(
             account_id=scene.history.account_id,
             first=date.fromisoformat(wanted["from"]),
             last=date.fromisoformat(wanted["to"]),
@@ -142,7 +142,7 @@ async def test_all_parts_are_of_one_moment(
     before = await scene.ask(PATH, **asked)
     run, ran = services.reports.reports.run, 0
 
-    async def run_and_delete(query: Query, session: Any, *_: object) -> Report:
+    async def run_and_delete(query: ReportQuery, session: Any, *_: object) -> Report:
         nonlocal ran
         report = await run(query, session)
         ran += 1
@@ -161,7 +161,7 @@ async def test_the_parts_of_an_overview_run_one_after_another(
     scene = await reported(services, client)
     run, running = services.reports.reports.run, 0
 
-    async def run_alone(query: Query, session: Any, *_: object) -> Report:
+    async def run_alone(query: ReportQuery, session: Any, *_: object) -> Report:
         nonlocal running
         running += 1
         assert running == 1
@@ -189,7 +189,7 @@ async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(
 
     run = services.reports.reports.run
 
-    async def run_until_country(query: Query, session: Any, turn: Turn) -> Report:
+    async def run_until_country(query: ReportQuery, session: Any, turn: Turn) -> Report:
         if query.group_by == "country":
             turn._until = 0.0
         return await run(query, session, turn)
@@ -197,7 +197,7 @@ async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(
     monkeypatch.setattr(services.reports.reports, "run", run_until_country)
     # Of three parts the series and the first panel are done.
     assert await asked() == (
-        "panels[1]: not done after 30 seconds; 66% is counted and kept: try again, or ask for "
+        "panels[1]: not done after 30 seconds; 66% is counted and cached: try again, or ask for "
         "fewer days, or leave it out",
         {"X-Error-Code": "time_limit", "Retry-After": "1", "X-Report-Progress": "0.6667"},
     )

@@ -21,7 +21,7 @@ from tests.web.keyed_client import KeyedClient
 from tracker.accounts.accounts import Account
 from tracker.reports.answers.turn import Turn
 from tracker.reports.joint_counts.scope import Moment
-from tracker.reports.query import Query, Report
+from tracker.reports.query import Report, ReportQuery
 from tracker.service.services import Services
 
 AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
@@ -269,7 +269,8 @@ async def test_a_report_that_takes_too_long_is_503_with_advice(
     response = await report(api, account)
     assert response.status == 503
     assert response.error == (
-        "report: not done after 0 seconds; 0% is counted and kept: try again, or ask for fewer days"
+        "report: not done after 0 seconds; 0% is counted and cached: try again, or ask for "
+        "fewer days"
     )
 
 
@@ -278,7 +279,7 @@ async def test_the_progress_of_a_report_counts_what_it_is_compared_with(
 ) -> None:
     run = services.reports.reports.run
 
-    async def run_until_compared(query: Query, moment: Moment, turn: Turn) -> Report:
+    async def run_until_compared(query: ReportQuery, moment: Moment, turn: Turn) -> Report:
         if query.last.isoformat() < DAYS["from"]:
             turn._until = 0.0
         return await run(query, moment, turn)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.conversions.scene import applied, drained
-from tests.factories import create_link, make_event, make_visit
+from tests.factories import create_link, make_conversion, make_visit
 from tests.http.serving import until
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.web.client import Client
@@ -77,7 +77,7 @@ async def test_a_click_and_its_conversion_count_by_the_values_of_the_link(
     await opened(services, client, "abc", "abc?b=2")
     assert await clicked(api, account) == [NEWSLETTER_VALUES] * 2
     [first, _] = await services.stores.mongodb["clicks"].find().to_list(2)
-    await applied(services, [make_event(1, first["_id"].bytes, at=_now_ms())])
+    await applied(services, [make_conversion(1, first["_id"].bytes, at=_now_ms())])
     assert await reported(api, account) == {"newsletter": (2, 1)}
     assert await reported(api, account, "utm_medium") == {"e mail": (2, 1)}
     assert await reported(api, account, "link", utm_source="newsletter") == {link["id"]: (2, 1)}

@@ -13,7 +13,7 @@ from tests.web.client import Client, Response
 from tests.web.keyed_client import KeyedClient
 from tests.web.reported import Reported, days, reported
 from tracker.accounts.accounts import Account
-from tracker.reports.api.filters import Dimension
+from tracker.reports.api.filters import FilterName
 from tracker.service.services import Services
 
 
@@ -59,7 +59,7 @@ async def test_values_are_the_rows_of_a_report_that_match(
 
 async def test_a_value_is_what_the_filter_takes(services: Services, client: Client) -> None:
     scene = await reported(services, client)
-    for dimension in get_args(Dimension):
+    for dimension in get_args(FilterName):
         for row in (await of_history(scene, dimension=dimension)).json()["rows"]:
             filters = {dimension: row["key"]}
             if dimension == "bot":
@@ -125,6 +125,6 @@ async def test_values_that_take_too_long_name_the_dimension(
     response = await api.get(path)
     assert (response.status, response.error) == (
         503,
-        "dimension: not done after 0 seconds; 0% is counted and kept: try again, or ask for fewer "
-        "days",
+        "dimension: not done after 0 seconds; 0% is counted and cached: try again, or ask for "
+        "fewer days",
     )

@@ -20,11 +20,11 @@ from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.reports import columns, limits
 from tracker.reports.joint_counts import columns_document, scan
-from tracker.reports.joint_counts.scope import Scope, Snapshot, moment_of
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
 from tracker.reports.joint_counts.sources import DocumentCounts
-from tracker.reports.joint_counts.store import JointCounts, JointId, Kept
+from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
 from tracker.reports.periods import day_period
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.repair.joint_check import JointCheck
 from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services
@@ -39,8 +39,8 @@ def query_of(
     filters: dict[str, Any] | None = None,
     first: date = FIRST,
     last: date = LAST,
-) -> Query:
-    return Query(
+) -> ReportQuery:
+    return ReportQuery(
         account_id=history.account_id,
         group_by=group_by,
         filters=filters or {},
@@ -49,7 +49,7 @@ def query_of(
     )
 
 
-def crossed(history: History, group_by: Any = "os") -> Query:
+def crossed(history: History, group_by: Any = "os") -> ReportQuery:
     return query_of(history, group_by, CROSSED)
 
 
@@ -163,7 +163,7 @@ async def test_counts_that_take_the_place_of_more_leave_nothing_of_them(
         values = [f"{number}" for number in range(rows)]
         table = columns.of_columns({"os": values}, {"clicks": [1] * rows})
         for stored in (one, other):
-            await joint.keep(stored, Kept([rows], table))
+            await joint.store(stored, NewCounts([rows], table))
     assert await kept(services) == 2 * 2
     await joint.remove([one])
     assert await kept(services) == 2
@@ -175,7 +175,7 @@ async def test_a_day_that_a_zone_skips_has_no_documents(services: Services) -> N
     assert period.start == period.end
     async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
         skipped = Snapshot(snapshot, datetime.now(UTC), _at_once)
-        counts = DocumentCounts(Scope(new_id(), calendar), skipped)
+        counts = DocumentCounts(ReportScope(new_id(), calendar), skipped)
         assert (await counts.count("clicks", ["os"], period, 5)).rows == 0
 
 

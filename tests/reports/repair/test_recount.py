@@ -10,7 +10,7 @@ import pytest
 from bson import Decimal128
 
 from tests.conversions import scene
-from tests.factories import AT_MS, make_click, make_event
+from tests.factories import AT_MS, make_click, make_conversion
 from tracker.calendar import calendar_of
 from tracker.clock import day_of, moment
 from tracker.ids import new_id
@@ -34,12 +34,12 @@ async def traffic(services: Services, clicks: int = 30) -> None:
     made = [make_click(ACCOUNT) for _ in range(clicks)]
     bots = [msgspec.structs.replace(one, user_agent="curl/8") for one in made[:5]]
     events = [
-        make_event(number, one.id, value="12.50", payout="1.25")
+        make_conversion(number, one.id, value="12.50", payout="1.25")
         for number, one in enumerate(made, 1)
     ]
     pbk: dict[str, Any] = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes}
-    events += [make_event(clicks + number, value="0.1", **pbk) for number in range(1, 4)]
-    events.append(make_event(clicks + 9, new_id().bytes, value="7", **pbk))
+    events += [make_conversion(clicks + number, value="0.1", **pbk) for number in range(1, 4)]
+    events.append(make_conversion(clicks + 9, new_id().bytes, value="7", **pbk))
     await scene.applied(services, [*bots, *made[5:], *events])
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.factories import make_click_document, make_event_document
-from tracker.conversions.document import COUNTED, Status
+from tracker.conversions.document import COUNTED, ConversionStatus
 from tracker.ids import new_id
 from tracker.reports.rollups.layout import RollupId, Sums, increments, stored_sums
 from tracker.reports.rollups.rollup import Rollup
@@ -131,8 +131,13 @@ def test_an_event_that_does_not_count_adds_nothing(changed: dict[str, Any]) -> N
 
 
 def test_every_status_is_decided() -> None:
-    others = {Status.CLAIMED, Status.DUPLICATE, Status.REFUSED, Status.TEST}
-    assert set(Status) - set(COUNTED) == others
+    others = {
+        ConversionStatus.CLAIMED,
+        ConversionStatus.DUPLICATE,
+        ConversionStatus.REFUSED,
+        ConversionStatus.TEST,
+    }
+    assert set(ConversionStatus) - set(COUNTED) == others
 
 
 @pytest.mark.parametrize(
@@ -166,7 +171,7 @@ def test_days_and_hours_are_in_utc(hour: int) -> None:
 
 EVENTS = st.fixed_dictionaries(
     {
-        "status": st.sampled_from(list(Status)),
+        "status": st.sampled_from(list(ConversionStatus)),
         "account_id": st.sampled_from([None, ACCOUNT]),
         "event_config_id": st.sampled_from([None, CONFIG]),
         "value": st.none() | st.decimals(-(10**15), 10**15, places=14).map(Decimal128),

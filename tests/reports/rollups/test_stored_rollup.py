@@ -1,4 +1,4 @@
-"""MongoDB adds up exactly the sums, in any slot and for any values."""
+"""MongoDB adds up exactly the sums, of any drain number and for any values."""
 
 from bson import Decimal128
 
@@ -29,7 +29,7 @@ def mixed(batches: int) -> list[Rollup]:
 async def test_mongodb_adds_up_exactly_the_sums_in_any_slot(services: Services) -> None:
     for number, rollup in enumerate(mixed(batches=4)):
         answer = await services.stores.mongodb.database.command(
-            {"update": "rollups", "updates": list(rollup.updates(slot=number % 2))},
+            {"update": "rollups", "updates": list(rollup.updates(number % 2))},
             codec_options=services.stores.mongodb.database.codec_options,
         )
         assert "writeErrors" not in answer

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from tests.conversions.scene import applied
-from tests.factories import create_link, create_share, make_click, make_event
+from tests.factories import create_link, create_share, make_click, make_conversion
 from tests.sharing.api.test_shares import opened, share
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
@@ -31,7 +31,7 @@ async def links_with_clicks(services: Services, account: Account) -> list[str]:
         clicks = [make_click(account.id, link_id=link.id.bytes, at=now_ms()) for _ in range(count)]
         records += clicks
         links.append(str(link.id))
-    event = make_event(1, records[-1].id, at=now_ms(), account_id=account.id.bytes, value="5")
+    event = make_conversion(1, records[-1].id, at=now_ms(), account_id=account.id.bytes, value="5")
     await applied(services, [*records, event])
     return links
 

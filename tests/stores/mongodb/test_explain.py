@@ -22,7 +22,7 @@ from tests.factories import (
 from tests.stores.mongodb.profiler import profiled
 from tracker.calendar import calendar_of
 from tracker.clock import moment, now
-from tracker.conversions.document import Status as Event
+from tracker.conversions.document import ConversionStatus
 from tracker.conversions.event_config import EventConfig
 from tracker.errors import NotFound
 from tracker.feeds.api.conversion_delays import conversion_delays
@@ -30,22 +30,22 @@ from tracker.feeds.clicks import CLICKS
 from tracker.feeds.conversions import ConversionFeed
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
-from tracker.feeds.page import Bookmark, Place, Position
+from tracker.feeds.page import Bookmark, PageStart, Position
 from tracker.ids import new_id
 from tracker.ingest.calendars import AccountCalendars, renew_tokens
 from tracker.links.domain import DnsCheck, Domain
 from tracker.links.filter import LinkFilter, LinkOrder
 from tracker.links.link import Link
 from tracker.links.tags import Tag
-from tracker.live.landed import counting, look
-from tracker.live.recent import recent
+from tracker.live.new_rows import counts_pipeline, read_new
+from tracker.live.recent import count_recent
 from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.stores.redis import keys
 from tracker.webhooks.api.statistics import statistics
 from tracker.webhooks.creation import create_deliveries
-from tracker.webhooks.delivery import Status
+from tracker.webhooks.delivery import DeliveryStatus
 
 pytestmark = pytest.mark.redis
 
@@ -59,14 +59,14 @@ async def share_of(services: Services) -> None:
         await services.sharing.shares.open("x" * 43)
 
 
-async def landed(services: Services) -> None:
-    """Look what has landed, as if drains had stored something in two slots."""
-    for slot in range(2):
+async def new_rows(services: Services) -> None:
+    """Read new rows, as if drains with two drain numbers had stored some."""
+    for number in range(2):
         await services.stores.mongodb["drain_fences"].update_one(
-            {"_id": slot}, {"$set": {"batches": 3}}, upsert=True
+            {"_id": number}, {"$set": {"batches": 3}}, upsert=True
         )
-    await look(services.stores.mongodb.reads, Bookmark(now(), {}), [ACCOUNT, new_id()])
-    await services.stores.mongodb.reads.aggregate("clicks", counting([new_id(), new_id()]))
+    await read_new(services.stores.mongodb.reads, Bookmark(now(), {}), [ACCOUNT, new_id()])
+    await services.stores.mongodb.reads.aggregate("clicks", counts_pipeline([new_id(), new_id()]))
 
 
 class Scene(NamedTuple):
@@ -182,13 +182,13 @@ def links_page(page: int = 1, order: LinkOrder = "newest", **wanted: Any) -> Que
     )
 
 
-def conversions(after: Place | None = None, **wanted: Any) -> Query:
+def conversions(after: PageStart | None = None, **wanted: Any) -> Query:
     return lambda scene: ConversionFeed(
         scene.services.stores.mongodb.reads, "", max_examined=50
     ).page(ACCOUNT, FeedFilter(**wanted), after, 25)
 
 
-def clicks(after: Place | None = None, **values: Callable[[Scene], list[UUID | str]]) -> Query:
+def clicks(after: PageStart | None = None, **values: Callable[[Scene], list[UUID | str]]) -> Query:
     return lambda scene: Feed(
         CLICKS, scene.services.stores.mongodb.reads, "", max_examined=50
     ).page(
@@ -253,10 +253,10 @@ LISTS: dict[str, Query] = {
     "event configs": lambda scene: scene.services.conversions.event_configs.page(ACCOUNT, 2, 25),
     "webhooks": lambda scene: scene.services.webhooks.webhooks.page(ACCOUNT, 2, 25),
     "deliveries": lambda scene: scene.services.webhooks.deliveries.page(
-        scene.webhook_ids[0], list(Status), 2, 25
+        scene.webhook_ids[0], list(DeliveryStatus), 2, 25
     ),
     "deliveries that failed": lambda scene: scene.services.webhooks.deliveries.page(
-        scene.webhook_ids[0], [Status.FAILED], 1, 25
+        scene.webhook_ids[0], [DeliveryStatus.FAILED], 1, 25
     ),
     "keys": lambda scene: scene.services.access.api_keys.page(ACCOUNT, 2, 25),
     "keys for the operator": lambda scene: scene.services.access.api_keys.list(ACCOUNT),
@@ -268,7 +268,7 @@ FEEDS: dict[str, dict[str, Query]] = {
     "log": {
         "conversions": conversions(),
         "conversions after a position": conversions(Position(now(), 500)),
-        "conversions of a state": conversions(statuses=[Event.REFUSED]),
+        "conversions of a state": conversions(statuses=[ConversionStatus.REFUSED]),
         "conversions of a time": conversions(first=moment(AT_MS), last=now()),
         "conversions of an event configuration": conversions(
             Position(now(), 500), values={"event": [str(new_id())]}
@@ -339,10 +339,10 @@ OTHERS: dict[str, Query] = {
     "clicks by id": lambda scene: scene.services.clicks.clicks.find(
         [one.bytes for one in scene.click_ids[:500]]
     ),
-    "clicks that events wait for": lambda scene: scene.services.conversions.events.awaited(
+    "clicks that events wait for": lambda scene: scene.services.conversions.store.awaited(
         [one.bytes for one in scene.click_ids[:500]]
     ),
-    "events that wait for clicks": lambda scene: scene.services.conversions.events.pending(
+    "events that wait for clicks": lambda scene: scene.services.conversions.store.pending(
         [one.bytes for one in scene.click_ids[:500]]
     ),
     "an event by its transaction": lambda scene: scene.services.conversions.look_ups.earlier.submit(
@@ -369,8 +369,8 @@ OTHERS: dict[str, Query] = {
     "how deliveries went": lambda scene: statistics(
         scene.services.stores.mongodb.reads, scene.webhook_ids[0], calendar_of("UTC")
     ),
-    "the last minutes": lambda scene: recent(scene.services.stores.mongodb.reads, ACCOUNT),
-    "what has landed": lambda scene: landed(scene.services),
+    "the last minutes": lambda scene: count_recent(scene.services.stores.mongodb.reads, ACCOUNT),
+    "new rows": lambda scene: new_rows(scene.services),
     "a share by its token": lambda scene: share_of(scene.services),
     "whether keys are valid": lambda scene: scene.services.access.api_keys.principals_of(
         [new_id()]
@@ -378,11 +378,11 @@ OTHERS: dict[str, Query] = {
     "whether sessions are valid": lambda scene: scene.services.access.sessions.principals_of(
         [new_id()]
     ),
-    "stored events": lambda scene: scene.services.conversions.events.stored(range(1, 500)),
-    "holders of transaction ids": lambda scene: scene.services.conversions.events.holders(
+    "stored events": lambda scene: scene.services.conversions.store.stored(range(1, 500)),
+    "holders of transaction ids": lambda scene: scene.services.conversions.store.holders(
         {(scene.config.id.bytes, one) for one in ("t7", "t8")} | {(ACCOUNT.bytes, "t7")}
     ),
-    "events whose clicks are late": lambda scene: scene.services.conversions.events.overdue(now()),
+    "events whose clicks are late": lambda scene: scene.services.conversions.store.overdue(now()),
     "webhooks with something due": lambda scene: scene.services.webhooks.deliveries.due(now()),
     "claimed deliveries": lambda scene: scene.services.webhooks.deliveries.claim(
         dict.fromkeys(scene.webhook_ids[:20], 2), now()

@@ -18,14 +18,14 @@ from tests.factories import (
     create_link,
     create_webhook,
     make_click,
-    make_event,
+    make_conversion,
 )
 from tests.stores.mongodb.profiler import profiled
 from tracker.clock import now
 from tracker.service.services import Services
 from tracker.stores.mongodb.indexes import INDEXES
-from tracker.webhooks.deliveries import Result
-from tracker.webhooks.delivery import Attempt, Status
+from tracker.webhooks.deliveries import AttemptResult
+from tracker.webhooks.delivery import Attempt, DeliveryStatus
 
 pytestmark = pytest.mark.redis
 
@@ -76,7 +76,7 @@ async def traffic(services: Services) -> None:
     await create_webhook(services, owner.id)
     clicks = [make_click(owner.id, link_id=link.id.bytes) for _ in range(3)]
     events = [
-        make_event(
+        make_conversion(
             number,
             clicks[0].id,
             account_id=owner.id.bytes,
@@ -98,9 +98,11 @@ async def deliver(services: Services) -> None:
         dict.fromkeys(await services.webhooks.deliveries.due(at), 10), at
     )
     assert held
-    await services.webhooks.deliveries.keep([(held[0], {"payload": "{}"})])
+    await services.webhooks.deliveries.store_content([(held[0], {"payload": "{}"})])
     attempt = Attempt(at=at, milliseconds=1, code=500, answer="", error=None)
-    await services.webhooks.deliveries.record([Result(held[0], attempt, Status.FAILED, None)])
+    await services.webhooks.deliveries.record(
+        [AttemptResult(held[0], attempt, DeliveryStatus.FAILED, None)]
+    )
     await services.webhooks.deliveries.release(held[1:], at)
     await services.webhooks.deliveries.retry(held[0].id, at)
 

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tests.conversions import scene
-from tests.factories import CHROME, make_click, make_conversion
+from tests.factories import CHROME, make_click, make_parameters
 from tests.ingest import ledger
 from tests.stores.redis.own_redis import unavailable_redis
 from tracker import metrics
@@ -179,5 +179,5 @@ async def ask_for_nothing(services: Services, number: int) -> None:
     """Look up an unknown slug, and report an event without an account but with a transaction id."""
     assert await services.links.link_cache.get(keys.link("", f"none{number}")) is None
     await services.conversions.recorder.record(
-        make_conversion(click_id=new_id(), transaction_id=str(number))
+        make_parameters(click_id=new_id(), transaction_id=str(number))
     )

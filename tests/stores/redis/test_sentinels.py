@@ -10,7 +10,7 @@ import pytest
 from redis.exceptions import RedisError
 
 from config.redis_address import sentinel_address
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.stores.redis.own_redis import closing_redis
 from tests.stores.redis.own_sentinel import Replicated, replicated
 from tracker.ingest.record import ENTRY_DECODER
@@ -108,7 +108,7 @@ async def test_a_primary_that_dies_with_what_a_replica_lacks_loses_no_answered_c
         sending = asyncio.gather(*map(journal.append, late))
         await sending
         assert journal.bytes_waiting
-        event = make_event(1, transaction_id="T-1")
+        event = make_conversion(1, transaction_id="T-1")
         claim = Claim((keys.transaction_claim(UUID(int=1), "T-1"),), event.id)
         assert await journal.append_once(event, claim) is None
         assert await journal.replay_once() == 0
@@ -131,7 +131,7 @@ async def test_a_repeated_event_is_not_answered_while_too_few_replicas_have_the_
             for name in ("first", "second")
         ]
         claims = (keys.transaction_claim(UUID(int=1), "T-1"),)
-        event = make_event(1, transaction_id="T-1")
+        event = make_conversion(1, transaction_id="T-1")
         servers.second.freeze()
         assert await first.append_once(event, Claim(claims, 1)) is None
         assert await second.append_once(event, Claim(claims, 2)) is None

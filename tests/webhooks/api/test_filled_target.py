@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from tests.conversions import scene
-from tests.factories import create_event_config, make_click, make_event
+from tests.factories import create_event_config, make_click, make_conversion
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tests.webhooks.receiver import Receiver, answer, receiving
@@ -26,7 +26,9 @@ async def point_to(services: Services, webhook: Webhook, target_url: str, **fiel
 
 async def convert(services: Services, account_id: UUID, **fields: Any) -> None:
     click = make_click(account_id, query="gclid=g%2B1")
-    event = make_event(EVENT_ID, click.id, account_id=account_id.bytes, value="12.50", **fields)
+    event = make_conversion(
+        EVENT_ID, click.id, account_id=account_id.bytes, value="12.50", **fields
+    )
     await scene.applied(services, [click, event])
 
 

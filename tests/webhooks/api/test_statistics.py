@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tests.conversions.scene import applied
-from tests.factories import create_webhook, make_click, make_event
+from tests.factories import create_webhook, make_click, make_conversion
 from tests.web.keyed_client import KeyedClient
 from tracker.accounts.accounts import Account
 from tracker.clock import now, now_ms
@@ -20,11 +20,11 @@ async def test_conversions_are_counted_by_the_time_since_their_click(
     for number, seconds in enumerate(delays):
         for owner, event_id in ((account, number + 1), (other_account, number + 100)):
             click = make_click(owner.id, at=now_ms() - seconds * 1000)
-            event = make_event(
+            event = make_conversion(
                 event_id, click.id, at=click.at + seconds * 1000, account_id=owner.id.bytes
             )
             records += [click, event]
-    records.append(make_event(50, None, at=now_ms(), account_id=account.id.bytes))
+    records.append(make_conversion(50, None, at=now_ms(), account_id=account.id.bytes))
     await applied(services, records)
     found = (await api.get(f"/api/conversions/delays?accountId={account.id}")).json()
     assert (found["conversions"], found["medianSeconds"]) == (5, 61)

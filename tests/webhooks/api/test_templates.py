@@ -13,7 +13,7 @@ from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
 from tracker.service.services import Services
 from tracker.webhooks.macros import MACROS
-from tracker.webhooks.payloads.sample import sample_outgoing
+from tracker.webhooks.payloads.sample import sample_content
 from tracker.webhooks.payloads.template import DEFAULT
 
 TARGET = "https://8.8.8.8/hook"
@@ -35,7 +35,7 @@ async def test_a_preview_is_what_a_test_of_a_webhook_sends(
     assert response.status == 200, response.body
     shown = json.loads(response.json()["payload"])
     webhook = await create_webhook(services, account.id)
-    sent = json.loads(sample_outgoing(webhook, services.public_url.host).payload)
+    sent = json.loads(sample_content(webhook, services.public_url.host).payload)
     assert (shown.pop("plan"), shown.pop("note")) == (True, "from sample, {x y}")
     assert [shown.pop(name) != sent.pop(name) for name in CHANGING[:2]] == [True, True]
     assert [len(shown.pop(name)) for name in CHANGING[2:]] == [24, 24]

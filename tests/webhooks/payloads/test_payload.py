@@ -15,10 +15,10 @@ from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
 from tracker.webhooks.macros import MACROS
 from tracker.webhooks.payloads.payload import TooLong, as_query, render
 from tracker.webhooks.payloads.template import DEFAULT, check_template
-from tracker.webhooks.payloads.values import Values
+from tracker.webhooks.payloads.values import MacroValues
 from tracker.webhooks.store import template_text
 
-VALUES = Values(
+VALUES = MacroValues(
     fields={
         "event_id": 42,
         "click_id": "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b",
@@ -41,7 +41,7 @@ VALUES = Values(
 )
 
 
-def filled(value: Any, values: Values = VALUES) -> Any:
+def filled(value: Any, values: MacroValues = VALUES) -> Any:
     """Return `value` rendered as the only field of a template, and parsed."""
     template = {"field": value}
     check_template(template)
@@ -158,8 +158,8 @@ ALL_MACROS = [*MACROS, "metadata.k", "metadata.a b", "query.q", "query.a[]"]
 
 
 @st.composite
-def wild_values(draw: st.DrawFn) -> Values:
-    return Values(
+def wild_values(draw: st.DrawFn) -> MacroValues:
+    return MacroValues(
         fields=draw(st.dictionaries(st.sampled_from(list(MACROS)), JSON)),
         metadata=draw(st.dictionaries(st.sampled_from(["k", "a b"]), JSON)),
         query=draw(st.dictionaries(st.sampled_from(["q", "a[]"]), WILD)),
@@ -174,7 +174,7 @@ class Leaf(NamedTuple):
     def text(self) -> str:
         return "".join(f"{{{piece}}}" if macro else piece for macro, piece in self.pieces)
 
-    def expected(self, values: Values) -> Any:
+    def expected(self, values: MacroValues) -> Any:
         if len(self.pieces) == 1 and self.pieces[0][0]:
             return values.get(self.pieces[0][1])
         return "".join(
@@ -226,7 +226,7 @@ def each(node: Any, of_leaf: Any) -> Any:
 
 @given(TEMPLATES, wild_values())
 def test_values_never_change_the_structure_and_are_not_searched_for_macros(
-    template: dict[str, Any], values: Values
+    template: dict[str, Any], values: MacroValues
 ) -> None:
     text = json.dumps(each(template, Leaf.text))
     payload = parsed(render(text, values))
@@ -240,8 +240,8 @@ def test_a_value_never_changes_the_rest_of_the_payload(
     value: Any, template: dict[str, Any]
 ) -> None:
     text = json.dumps({"evil": "{metadata.k}", "rest": each(template, Leaf.text)})
-    with_value = Values(fields={}, metadata={"k": value}, query={})
-    without = Values(fields={}, metadata={}, query={})
+    with_value = MacroValues(fields={}, metadata={"k": value}, query={})
+    without = MacroValues(fields={}, metadata={}, query={})
     ours = each(template, lambda leaf: leaf.expected(with_value))
     assert parsed(render(text, with_value)) == {"evil": value, "rest": ours}
     assert list(parsed(render(text, with_value))) == list(parsed(render(text, without)))
@@ -249,7 +249,7 @@ def test_a_value_never_changes_the_rest_of_the_payload(
 
 @given(WILD)
 def test_a_text_comes_out_as_it_went_in(text: str) -> None:
-    values = Values(fields={"slug": text}, metadata={"k": text}, query={"q": text})
+    values = MacroValues(fields={"slug": text}, metadata={"k": text}, query={"q": text})
     for macro in ("slug", "metadata.k", "query.q"):
         assert filled(f"{{{macro}}}", values) == text
         assert filled(f"<{{{macro}}}>", values) == f"<{text}>"
@@ -278,7 +278,7 @@ def test_a_query_has_the_fields_of_the_payload_and_no_other(fields: dict[str, An
 def test_a_payload_that_is_too_long_is_rejected_before_it_is_built(field: Any) -> None:
     """The whole payload would have 25 MB."""
     metadata = {"a": "x" * 16_000}
-    values = Values(fields={"metadata": metadata}, metadata=metadata, query={})
+    values = MacroValues(fields={"metadata": metadata}, metadata=metadata, query={})
     template = template_text({"field": field})
     tracemalloc.start()
     try:
@@ -293,7 +293,7 @@ def test_a_payload_of_exactly_the_longest_size_is_rendered() -> None:
     around = len(b'{"field":""}')
 
     def of(length: int) -> bytes:
-        values = Values(fields={"slug": "x" * length}, metadata={}, query={})
+        values = MacroValues(fields={"slug": "x" * length}, metadata={}, query={})
         return render(template_text({"field": "{slug}"}), values)
 
     assert len(of(MAX_PAYLOAD_BYTES - around)) == MAX_PAYLOAD_BYTES

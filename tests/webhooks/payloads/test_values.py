@@ -20,7 +20,7 @@ from tracker.visitor_dimensions import NAMES
 from tracker.webhooks.macros import MACROS
 from tracker.webhooks.payloads.payload import render
 from tracker.webhooks.payloads.template import DEFAULT
-from tracker.webhooks.payloads.values import Values, values_of
+from tracker.webhooks.payloads.values import MacroValues, values_of
 from tracker.webhooks.store import template_text
 
 ACCOUNT, OTHER, CLICK, LINK, CONFIG = (UUID(int=number) for number in range(1, 6))
@@ -103,11 +103,11 @@ def values(
     click: Document | None = CLICK_ROW,
     link: Document | None = LINK_ROW,
     config: Document | None = CONFIG_ROW,
-) -> Values:
+) -> MacroValues:
     return values_of(event, click, link, config, ["b", "a"], HOST)
 
 
-def all_of(found: Values) -> dict[str, Any]:
+def all_of(found: MacroValues) -> dict[str, Any]:
     return {name: found.get(name) for name in MACROS}
 
 

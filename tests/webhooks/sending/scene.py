@@ -8,12 +8,12 @@ from typing import Any
 from uuid import UUID
 
 from tests.conversions import scene
-from tests.factories import create_webhook, make_event
+from tests.factories import create_webhook, make_conversion
 from tests.webhooks.receiver import Receiver, receiving
 from tracker.clock import now_ms
 from tracker.service.services import Services
 from tracker.webhooks.payloads.sources import PayloadLoader
-from tracker.webhooks.sending.client import Client
+from tracker.webhooks.sending.client import WebhookClient
 from tracker.webhooks.sending.sender import Sender
 from tracker.webhooks.store import Webhook
 
@@ -36,7 +36,7 @@ class Clock:
 @asynccontextmanager
 async def sending(services: Services, clock: Clock | None = None) -> AsyncIterator[Sender]:
     """Yield a sender that may send to loopback."""
-    client = Client(allow_private=True, dns_address=None)
+    client = WebhookClient(allow_private=True, dns_address=None)
     payloads = PayloadLoader(services.stores.mongodb, "tracker.test")
     try:
         yield Sender(
@@ -76,7 +76,7 @@ async def listening(
 async def converted(services: Services, account_id: UUID, number: int = 1) -> list[int]:
     """Drain so many new conversions without clicks, and return their ids."""
     ids = [next(_NUMBERS) for _ in range(number)]
-    events = [make_event(one, account_id=account_id.bytes, value="12.50") for one in ids]
+    events = [make_conversion(one, account_id=account_id.bytes, value="12.50") for one in ids]
     await scene.applied(services, events)
     return ids
 

@@ -29,7 +29,7 @@ from tracker.webhooks.delivery import Outcome
 from tracker.webhooks.limits import MAX_BODY_BYTES, MAX_CHUNKS, MAX_HEAD_BYTES
 from tracker.webhooks.payloads.target_template import TargetTemplate
 from tracker.webhooks.sending import client as module
-from tracker.webhooks.sending.client import Client, Request
+from tracker.webhooks.sending.client import WebhookClient, WebhookRequest
 from tracker.webhooks.sending.signing import signed_request
 
 PAYLOAD = b'{"id":"\xc3\xbc","v":12.50}'
@@ -54,7 +54,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def request(
     url: str, method: str = "POST", secrets: Sequence[str] = (SECRET,), payload: bytes = PAYLOAD
-) -> Request:
+) -> WebhookRequest:
     at = int(time.time())
     return signed_request(method, TargetTemplate(url).fill({}), payload, "0123abcd", at, secrets)
 
@@ -62,7 +62,7 @@ def request(
 async def outcome_of(behaviour: Behaviour) -> tuple[Outcome, Receiver]:
     async with receiving() as receiver:
         receiver.behaviour = behaviour
-        client = Client(allow_private=True, dns_address=None)
+        client = WebhookClient(allow_private=True, dns_address=None)
         outcome = await client.send(request(receiver.url))
         client.close()
         return outcome, receiver
@@ -71,7 +71,7 @@ async def outcome_of(behaviour: Behaviour) -> tuple[Outcome, Receiver]:
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
 async def test_a_payload_arrives_as_it_is_and_its_signature_is_right(method: str) -> None:
     async with receiving() as receiver:
-        client = Client(allow_private=True, dns_address=None)
+        client = WebhookClient(allow_private=True, dns_address=None)
         outcome = await client.send(request(f"{receiver.url}/a/b?c=d", method))
     assert (outcome.code, outcome.delivered, outcome.error) == (200, True, None)
     [received] = receiver.received
@@ -93,7 +93,7 @@ async def test_head_and_body_arrive_together() -> None:
 
     async with await asyncio.start_server(behave, "127.0.0.1") as server:
         port = server.sockets[0].getsockname()[1]
-        client = Client(allow_private=True, dns_address=None)
+        client = WebhookClient(allow_private=True, dns_address=None)
         outcome = await client.send(request(f"http://127.0.0.1:{port}/"))
     assert outcome.code == 204
     assert pieces[0].startswith(b"POST / HTTP/1.1\r\n")
@@ -102,7 +102,7 @@ async def test_head_and_body_arrive_together() -> None:
 
 async def test_with_get_the_payload_is_in_the_query_and_the_query_is_signed() -> None:
     async with receiving() as receiver:
-        client = Client(allow_private=True, dns_address=None)
+        client = WebhookClient(allow_private=True, dns_address=None)
         outcome = await client.send(request(f"{receiver.url}/a?c=d%20e\u00fc#f", "GET"))
     [received] = receiver.received
     assert (outcome.code, received.error) == (200, "")
@@ -113,14 +113,14 @@ async def test_with_get_the_payload_is_in_the_query_and_the_query_is_signed() ->
 @pytest.mark.parametrize("secret", [SECRET, OTHER_SECRET])
 async def test_during_a_rotation_the_receiver_may_use_either_secret(secret: str) -> None:
     async with receiving(secret) as receiver:
-        client = Client(allow_private=True, dns_address=None)
+        client = WebhookClient(allow_private=True, dns_address=None)
         outcome = await client.send(request(receiver.url, secrets=[SECRET, OTHER_SECRET]))
     assert outcome.delivered
 
 
 async def test_a_receiver_with_another_secret_rejects_the_request() -> None:
     async with receiving(OTHER_SECRET) as receiver:
-        client = Client(allow_private=True, dns_address=None)
+        client = WebhookClient(allow_private=True, dns_address=None)
         outcome = await client.send(request(receiver.url))
     assert (outcome.code, outcome.answer) == (401, "No matching signature found")
 
@@ -297,7 +297,7 @@ async def test_the_last_of_several_heads_is_the_answer() -> None:
 
 
 async def test_a_refused_connection_is_a_failure_of_the_connection() -> None:
-    client = Client(allow_private=True, dns_address=None)
+    client = WebhookClient(allow_private=True, dns_address=None)
     outcome = await client.send(request(f"http://127.0.0.1:{free_port()}/"))
     assert (outcome.code, outcome.error) == (None, "connection: Connection refused")
 
@@ -308,7 +308,7 @@ async def test_receivers_that_hang_do_not_block_later_requests(
 ) -> None:
     async with receiving() as slow, receiving() as fast:
         slow.behaviour = hang
-        client = Client(allow_private=True, dns_address=None)
+        client = WebhookClient(allow_private=True, dns_address=None)
         hanging = [asyncio.create_task(client.send(request(slow.url))) for _ in range(50)]
         await asyncio.sleep(0)  # they begin, with the brief time
         monkeypatch.undo()
@@ -321,7 +321,7 @@ async def test_receivers_that_hang_do_not_block_later_requests(
 async def test_a_request_may_be_cancelled_at_any_time() -> None:
     async with receiving() as receiver:
         receiver.behaviour = hang
-        client = Client(allow_private=True, dns_address=None)
+        client = WebhookClient(allow_private=True, dns_address=None)
         sending = asyncio.ensure_future(client.send(request(receiver.url)))
         while not receiver.received:
             await asyncio.sleep(0.01)

@@ -7,7 +7,7 @@ import trustme
 
 from tests.webhooks.receiver import receiving
 from tests.webhooks.sending.test_client import request
-from tracker.webhooks.sending.client import Client
+from tracker.webhooks.sending.client import WebhookClient
 
 
 def certified(authority: trustme.CA, name: str) -> ssl.SSLContext:
@@ -40,7 +40,7 @@ async def test_a_certificate_has_to_be_valid_for_the_host(
         authority.configure_trust(context)
     monkeypatch.setattr("tornado.simple_httpclient._client_ssl_defaults", lambda: context)
     async with receiving(tls=certified(authority, name)) as receiver:
-        client = Client(allow_private=True, dns_address=None)
+        client = WebhookClient(allow_private=True, dns_address=None)
         outcome = await client.send(request(receiver.url))
     assert (outcome.delivered, outcome.error) == (error is None, error)
     assert len(receiver.received) == (error is None)

@@ -142,7 +142,7 @@ def test_idle_webhooks_are_forgotten_when_too_many_are_remembered() -> None:
         limiter.release(hook, 1)
     assert len(limiter._webhooks) <= MAX_REMEMBERED_WEBHOOKS
     limiter.release(HOOKS[0], 1)
-    assert limiter.free == MAX_IN_FLIGHT
+    assert limiter.free_permits == MAX_IN_FLIGHT
     assert not limiter._in_flight
 
 
@@ -171,7 +171,7 @@ def test_no_limit_is_broken_and_every_slot_is_released(
             limiter.record_outcome(key, kind != "no", 2 * SLOW_MS if kind == "slow" else 5)
             limiter.release(key, 1)
             held.remove(key)
-        assert limiter.free == 8 - len(held) >= 0
+        assert limiter.free_permits == 8 - len(held) >= 0
         assert all(
             held.count(one) == webhook.in_flight for one, webhook in limiter._webhooks.items()
         )

@@ -18,7 +18,7 @@ from tracker.links.served_hosts import ServedHosts
 from tracker.service.services import Services
 from tracker.webhooks.delivery import Outcome
 from tracker.webhooks.sending import resolver as module
-from tracker.webhooks.sending.client import Client, Request
+from tracker.webhooks.sending.client import WebhookClient, WebhookRequest
 from tracker.webhooks.sending.resolver import CheckedResolver, NoAddress, PrivateAddress
 from tracker.webhooks.target import check_addresses
 
@@ -36,8 +36,8 @@ async def resolved(dns: DnsServer, host: str, allow_private: bool = False) -> li
 
 async def sent(url: str, dns: DnsServer) -> Outcome:
     """Send a request without the check that a target passes when it is written."""
-    client = Client(allow_private=False, dns_address=at(dns))
-    return await client.send(Request(method="POST", url=url, headers={}, body=b"{}"))
+    client = WebhookClient(allow_private=False, dns_address=at(dns))
+    return await client.send(WebhookRequest(method="POST", url=url, headers={}, body=b"{}"))
 
 
 @pytest.mark.parametrize("address", [*INSIDE, *INSIDE_6, *mapped("127.0.0.1"), *mapped("10.0.0.1")])
@@ -93,7 +93,7 @@ async def test_the_address_that_was_checked_is_the_one_connected_to(
 
     monkeypatch.setattr(module, "is_public", is_public)
     dns.turns(NAME, "A", "127.0.0.2", "127.0.0.1")
-    client = Client(allow_private=False, dns_address=at(dns))
+    client = WebhookClient(allow_private=False, dns_address=at(dns))
     async with receiving(host="127.0.0.2") as outside:
         first = await client.send(request(f"http://{NAME}:{outside.port}/"))
         assert dns.asked.count((NAME, "A")) == 1
@@ -199,7 +199,7 @@ async def test_localhost_is_resolved_without_dns(dns: DnsServer) -> None:
 
 async def test_where_private_networks_are_allowed_localhost_is_connected_to() -> None:
     async with receiving() as receiver:
-        client = Client(allow_private=True, dns_address=None)
+        client = WebhookClient(allow_private=True, dns_address=None)
         outcome = await client.send(request(f"http://localhost:{receiver.port}/"))
     assert outcome.delivered
 
@@ -211,7 +211,7 @@ async def test_the_services_own_port_is_not_connected_to(
     async with receiving() as receiver:
         own = OwnHosts("tracker.test", 443, receiver.port)
         served = ServedHosts(own, services.links.domains)
-        client = Client(allow_private=True, dns_address=at(dns), served_hosts=served)
+        client = WebhookClient(allow_private=True, dns_address=at(dns), served_hosts=served)
         for host in (NAME, "127.0.0.1", "localhost"):
             outcome = await client.send(request(f"http://{host}:{receiver.port}/"))
             assert outcome.failure == "own"

@@ -11,7 +11,13 @@ from uuid import UUID
 import pytest
 
 from tests.conversions import scene
-from tests.factories import create_event_config, create_link, create_webhook, make_click, make_event
+from tests.factories import (
+    create_event_config,
+    create_link,
+    create_webhook,
+    make_click,
+    make_conversion,
+)
 from tests.webhooks.receiver import answer
 from tests.webhooks.sending.scene import (
     Clock,
@@ -58,7 +64,7 @@ async def test_a_payload_has_the_values_of_the_click_and_its_link(services: Serv
     link = await create_link(services, ACCOUNT)
     config = await create_event_config(services, ACCOUNT)
     click = make_click(ACCOUNT, link_id=link.id.bytes)
-    event = make_event(
+    event = make_conversion(
         1,
         click.id,
         account_id=ACCOUNT.bytes,
@@ -103,7 +109,7 @@ async def test_deliveries_of_a_killed_sender_are_sent_when_their_lease_has_run_o
     async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
         [event_id] = await converted(services, ACCOUNT)
         [held] = await services.webhooks.deliveries.claim({webhook.id: 5}, moment(clock.ms))
-        await services.webhooks.deliveries.keep([(held, {"payload": '{"as":"before"}'})])
+        await services.webhooks.deliveries.store_content([(held, {"payload": '{"as":"before"}'})])
         assert await one.burst() == 0
         clock.pass_seconds(LEASE.total_seconds() + 1)
         assert await one.burst() == 1
@@ -129,7 +135,9 @@ async def test_a_payload_that_is_too_long_is_not_sent(services: Services) -> Non
         template = {"all": ["{metadata}"] * 40}
         await services.webhooks.webhooks.change(webhook.id, {"payload_template": template})
         large = json.dumps({"a": "x" * 10_000})
-        await scene.applied(services, [make_event(1, account_id=ACCOUNT.bytes, metadata=large)])
+        await scene.applied(
+            services, [make_conversion(1, account_id=ACCOUNT.bytes, metadata=large)]
+        )
         await one.burst()
     row = await the_one(services)
     assert row["attempts"][0]["error"] == "payload: longer than 65536 bytes"
@@ -180,8 +188,8 @@ async def test_slots_of_a_webhook_that_is_deleted_meanwhile_are_released(
     await create_webhook(services, ACCOUNT)
     async with sending(services) as one:
         await converted(services, ACCOUNT)
-        free = one._limiter.free
+        free = one._limiter.free_permits
         assert await one.burst() == 0
-        assert one._limiter.free == free
+        assert one._limiter.free_permits == free
         assert await one.burst() == 0
     assert (await the_one(services))["status"] == "cancelled"

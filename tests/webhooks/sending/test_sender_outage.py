@@ -49,16 +49,16 @@ async def test_no_result_is_lost_while_mongodb_is_unavailable(
 async def test_payloads_that_cannot_be_stored_are_sent_soon_afterwards(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep = services.webhooks.deliveries.keep
+    store_content = services.webhooks.deliveries.store_content
     clock, fails = Clock(), [True]
 
-    async def failing(kept: Any) -> None:
+    async def failing(unstored: Any) -> None:
         if fails:
             fails.pop()
             raise UNAVAILABLE
-        await keep(kept)
+        await store_content(unstored)
 
-    monkeypatch.setattr(services.webhooks.deliveries, "keep", failing)
+    monkeypatch.setattr(services.webhooks.deliveries, "store_content", failing)
     async with listening(services, ACCOUNT) as (receiver, _), sending(services, clock) as one:
         await converted(services, ACCOUNT)
         with pytest.raises(AutoReconnect):

@@ -70,7 +70,7 @@ INVITATIONS: Resource[Invitation, InvitationRecord] = Resource(
 @endpoint("GET", "/api/invitations", "members:read")
 async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[InvitationRecord]:
     """List open invitations, newest first, without their links."""
-    return await INVITATIONS.list_own(call, call.services.invitations)
+    return await INVITATIONS.list_page(call, call.services.invitations)
 
 
 @endpoint(
@@ -94,6 +94,6 @@ async def create(call: AccountCall[Nothing, CreateInvitation]) -> CreatedInvitat
 @endpoint("DELETE", "/api/invitations/{id}", "members:write")
 async def withdraw(call: AccountCall[Nothing, Nothing]) -> Done:
     """Withdraw an open invitation."""
-    invitation = await INVITATIONS.own(call)
+    invitation = await INVITATIONS.find(call)
     await call.services.membership.withdraw(call.author, invitation)
     return Done()

@@ -18,7 +18,7 @@ from tracker.accounts.passwords import MAX_CHARACTERS, MIN_CHARACTERS
 from tracker.accounts.services import AccountServices
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
 from tracker.syntax.email import MAX_EMAIL_CHARACTERS
-from tracker.web.call import Answer, Nothing, PublicCall
+from tracker.web.call import AnswerWithHeaders, Nothing, PublicCall
 from tracker.web.endpoint import Endpoints, Public
 from tracker.web.resource import record_of
 from tracker.web.schema import Text, Token, trimmed
@@ -120,7 +120,9 @@ async def preview(call: PublicCall[AccountServices, Nothing, PreviewJoin]) -> Jo
         "password": "correct horse battery staple",
     },
 )
-async def join(call: PublicCall[AccountServices, Nothing, Join]) -> Answer[SessionRecord]:
+async def join(
+    call: PublicCall[AccountServices, Nothing, Join],
+) -> AnswerWithHeaders[SessionRecord]:
     """Use an invitation or a password reset. The new session is in a cookie.
 
     Raises NotFound if the token is not open, BadRequest if a field is missing or breaks a rule,

@@ -126,7 +126,7 @@ KEYS: Resource[ApiKey, ApiKeyRecord] = Resource(
 @endpoint("GET", "/api/keys", "keys:read")
 async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[ApiKeyRecord]:
     """List API keys, newest first, including revoked ones."""
-    return await KEYS.list_own(call, call.services.api_keys)
+    return await KEYS.list_page(call, call.services.api_keys)
 
 
 @endpoint(
@@ -147,7 +147,7 @@ async def create(call: AccountCall[Nothing, CreateApiKey]) -> CreatedApiKey:
         _check_covered(principal, scopes, "scopes: you lack")
         expires_at = principal.expiry(body.expires_at)
         made = await keys.create_by(principal, body.name, scopes, expires_at, session)
-        await call.audit("api_key.created", KEYS.target(made[0]), session=session)
+        await call.audit("api_key.created", KEYS.audit_object(made[0]), session=session)
         return made
 
     key, secret = await run_in_turn(call.services.mongodb.database, call.account_id, work)
@@ -162,7 +162,7 @@ async def revoke(call: AccountCall[RevokeApiKey, Nothing]) -> ApiKeyRecord:
     Raises NotFound or Forbidden if the account has no such key, Forbidden if a key to revoke has
     scopes that the principal lacks.
     """
-    key = await KEYS.own(call)
+    key = await KEYS.find(call)
 
     async def approve(ended: Sequence[ApiKey], session: MongoSession) -> None:
         # Locked only if needed: many calls for one key would delay the caller's own revocation.
@@ -172,7 +172,7 @@ async def revoke(call: AccountCall[RevokeApiKey, Nothing]) -> ApiKeyRecord:
                 principal, one.scopes, f"API key: “{one.name}” has scopes that you lack:"
             )
         await call.audit_all(
-            [AuditAction(action="api_key.revoked", target=KEYS.target(one)) for one in ended],
+            [AuditAction(action="api_key.revoked", target=KEYS.audit_object(one)) for one in ended],
             session,
         )
 

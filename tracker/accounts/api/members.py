@@ -71,7 +71,7 @@ MEMBERS: Resource[Member, MemberRecord] = Resource(
 @endpoint("GET", "/api/members", "members:read")
 async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[MemberRecord]:
     """List members, newest first."""
-    return await MEMBERS.list_own(call, call.services.members)
+    return await MEMBERS.list_page(call, call.services.members)
 
 
 @endpoint("PATCH", "/api/members/{id}", "members:write", example={"role": "viewer"})
@@ -81,7 +81,7 @@ async def change(call: AccountCall[Nothing, ChangeMember]) -> MemberRecord:
     Raises NotFound or Forbidden if the account has no such member, Forbidden if either role has
     scopes that the principal lacks, BadRequest if it is the last owner.
     """
-    member = await MEMBERS.own(call)
+    member = await MEMBERS.find(call)
     changed = await call.services.membership.change_role(call.author, member.id, call.body.role)
     return await MEMBERS.show(call, changed)
 
@@ -93,7 +93,7 @@ async def remove(call: AccountCall[Nothing, Nothing]) -> Done:
     Raises NotFound or Forbidden if the account has no such member, Forbidden if the member has
     scopes that the principal lacks, BadRequest if it is the last owner.
     """
-    member = await MEMBERS.own(call)
+    member = await MEMBERS.find(call)
     await call.services.membership.remove(call.author, member.id)
     return Done()
 
@@ -106,7 +106,7 @@ async def reset_password(call: AccountCall[Nothing, Nothing]) -> LinkRecord:
     Raises NotFound or Forbidden if the account has no such member, Forbidden if the member belongs
     to other accounts or has scopes that the principal lacks.
     """
-    member = await MEMBERS.own(call)
+    member = await MEMBERS.find(call)
     reset, token = await call.services.membership.reset_password(call.author, member.id)
     url = join_url(call.services.public_url.url, token)
     return LinkRecord(id=reset.id, url=url, expires_at=iso(reset.expires_at))

@@ -46,6 +46,6 @@ async def list_own(call: AccountCall[AccountPage, Nothing]) -> Page[PasswordRese
 @endpoint("DELETE", "/api/password-resets/{id}", "members:write")
 async def withdraw(call: AccountCall[Nothing, Nothing]) -> Done:
     """Withdraw an open password reset."""
-    reset = await RESETS.own(call)
+    reset = await RESETS.find(call)
     await call.services.membership.withdraw(call.author, reset)
     return Done()

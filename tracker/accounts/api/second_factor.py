@@ -13,7 +13,7 @@ from tracker.accounts.api.session import (
 )
 from tracker.accounts.services import AccountCall
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
-from tracker.web.call import Answer, Nothing
+from tracker.web.call import AnswerWithHeaders, Nothing
 from tracker.web.endpoint import Endpoints, Personal
 
 endpoint = Endpoints("accounts")
@@ -78,7 +78,7 @@ async def begin(call: AccountCall[Nothing, ConfirmPassword]) -> TotpSetup:
     example={"code": EXAMPLE_CODE},
     operation_id="switchTotpOn",
 )
-async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> Answer[RecoveryCodes]:
+async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> AnswerWithHeaders[RecoveryCodes]:
     """Switch the second factor on. Every other session ends, and the cookie changes.
 
     Raises BadRequest if the setup has not begun or the code is wrong.
@@ -86,7 +86,7 @@ async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> Answer[RecoveryC
     services = call.services
     done = await services.second_factor_setup.switch_on(requester_of(call), call.body.code)
     codes = RecoveryCodes(recovery_codes=done.recovery_codes)
-    return Answer(codes, new_session_cookie(services, done.session_secret))
+    return AnswerWithHeaders(codes, new_session_cookie(services, done.session_secret))
 
 
 @endpoint(
@@ -96,7 +96,7 @@ async def switch_on(call: AccountCall[Nothing, ConfirmCode]) -> Answer[RecoveryC
     example={**_PASSWORD, "code": EXAMPLE_CODE},
     operation_id="switchTotpOff",
 )
-async def switch_off(call: AccountCall[Nothing, SwitchOff]) -> Answer[SessionRecord]:
+async def switch_off(call: AccountCall[Nothing, SwitchOff]) -> AnswerWithHeaders[SessionRecord]:
     """Switch the second factor off. Every other session ends, and the cookie changes.
 
     Raises BadRequest if password or code is wrong or the second factor is off, RateLimited after

@@ -15,7 +15,7 @@ from tracker.accounts.api.session import (
 )
 from tracker.accounts.passwords import MAX_CHARACTERS, MIN_CHARACTERS
 from tracker.accounts.services import AccountCall
-from tracker.web.call import Answer, Nothing
+from tracker.web.call import AnswerWithHeaders, Nothing
 from tracker.web.endpoint import Endpoints, Personal
 from tracker.web.resource import record_of
 from tracker.web.schema import Done, Text, Timestamp, trimmed
@@ -86,7 +86,9 @@ async def change_person(call: AccountCall[Nothing, ChangePerson]) -> SessionReco
     },
     operation_id="changePassword",
 )
-async def change_password(call: AccountCall[Nothing, ChangePassword]) -> Answer[SessionRecord]:
+async def change_password(
+    call: AccountCall[Nothing, ChangePassword],
+) -> AnswerWithHeaders[SessionRecord]:
     """Change the password. Every other session ends, and the cookie changes.
 
     Raises BadRequest if the new password breaks a rule or the current one is wrong, RateLimited
@@ -116,7 +118,7 @@ async def end_others(call: AccountCall[Nothing, Nothing]) -> Done:
 
 
 @endpoint("DELETE", "/api/sessions/{id}", Personal(), operation_id="endSession")
-async def end(call: AccountCall[Nothing, Nothing]) -> Done | Answer[Done]:
+async def end(call: AccountCall[Nothing, Nothing]) -> Done | AnswerWithHeaders[Done]:
     """End a session of the person.
 
     Raises NotFound if the person has no such session.

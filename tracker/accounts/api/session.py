@@ -17,7 +17,7 @@ from tracker.accounts.totp import MAX_CODE_CHARACTERS
 from tracker.clock import iso
 from tracker.errors import NotFound
 from tracker.syntax.email import normal_email
-from tracker.web.call import Answer, Nothing, PublicCall
+from tracker.web.call import AnswerWithHeaders, Nothing, PublicCall
 from tracker.web.endpoint import Endpoints, Personal, Public
 from tracker.web.resource import record_of
 from tracker.web.schema import Done, Timestamp
@@ -143,7 +143,9 @@ def _record(
     operation_id="signIn",
     example={"email": "ada@example.com", "password": "correct horse battery"},
 )
-async def sign_in(call: PublicCall[AccountServices, Nothing, SignIn]) -> Answer[SessionRecord]:
+async def sign_in(
+    call: PublicCall[AccountServices, Nothing, SignIn],
+) -> AnswerWithHeaders[SessionRecord]:
     """Sign in to the console. The session is in a cookie.
 
     Raises BadRequest if the e-mail address is invalid, Unauthorized if e-mail, password or code is
@@ -166,7 +168,7 @@ async def show(call: AccountCall[Nothing, Nothing]) -> SessionRecord:
 @endpoint("PATCH", "/api/session", Personal(), example={}, operation_id="switchAccount")
 async def switch(
     call: AccountCall[Nothing, SwitchAccount],
-) -> Answer[SessionRecord] | SessionRecord:
+) -> AnswerWithHeaders[SessionRecord] | SessionRecord:
     """Switch to another account. The cookie changes, unless it is the session's account already.
 
     Raises Forbidden if the person is not a member of the account.
@@ -179,7 +181,7 @@ async def switch(
 
 
 @endpoint("DELETE", "/api/session", Personal(), operation_id="signOut")
-async def sign_out(call: AccountCall[Nothing, Nothing]) -> Answer[Done]:
+async def sign_out(call: AccountCall[Nothing, Nothing]) -> AnswerWithHeaders[Done]:
     """Sign out."""
     await call.services.self_service.end(requester_of(call), call.session.id)
     return signed_out_answer(call.services)
@@ -193,18 +195,22 @@ def client_of(call: PublicCall[AccountServices, Any, Any]) -> Client:
 
 async def signed_in_answer(
     services: AccountServices, session: Session, secret: str
-) -> Answer[SessionRecord]:
-    return Answer(await session_record(services, session), new_session_cookie(services, secret))
+) -> AnswerWithHeaders[SessionRecord]:
+    return AnswerWithHeaders(
+        await session_record(services, session), new_session_cookie(services, secret)
+    )
 
 
 def new_session_cookie(services: AccountServices, secret: str) -> dict[str, str]:
     return {"Set-Cookie": SessionCookie(services.public_url).set(secret)}
 
 
-def signed_out_answer(services: AccountServices) -> Answer[Done]:
+def signed_out_answer(services: AccountServices) -> AnswerWithHeaders[Done]:
     """Return the answer that removes the session, and cached data, from a browser."""
     cookie = SessionCookie(services.public_url)
-    return Answer(Done(), {"Set-Cookie": cookie.clear(), "Clear-Site-Data": '"cache", "storage"'})
+    return AnswerWithHeaders(
+        Done(), {"Set-Cookie": cookie.clear(), "Clear-Site-Data": '"cache", "storage"'}
+    )
 
 
 def requester_of(call: AccountCall[Any, Any]) -> Requester:

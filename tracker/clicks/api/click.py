@@ -16,7 +16,7 @@ from tracker.errors import TrackerError
 from tracker.syntax.accept import prefers
 from tracker.web.endpoint import HandledEndpoint
 from tracker.web.handler import Content, Handler, json_error
-from tracker.web.openapi_parts import TEXT, Described, without_content
+from tracker.web.openapi_parts import TEXT, OpenApiPart, without_content
 
 ERROR_HEADERS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
 PREFETCH_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
@@ -101,8 +101,8 @@ def redirect_routes(
     path: str,
     handler: type[ClickQuery],
     name: str,
-    slug: Described,
-    answers: Mapping[int, Described],
+    slug: OpenApiPart,
+    answers: Mapping[int, OpenApiPart],
 ) -> tuple[HandledEndpoint, ...]:
     """List the endpoints of a path that opens short links. `name` is part of the operation ids."""
     get = HandledEndpoint(

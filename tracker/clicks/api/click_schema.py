@@ -4,7 +4,7 @@ from tracker.ids import SLUG
 from tracker.links.hostnames import MAX_HOSTNAME_CHARACTERS
 from tracker.web.openapi_parts import (
     TEXT,
-    Described,
+    OpenApiPart,
     constants,
     header,
     public_answer,
@@ -23,7 +23,7 @@ _LOCATION = header(
 )
 
 
-def _error(status: int, meaning: str = "", example: str = "") -> Described:
+def _error(status: int, meaning: str = "", example: str = "") -> OpenApiPart:
     return public_error(status, meaning, example, (HTML,), _NO_STORE)
 
 
@@ -50,14 +50,14 @@ OPTIONS_ANSWERS = {
     )
 }
 _SLUG = TEXT | {"pattern": f"^{SLUG.pattern}$", "examples": [EXAMPLE_SLUG]}
-SLUG_IN_PATH: Described = {"name": "slug", "in": "path", "required": True, "schema": _SLUG}
+SLUG_IN_PATH: OpenApiPart = {"name": "slug", "in": "path", "required": True, "schema": _SLUG}
 SLUG_IN_QUERY = query("s", _SLUG, "slug of the link", True)
 DOMAIN_PARAMETER = query(
     "d",
     TEXT | {"maxLength": MAX_HOSTNAME_CHARACTERS},
     "custom domain of the link; default: the host, if it is one",
 )
-PASSED_ON_PARAMETERS: Described = {
+PASSED_ON_PARAMETERS: OpenApiPart = {
     **query(
         "parameters",
         {"type": "object", "additionalProperties": TEXT},

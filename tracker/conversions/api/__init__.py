@@ -1,1 +1,1 @@
-"""Endpoints that report conversions, and those of their configurations."""
+"""Endpoints to report conversions, and to configure them."""

@@ -7,23 +7,23 @@ import orjson
 
 from tracker.conversions.api import event_schema
 from tracker.conversions.parameters import (
-    Conversion,
+    ConversionParameters,
     Fields,
-    conversion_of,
+    checked_parameters,
     fields_in_json,
     fields_in_text,
     fields_of,
-    from_text,
     merged,
+    parse_text,
 )
-from tracker.conversions.recorder import Recorded
+from tracker.conversions.recorder import RecordedConversion
 from tracker.errors import BadRequest, PayloadTooLarge, TrackerError
 from tracker.syntax.accept import prefers
 from tracker.syntax.form_data import FORM_DATA, text_fields
 from tracker.web.endpoint import HandledEndpoint
 from tracker.web.handler import JSON, Content, Handler, json_error
 from tracker.web.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
-from tracker.web.openapi_parts import Described
+from tracker.web.openapi_parts import OpenApiPart
 
 # A transparent GIF89a of one pixel, the smallest image that every browser shows.
 _PIXEL = Content(
@@ -44,16 +44,16 @@ _OF_ANY_ORIGIN = (
     ("Vary", "Origin"),
 )
 WITHOUT_ORIGIN = (("Access-Control-Allow-Origin", "*"), *_OF_ANY_ORIGIN)
-"""Every answer to a request without an origin has them."""
+"""The headers of each answer to a request without an origin."""
 
 DUPLICATE_HEADER = ("X-Event-Duplicate", "true")
-"""Tells of a repeated transaction id: a pixel has no other place for it."""
+"""The header of a repeated transaction id: a pixel has no body to name it."""
 
 _RETRY_SECONDS = 5
 """The Retry-After of a 503: stores come back in seconds."""
 
 DELIVERY_HEADER = "webhook-id"
-"""Only deliveries of webhooks have it. As conversions they would be delivered in turn: one
+"""Only deliveries of webhooks have it. Recorded as conversions, they would be delivered again: one
 conversion became 48,500 deliveries in 19 s."""
 _DELIVERY = f"{DELIVERY_HEADER}: a delivery of a webhook is not taken as a conversion"
 # A template, because encoding JSON would cost more than the rest of the answer.
@@ -69,7 +69,7 @@ class EventHandler(Handler):
     body_bytes = MAX_EVENT_BYTES
 
     def set_default_headers(self) -> None:
-        """Let pages of any origin read every answer."""
+        """Allow pages of any origin to read every answer."""
         super().set_default_headers()
         for name, value in headers_for(self.header("Origin")):
             self.set_header(name, value)
@@ -81,12 +81,12 @@ class EventHandler(Handler):
             raise BadRequest(_DELIVERY)
 
     async def get(self) -> None:
-        await self._record(from_text(self.request.query.encode("latin-1")))
+        await self._record(parse_text(self.request.query.encode("latin-1")))
 
     async def post(self) -> None:
         query, body = fields_in_text(self.request.query.encode("latin-1")), self.body()
         fields = merged(query, self._parse(body)) if body else query
-        await self._record(conversion_of(fields))
+        await self._record(checked_parameters(fields))
 
     def options(self) -> None:
         """Answer a CORS preflight: any origin may send a conversion."""
@@ -104,15 +104,17 @@ class EventHandler(Handler):
         super().check_size()
 
     def finish_error(self, error: TrackerError) -> None:
-        """Finish with an image or JSON, and note the error for the account."""
+        """Finish with an image or JSON, and record the refusal for the account."""
         query = self.request.query.encode("latin-1")
-        self.services.refusals.note(self.request.method or "", query, self._body_or_none(), error)
+        self.services.refusals.record(self.request.method or "", query, self._body_or_none(), error)
         for name, value in retry_headers(error):
             self.set_header(name, value)
         self.finish_with(error_content(error, self._wants_image()))
 
-    async def _record(self, conversion: Conversion) -> None:
-        recorded: Recorded = await self.services.recorder.record(conversion, self.client_address())
+    async def _record(self, parameters: ConversionParameters) -> None:
+        recorded: RecordedConversion = await self.services.recorder.record(
+            parameters, self.client_address()
+        )
         self.set_header("X-Event-Id", str(recorded.event_id))
         if recorded.is_duplicate:
             self.set_header(*DUPLICATE_HEADER)
@@ -134,7 +136,7 @@ class EventHandler(Handler):
         )
 
     def _body_or_none(self) -> bytes:
-        """Return the body; nothing if it was refused or dropped."""
+        """Return the body; an empty one if it was refused or dropped."""
         try:
             return self.body()
         except TrackerError:
@@ -147,8 +149,8 @@ class EventHandler(Handler):
 def headers_for(origin: str) -> Sequence[tuple[str, str]]:
     """Return the CORS headers for an Origin, which is "" if it was not sent.
 
-    Beacons have credentials, for which browsers accept no wildcard. Any origin will do, because no
-    cookie counts here.
+    Beacons have credentials, for which browsers accept no wildcard. Any origin is allowed, because
+    cookies are ignored here.
     """
     if not _ORIGIN.fullmatch(origin):
         return WITHOUT_ORIGIN
@@ -170,7 +172,7 @@ def wants_image(method: str, accept: str) -> bool:
     )
 
 
-def recorded_content(recorded: Recorded, image: bool) -> Content:
+def recorded_content(recorded: RecordedConversion, image: bool) -> Content:
     if image:
         return _PIXEL
     status = b"found" if recorded.click_found else b"pending"
@@ -196,9 +198,9 @@ def _row(
     method: str,
     operation_id: str,
     summary: str,
-    answers: Mapping[int, Described],
-    parameters: tuple[Described, ...] = (),
-    body: Described | None = None,
+    answers: Mapping[int, OpenApiPart],
+    parameters: tuple[OpenApiPart, ...] = (),
+    body: OpenApiPart | None = None,
 ) -> HandledEndpoint:
     return HandledEndpoint(
         method,
@@ -231,7 +233,7 @@ ENDPOINTS = (
     _row(
         "OPTIONS",
         "recordEventOptions",
-        "CORS preflight: what pages of any origin may send",
+        "CORS preflight: the methods and headers that pages of any origin may send",
         event_schema.PREFLIGHT_ANSWERS,
     ),
 )

@@ -46,7 +46,7 @@ endpoint = Endpoints("conversions")
 SentPayout = Annotated[
     Any,
     Meta(
-        description="what a conversion pays: a percentage of its value if the payout type is "
+        description="the payout of a conversion: a percentage of its value if the payout type is "
         f"RevShare, else an amount; at most {PAYOUT_DECIMALS} decimals",
         extra_json_schema={"type": "number", "minimum": 0, "maximum": MAX_PAYOUT},
     ),
@@ -59,8 +59,8 @@ SentPayoutType = Annotated[PayoutType, Meta(description="case is ignored")]
 ParameterAliases = Annotated[
     dict[str, AliasedParameter],
     Meta(
-        description="names that senders use for parameters of /api/event, and the parameter that "
-        "each stands for",
+        description="names that senders use instead of parameters of /api/event, each with its "
+        "parameter",
         examples=[{"cid": "click_id", "payout": "value", "tid": "transaction_id"}],
         extra_json_schema={
             "maxProperties": MAX_ALIASES,
@@ -79,7 +79,7 @@ class EventConfigRecord(msgspec.Struct, kw_only=True):
     pbk: Annotated[
         str,
         Meta(
-            description="postback key: names the configuration at /api/event; without the scope "
+            description="postback key: selects the configuration at /api/event. Without the scope "
             f"event_configs:write only its first {SHOWN_CHARACTERS} characters and an ellipsis",
             examples=[EXAMPLE_PBK, shortened(EXAMPLE_PBK)],
         ),
@@ -161,27 +161,27 @@ async def create(call: ConversionCall[Nothing, CreateEventConfig]) -> EventConfi
     config = await call.services.event_configs.create(
         call.account_id, body.name, body.payout_type, body.payout, aliases
     )
-    await call.audit("event_config.created", CONFIGS.target(config))
+    await call.audit("event_config.created", CONFIGS.audit_object(config))
     return await CONFIGS.show(call, config)
 
 
 @endpoint("PATCH", "/api/event-configs/{id}", "event_configs:write", example={"payout": 15})
 async def change(call: ConversionCall[Nothing, ChangeEventConfig]) -> EventConfigRecord:
-    """Change an event configuration; conversions recorded before keep what they paid."""
-    config = await CONFIGS.own(call)
+    """Change an event configuration; earlier conversions keep their payout."""
+    config = await CONFIGS.find(call)
     fields = sent_fields(call.body)
     if not fields:
         return await CONFIGS.show(call, config)
     changed = await call.services.event_configs.change(config.id, fields)
     if changes := differences(config, changed):
-        await call.audit("event_config.changed", CONFIGS.target(changed), changes)
+        await call.audit("event_config.changed", CONFIGS.audit_object(changed), changes)
     return await CONFIGS.show(call, changed)
 
 
 @endpoint("DELETE", "/api/event-configs/{id}", "event_configs:write")
 async def archive(call: ConversionCall[Nothing, Nothing]) -> Done:
     """Archive an event configuration: its postback key stops working, its conversions stay."""
-    config = await CONFIGS.own(call)
+    config = await CONFIGS.find(call)
     await call.services.event_configs.change(config.id, {"archived": True})
-    await call.audit("event_config.archived", CONFIGS.target(config))
+    await call.audit("event_config.archived", CONFIGS.audit_object(config))
     return Done()

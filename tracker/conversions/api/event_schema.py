@@ -15,7 +15,7 @@ from tracker.web.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
 from tracker.web.openapi_parts import (
     RETRY_AFTER,
     TEXT,
-    Described,
+    OpenApiPart,
     constants,
     header,
     json_content,
@@ -28,9 +28,9 @@ from tracker.web.openapi_parts import (
 EXAMPLE_PBK = "mB2eZc0vQ8yT5sWkXn1uHg"
 FORM = "application/x-www-form-urlencoded"
 
-_TRANSACTION_ID: Described = {"type": "string", "maxLength": MAX_TRANSACTION_ID_CHARACTERS}
+_TRANSACTION_ID: OpenApiPart = {"type": "string", "maxLength": MAX_TRANSACTION_ID_CHARACTERS}
 
-_FIELDS: dict[str, Described] = {
+_FIELDS: dict[str, OpenApiPart] = {
     "pbk": {
         "type": "string",
         "maxLength": MAX_PBK_CHARACTERS,
@@ -59,21 +59,21 @@ _FIELDS: dict[str, Described] = {
     },
     "transaction_id": _TRANSACTION_ID
     | {
-        "description": "a repeated one, in the same event configuration (or account), is answered "
-        "with the first eventId and duplicate; nothing is recorded. An unfilled macro is refused",
+        "description": "if it is repeated in the event configuration (or account), nothing is "
+        "recorded; the answer has the first eventId and duplicate. An unfilled macro is refused",
         "examples": ["order-1001"],
     },
     "txid": _TRANSACTION_ID | {"description": "another name for transaction_id"},
 }
 # In words, because client generators do not support a body with `anyOf`.
-_CONVERSION: Described = {
+_CONVERSION: OpenApiPart = {
     "type": "object",
     "description": "At least one of pbk and click_id is required. Unknown fields are ignored, "
-    "unless the event configuration has them as parameter_aliases; an empty field counts as not "
+    "unless they are parameter_aliases of the event configuration. An empty field counts as not "
     "sent.",
     "properties": _FIELDS,
 }
-_RECORDED: Described = {
+_RECORDED: OpenApiPart = {
     "type": "object",
     "properties": {
         "success": {"type": "boolean", "const": True},
@@ -81,15 +81,15 @@ _RECORDED: Described = {
         "clickStatus": {
             "type": "string",
             "enum": ["found", "pending"],
-            "description": "found: the click is stored; pending: the event is joined to it "
-            "once it is stored, or names none (clickNamed)",
+            "description": "found: the click is stored; pending: the click is not stored yet, "
+            "or none was named (clickNamed)",
         },
         "clickNamed": {"type": "boolean", "description": "whether the conversion named a click"},
         "duplicate": {
             "type": "boolean",
             "const": True,
-            "description": "only if an earlier conversion had the transaction id: eventId is its "
-            "event, and nothing is recorded",
+            "description": "only if an earlier conversion has the transaction id: eventId is its "
+            "id, and nothing is recorded",
         },
         "warnings": {
             "type": "array",
@@ -124,7 +124,7 @@ EVENT_SCHEMAS = {
 }
 
 
-def _parameter(name: str) -> Described:
+def _parameter(name: str) -> OpenApiPart:
     schema = dict(_FIELDS[name])
     parameter = query(name, schema, schema.pop("description"))
     if name == "metadata":
@@ -136,10 +136,10 @@ def _parameter(name: str) -> Described:
     return parameter
 
 
-def answers(*forms: str) -> dict[int, Described]:
+def answers(*forms: str) -> dict[int, OpenApiPart]:
     """Describe the answers by status. `forms` are media types besides JSON."""
 
-    def failed(status: int, meaning: str = "", example: str = "") -> Described:
+    def failed(status: int, meaning: str = "", example: str = "") -> OpenApiPart:
         return public_error(status, meaning, example, forms, _HEADERS)
 
     content = json_content(ref("Recorded")) | {form: {"schema": TEXT} for form in forms}
@@ -164,13 +164,13 @@ def answers(*forms: str) -> dict[int, Described]:
             "send them again later, or with pbk",
         ),
         500: failed(500),
-        503: public_error(503, forms=forms, headers=_HEADERS | RETRY_AFTER),
+        503: public_error(503, media_types=forms, headers=_HEADERS | RETRY_AFTER),
     }
 
 
-BODY: Described = {
-    "description": "Parameters may also be in the query: of one that is in both, that of the body "
-    "counts, but pbk and click_id must not differ. JSON may be sent as `text/plain` too, as "
+BODY: OpenApiPart = {
+    "description": "Parameters may also be in the query. If one is in both, the body's value "
+    "counts; pbk and click_id must not differ. JSON may be sent as `text/plain` too, as "
     "navigator.sendBeacon does.",
     "content": {
         **json_content(

@@ -1,6 +1,6 @@
 """Postback keys in answers: whole only for principals that may write event configurations.
 
-With a postback key anybody records conversions. Payloads and the answers to them may contain it.
+Anybody with a postback key can record conversions. Payloads and receivers' answers may contain it.
 """
 
 from typing import Final
@@ -21,14 +21,14 @@ def shortened(pbk: str) -> str:
     return f"{pbk[:SHOWN_CHARACTERS]}…"
 
 
-def without_key(text: str, pbk: str) -> str:
-    """Shorten `pbk` in a text, in any case of a macro, even if the end cuts it off."""
+def shorten_key(text: str, pbk: str) -> str:
+    """Shorten `pbk` in a text, in each case that macros have, even if it is cut off at the end."""
     for form in (pbk, *(change_case(pbk) for change_case in CASES.values())):
-        text = _without_form(text, form)
+        text = _shorten(text, form)
     return text
 
 
-def _without_form(text: str, pbk: str) -> str:
+def _shorten(text: str, pbk: str) -> str:
     text = text.replace(pbk, shortened(pbk))
     for length in range(len(pbk) - 1, SHOWN_CHARACTERS, -1):
         if text.endswith(pbk[:length]):

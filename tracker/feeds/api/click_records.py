@@ -1,4 +1,4 @@
-"""Clicks in answers: without address, and without the user agent itself."""
+"""Clicks in answers, without address and user agent."""
 
 from typing import Annotated
 from uuid import UUID
@@ -33,9 +33,12 @@ class ClickRecord(ClickFields, frozen=True, kw_only=True):
 
     link: ClickLink | None
     domain: Annotated[str, Meta(description="the hostname of the link")]
-    unique: Annotated[bool, Meta(description="whether it is its visitor's first on link and day")]
+    unique: Annotated[
+        bool, Meta(description="whether it is the visitor's first of the link on that day")
+    ]
     conversions: Annotated[
-        int, Meta(description=f"those that count; {MAX_COUNTED:,} stands for as many or more")
+        int,
+        Meta(description=f"conversions that count; {MAX_COUNTED:,} stands for as many or more"),
     ]
     test: IsTest
 

@@ -72,7 +72,7 @@ async def show_clicks(
 
 
 def click_record(kind: type[Record], click: StoredClick, **others: object) -> Record:
-    """Return a record of a click: `others`, and the remaining fields from the click."""
+    """Return a record with the fields `others`; the remaining ones are the click's."""
     texts = {"referrer": decoded(click.referrer) or None, "query": decoded(click.query)}
     return record_of(kind, click, **texts, **others)
 
@@ -89,7 +89,7 @@ async def all_clicks(
 @endpoint(
     "GET",
     "/api/clicks",
-    # Not reports:read, which shows sums: clicks, like conversions, are of single visitors.
+    # Not reports:read, which shows sums only: clicks, like conversions, show single visitors.
     "conversions:read",
     export=Export(
         "clicks",
@@ -105,6 +105,6 @@ async def list_clicks(call: FeedCall[ListClicks, Nothing]) -> FeedAnswer[ClickRe
     """
     query, services = call.query, call.services
     wanted = await feed_filter(call)
-    page = await services.click_feed.page(call.account_id, wanted, query.place(), query.page_size)
+    page = await services.click_feed.page(call.account_id, wanted, query.start(), query.page_size)
     rows = await show_clicks(services, call.account_id, page.rows)
     return FeedAnswer(rows=rows, **cursor_fields(query, page))

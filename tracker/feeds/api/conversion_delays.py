@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, field
 
 from tracker.clock import now
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.feeds.services import FeedCall
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.web.call import Nothing
@@ -20,23 +20,23 @@ from tracker.web.schema import AccountId
 
 endpoint = Endpoints("feeds")
 
-_BOUNDS: Final = (60, 600, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600)
-"""The longest delay of each group but the last, in seconds."""
+_LONGEST_SECONDS: Final = (60, 600, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600)
+"""The longest delay of each group but the last."""
 
 MAX_CONVERSIONS: Final = 10_000
-"""The last conversions that are read, in 20 ms."""
+"""The last conversions to read. They take 20 ms."""
 
 DAYS: Final = 30
 
 
 class CountDelays(msgspec.Struct, kw_only=True):
-    """The account whose conversions are looked at."""
+    """The account whose conversions to count."""
 
     account_id: AccountId = field(name="accountId")
 
 
 class DelayGroup(msgspec.Struct, kw_only=True):
-    """The conversions within a delay, and beyond that of the group before."""
+    """The conversions up to a delay, and above the delay of the previous group."""
 
     up_to_seconds: Annotated[int | None, Meta(description="null: any longer delay")] = field(
         name="upToSeconds"
@@ -59,13 +59,13 @@ class Delays(msgspec.Struct, kw_only=True):
 async def count(call: FeedCall[CountDelays, Nothing]) -> Delays:
     """Count the last conversions by the time since their click."""
     seconds = await conversion_delays(call.services.mongodb.reads, call.account_id)
-    counts = Counter(bisect_left(_BOUNDS, one) for one in seconds)
+    counts = Counter(bisect_left(_LONGEST_SECONDS, one) for one in seconds)
     return Delays(
         conversions=len(seconds),
         median_seconds=median(seconds) if seconds else None,
         groups=[
-            DelayGroup(up_to_seconds=bound, conversions=counts[number])
-            for number, bound in enumerate((*_BOUNDS, None))
+            DelayGroup(up_to_seconds=longest, conversions=counts[number])
+            for number, longest in enumerate((*_LONGEST_SECONDS, None))
         ],
     )
 
@@ -75,7 +75,7 @@ async def conversion_delays(reader: MongoReads, account_id: UUID) -> list[float]
     since = {"$gte": now() - timedelta(days=DAYS)}
     milliseconds = {"$subtract": ["$at", "$click_at"]}
     stages: list[dict[str, Any]] = [
-        {"$match": {"account_id": account_id, "status": Status.ATTRIBUTED, "at": since}},
+        {"$match": {"account_id": account_id, "status": ConversionStatus.ATTRIBUTED, "at": since}},
         {"$sort": {"at": -1, "_id": -1}},
         {"$limit": MAX_CONVERSIONS},
         {"$project": {"_id": 0, "seconds": {"$divide": [milliseconds, 1000]}}},

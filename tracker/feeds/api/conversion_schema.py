@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, field, structs
 
 from tracker.calendar import Calendar
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.conversions.parameters import MAX_TRANSACTION_ID_CHARACTERS
 from tracker.conversions.rules import Rule
 from tracker.feeds.api.click_records import ClickLink, ConversionClick
@@ -38,7 +38,7 @@ class ListConversions(FeedQuery, kw_only=True):
         list[FilterText], Meta(max_length=MAX_FILTER_VALUES, description=FILTERS[EVENT].about)
     ] = field(default_factory=list)
     click_id: Annotated[
-        UUID | None, Meta(description="the click that conversions name, also an unknown one")
+        UUID | None, Meta(description="the click that conversions name, stored or not")
     ] = None
     transaction_id: Annotated[
         str | None,
@@ -52,8 +52,8 @@ class ListConversions(FeedQuery, kw_only=True):
         named = {"click_id": self.click_id, "transaction_id": self.transaction_id}
         return structs.replace(super().filter(calendar, host), **named)
 
-    def statuses(self) -> Sequence[Status]:
-        return [Status(one) for one in dict.fromkeys(self.status)]
+    def statuses(self) -> Sequence[ConversionStatus]:
+        return [ConversionStatus(one) for one in dict.fromkeys(self.status)]
 
 
 class ConversionEventConfig(msgspec.Struct, kw_only=True):
@@ -71,9 +71,9 @@ class ConversionRecord(msgspec.Struct, kw_only=True):
     status: Annotated[
         StatusName,
         Meta(
-            description="attributed: it has its click's data; pending: its click is not stored; "
-            "no_click: it names none; foreign_click: its click is another account's; "
-            "duplicate: its transaction id has counted before; refused: it breaks a rule; "
+            description="attributed: it has its click's data; pending: its click is not stored "
+            "yet; no_click: it names none; foreign_click: its click is another account's; "
+            "duplicate: another conversion has its transaction id; refused: it breaks a rule; "
             "test: it or its click is a test of the account, and does not count"
         ),
     ]
@@ -88,7 +88,7 @@ class ConversionRecord(msgspec.Struct, kw_only=True):
     device: str | None
     browser: str | None
     os: str | None
-    bot: Annotated[str | None, Meta(description="why its click counts as a bot's")]
+    bot: Annotated[str | None, Meta(description="why its click is a bot's")]
 
 
 class DeliveryCounts(msgspec.Struct, kw_only=True):

@@ -22,7 +22,7 @@ from tracker.feeds.api.conversion_schema import (
 )
 from tracker.feeds.api.feed_request import all_of_feed, feed_filter
 from tracker.feeds.api.schema import FeedAnswer, cursor_fields
-from tracker.feeds.conversions import LoggedEvent
+from tracker.feeds.conversions import StoredConversion
 from tracker.feeds.services import FeedCall, FeedServices
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
@@ -36,23 +36,25 @@ from tracker.webhooks.store import Webhook
 endpoint = Endpoints("feeds")
 
 
-async def _show(services: FeedServices, events: Sequence[LoggedEvent]) -> list[ConversionRecord]:
-    """Return the records of `events`, with one query for links and one for configurations."""
+async def _show(
+    services: FeedServices, conversions: Sequence[StoredConversion]
+) -> list[ConversionRecord]:
+    """Return the records of conversions, with one query for links and one for configurations."""
     links, configs = await asyncio.gather(
-        services.links.find_all({one.link_id for one in events if one.link_id}),
+        services.links.find_all({one.link_id for one in conversions if one.link_id}),
         services.event_configs.find_all(
-            {one.event_config_id for one in events if one.event_config_id}
+            {one.event_config_id for one in conversions if one.event_config_id}
         ),
     )
     records = []
-    for event in events:
-        link = links.get(event.link_id) if event.link_id else None
-        config = configs.get(event.event_config_id) if event.event_config_id else None
+    for one in conversions:
+        link = links.get(one.link_id) if one.link_id else None
+        config = configs.get(one.event_config_id) if one.event_config_id else None
         records.append(
             record_of(
                 ConversionRecord,
-                event,
-                event_id=event.id,
+                one,
+                event_id=one.id,
                 event_config=record_of(ConversionEventConfig, config) if config else None,
                 link=record_of(ClickLink, link) if link else None,
             )
@@ -60,7 +62,7 @@ async def _show(services: FeedServices, events: Sequence[LoggedEvent]) -> list[C
     return records
 
 
-CONVERSIONS: Resource[LoggedEvent, ConversionRecord] = Resource(
+CONVERSIONS: Resource[StoredConversion, ConversionRecord] = Resource(
     "conversion",
     lambda call: call.services.conversion_feed.find(call.event_ids[0]),
     _show,
@@ -68,22 +70,25 @@ CONVERSIONS: Resource[LoggedEvent, ConversionRecord] = Resource(
 
 
 async def show_conversions(
-    services: FeedServices, account_id: UUID, events: Sequence[LoggedEvent], with_deliveries: bool
+    services: FeedServices,
+    account_id: UUID,
+    conversions: Sequence[StoredConversion],
+    with_deliveries: bool,
 ) -> list[ListedConversion]:
-    """Return the rows of an account's conversions, with one query for each kind of parts."""
-    counted = events if with_deliveries else []
+    """Return the rows of an account's conversions, with one query for each collection."""
+    counted = conversions if with_deliveries else []
     records, clicks, deliveries = await asyncio.gather(
-        _show(services, events),
-        _clicks(services, account_id, [one.click_id for one in events]),
+        _show(services, conversions),
+        _clicks(services, account_id, [one.click_id for one in conversions]),
         _delivery_counts(services, account_id, counted),
     )
     return [
         ListedConversion(
             **asdict(record),
-            click=clicks.get(event.click_id),
-            deliveries=deliveries.get(event.id),
+            click=clicks.get(one.click_id),
+            deliveries=deliveries.get(one.id),
         )
-        for event, record in zip(events, records, strict=True)
+        for one, record in zip(conversions, records, strict=True)
     ]
 
 
@@ -92,8 +97,8 @@ async def all_conversions(
 ) -> AsyncGenerator[list[ListedConversion], None]:
     sees_deliveries = call.principal.covers(["webhooks:read"])
     async with aclosing(all_of_feed(call, call.services.conversion_feed)) as found:
-        async for events in found:
-            yield await show_conversions(call.services, call.account_id, events, sees_deliveries)
+        async for some in found:
+            yield await show_conversions(call.services, call.account_id, some, sees_deliveries)
 
 
 @endpoint(
@@ -117,7 +122,7 @@ async def list_conversions(
     query, services = call.query, call.services
     wanted = await feed_filter(call)
     page = await services.conversion_feed.page(
-        call.account_id, wanted, query.place(), query.page_size
+        call.account_id, wanted, query.start(), query.page_size
     )
     sees_deliveries = call.principal.covers(["webhooks:read"])
     rows = await show_conversions(services, call.account_id, page.rows, sees_deliveries)
@@ -127,16 +132,16 @@ async def list_conversions(
 @endpoint("GET", "/api/conversions/{event_id}", "conversions:read")
 async def show(call: FeedCall[Nothing, Nothing]) -> ConversionDetail:
     """Show a conversion with its click, its metadata and its deliveries."""
-    event = await CONVERSIONS.own(call)
+    conversion = await CONVERSIONS.find(call)
     record, clicks, deliveries = await asyncio.gather(
-        CONVERSIONS.show(call, event),
-        _clicks(call.services, call.account_id, [event.click_id]),
-        _deliveries(call, event),
+        CONVERSIONS.show(call, conversion),
+        _clicks(call.services, call.account_id, [conversion.click_id]),
+        _deliveries(call, conversion),
     )
     return ConversionDetail(
         **asdict(record),
-        click=clicks.get(event.click_id),
-        metadata=event.metadata,
+        click=clicks.get(conversion.click_id),
+        metadata=conversion.metadata,
         deliveries=deliveries,
     )
 
@@ -144,23 +149,23 @@ async def show(call: FeedCall[Nothing, Nothing]) -> ConversionDetail:
 async def _clicks(
     services: FeedServices, account_id: UUID, ids: Iterable[UUID | None]
 ) -> dict[UUID | None, ConversionClick]:
-    """Return the account's stored clicks among these, by id."""
+    """Return the account's stored clicks with these ids, by id."""
     given = {one for one in ids if one is not None}
     found = await services.click_feed.find_all(account_id, given)
     return {click.id: click_record(ConversionClick, click) for click in found}
 
 
 async def _delivery_counts(
-    services: FeedServices, account_id: UUID, events: Sequence[LoggedEvent]
+    services: FeedServices, account_id: UUID, conversions: Sequence[StoredConversion]
 ) -> dict[int, DeliveryCounts]:
-    if not events:
+    if not conversions:
         return {}
     ids = {
-        delivery_id(webhook.id, event.id): event.id
+        delivery_id(webhook.id, one.id): one.id
         for webhook in await _webhooks(services, account_id)
-        for event in events
+        for one in conversions
     }
-    counts = {event.id: Counter[str]() for event in events}
+    counts = {one.id: Counter[str]() for one in conversions}
     for delivery, status in (await services.deliveries.statuses(ids)).items():
         counts[ids[delivery]][status] += 1
     return {event_id: DeliveryCounts(**found) for event_id, found in counts.items()}
@@ -172,16 +177,16 @@ async def _webhooks(services: FeedServices, account_id: UUID) -> Sequence[Webhoo
 
 
 async def _deliveries(
-    call: FeedCall[Any, Any], event: LoggedEvent
+    call: FeedCall[Any, Any], conversion: StoredConversion
 ) -> list[ConversionDelivery] | None:
     """Return the deliveries to the account's webhooks, newest webhook first.
 
-    None if the caller may not see webhooks.
+    Return None if the caller may not see webhooks.
     """
     if not call.principal.covers(["webhooks:read"]):
         return None
     webhooks = await _webhooks(call.services, call.account_id)
-    ids = {delivery_id(one.id, event.id): one for one in webhooks}
+    ids = {delivery_id(one.id, conversion.id): one for one in webhooks}
     found = await call.services.deliveries.find_all(ids)
     records = [
         delivery_record(ConversionDelivery, found[one], webhook_name=webhook.name)

@@ -1,7 +1,7 @@
-"""Cursors: places in an account's feeds as text, with a checksum.
+"""Cursors: where pages of an account's feeds start, as text with a checksum.
 
-A cursor has no secrets, and decides only where a page begins. So its key is no secret either. The
-checksum detects cursors that are cut, made up, or of another account or feed.
+A cursor has no secrets, so its key is no secret either. The checksum detects cursors that are cut,
+made up, or of another account or feed.
 """
 
 import base64
@@ -14,16 +14,16 @@ from uuid import UUID
 from tracker.clock import moment
 from tracker.errors import BadRequest
 from tracker.feeds.arrivals import FeedName
-from tracker.feeds.page import Bookmark, Place, Position
+from tracker.feeds.page import Bookmark, PageStart, Position
 from tracker.ids import MAX_EVENT_ID
 
 CHECK_BYTES: Final = 8
 MAX_CURSOR_CHARACTERS: Final = 1000
-"""Longer than a bookmark of every slot."""
+"""Longer than a bookmark of all drain numbers."""
 
 _TIME: Final = struct.Struct(">Q")
 _EVENT_ID: Final = struct.Struct(">Q")
-_SLOT: Final = struct.Struct(">BQ")
+_DRAIN_POSITION: Final = struct.Struct(">BQ")
 _MAX_MS: Final = 253_402_300_799_999
 """The last millisecond of the year 9999."""
 
@@ -35,13 +35,13 @@ class FeedCursors:
         self._feed = feed
         self._account_id = account_id
 
-    def cursor_of(self, place: Place) -> str:
-        packed = _packed(place)
-        checked = self._check(type(place), packed) + packed
+    def cursor_of(self, start: PageStart) -> str:
+        packed = _packed(start)
+        checked = self._check(type(start), packed) + packed
         return base64.urlsafe_b64encode(checked).rstrip(b"=").decode()
 
     def position_of(self, cursor: str) -> Position:
-        """Return the position of a cursor. Raises BadRequest if `cursor_of` has not made it."""
+        """Return the position of a cursor. Raises BadRequest if it is not from `cursor_of`."""
         try:
             at, packed_id = self._unpacked(Position, cursor)
             return Position(at, self._id(packed_id))
@@ -49,10 +49,10 @@ class FeedCursors:
             raise BadRequest(f"cursor: must be the next_cursor of a page {self._of}") from None
 
     def bookmark_of(self, cursor: str) -> Bookmark:
-        """Return the bookmark of a cursor. Raises BadRequest if `cursor_of` has not made it."""
+        """Return the bookmark of a cursor. Raises BadRequest if it is not from `cursor_of`."""
         try:
             at, packed = self._unpacked(Bookmark, cursor)
-            return Bookmark(at, dict(_SLOT.iter_unpack(packed)))
+            return Bookmark(at, dict(_DRAIN_POSITION.iter_unpack(packed)))
         except (ValueError, struct.error):
             raise BadRequest(f"since: must be the since_cursor of a page {self._of}") from None
 
@@ -68,8 +68,8 @@ class FeedCursors:
             raise ValueError("no event has such an id")
         return int(event_id)
 
-    def _unpacked(self, kind: type[Place], cursor: str) -> tuple[datetime, bytes]:
-        """Return the time of a place and the rest. Raises ValueError or struct.error."""
+    def _unpacked(self, kind: type[PageStart], cursor: str) -> tuple[datetime, bytes]:
+        """Return the time and the remaining bytes. Raises ValueError or struct.error."""
         if len(cursor) > MAX_CURSOR_CHARACTERS:
             raise ValueError("too long")
         padding = "=" * (-len(cursor) % 4)
@@ -83,7 +83,7 @@ class FeedCursors:
             raise ValueError("no such time")
         return moment(ms), packed[_TIME.size :]
 
-    def _check(self, kind: type[Place], packed: bytes) -> bytes:
+    def _check(self, kind: type[PageStart], packed: bytes) -> bytes:
         person = f"{self._feed[:6]} {kind.__name__}".encode()
         digest = blake2b(
             packed, digest_size=CHECK_BYTES, key=self._account_id.bytes, person=person[:16]
@@ -91,8 +91,10 @@ class FeedCursors:
         return digest.digest()
 
 
-def _packed(place: Place) -> bytes:
-    time = _TIME.pack(round(place.at.timestamp() * 1000))
-    if isinstance(place, Bookmark):
-        return time + b"".join(_SLOT.pack(*one) for one in sorted(place.positions.items()))
-    return time + (place.id.bytes if isinstance(place.id, UUID) else _EVENT_ID.pack(place.id))
+def _packed(start: PageStart) -> bytes:
+    time = _TIME.pack(round(start.at.timestamp() * 1000))
+    if isinstance(start, Bookmark):
+        return time + b"".join(
+            _DRAIN_POSITION.pack(*one) for one in sorted(start.positions.items())
+        )
+    return time + (start.id.bytes if isinstance(start.id, UUID) else _EVENT_ID.pack(start.id))

@@ -1,4 +1,4 @@
-"""`/api/refused-postbacks`: refused requests to report a conversion."""
+"""`/api/refused-postbacks`: requests to record a conversion that were refused."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from tracker.conversions.refusals import KEPT_DAYS, MAX_KEPT, Reason, RefusedPostback
+from tracker.conversions.refusals import MAX_STORED, STORED_DAYS, Reason, RefusedPostback
 from tracker.feeds.api.conversion_schema import ConversionEventConfig
 from tracker.feeds.services import FeedCall
 from tracker.web.call import Nothing
@@ -18,32 +18,32 @@ from tracker.web.schema import AccountPage, Page, Timestamp
 
 endpoint = Endpoints("feeds")
 
-ReasonOf = Annotated[
+DescribedReason = Annotated[
     Reason,
-    Meta(description="the parameter at fault; rate: too many at once; request: all of it"),
+    Meta(description="the parameter at fault; rate: too many requests; request: the whole request"),
 ]
 
 
 class ListRefusedPostbacks(AccountPage, kw_only=True):
     """The page of refused requests to list."""
 
-    reason: ReasonOf | None = None
+    reason: DescribedReason | None = None
 
 
 class RefusedPostbackRecord(msgspec.Struct, kw_only=True):
-    """A request that was refused. Nothing of it counts."""
+    """A refused request. It counts nothing."""
 
     id: UUID
     at: Timestamp
     method: str
-    reason: ReasonOf
+    reason: DescribedReason
     status: Annotated[int, Meta(description="the status of the answer")]
-    error: Annotated[str, Meta(description="what the sender was answered")]
-    query: Annotated[str, Meta(description="as sent, but for secrets; its beginning if it is long")]
-    body: Annotated[str, Meta(description="the same of the body")]
+    error: Annotated[str, Meta(description="the error in the answer")]
+    query: Annotated[str, Meta(description="the query as sent, without secrets; cut if long")]
+    body: Annotated[str, Meta(description="the body as sent, without secrets; cut if long")]
     event_config: Annotated[
         ConversionEventConfig | None,
-        Meta(description="the one that the postback key names, in any state"),
+        Meta(description="the configuration of the postback key, in any state"),
     ]
     click_id: UUID | None
 
@@ -51,16 +51,18 @@ class RefusedPostbackRecord(msgspec.Struct, kw_only=True):
 class RefusedCount(msgspec.Struct, kw_only=True):
     """The number of requests that were refused for a reason."""
 
-    reason: ReasonOf
+    reason: DescribedReason
     count: int
 
 
 class RefusedPostbacks(Page[RefusedPostbackRecord], kw_only=True):
-    """A page of the newest requests that were refused, and the number of all by reason."""
+    """A page of the newest refused requests, and the number of all by reason."""
 
     counts: Annotated[
         list[RefusedCount],
-        Meta(description=f"of today and the {KEPT_DAYS - 1} days before, UTC; most frequent first"),
+        Meta(
+            description=f"of today and the {STORED_DAYS - 1} days before, UTC; most frequent first"
+        ),
     ]
 
 
@@ -68,8 +70,8 @@ class RefusedPostbacks(Page[RefusedPostbackRecord], kw_only=True):
     "GET",
     "/api/refused-postbacks",
     "conversions:read",
-    summary=f"List requests to report a conversion that were refused: the newest {MAX_KEPT:,} of "
-    f"{KEPT_DAYS} days",
+    summary=f"List requests to report a conversion that were refused: the newest {MAX_STORED:,} of "
+    f"{STORED_DAYS} days",
 )
 async def list_refused(call: FeedCall[ListRefusedPostbacks, Nothing]) -> RefusedPostbacks:
     """Return a page of the account's refused requests, newest first."""

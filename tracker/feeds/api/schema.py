@@ -1,4 +1,4 @@
-"""The common part of requests and answers of both feeds."""
+"""The common parts of both feeds' requests and answers."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
@@ -9,20 +9,20 @@ from msgspec import UNSET, Meta, field
 
 from tracker.calendar import Calendar
 from tracker.clock import iso
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
 from tracker.feeds.api.cursors import FeedCursors
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.filter import FeedFilter
-from tracker.feeds.page import FeedPage, Place, Position
+from tracker.feeds.page import FeedPage, PageStart, Position
 from tracker.feeds.storing_order import MAX_AGE_DAYS
 from tracker.feeds.storing_order import MAX_EXAMINED as MAX_EXAMINED_STORED
 from tracker.feeds.time_order import MAX_EXAMINED
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.api.filters import described, values_of
-from tracker.reports.counted import COUNTED
+from tracker.reports.counted import COUNTED_FIELDS
 from tracker.reports.dimensions import EVENT, FILTERS, LINK, TAG
-from tracker.reports.query import Bots, Value
+from tracker.reports.query import Bots, FilterValue
 from tracker.web.export import FormatIn
 from tracker.web.limits import DEFAULT_PAGE_SIZE
 from tracker.web.schema import AccountId, Day, PageSize, Timestamp, parse_day
@@ -33,7 +33,7 @@ Row = TypeVar("Row")
 
 _BY_LINK: Final = (LINK, TAG)
 _OTHERS: Final = [
-    name for name in dict.fromkeys((*COUNTED, *FILTERS)) if name not in (*_BY_LINK, EVENT)
+    name for name in dict.fromkeys((*COUNTED_FIELDS, *FILTERS)) if name not in (*_BY_LINK, EVENT)
 ]
 
 
@@ -49,12 +49,12 @@ class _FeedPage(msgspec.Struct, kw_only=True):
     since: Annotated[
         str | None,
         Meta(
-            description="a since_cursor: everything that was stored after it, oldest first. It can "
-            f"be used for {MAX_AGE_DAYS} days"
+            description="a since_cursor: lists everything that was stored after it, oldest first. "
+            f"It can be used for {MAX_AGE_DAYS} days"
         ),
     ] = None
     page_size: PageSize = field(default=DEFAULT_PAGE_SIZE, name="pageSize")
-    first: Annotated[Day | None, Meta(description="the first day, of the account's time zone")] = (
+    first: Annotated[Day | None, Meta(description="the first day, in the account's time zone")] = (
         field(default=None, name="from")
     )
     last: Annotated[Day | None, Meta(description="the last day; included")] = field(
@@ -107,7 +107,7 @@ class FeedQuery(_Filters, kw_only=True):
             raise ValueError("from: must not be after to")
         if self.cursor is not None and self.since is not None:
             raise ValueError("since: not together with cursor")
-        self.place()
+        self.start()
 
     @property
     def names_days(self) -> bool:
@@ -117,14 +117,14 @@ class FeedQuery(_Filters, kw_only=True):
     def cursors(self) -> FeedCursors:
         return FeedCursors(self.FEED, self.account_id)
 
-    def place(self) -> Place | None:
-        """Return the place to begin; None for the newest. Raises BadRequest for a wrong cursor."""
+    def start(self) -> PageStart | None:
+        """Return where to start; None for the newest. Raises BadRequest for a wrong cursor."""
         if self.since is not None:
             return self.cursors.bookmark_of(self.since)
         return None if self.cursor is None else self.cursors.position_of(self.cursor)
 
     def filter(self, calendar: Calendar, host: str) -> FeedFilter:
-        """Return the filter. Days are of the calendar; `host` is the service's own.
+        """Return the filter. Days are in the calendar; `host` is the service's own.
 
         Raises BadRequest if a domain is not a hostname.
         """
@@ -140,11 +140,13 @@ class FeedQuery(_Filters, kw_only=True):
             statuses=self.statuses(),
         )
 
-    def values(self) -> dict[str, Sequence[Value]]:
-        given: dict[str, Sequence[Value]] = {name: getattr(self, name, ()) for name in FILTERS}
+    def values(self) -> dict[str, Sequence[FilterValue]]:
+        given: dict[str, Sequence[FilterValue]] = {
+            name: getattr(self, name, ()) for name in FILTERS
+        }
         return {name: list(dict.fromkeys(values)) for name, values in given.items() if values}
 
-    def statuses(self) -> Sequence[Status]:
+    def statuses(self) -> Sequence[ConversionStatus]:
         return ()
 
     def _days(self) -> tuple[date | None, date | None]:
@@ -168,26 +170,27 @@ def _within(day: date) -> date:
 
 
 class FeedAnswer(msgspec.Struct, Generic[Row], kw_only=True):
-    """A page of a feed, newest first; with since in the order in which the rows were stored."""
+    """A page of a feed, newest first; with since in the order of storing."""
 
     rows: list[Row]
     next_cursor: Annotated[
-        str | None, Meta(description="cursor of the next page; null: none, or a page with since")
+        str | None,
+        Meta(description="cursor of the next page; null on the last page, and with since"),
     ]
     since_cursor: Annotated[
         str | None,
         Meta(
-            description="for since: what is stored after this page was read, or after its rows if "
-            "it is one with since; null on pages with cursor"
+            description="for since: lists what is stored after this page, or after its rows if it "
+            "has since; null on pages with cursor"
         ),
     ]
     searched_to: Annotated[
         Timestamp | None,
         Meta(
-            description=f"how far back a page has looked that ended after {MAX_EXAMINED:,} rows "
-            "of which few pass its filters; the next page goes on. With since: when the last row "
-            f"of up to {MAX_EXAMINED_STORED:,} that it has looked at was stored; null: nothing "
-            "more is stored"
+            description="set if few rows pass the filters: the page has searched back to this "
+            f"time, after {MAX_EXAMINED:,} rows, and the next page continues. With since: when the "
+            f"last row was stored that it has searched, of up to {MAX_EXAMINED_STORED:,}; null if "
+            "nothing more is stored"
         ),
     ]
 

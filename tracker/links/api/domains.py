@@ -105,7 +105,7 @@ DOMAINS: Resource[Domain, DomainRecord] = Resource(
 @endpoint("GET", "/api/domains", "domains:read")
 async def list_own(call: LinkCall[AccountPage, Nothing]) -> Page[DomainRecord]:
     """List custom domains, newest first."""
-    return await DOMAINS.list_own(call, call.services.domains)
+    return await DOMAINS.list_page(call, call.services.domains)
 
 
 @endpoint(
@@ -121,7 +121,7 @@ async def add(call: LinkCall[Nothing, AddDomain]) -> DomainRecord:
     Raises BadRequest if another account has proven it.
     """
     domain = await call.services.domains.create(call.account_id, call.body.domain_name)
-    await call.audit("domain.added", DOMAINS.target(domain))
+    await call.audit("domain.added", DOMAINS.audit_object(domain))
     return await DOMAINS.show(call, domain)
 
 
@@ -133,7 +133,7 @@ async def verify(call: LinkCall[Nothing, Nothing]) -> DomainRecord:
     Forbidden if the account has no such domain, BadRequest if DNS does not prove it, RateLimited or
     Unavailable if too many look-ups are in progress.
     """
-    services, domain = call.services, await DOMAINS.own(call)
+    services, domain = call.services, await DOMAINS.find(call)
     _check_name(services, domain.domain_name)  # it may have become reserved since it was claimed
     required = _required_records(services, domain)
     with services.dns_limiter.acquire(call.account_id):
@@ -141,7 +141,7 @@ async def verify(call: LinkCall[Nothing, Nothing]) -> DomainRecord:
     domain = await services.domains.record_check(domain.id, check)
     if not domain.verified:
         _require_proof(check, required)
-        audit = partial(call.audit, "domain.verified", DOMAINS.target(domain), None)
+        audit = partial(call.audit, "domain.verified", DOMAINS.audit_object(domain), None)
         domain = await services.domains.verify(domain.id, audit)
     return await DOMAINS.show(call, domain)
 
@@ -166,11 +166,11 @@ async def delete(call: LinkCall[Nothing, Nothing]) -> Done:
 
     Raises NotFound or Forbidden if the account has no such domain, BadRequest if links use it.
     """
-    domain = await DOMAINS.own(call)
+    domain = await DOMAINS.find(call)
     if await call.services.links.has_links(domain.id):
         raise BadRequest("domain_name: short links use it; archive them first")
     await call.services.domains.delete(domain.id)
-    await call.audit("domain.deleted", DOMAINS.target(domain))
+    await call.audit("domain.deleted", DOMAINS.audit_object(domain))
     return Done()
 
 

@@ -14,7 +14,7 @@ from tracker.links.qr_code import (
     ImageFormat,
 )
 from tracker.links.services import LinkCall
-from tracker.web.call import Answer, Nothing
+from tracker.web.call import AnswerWithHeaders, Nothing
 from tracker.web.endpoint import Endpoints, MediaType
 from tracker.web.handler import Content
 
@@ -44,7 +44,7 @@ class QrQuery(msgspec.Struct, kw_only=True):
     answer=MediaType(_MEDIA_TYPES["svg"]),
     operation_id="getShortLinkQrSvg",
 )
-async def show_svg(call: LinkCall[QrQuery, Nothing]) -> Answer[Content]:
+async def show_svg(call: LinkCall[QrQuery, Nothing]) -> AnswerWithHeaders[Content]:
     """Show the QR code of a short link as SVG."""
     return await _show(call, "svg")
 
@@ -56,12 +56,14 @@ async def show_svg(call: LinkCall[QrQuery, Nothing]) -> Answer[Content]:
     answer=MediaType(_MEDIA_TYPES["png"]),
     operation_id="getShortLinkQrPng",
 )
-async def show_png(call: LinkCall[QrQuery, Nothing]) -> Answer[Content]:
+async def show_png(call: LinkCall[QrQuery, Nothing]) -> AnswerWithHeaders[Content]:
     """Show the QR code of a short link as PNG."""
     return await _show(call, "png")
 
 
-async def _show(call: LinkCall[QrQuery, Nothing], image_format: ImageFormat) -> Answer[Content]:
+async def _show(
+    call: LinkCall[QrQuery, Nothing], image_format: ImageFormat
+) -> AnswerWithHeaders[Content]:
     """Return the QR code of a link. Raises RateLimited or Unavailable under load."""
     services, query = call.services, call.query
     link = await find_own(call, services.links)
@@ -72,4 +74,4 @@ async def _show(call: LinkCall[QrQuery, Nothing], image_format: ImageFormat) -> 
         "Content-Disposition": f'inline; filename="{link.slug}.{image_format}"',
         "Content-Security-Policy": _POLICY,
     }
-    return Answer(Content(_MEDIA_TYPES[image_format], image), headers)
+    return AnswerWithHeaders(Content(_MEDIA_TYPES[image_format], image), headers)

@@ -46,7 +46,7 @@ async def change(call: LinkCall[Nothing, ChangeShortLink]) -> ShortLink:
     Raises NotFound or Forbidden if the account has no such link or tag, BadRequest if a new
     destination has an unknown macro.
     """
-    link = await LINKS.own(call)
+    link = await LINKS.find(call)
     fields = sent_fields(call.body)
     url = fields.get("destination_url", link.destination_url)
     if url != link.destination_url:  # a stored one may be older than this rule
@@ -58,16 +58,16 @@ async def change(call: LinkCall[Nothing, ChangeShortLink]) -> ShortLink:
         return await LINKS.show(call, link)
     changed = await call.services.links.change(link.id, fields)
     if changes := await _changes(call, link, changed):
-        await call.audit("short_link.changed", LINKS.target(changed), changes)
+        await call.audit("short_link.changed", LINKS.audit_object(changed), changes)
     return await LINKS.show(call, changed)
 
 
 @endpoint("DELETE", "/api/short-links/{id}", "links:write")
 async def archive(call: LinkCall[Nothing, Nothing]) -> Done:
     """Archive a short link. Its redirect stops, its reports stay."""
-    link = await LINKS.own(call)
+    link = await LINKS.find(call)
     archived = await call.services.links.change(link.id, {"archived": True})
-    await call.audit("short_link.archived", LINKS.target(link), differences(link, archived))
+    await call.audit("short_link.archived", LINKS.audit_object(link), differences(link, archived))
     return Done()
 
 
@@ -166,7 +166,7 @@ async def _changes(call: LinkCall[Any, Any], before: Link, after: Link) -> dict[
 async def _audit_action(call: LinkCall[Any, Any], revision: Revision) -> AuditAction:
     changes = await _changes(call, *revision)
     return AuditAction(
-        action=_action(revision), target=LINKS.target(revision.after), changes=changes
+        action=_action(revision), target=LINKS.audit_object(revision.after), changes=changes
     )
 
 

@@ -96,7 +96,7 @@ LINKS: Resource[Link, ShortLink] = Resource(
 
 async def find_own(call: Call[Any, Any, Any], links: Links) -> Link:
     """Return the path's link, archived or not. Raises NotFound or Forbidden as `own` does."""
-    return call.own("short link", await links.find(call.ids[0]))
+    return call.check_owner("short link", await links.find(call.ids[0]))
 
 
 async def all_links(
@@ -141,7 +141,7 @@ async def create(call: LinkCall[Nothing, CreateShortLink]) -> ShortLink:
     """
     [new] = await _new_links(call, {"": call.body})
     link = await call.services.links.create(new)
-    await call.audit("short_link.created", LINKS.target(link))
+    await call.audit("short_link.created", LINKS.audit_object(link))
     return await LINKS.show(call, link)
 
 
@@ -159,7 +159,8 @@ async def create_many(call: LinkCall[Nothing, CreateShortLinks]) -> CreatedShort
 
     async def audit(session: MongoSession, links: Sequence[Link]) -> None:
         created = [
-            AuditAction(action="short_link.created", target=LINKS.target(one)) for one in links
+            AuditAction(action="short_link.created", target=LINKS.audit_object(one))
+            for one in links
         ]
         await call.audit_all(created, session)
 
@@ -218,7 +219,7 @@ def check_own(call: LinkCall[Any, Any], named: Sequence[tuple[str, UUID, Owned |
     """
     for name, _, found in named:
         if found is not None:
-            call.own(name, found)
+            call.check_owner(name, found)
     for name, missing_id, found in named:
         if found is None:
             raise NotFound(f"{name}: not found: {missing_id}")

@@ -50,7 +50,7 @@ async def show(call: LinkCall[SlugQuery, Nothing]) -> Availability:
     """
     slug, domain_id = call.query.slug, call.query.domain_id
     if domain_id is not None:
-        call.own("domain_id", await call.services.domains.find(domain_id))
+        call.check_owner("domain_id", await call.services.domains.find(domain_id))
     if not SLUG.fullmatch(slug):
         return Availability(available=False, reason=SLUG_RULE)
     taken = await call.services.links.has_slug(domain_id, slug)

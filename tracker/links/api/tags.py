@@ -81,7 +81,7 @@ TAGS: Resource[Tag, TagRecord] = Resource("tag", _find, _show)
 @endpoint("GET", "/api/tags", "tags:read")
 async def list_own(call: LinkCall[AccountPage, Nothing]) -> Page[TagRecord]:
     """List tags, newest first."""
-    return await TAGS.list_own(call, call.services.tags)
+    return await TAGS.list_page(call, call.services.tags)
 
 
 @endpoint("POST", "/api/tags", _scope, example={"name": "Spring"})
@@ -93,7 +93,7 @@ async def list_or_create(call: LinkCall[Nothing, ListOrCreateTag]) -> TagRecord 
     body, tags = call.body, call.services.tags
     if body.name is not UNSET:
         tag = await tags.create(call.account_id, body.name)
-        await call.audit("tag.created", TAGS.target(tag))
+        await call.audit("tag.created", TAGS.audit_object(tag))
         return await TAGS.show(call, tag)
     return await TAGS.page(call, body, partial(tags.page, call.account_id))
 
@@ -105,21 +105,21 @@ async def change(call: LinkCall[Nothing, ChangeTag]) -> TagRecord:
     Raises NotFound or Forbidden if the account has no such tag, BadRequest if another of its tags
     has the name.
     """
-    tag = await TAGS.own(call)
+    tag = await TAGS.find(call)
     renamed = await call.services.tags.rename(tag.id, call.body.name)
     if changes := differences(tag, renamed):
-        await call.audit("tag.renamed", TAGS.target(renamed), changes)
+        await call.audit("tag.renamed", TAGS.audit_object(renamed), changes)
     return await TAGS.show(call, renamed)
 
 
 @endpoint("DELETE", "/api/tags/{id}", "tags:write")
 async def delete(call: LinkCall[Nothing, Nothing]) -> Done:
     """Delete a tag and remove it from all links."""
-    tag = await TAGS.own(call)
+    tag = await TAGS.find(call)
     # From the links first: after a crash the tag still exists and can be deleted again.
     await call.services.links.untag(tag.account_id, tag.id)
     await call.services.tags.delete(tag.id)
     # Again, for links that were tagged with it in the meantime.
     await call.services.links.untag(tag.account_id, tag.id)
-    await call.audit("tag.deleted", TAGS.target(tag))
+    await call.audit("tag.deleted", TAGS.audit_object(tag))
     return Done()

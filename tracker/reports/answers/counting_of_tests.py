@@ -1,4 +1,4 @@
-"""Counts of the clicks and conversions that an account has made as tests.
+"""Counts of an account's test clicks and test conversions.
 
 Rollups and joint counts leave tests out, so the documents are read. They are few: people make them,
 or API keys within the limits of requests.
@@ -10,41 +10,41 @@ from typing import Any, Final
 
 from tracker.calendar import Calendar
 from tracker.clicks.document import ONLY_TESTS
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, UNATTRIBUTED, Columns
-from tracker.reports.counted import COUNTED
-from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, NO_EVENT, NO_KEY, OfDocuments
-from tracker.reports.joint_counts.scope import Scope, Snapshot
+from tracker.reports.counted import COUNTED_FIELDS
+from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, NO_EVENT, NO_KEY, DocumentKind
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.limits import MAX_TESTS
 from tracker.reports.rollups.money import billionths
 from tracker.reports.threads import in_thread_if_large
 from tracker.visitor_dimensions import UNKNOWN
 
-Document = Mapping[str, Any]
+TestDocument = Mapping[str, Any]
 
-_VALUES: Final = ["at", "link_id", *(one.field for one in COUNTED.values())]
-_FIELDS: Final[Mapping[OfDocuments, Sequence[str]]] = {
+_VALUES: Final = ["at", "link_id", *(one.field for one in COUNTED_FIELDS.values())]
+_FIELDS: Final[Mapping[DocumentKind, Sequence[str]]] = {
     "clicks": [*_VALUES, "unique"],
     "events": [*_VALUES, "event_config_id", "value", "payout"],
 }
-_TESTS: Final[Mapping[OfDocuments, Mapping[str, Any]]] = {
+_TESTS: Final[Mapping[DocumentKind, Mapping[str, Any]]] = {
     "clicks": ONLY_TESTS,
-    "events": {"status": Status.TEST},
+    "events": {"status": ConversionStatus.TEST},
 }
-_INDEXES: Final[Mapping[OfDocuments, str]] = {"clicks": "tests", "events": "log"}
+_INDEXES: Final[Mapping[DocumentKind, str]] = {"clicks": "tests", "events": "log"}
 
 
 async def count_tests(
-    scope: Scope,
+    scope: ReportScope,
     snapshot: Snapshot,
     names: Sequence[str],
     first: date,
     last: date,
     until: datetime | None = None,
 ) -> Columns:
-    """Return counts of tests, by day and these dimensions. Raises BadRequest for too many."""
+    """Return the counts by day and these dimensions. Raises BadRequest for too many tests."""
     tables = []
     calendar = scope.calendar
     times = {"$gte": calendar.start_of(first), "$lt": until or calendar.end_of(last)}
@@ -57,7 +57,7 @@ async def count_tests(
 
 
 async def _documents(
-    scope: Scope, snapshot: Snapshot, of: OfDocuments, times: Mapping[str, datetime]
+    scope: ReportScope, snapshot: Snapshot, of: DocumentKind, times: Mapping[str, datetime]
 ) -> list[dict[str, Any]]:
     matching = {**scope.documents(), **_TESTS[of], "at": times}
     found = await snapshot.reader.find(
@@ -69,7 +69,7 @@ async def _documents(
 
 
 def _table(
-    of: OfDocuments, documents: Sequence[Document], names: Sequence[str], calendar: Calendar
+    of: DocumentKind, documents: Sequence[TestDocument], names: Sequence[str], calendar: Calendar
 ) -> Columns:
     times = [calendar.day_and_hour(one["at"]) for one in documents]
     dimensions = {
@@ -83,25 +83,25 @@ def _table(
     return columns.of_columns(dimensions, measures)
 
 
-def _value(of: OfDocuments, name: str, document: Document) -> str:
+def _value(of: DocumentKind, name: str, document: TestDocument) -> str:
     """Return the value of a dimension, as in joint counts."""
     if name == EVENT:
         return NO_EVENT if of == "clicks" else str(document["event_config_id"] or NO_KEY[EVENT])
     if name == LINK:
         return str(document.get("link_id") or NO_KEY[LINK])
-    field, absent = COUNTED[name]
+    field, absent = COUNTED_FIELDS[name]
     found = document.get(field)
     if found is None:
         return absent if "link_id" in document else UNKNOWN
     return str(found)
 
 
-def _clicks(click: Document) -> Mapping[str, int]:
+def _clicks(click: TestDocument) -> Mapping[str, int]:
     is_bot = click["bot"] is not None
     return {"clicks": int(not is_bot), "unique": int(click["unique"]), "bots": int(is_bot)}
 
 
-def _events(event: Document) -> Mapping[str, int]:
+def _events(event: TestDocument) -> Mapping[str, int]:
     money = {name: 0 if event[name] is None else billionths(event[name]) for name in _MONEY}
     own = {"conversions": 1, **money}
     is_bot = event.get("bot") is not None

@@ -1,4 +1,4 @@
-"""The reading of a query whose last day ends at a moment.
+"""The counts of a query whose last day is cut off at a moment.
 
 Earlier days are read like any others. The last day has whole hours, from rollups or joint counts,
 and a part of an hour, from documents.
@@ -18,7 +18,7 @@ from tracker.reports.dimensions import DAY, HOUR, LINK
 from tracker.reports.joint_counts.part_hour import PartHour
 from tracker.reports.joint_counts.unattributed import Unattributed
 from tracker.reports.periods import Period, hours_of
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.threads import in_thread_if_large
 
 _DAY: Final = timedelta(days=1)
@@ -46,7 +46,7 @@ class CutReading(Reading):
             rows, lambda: columns.joined([one.by(names) for one in tables], names).by(names)
         )
 
-    def _of(self, query: Query, wanted: dict[str, Sequence[str]]) -> Reading:
+    def _of(self, query: ReportQuery, wanted: dict[str, Sequence[str]]) -> Reading:
         return Reading(self._database, query, self._scope, self._snapshot, self._links, wanted)
 
     async def _hours(self, count: int, unattributed: Unattributed) -> Columns:

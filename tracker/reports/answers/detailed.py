@@ -8,14 +8,14 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import replace
 
-from tracker.reports.answers.before import Before, parts_before, read_before
+from tracker.reports.answers.previous import PreviousFigures, previous_parts, read_previous
 from tracker.reports.answers.reports import WholeReport
 from tracker.reports.answers.request_parts import Parts
 from tracker.reports.comparison import Comparison, OtherDays
 from tracker.reports.dimensions import DOMAIN, EVENT, FILTERS, NO_KEY, TAG
 from tracker.reports.memory import Reservation
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, Query, Report, Row, Value
+from tracker.reports.query import FilterValue, GroupRow, Measures, Report, ReportQuery
 from tracker.reports.series import NO_MEASURES, Interval, Step, step_keys
 from tracker.reports.threads import in_thread
 from tracker.visitor_dimensions import UNKNOWN
@@ -24,21 +24,21 @@ _NAME: Final = "compare"
 _OF_TIME: Final[tuple[Interval, ...]] = get_args(Interval)
 _ALL_ROWS: Final = 10**6
 
-MAX_PARTS_BEFORE: Final = 2
-"""The parts that `measures_before` reads at most."""
+MAX_PREVIOUS_PARTS: Final = 2
+"""The parts that `previous_measures` reads at most."""
 
 
 class DetailedReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A report and its details, from one snapshot. `rows_before` is by the keys of its rows."""
+    """A report and its details, from one snapshot. `previous_rows` is by the keys of its rows."""
 
     at: datetime
     report: Report
     steps: Sequence[Step] | None
-    before: Before | None
-    rows_before: Mapping[str, Measures] | None
+    previous: PreviousFigures | None
+    previous_rows: Mapping[str, Measures] | None
 
 
-class WholeBefore:
+class PreviousReport:
     """All rows of other days. `paired` maps keys to their counterparts, if these differ."""
 
     def __init__(self, report: WholeReport, paired: Mapping[str, str] | None) -> None:
@@ -50,7 +50,7 @@ class WholeBefore:
         """Return their approximate size in memory."""
         return 2 * self._report.bytes()
 
-    def of(self, rows: Sequence[Row]) -> Mapping[str, Measures]:
+    def of(self, rows: Sequence[GroupRow]) -> Mapping[str, Measures]:
         keys, paired = [row.key for row in rows], self._paired
         numbers = {
             key: self._numbers.get(key if paired is None else paired.get(key, "")) for key in keys
@@ -61,37 +61,41 @@ class WholeBefore:
 
 
 async def read_detailed(
-    parts: Parts, query: Query, interval: Interval | None, comparison: Comparison | None
+    parts: Parts, query: ReportQuery, interval: Interval | None, comparison: Comparison | None
 ) -> DetailedReport:
     days = None if comparison is None else await parts.other_days(comparison)
-    before_parts = 0 if days is None else MAX_PARTS_BEFORE + parts_before(interval, days)
-    parts.expect_parts(1 + (interval is not None) + before_parts)
+    count = 0 if days is None else MAX_PREVIOUS_PARTS + previous_parts(interval, days)
+    parts.expect_parts(1 + (interval is not None) + count)
     report = await parts.run("report", query)
     steps = None
     if interval is not None:
         steps = (await parts.series("interval", query, interval)).steps
-    before, rows = None, None
+    previous, rows = None, None
     if days is not None:
-        rows = await measures_before(parts, query, report.rows, days)
-        before = await read_before(parts, query, interval, days)
-    return DetailedReport(at=parts.at, report=report, steps=steps, before=before, rows_before=rows)
+        rows = await previous_measures(parts, query, report.rows, days)
+        previous = await read_previous(parts, query, interval, days)
+    return DetailedReport(
+        at=parts.at, report=report, steps=steps, previous=previous, previous_rows=rows
+    )
 
 
 async def read_whole(
-    parts: Parts, query: Query, comparison: Comparison | None, held: Reservation
-) -> tuple[WholeReport, WholeBefore | None]:
-    """Return all rows of a query, and those of the days to compare with. Their memory is `held`."""
+    parts: Parts, query: ReportQuery, comparison: Comparison | None, reservation: Reservation
+) -> tuple[WholeReport, PreviousReport | None]:
+    """Return all rows of a query, and of the days to compare with. They use the `reservation`."""
     parts.expect_parts(1 + (comparison is not None))
-    report = await parts.whole("report", query, held)
-    before = None
+    report = await parts.whole("report", query, reservation)
+    previous = None
     if comparison is not None:
-        before = await _whole_before(parts, query, await parts.other_days(comparison), held)
-    held.shrink_to(report.bytes() + (0 if before is None else before.bytes()))
-    return report, before
+        previous = await _previous_report(
+            parts, query, await parts.other_days(comparison), reservation
+        )
+    reservation.shrink_to(report.bytes() + (0 if previous is None else previous.bytes()))
+    return report, previous
 
 
-async def measures_before(
-    parts: Parts, query: Query, rows: Sequence[Row], days: OtherDays
+async def previous_measures(
+    parts: Parts, query: ReportQuery, rows: Sequence[GroupRow], days: OtherDays
 ) -> Mapping[str, Measures]:
     """Return the measures of a query's `rows` on other days, by their keys.
 
@@ -111,21 +115,21 @@ async def measures_before(
     }
 
 
-async def _whole_before(
-    parts: Parts, query: Query, days: OtherDays, held: Reservation
-) -> WholeBefore:
+async def _previous_report(
+    parts: Parts, query: ReportQuery, days: OtherDays, reservation: Reservation
+) -> PreviousReport:
     other = _of_days(query, days)
-    report = await parts.whole(_NAME, other, held)
+    report = await parts.whole(_NAME, other, reservation)
     # In a thread: there may be a million.
-    return await in_thread(WholeBefore, report, _paired(parts, query, other))
+    return await in_thread(PreviousReport, report, _paired(parts, query, other))
 
 
-def _of_days(query: Query, days: OtherDays) -> Query:
+def _of_days(query: ReportQuery, days: OtherDays) -> ReportQuery:
     """Return the query for all rows on other days."""
     return days.of(replace(query, sort="key", search=None, page=1, page_size=_ALL_ROWS))
 
 
-def _paired(parts: Parts, query: Query, other: Query) -> Mapping[str, str] | None:
+def _paired(parts: Parts, query: ReportQuery, other: ReportQuery) -> Mapping[str, str] | None:
     """Return the counterparts of the keys of time; None for other dimensions."""
     for interval in _OF_TIME:
         if interval == query.group_by:
@@ -137,7 +141,7 @@ def _paired(parts: Parts, query: Query, other: Query) -> Mapping[str, str] | Non
     return None
 
 
-def _narrowed(query: Query, keys: Sequence[str]) -> Sequence[Query]:
+def _narrowed(query: ReportQuery, keys: Sequence[str]) -> Sequence[ReportQuery]:
     """Return queries for these rows and few others: a link is one row of many."""
     dimension = query.group_by
     # Events are few. A second filter by tags would count other links.
@@ -145,7 +149,7 @@ def _narrowed(query: Query, keys: Sequence[str]) -> Sequence[Query]:
     if not is_filtered or (dimension == TAG and TAG in query.filters):
         return [query]
     without = NO_KEY.get(dimension)
-    named: list[Value] = [key for key in keys if key != without]
+    named: list[FilterValue] = [key for key in keys if key != without]
     if FILTERS[dimension].are_ids:
         named = [UUID(str(key)) for key in named]
     queries = []

@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from tracker.reports.dimensions import DIMENSIONS, NO_KEY
-from tracker.reports.query import Value
+from tracker.reports.query import FilterValue
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
 
@@ -33,7 +33,7 @@ async def stored_names(reader: MongoReads, group_by: str, keys: Collection[str])
 
 
 async def filter_names(
-    reader: MongoReads, account_id: UUID, filters: Mapping[str, Collection[Value]]
+    reader: MongoReads, account_id: UUID, filters: Mapping[str, Collection[FilterValue]]
 ) -> dict[str, dict[str, str]]:
     """Return the names of filters' values, by value. Records of other accounts have their ids."""
     names = {}

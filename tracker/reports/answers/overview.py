@@ -5,38 +5,38 @@ from datetime import datetime
 
 import msgspec
 
-from tracker.reports.answers.before import Before, parts_before, read_before
-from tracker.reports.answers.detailed import MAX_PARTS_BEFORE, measures_before
+from tracker.reports.answers.detailed import MAX_PREVIOUS_PARTS, previous_measures
+from tracker.reports.answers.previous import PreviousFigures, previous_parts, read_previous
 from tracker.reports.answers.request_parts import Parts, Series, is_of_rollups
 from tracker.reports.comparison import Comparison
-from tracker.reports.query import Measures, Query, Report
+from tracker.reports.query import Measures, Report, ReportQuery
 from tracker.reports.series import Interval
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of one snapshot. `rows_before` are by panel and key."""
+    """The figures of one snapshot. `previous_rows` are by panel and key."""
 
     at: datetime
     series: Series
-    previous: Before | None
+    previous: PreviousFigures | None
     panels: Sequence[Report]
-    rows_before: Sequence[Mapping[str, Measures] | None]
+    previous_rows: Sequence[Mapping[str, Measures] | None]
 
 
 async def read_overview(
     parts: Parts,
-    query: Query,
+    query: ReportQuery,
     interval: Interval,
     comparison: Comparison | None,
-    panels: Sequence[Query],
+    panels: Sequence[ReportQuery],
 ) -> Overview:
     days = None if comparison is None else await parts.other_days(comparison)
     others = 0
     if days is not None:
-        others = parts_before(interval, days) + MAX_PARTS_BEFORE * len(panels)
+        others = previous_parts(interval, days) + MAX_PREVIOUS_PARTS * len(panels)
     parts.expect([query, *panels], others)
     series = await parts.series("series", query, interval)
-    before = None if days is None else await read_before(parts, query, interval, days)
+    previous = None if days is None else await read_previous(parts, query, interval, days)
     # Panels that must be counted go first: their counts then serve the panels after them, faster
     # than the rollups of each link do.
     order = sorted(range(len(panels)), key=lambda number: is_of_rollups(panels[number]))
@@ -45,12 +45,12 @@ async def read_overview(
         report = await parts.run(f"panels[{number}]", panels[number])
         rows = None
         if days is not None:
-            rows = await measures_before(parts, panels[number], report.rows, days)
+            rows = await previous_measures(parts, panels[number], report.rows, days)
         found[number] = report, rows
     return Overview(
         at=parts.at,
         series=series,
-        previous=before,
+        previous=previous,
         panels=[found[number][0] for number in range(len(panels))],
-        rows_before=[found[number][1] for number in range(len(panels))],
+        previous_rows=[found[number][1] for number in range(len(panels))],
     )

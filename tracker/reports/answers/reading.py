@@ -19,16 +19,16 @@ from tracker.reports.columns import Columns
 from tracker.reports.counted import needed_for
 from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, TIME
 from tracker.reports.joint_counts.counts import Counts
-from tracker.reports.joint_counts.scope import Scope, Snapshot
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.unattributed import (
-    Asked,
     Unattributed,
-    tells_unattributed,
+    UnattributedQuery,
+    separates_unattributed,
     with_unattributed,
 )
 from tracker.reports.periods import Period, hours_of, is_over, periods_of
-from tracker.reports.query import Query
-from tracker.reports.rollups.layout import RollupSource, rollups_for
+from tracker.reports.query import ReportQuery
+from tracker.reports.rollups.layout import RollupSelection, rollups_for
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
 from tracker.reports.threads import in_thread_if_large
 from tracker.stores.mongodb.drivers import Database
@@ -52,8 +52,8 @@ class Reading:
     def __init__(
         self,
         database: Database,
-        query: Query,
-        scope: Scope,
+        query: ReportQuery,
+        scope: ReportScope,
         snapshot: Snapshot,
         links: Sequence[UUID] | None,
         wanted: dict[str, Sequence[str]],
@@ -79,7 +79,7 @@ class Reading:
         tables = await self._tables()
         rows = sum(one.rows for one in tables)
         table = await in_thread_if_large(rows, self._joined, tables)
-        if tells_unattributed(table):
+        if separates_unattributed(table):
             return await in_thread_if_large(table.rows, with_unattributed, table)
         others = await self._unattributed(unattributed)
         return columns.joined([table, others], self.names)
@@ -96,39 +96,39 @@ class Reading:
     async def _unattributed(self, known: Unattributed) -> Columns:
         query = self._query
         crossed = next((name for name in (HOUR, EVENT) if name in self.needed), None)
-        asked = Asked(query.first, query.last, crossed)
+        wanted = UnattributedQuery(query.first, query.last, crossed)
         reader = self._snapshot.reader
-        return await known.of(reader, self._scope, asked, self.names, self._passing)
+        return await known.of(reader, self._scope, wanted, self.names, self._passing)
 
     async def _tables(self) -> list[Columns]:
         if self._links is not None and not self._links:
             return []
-        source = rollups_for(self.needed)
-        if source is None:
+        selection = rollups_for(self.needed)
+        if selection is None:
             return await self._crossed()
-        if source.of == "account":
-            return await self._of_account(source)
-        return await self._of_links(source)
+        if selection.of == "account":
+            return await self._of_account(selection)
+        return await self._of_links(selection)
 
     async def _of_tests(self) -> Columns:
         query = self._query
         days = query.first, query.last, query.until
         return await count_tests(self._scope, self._snapshot, self.needed, *days)
 
-    async def _of_account(self, source: RollupSource) -> list[Columns]:
+    async def _of_account(self, selection: RollupSelection) -> list[Columns]:
         days = (self._query.last - self._query.first).days + 1
         periods = self._periods(months=days > _LONG)
         months = [one for one in periods if one.kind == "month"]
         found = await self._counted(self._scope, self.needed, months)
         for first, last in _runs([one.first for one in periods if one.kind == "day"]):
-            found.append(await self._from_rollups(source, first, last))
+            found.append(await self._from_rollups(selection, first, last))
         return found
 
-    async def _of_links(self, source: RollupSource) -> list[Columns]:
+    async def _of_links(self, selection: RollupSelection) -> list[Columns]:
         query = self._query
         days = (query.last - query.first).days + 1
         if self._links is not None and len(self._links) * days <= _FEW:
-            return [await self._from_rollups(source, query.first, query.last)]
+            return [await self._from_rollups(selection, query.first, query.last)]
         periods = self._periods(months=True)
         over: list[Period] = []
         under_way: list[Period] = []
@@ -136,7 +136,7 @@ class Reading:
             (over if is_over(one, self._snapshot.now) else under_way).append(one)
         found = await self._counted(self._scope, self.needed, over)
         for first, last in _runs([one.first for one in under_way]):
-            found.append(await self._from_rollups(source, first, last))
+            found.append(await self._from_rollups(selection, first, last))
         return found
 
     async def _crossed(self) -> list[Columns]:
@@ -158,7 +158,7 @@ class Reading:
         return periods_of(self._scope.calendar, query.first, query.last, now, whole)
 
     async def _counted(
-        self, scope: Scope, by: Sequence[str], periods: Sequence[Period]
+        self, scope: ReportScope, by: Sequence[str], periods: Sequence[Period]
     ) -> list[Columns]:
         wanted = {name: one for name, one in self._passing.items() if name in by}
         counts = Counts(self._database, scope, self._snapshot, wanted)
@@ -167,16 +167,16 @@ class Reading:
             for period, table in await counts.tables(by, periods)
         ]
 
-    async def _from_rollups(self, source: RollupSource, first: date, last: date) -> Columns:
+    async def _from_rollups(self, selection: RollupSelection, first: date, last: date) -> Columns:
         query = RollupQuery(
-            matching=self._scope.rollups(source.of),
-            source=source,
+            matching=self._scope.rollups(selection.of),
+            selection=selection,
             names=self.needed,
             first=first,
             last=last,
             by_day=self._by_day,
             links=self._links,
-            cells=None if source.map is None else self._wanted.get(source.map),
+            cells=None if selection.map is None else self._wanted.get(selection.map),
         )
         return await rollup_table(self._snapshot.reader, query)
 

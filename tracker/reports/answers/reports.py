@@ -13,13 +13,13 @@ from tracker.reports.answers.cut_reading import CutReading
 from tracker.reports.answers.names import has_text, name_of, records_with_text, stored_names
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.rows import Rows, rows_of, totals_of
-from tracker.reports.answers.turn import Places, Turn
+from tracker.reports.answers.turn import Permits, Turn
 from tracker.reports.columns import Columns
 from tracker.reports.counted import wanted_values
 from tracker.reports.dimensions import LINK, NO_KEY, TAG
-from tracker.reports.joint_counts.scope import Moment, Scope, Snapshot, moment_of
+from tracker.reports.joint_counts.scope import Moment, ReportScope, Snapshot, moment_of
 from tracker.reports.memory import ReportMemory, Reservation
-from tracker.reports.query import Measures, Query, Report, Row
+from tracker.reports.query import GroupRow, Measures, Report, ReportQuery
 from tracker.reports.threads import in_thread, in_thread_if_large
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.reads import MongoReads
@@ -45,11 +45,13 @@ class WholeReport:
         """Return their approximate size in memory."""
         return _ROW_BYTES * len(self.keys) + sum(map(len, self.keys))
 
-    def piece(self, first: int, size: int) -> Sequence[Row]:
+    def piece(self, first: int, size: int) -> Sequence[GroupRow]:
         """Return `size` rows from number `first` on, fewer at the end."""
         page = self._rows.page(first, size)
         return [
-            Row(key=key, name=name_of(self._group_by, key, self._stored_names), measures=measures)
+            GroupRow(
+                key=key, name=name_of(self._group_by, key, self._stored_names), measures=measures
+            )
             for key, measures in zip(page.keys, page.measures(), strict=True)
         ]
 
@@ -65,8 +67,8 @@ class Reports:
         self._reader = mongodb.reads
         self._host = host
         self.memory = ReportMemory()
-        self._reading = Places("read", limits.READING)
-        self._counting = Places("read every click", limits.COUNTING)
+        self._reading = Permits("read", limits.READING)
+        self._counting = Permits("read every click", limits.COUNTING)
 
     def turn(self, account_id: UUID) -> Turn:
         """Return the turn of an account's request, to be entered before anything is read.
@@ -76,12 +78,12 @@ class Reports:
         return Turn(self._database, account_id, self._reading, self._counting)
 
     async def first_day_of_clicks(self) -> date:
-        """Return the first day, in UTC, of which no click can have been deleted."""
+        """Return the first day, in UTC, whose clicks are all still stored."""
         day = await first_complete_day(self._database)
         return date.fromisoformat(day) if day else date.min
 
     async def run(
-        self, query: Query, moment: Moment | None = None, turn: Turn | None = None
+        self, query: ReportQuery, moment: Moment | None = None, turn: Turn | None = None
     ) -> Report:
         """Return the report of a query at `moment`, as a part of the request of `turn`.
 
@@ -96,29 +98,31 @@ class Reports:
             if moment is None:
                 snapshot = await stack.enter_async_context(self._reader.at_one_snapshot())
                 moment = await moment_of(snapshot, query.account_id)
-            held = stack.enter_context(self.memory.hold(query.account_id))
+            reservation = stack.enter_context(self.memory.reserve(query.account_id))
             # Its tables must be freed before their memory is returned.
-            return await self._page(query, moment, turn, held)
+            return await self._page(query, moment, turn, reservation)
 
     async def whole(
-        self, query: Query, moment: Moment, turn: Turn, held: Reservation
+        self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
     ) -> WholeReport:
         """Return all rows of a query, in memory that the caller frees. Raises as `run`."""
         async with turn.limited():
-            found, _ = await self._found(query, moment, turn, held)
+            found, _ = await self._found(query, moment, turn, reservation)
             rows = await self._ordered(query, found, len(found.keys), moment.reader)
             names = await stored_names(moment.reader, query.group_by, rows.keys)
         return WholeReport(query.group_by, rows, names)
 
-    async def _page(self, query: Query, moment: Moment, turn: Turn, held: Reservation) -> Report:
-        rows, totals = await self._found(query, moment, turn, held)
+    async def _page(
+        self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
+    ) -> Report:
+        rows, totals = await self._found(query, moment, turn, reservation)
         first = (query.page - 1) * query.page_size
         ordered = await self._ordered(query, rows, first + query.page_size, moment.reader)
         page = ordered.page(first, query.page_size)
         stored = await stored_names(moment.reader, query.group_by, page.keys)
         return Report(
             rows=[
-                Row(key=key, name=name_of(query.group_by, key, stored), measures=measures)
+                GroupRow(key=key, name=name_of(query.group_by, key, stored), measures=measures)
                 for key, measures in zip(page.keys, page.measures(), strict=True)
             ],
             total_rows=len(rows.keys),
@@ -126,11 +130,11 @@ class Reports:
         )
 
     async def _found(
-        self, query: Query, moment: Moment, turn: Turn, held: Reservation
+        self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
     ) -> tuple[Rows, Measures]:
         """Return the rows that pass the filters and the search, in no order, and the totals."""
         reader, calendar = moment.reader, moment.calendar
-        table = await self._read(query, moment, turn, held)
+        table = await self._read(query, moment, turn, reservation)
         tags = await self._tags(query, table, reader)
         rows = await in_thread_if_large(
             table.rows, rows_of, table, query.group_by, query.bots, calendar, self._host, tags
@@ -143,24 +147,26 @@ class Reports:
             )
         return rows, totals_of(table, query.bots)
 
-    async def _read(self, query: Query, moment: Moment, turn: Turn, held: Reservation) -> Columns:
+    async def _read(
+        self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
+    ) -> Columns:
         links = await self._links(query, moment.reader)
         snapshot = Snapshot(
             moment.reader,
             moment.at,
             turn.begin_counting,
             turn.is_thorough,
-            held,
-            turn.progress.note_share,
-            turn.marks,
+            reservation,
+            turn.progress.set_fraction,
+            turn.fingerprints,
         )
-        scope = Scope(query.account_id, moment.calendar)
+        scope = ReportScope(query.account_id, moment.calendar)
         is_whole = query.until is None or query.tests == "only"  # tests have no rollups to cut
         read = Reading if is_whole else CutReading
         reading = read(self._database, query, scope, snapshot, links, self._wanted(query))
         return await reading.table(turn.unattributed)
 
-    def _wanted(self, query: Query) -> dict[str, Sequence[str]]:
+    def _wanted(self, query: ReportQuery) -> dict[str, Sequence[str]]:
         """Return the stored values of filters, by counted dimension."""
         found: dict[str, Sequence[str]] = {}
         for name in query.filters.keys() - {LINK, TAG}:
@@ -169,7 +175,7 @@ class Reports:
             found[counted] = values if known is None else [one for one in values if one in known]
         return found
 
-    async def _links(self, query: Query, snapshot: MongoReads) -> Sequence[UUID] | None:
+    async def _links(self, query: ReportQuery, snapshot: MongoReads) -> Sequence[UUID] | None:
         """Return the links that pass the filters by link and tag; None without such filters.
 
         Other accounts' ids are harmless: counts match the account too.
@@ -186,7 +192,7 @@ class Reports:
         return [row["_id"] for row in await snapshot.find("links", matching, ["_id"])]
 
     async def _tags(
-        self, query: Query, table: Columns, snapshot: MongoReads
+        self, query: ReportQuery, table: Columns, snapshot: MongoReads
     ) -> dict[str, list[str]]:
         if query.group_by != TAG or not table.rows:
             return {}
@@ -203,7 +209,9 @@ class Reports:
         rows = await snapshot.aggregate("links", stages)
         return await in_thread(_by_link, rows)
 
-    async def _ordered(self, query: Query, rows: Rows, at_most: int, snapshot: MongoReads) -> Rows:
+    async def _ordered(
+        self, query: ReportQuery, rows: Rows, at_most: int, snapshot: MongoReads
+    ) -> Rows:
         stored: dict[str, str] = {}
         if query.sort == "name":
             stored = await stored_names(snapshot, query.group_by, rows.keys)

@@ -18,9 +18,9 @@ from tracker.reports.counted import needed_for
 from tracker.reports.joint_counts.scope import Moment, moment_of
 from tracker.reports.memory import Reservation
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, Query, Report
+from tracker.reports.query import Measures, Report, ReportQuery
 from tracker.reports.rollups.layout import rollups_for
-from tracker.reports.series import Interval, Step, rows_of, series_of, step_keys
+from tracker.reports.series import Interval, Step, row_dimension, series_of, step_keys
 from tracker.stores.mongodb.reads import MongoReads
 
 Found = TypeVar("Found")
@@ -37,7 +37,7 @@ _ALWAYS: Final = ("report", "series", "dimension")
 """The parts that every request has."""
 
 _MANY: Final = 3
-"""Combinations of dimensions from which on counting by all of them at once is faster."""
+"""With so many combinations of dimensions, counting by all dimensions at once is faster."""
 
 
 class Parts:
@@ -50,7 +50,7 @@ class Parts:
         self._moment = moment
         self._turn = turn
 
-    def expect(self, queries: Sequence[Query], others: int = 0) -> None:
+    def expect(self, queries: Sequence[ReportQuery], others: int = 0) -> None:
         """Plan these queries, and `others` of the same dimensions.
 
         Days that several of them must count are counted by all dimensions at once.
@@ -65,10 +65,10 @@ class Parts:
         self._turn.progress.expect(count)
 
     async def other_days(self, comparison: Comparison) -> OtherDays:
-        """Return the days to compare with, as far as those of the request have passed.
+        """Return the other days, up to the counterpart of the request's moment.
 
-        They end at the request's moment. Where clicks may be deleted they end with the hour before,
-        because counts have no minutes. Raises BadRequest if the calendar lacks the days.
+        Where clicks may be deleted, they end with the hour before, because counts have no minutes.
+        Raises BadRequest if the calendar lacks the days.
         """
         try:
             found = comparison.at(self.calendar, self.at)
@@ -80,15 +80,17 @@ class Parts:
         is_kept = await self._reports.first_day_of_clicks() <= hour.date()
         return found if is_kept else found._replace(until=hour)
 
-    async def run(self, name: str, query: Query) -> Report:
+    async def run(self, name: str, query: ReportQuery) -> Report:
         """Return the report of a part. Messages of BadRequest and Unavailable name the part.
 
         Raises BadRequest also if the calendar lacks the days; else as `Reports.run`.
         """
         return await self._named(name, self._reports.run(query, self._moment, self._turn))
 
-    async def whole(self, name: str, query: Query, held: Reservation) -> WholeReport:
-        return await self._named(name, self._reports.whole(query, self._moment, self._turn, held))
+    async def whole(self, name: str, query: ReportQuery, reservation: Reservation) -> WholeReport:
+        return await self._named(
+            name, self._reports.whole(query, self._moment, self._turn, reservation)
+        )
 
     async def _named(self, name: str, read: Awaitable[Found]) -> Found:
         try:
@@ -107,21 +109,21 @@ class Parts:
         zone = self.calendar.zone
         return BadRequest(f"{name}: the calendar of {zone} does not have all days")
 
-    async def totals(self, name: str, query: Query) -> Measures:
+    async def totals(self, name: str, query: ReportQuery) -> Measures:
         """Return the totals of a query, which are equal in every dimension."""
         return (await self.run(name, _whole(query, "day", 1))).totals
 
-    async def series(self, name: str, query: Query, interval: Interval) -> Series:
+    async def series(self, name: str, query: ReportQuery, interval: Interval) -> Series:
         """Return the series of a query's days. Raises as `run` and `step_keys`."""
         days = DayRange(query.first, query.last)
-        dimension = rows_of(interval)
+        dimension = row_dimension(interval)
         count = len(step_keys(days, dimension, self.calendar))
         report = await self.run(name, _whole(query, dimension, count))
         steps = series_of(report.rows, days, interval, self.calendar)
         return Series(steps, report.totals)
 
 
-def is_of_rollups(query: Query) -> bool:
+def is_of_rollups(query: ReportQuery) -> bool:
     return rollups_for(needed_for(query.group_by, query.filters)) is not None
 
 
@@ -134,7 +136,7 @@ async def parts_at_one_snapshot(
         yield Parts(reports, await moment_of(snapshot, account_id), turn)
 
 
-def _whole(query: Query, group_by: Interval, rows: int) -> Query:
+def _whole(query: ReportQuery, group_by: Interval, rows: int) -> ReportQuery:
     """Return the query for all rows by a dimension of time."""
     size = max(rows, 1)
     return replace(query, group_by=group_by, sort="key", search=None, page=1, page_size=size)

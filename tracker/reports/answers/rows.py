@@ -197,8 +197,8 @@ def _keyed(
 
 
 def _derived(table: Columns, one: Dimension, key_of: Callable[..., str]) -> Columns:
-    table = table.by(one.sources)
-    columns = [table.dimensions[source] for source in one.sources]
+    table = table.by(one.derived_from)
+    columns = [table.dimensions[name] for name in one.derived_from]
     values = [[column.values[code] for code in column.codes] for column in columns]
     return table.with_column(one.name, column_of(list(map(key_of, *values))))
 
@@ -215,17 +215,17 @@ def _by_tag(table: Columns, tags: Mapping[str, Sequence[str]]) -> Columns:
 
 
 def _first(
-    numbers: Sequence[int], place: Callable[[int], Any], at_most: int, descending: bool = False
+    numbers: Sequence[int], sort_key: Callable[[int], Any], at_most: int, descending: bool = False
 ) -> list[int]:
-    """Return the first of these numbers by their places. Equal ones stay in order."""
+    """Return the first of these numbers by `sort_key`. Equal ones stay in order."""
     if at_most <= _SORTED_AT_ONCE:
         chosen = heapq.nlargest if descending else heapq.nsmallest
-        return chosen(at_most, numbers, key=place)
+        return chosen(at_most, numbers, key=sort_key)
     pieces = [
-        sorted(numbers[start : start + _SORTED_AT_ONCE], key=place, reverse=descending)
+        sorted(numbers[start : start + _SORTED_AT_ONCE], key=sort_key, reverse=descending)
         for start in range(0, len(numbers), _SORTED_AT_ONCE)
     ]
-    return list(islice(heapq.merge(*pieces, key=place, reverse=descending), at_most))
+    return list(islice(heapq.merge(*pieces, key=sort_key, reverse=descending), at_most))
 
 
 def _measures(sums: Mapping[str, int]) -> Measures:

@@ -27,7 +27,7 @@ from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.time_limit import distinguish_time_limits, is_time_limit
 
 PROGRESS_HEADER: Final = "X-Report-Progress"
-"""The header with the share of a report that is counted and cached, from 0 to 1."""
+"""The header with the fraction of a report that is counted and cached, from 0 to 1."""
 
 _RETRY_SECONDS: Final = 1
 
@@ -35,46 +35,46 @@ _WAIT_SECONDS: Final = int(limits.REPORT_SECONDS)
 """The Retry-After of a rejected request: the time limit of a running one."""
 
 _MOST: Final = 0.9999
-"""The share of a request that is almost done."""
+"""The fraction of a request that is almost done."""
 
 
-class Places:
-    """The permits for one kind of work. Messages say that too many reports `what`."""
+class Permits:
+    """The permits for one kind of work, which messages call `work`."""
 
-    def __init__(self, what: str, bounds: limits.PlaceLimits) -> None:
-        self._what = what
-        self._bounds = bounds
-        self._all = asyncio.Semaphore(bounds.of_all)
+    def __init__(self, work: str, permitted: limits.PermitLimits) -> None:
+        self._work = work
+        self._limits = permitted
+        self._all = asyncio.Semaphore(permitted.of_all)
         # A semaphore lives as long as a request of the account waits or works.
         self._of_account: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
         self._waiting = Counter[UUID]()
 
     @asynccontextmanager
-    async def place(self, account_id: UUID, seconds: float) -> AsyncIterator[None]:
+    async def permit(self, account_id: UUID, seconds: float) -> AsyncIterator[None]:
         """Wait at most `seconds` for a permit, and hold it within the context.
 
         Raises RateLimited or Unavailable if too many requests wait, or no permit is free in time.
         """
         of_account = self._of_account.get(account_id)
         if of_account is None:
-            of_account = asyncio.Semaphore(self._bounds.of_account)
+            of_account = asyncio.Semaphore(self._limits.of_account)
             self._of_account[account_id] = of_account
-        async with AsyncExitStack() as held:
-            with self._in_line(account_id):
+        async with AsyncExitStack() as permits:
+            with self._queued(account_id):
                 try:
                     async with asyncio.timeout(seconds):
-                        await held.enter_async_context(of_account)
-                        await held.enter_async_context(self._all)
+                        await permits.enter_async_context(of_account)
+                        await permits.enter_async_context(self._all)
                 except TimeoutError:
                     raise self._too_many() from None
             yield
 
     @contextmanager
-    def _in_line(self, account_id: UUID) -> Iterator[None]:
-        if self._waiting[account_id] >= self._bounds.waiting_of_account:
-            message = f"report: too many reports of the account that {self._what} wait; try again"
+    def _queued(self, account_id: UUID) -> Iterator[None]:
+        if self._waiting[account_id] >= self._limits.waiting_of_account:
+            message = f"report: too many reports of the account that {self._work} wait; try again"
             raise RateLimited(message, _WAIT_SECONDS)
-        if self._waiting.total() >= self._bounds.waiting_of_all:
+        if self._waiting.total() >= self._limits.waiting_of_all:
             raise self._too_many()
         self._waiting[account_id] += 1
         try:
@@ -84,12 +84,12 @@ class Places:
             self._waiting += Counter()  # drops accounts at zero
 
     def _too_many(self) -> Unavailable:
-        message = f"report: too many reports that {self._what} are under way; try again"
+        message = f"report: too many reports that {self._work} are under way; try again"
         return Unavailable(message, {"Retry-After": str(_WAIT_SECONDS)})
 
 
 class Progress:
-    """The progress of a request: its finished parts, and a share of the current one."""
+    """The progress of a request: its finished parts, and a fraction of the current one."""
 
     def __init__(self) -> None:
         self._parts, self._done, self._within = 1, 0, 0.0
@@ -97,22 +97,23 @@ class Progress:
     def expect(self, parts: int) -> None:
         self._parts = max(parts, 1)
 
-    def note_share(self, share: float) -> None:
-        self._within = share
+    def set_fraction(self, fraction: float) -> None:
+        """Set the finished fraction of the current part."""
+        self._within = fraction
 
     def finish_part(self) -> None:
         self._done += 1
         self._within = 0.0
 
     @property
-    def share(self) -> float:
-        """Return the finished share of the request, always below 1."""
+    def fraction(self) -> float:
+        """Return the finished fraction of the request, always below 1."""
         return min((self._done + self._within) / self._parts, _MOST)
 
     @property
     def text(self) -> str:
-        """Return the share for its header. Even one day of two years changes it."""
-        return f"{self.share:.4f}"
+        """Return the fraction for its header. Even one day of two years changes it."""
+        return f"{self.fraction:.4f}"
 
 
 class Turn:
@@ -122,33 +123,33 @@ class Turn:
     """
 
     def __init__(
-        self, database: Database, account_id: UUID, reading: Places, counting: Places
+        self, database: Database, account_id: UUID, reading: Permits, counting: Permits
     ) -> None:
         self.account_id = account_id
         self.is_thorough = False
         self.progress = Progress()
-        self.marks: dict[UUID | None, Fingerprints] = {}
+        self.fingerprints: dict[UUID | None, Fingerprints] = {}
         self.unattributed = Unattributed()
         self._database = database
         self._reading, self._counting = reading, counting
         self._is_counting = False
         self._until = time.monotonic() + limits.REPORT_SECONDS
-        self._place = AsyncExitStack()
+        self._permit = AsyncExitStack()
 
     async def __aenter__(self) -> "Turn":
-        await self._place.enter_async_context(self._reading.place(self.account_id, self._left()))
+        await self._permit.enter_async_context(self._reading.permit(self.account_id, self._left()))
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._place.aclose()
+        await self._permit.aclose()
 
     async def begin_counting(self) -> None:
-        """Exchange the permit for one to count. Raises as `Places.place`."""
+        """Exchange the permit for one to count. Raises as `Permits.permit`."""
         if not self._is_counting:
             self._is_counting = True
-            await self._place.aclose()
+            await self._permit.aclose()
             left = self._left()
-            await self._place.enter_async_context(self._counting.place(self.account_id, left))
+            await self._permit.enter_async_context(self._counting.permit(self.account_id, left))
 
     @asynccontextmanager
     async def limited(self) -> AsyncIterator[None]:
@@ -172,10 +173,10 @@ class Turn:
         return self._until - time.monotonic()
 
     def _too_slow(self) -> TooSlow:
-        percent = int(self.progress.share * 100)
+        percent = int(self.progress.fraction * 100)
         return TooSlow(
             f"report: not done after {limits.REPORT_SECONDS:.0f} seconds; {percent}% is counted "
-            "and kept: try again, or ask for fewer days",
+            "and cached: try again, or ask for fewer days",
             _RETRY_SECONDS,
             {PROGRESS_HEADER: self.progress.text},
         )

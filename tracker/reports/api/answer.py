@@ -1,4 +1,4 @@
-"""The answers of `/api/reports`: measures, of which a request may choose some."""
+"""The answers of `/api/reports`, with the measures that a request has chosen."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -9,10 +9,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.calendar import Calendar
-from tracker.reports.answers.before import Before
+from tracker.reports.answers.previous import PreviousFigures
 from tracker.reports.comparison import change_of, is_unfinished
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Measures, Row
+from tracker.reports.query import GroupRow, Measures
 from tracker.reports.series import Interval, Step, step_at
 
 Count = int | UnsetType
@@ -25,7 +25,7 @@ Rate = (
         float,
         Meta(
             description="conversions of these clicks / clicks, to six decimals; 0 without clicks. "
-            "Those without a click are not in it"
+            "Conversions without a click are left out"
         ),
     ]
     | UnsetType
@@ -41,7 +41,7 @@ Fraction = (
 
 
 class ReportMeasures(msgspec.Struct, kw_only=True):
-    """The figures of a report or of one of its rows: all, or those in `columns`."""
+    """The figures of a report or of one of its rows: all, or the ones in `columns`."""
 
     clicks: Count = UNSET
     unique_clicks: Unique = field(default=UNSET, name="uniqueClicks")
@@ -52,17 +52,17 @@ class ReportMeasures(msgspec.Struct, kw_only=True):
     payout: Money = UNSET
 
 
-COLUMNS: Final[Mapping[str, Any]] = {
+MEASURE_FIELDS: Final[Mapping[str, Any]] = {
     one.encode_name: one.name for one in msgspec.structs.fields(ReportMeasures)
 }
 """The measures of an answer, and their names in `Measures`."""
 
-_NAMES: Final = tuple(COLUMNS)
-Column = Literal[_NAMES]  # type: ignore[valid-type]
+_NAMES: Final = tuple(MEASURE_FIELDS)
+MeasureName = Literal[_NAMES]  # type: ignore[valid-type]
 
 
 class ReportChange(msgspec.Struct, kw_only=True):
-    """The change of each figure, as a fraction of what it was."""
+    """The change of each figure, as a fraction of its previous value."""
 
     clicks: Fraction = UNSET
     unique_clicks: Fraction = field(default=UNSET, name="uniqueClicks")
@@ -84,9 +84,9 @@ class ReportChange(msgspec.Struct, kw_only=True):
 
 
 Previous = (
-    Annotated[ReportMeasures, Meta(description="of the days to compare with, if any")] | UnsetType
+    Annotated[ReportMeasures, Meta(description="figures of the days to compare with")] | UnsetType
 )
-Changed = Annotated[ReportChange, Meta(description="since then")] | UnsetType
+Changed = Annotated[ReportChange, Meta(description="since those days")] | UnsetType
 
 
 class ReportTotals(ReportMeasures, kw_only=True):
@@ -132,12 +132,12 @@ class ReportStep(msgspec.Struct, kw_only=True):
 
 
 class Unfinished(msgspec.Struct, kw_only=True):
-    """Days that are not over: how far they are, and how far those that they are compared with."""
+    """The progress of days that are not over, and the same part of the days compared with them."""
 
     until: Annotated[
         str,
         Meta(
-            description="the moment of the report, as clocks of its time zone show it",
+            description="the moment of the report, in its time zone",
             examples=["2026-01-31T04:14:37.250+01:00"],
         ),
     ]
@@ -146,8 +146,8 @@ class Unfinished(msgspec.Struct, kw_only=True):
         Annotated[
             str,
             Meta(
-                description="the moment before which clicks and conversions of the other days "
-                "count, in rows and totals; missing if all of them do"
+                description="the end of the compared part of the other days, in rows and totals; "
+                "missing if they count whole"
             ),
         ]
         | UnsetType
@@ -156,42 +156,44 @@ class Unfinished(msgspec.Struct, kw_only=True):
         Annotated[
             ReportMeasures,
             Meta(
-                description="the step of previousSeries that is compared with `step`, up to "
-                "previousUntil; missing if they are not the same part"
+                description="the step of previousSeries to compare with `step`, up to "
+                "previousUntil; missing if the two steps do not match"
             ),
         ]
         | UnsetType
     ) = field(default=UNSET, name="previousStep")
 
 
-class Shown:
+class ChosenColumns:
     """The figures of an answer, with the chosen columns; all if none are chosen."""
 
-    def __init__(self, columns: Sequence[Column] | UnsetType) -> None:
-        wanted: Iterable[str] = COLUMNS if isinstance(columns, UnsetType) else columns
-        self._fields: list[str] = [COLUMNS[name] for name in wanted]
+    def __init__(self, columns: Sequence[MeasureName] | UnsetType) -> None:
+        wanted: Iterable[str] = MEASURE_FIELDS if isinstance(columns, UnsetType) else columns
+        self._fields: list[str] = [MEASURE_FIELDS[name] for name in wanted]
 
     def measures(self, measures: Measures) -> ReportMeasures:
         return ReportMeasures(**self._chosen(measures))
 
-    def change(self, now: Measures, before: Measures) -> ReportChange:
-        change = change_of(now, before)
+    def change(self, current: Measures, previous: Measures) -> ReportChange:
+        change = change_of(current, previous)
         found = ReportChange(**self._chosen(change))
         if "conversion_rate" in self._fields:
             found.conversion_rate_points = change.conversion_rate_points
         return found
 
-    def totals(self, now: Measures, before: Measures | None) -> ReportTotals:
-        return ReportTotals(**self._chosen(now), **self._compared(now, before))
+    def totals(self, current: Measures, previous: Measures | None) -> ReportTotals:
+        return ReportTotals(**self._chosen(current), **self._compared(current, previous))
 
-    def rows(self, rows: Iterable[Row], before: Mapping[str, Measures] | None) -> list[ReportRow]:
-        """Return the rows. Their measures `before` are by key."""
-        return [self._row(row, None if before is None else before[row.key]) for row in rows]
+    def rows(
+        self, rows: Iterable[GroupRow], previous: Mapping[str, Measures] | None
+    ) -> list[ReportRow]:
+        """Return the rows. Their measures `previous` are by key."""
+        return [self._row(row, None if previous is None else previous[row.key]) for row in rows]
 
-    def _row(self, row: Row, before: Measures | None) -> ReportRow:
-        now = row.measures
-        compared = self._compared(now, before)
-        return ReportRow(key=row.key, name=row.name, **self._chosen(now), **compared)
+    def _row(self, row: GroupRow, previous: Measures | None) -> ReportRow:
+        current = row.measures
+        compared = self._compared(current, previous)
+        return ReportRow(key=row.key, name=row.name, **self._chosen(current), **compared)
 
     def steps(self, steps: Iterable[Step]) -> list[ReportStep]:
         return [ReportStep(key=step.key, **self._chosen(step.measures)) for step in steps]
@@ -202,7 +204,7 @@ class Shown:
         at: datetime,
         calendar: Calendar,
         interval: Interval | UnsetType,
-        before: Before | None,
+        previous: PreviousFigures | None,
     ) -> Unfinished | UnsetType:
         """Return the progress of `days` at a moment, unless they are over."""
         if not is_unfinished(days, calendar, at):
@@ -210,16 +212,16 @@ class Shown:
         found = Unfinished(until=calendar.moment_text(at))
         if not isinstance(interval, UnsetType):
             found.step = step_at(at, interval, calendar)
-        if before is not None and before.days.until is not None:
-            found.previous_until = calendar.moment_text(before.days.until)
-            if before.step is not None:
-                found.previous_step = self.measures(before.step)
+        if previous is not None and previous.days.until is not None:
+            found.previous_until = calendar.moment_text(previous.days.until)
+            if previous.step is not None:
+                found.previous_step = self.measures(previous.step)
         return found
 
     def _chosen(self, of: object) -> dict[str, Any]:
         return {name: getattr(of, name) for name in self._fields}
 
-    def _compared(self, now: Measures, before: Measures | None) -> dict[str, Any]:
-        if before is None:
+    def _compared(self, current: Measures, previous: Measures | None) -> dict[str, Any]:
+        if previous is None:
             return {}
-        return {"previous": self.measures(before), "change": self.change(now, before)}
+        return {"previous": self.measures(previous), "change": self.change(current, previous)}

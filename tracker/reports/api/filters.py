@@ -7,11 +7,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.reports.dimensions import FILTER_NAMES, FILTERS
-from tracker.reports.query import Bots, Tests, Value
+from tracker.reports.query import Bots, FilterValue, Tests
 from tracker.web.limits import MAX_FILTER_VALUES
 from tracker.web.schema import FilterText
 
-Dimension = Literal[FILTER_NAMES]  # type: ignore[valid-type]  # the table is the one list
+FilterName = Literal[FILTER_NAMES]  # type: ignore[valid-type]  # the table is the one list
 
 TagOperator = Annotated[
     Literal["OR", "AND"],
@@ -63,7 +63,7 @@ else:
 
 
 class ReportFilters(_OfDimensions, forbid_unknown_fields=True, kw_only=True):
-    """A value or a list for each filter: any value may match, and every non-empty filter has to."""
+    """A value or a list for each filter. Every filter must match, by any of its values."""
 
     tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
     bots: BotsIn | UnsetType = UNSET
@@ -74,8 +74,8 @@ class ReportFilters(_OfDimensions, forbid_unknown_fields=True, kw_only=True):
             if canonical := FILTERS[name].canonical:
                 setattr(self, name, [canonical(str(one)) for one in values])
 
-    def values(self) -> dict[str, list[Value]]:
-        """Return the values of each dimension that is filtered by."""
+    def values(self) -> dict[str, list[FilterValue]]:
+        """Return the values of each filter, without empty ones."""
         given = {name: getattr(self, name) for name in FILTERS}
         return {name: _as_list(value) for name, value in given.items() if value != []}
 

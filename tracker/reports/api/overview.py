@@ -1,4 +1,4 @@
-"""`/api/reports/overview`: what a page of reports shows, in one request and of one moment."""
+"""`/api/reports/overview`: the figures of a page of reports, in one request and of one moment."""
 
 from typing import Annotated
 from uuid import UUID
@@ -12,11 +12,11 @@ from tracker.reports.answers.names import filter_names
 from tracker.reports.answers.overview import Overview, read_overview
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.api.answer import (
+    ChosenColumns,
     ReportChange,
     ReportMeasures,
     ReportRow,
     ReportStep,
-    Shown,
     Unfinished,
 )
 from tracker.reports.api.reports import check_domains
@@ -29,7 +29,7 @@ from tracker.reports.api.schema import (
     Sort,
     order_of,
 )
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.series import Interval, default_interval
 from tracker.reports.services import ReportCall, ReportServices
 from tracker.web.call import Nothing
@@ -48,7 +48,7 @@ class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     sort: Sort = DEFAULT_SORT
     search: Search = ""
 
-    def query(self, query: Query) -> Query:
+    def query(self, query: ReportQuery) -> ReportQuery:
         order, rows = order_of(self.sort), self.limit
         return replace(query, group_by=self.group_by, search=self.search, page_size=rows, **order)
 
@@ -76,7 +76,7 @@ class CreateOverview(ReportRequest, forbid_unknown_fields=True, kw_only=True):
 
 
 class PanelRows(msgspec.Struct, kw_only=True):
-    """The first rows by a dimension, and how many there are in all."""
+    """The first rows by a dimension, and the number of all rows."""
 
     rows: list[ReportRow]
     total_rows: int = field(name="totalRows")
@@ -104,7 +104,7 @@ class OverviewAnswer(OverviewFigures, kw_only=True):
     """Totals, a series, and the first rows of each panel. All figures are of one moment."""
 
     filter_names: Annotated[
-        dict[str, dict[str, str]], Meta(description="the name of each value that a filter has")
+        dict[str, dict[str, str]], Meta(description="the names of the values in filters")
     ] = field(name="filterNames")
 
 
@@ -123,7 +123,7 @@ class OverviewAnswer(OverviewFigures, kw_only=True):
     ends_with_client=True,
 )
 async def create(call: ReportCall[Nothing, CreateOverview]) -> OverviewAnswer:
-    """Count what a page of reports shows: totals, a series, the first rows by each dimension.
+    """Count the figures of a page: totals, a series, the first rows by each dimension.
 
     Raises as `overview` does.
     """
@@ -147,27 +147,27 @@ async def overview(
 
 
 def _answer(body: CreateOverview, found: Overview, calendar: Calendar) -> OverviewFigures:
-    shown, now, before = Shown(body.columns), found.series, found.previous
+    chosen, current, previous = ChosenColumns(body.columns), found.series, found.previous
     interval, days = body.chosen_interval(), body.date_range.days()
     answer = OverviewFigures(
-        totals=shown.measures(now.totals),
+        totals=chosen.measures(current.totals),
         interval=interval,
-        series=shown.steps(now.steps),
+        series=chosen.steps(current.steps),
         panels={
             panel.group_by: PanelRows(
-                rows=shown.rows(report.rows, rows_before), total_rows=report.total_rows
+                rows=chosen.rows(report.rows, previous_rows), total_rows=report.total_rows
             )
-            for panel, report, rows_before in zip(
-                body.panels, found.panels, found.rows_before, strict=True
+            for panel, report, previous_rows in zip(
+                body.panels, found.panels, found.previous_rows, strict=True
             )
         },
         date_range=body.date_range,
         time_zone=calendar.zone,
-        unfinished=shown.unfinished(days, found.at, calendar, interval, before),
+        unfinished=chosen.unfinished(days, found.at, calendar, interval, previous),
     )
-    if before is not None and before.steps is not None:
-        answer.previous = shown.measures(before.totals)
-        answer.change = shown.change(now.totals, before.totals)
-        answer.previous_series = shown.steps(before.steps)
-        answer.previous_date_range = DateRange.of(before.days.days)
+    if previous is not None and previous.steps is not None:
+        answer.previous = chosen.measures(previous.totals)
+        answer.change = chosen.change(current.totals, previous.totals)
+        answer.previous_series = chosen.steps(previous.steps)
+        answer.previous_date_range = DateRange.of(previous.days.days)
     return answer

@@ -14,11 +14,11 @@ from tracker.links.hostnames import canonical_hostname
 from tracker.reports.answers.detailed import DetailedReport, read_detailed, read_whole
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.api.answer import (
-    COLUMNS,
+    MEASURE_FIELDS,
+    ChosenColumns,
     ReportRow,
     ReportStep,
     ReportTotals,
-    Shown,
     Unfinished,
 )
 from tracker.reports.api.schema import (
@@ -29,7 +29,7 @@ from tracker.reports.api.schema import (
     RowsRequest,
     order_of,
 )
-from tracker.reports.query import GroupBy, Query
+from tracker.reports.query import GroupBy, ReportQuery
 from tracker.reports.series import Interval
 from tracker.reports.services import ReportCall, ReportServices
 from tracker.web.call import Nothing
@@ -77,18 +77,18 @@ async def all_rows(
     Everything is read before the first piece is sent, because a snapshot does not last.
     """
     body, services, query = call.body, call.services, _query(call.account_id, call.body)
-    reports, shown = services.reports, Shown(body.columns)
-    with reports.memory.hold(call.account_id) as held:
+    reports, chosen = services.reports, ChosenColumns(body.columns)
+    with reports.memory.reserve(call.account_id) as reservation:
         async with parts_at_one_snapshot(services.mongodb.reads, reports, call.account_id) as parts:
-            report, before = await read_whole(parts, query, body.comparison(), held)
+            report, previous = await read_whole(parts, query, body.comparison(), reservation)
         for first in range(0, len(report.keys), PIECE_ROWS):
             rows = report.piece(first, PIECE_ROWS)
-            yield shown.rows(rows, None if before is None else before.of(rows))
+            yield chosen.rows(rows, None if previous is None else previous.of(rows))
 
 
 def _columns(call: ReportCall[Nothing, RowsRequest]) -> list[str]:
     body = call.body
-    measures = list(COLUMNS) if isinstance(body.columns, UnsetType) else body.columns
+    measures = list(MEASURE_FIELDS) if isinstance(body.columns, UnsetType) else body.columns
     compared = [] if body.compare is UNSET else ["previous", "change"]
     points = ["change.conversionRatePoints"] if compared and "conversionRate" in measures else []
     others = [f"{part}.{one}" for part in compared for one in measures]
@@ -133,29 +133,29 @@ async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
     return _answer(body, found, parts.calendar)
 
 
-def _query(account_id: UUID, body: RowsRequest) -> Query:
+def _query(account_id: UUID, body: RowsRequest) -> ReportQuery:
     query, order = body.query(account_id), order_of(body.sort)
     return replace(query, group_by=body.group_by, search=body.search, **order)
 
 
 def _answer(body: CreateReport, found: DetailedReport, calendar: Calendar) -> ReportAnswer:
-    shown, before = Shown(body.columns), found.before
+    chosen, previous = ChosenColumns(body.columns), found.previous
     answer = ReportAnswer(
-        rows=shown.rows(found.report.rows, found.rows_before),
-        totals=shown.totals(found.report.totals, before.totals if before else None),
+        rows=chosen.rows(found.report.rows, found.previous_rows),
+        totals=chosen.totals(found.report.totals, previous.totals if previous else None),
         group_by=body.group_by,
         date_range=body.date_range,
         time_zone=calendar.zone,
         pagination=pagination_of(body.page, body.page_size, found.report.total_rows),
         interval=body.interval,
-        unfinished=shown.unfinished(
-            body.date_range.days(), found.at, calendar, body.interval, before
+        unfinished=chosen.unfinished(
+            body.date_range.days(), found.at, calendar, body.interval, previous
         ),
     )
     if found.steps is not None:
-        answer.series = shown.steps(found.steps)
-    if before is not None:
-        answer.previous_date_range = DateRange.of(before.days.days)
-        if before.steps is not None:
-            answer.previous_series = shown.steps(before.steps)
+        answer.series = chosen.steps(found.steps)
+    if previous is not None:
+        answer.previous_date_range = DateRange.of(previous.days.days)
+        if previous.steps is not None:
+            answer.previous_series = chosen.steps(previous.steps)
     return answer

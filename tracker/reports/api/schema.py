@@ -7,11 +7,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.errors import BadRequest
-from tracker.reports.api.answer import COLUMNS, Column
+from tracker.reports.api.answer import MEASURE_FIELDS, MeasureName
 from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
 from tracker.reports.comparison import Compared, Comparison, other_range
 from tracker.reports.periods import DayRange
-from tracker.reports.query import GroupBy, Query, SortBy
+from tracker.reports.query import GroupBy, ReportQuery, SortBy
 from tracker.reports.series import MAX_HOURLY_DAYS, Interval
 from tracker.web.export import UNDESCRIBED, FileFormatIn, FormatIn
 from tracker.web.limits import DEFAULT_PAGE_SIZE, MAX_REPORT_DAYS, MAX_TEXT_CHARACTERS
@@ -24,7 +24,7 @@ IntervalIn = Annotated[
         f"begin on Monday; hour is for at most {MAX_HOURLY_DAYS} days"
     ),
 ]
-_SORTED: Final[dict[str, SortBy]] = {**COLUMNS, "key": "key", "name": "name"}
+_SORTED: Final[dict[str, SortBy]] = {**MEASURE_FIELDS, "key": "key", "name": "name"}
 DEFAULT_SORT: Final = "-clicks"
 _SORTS: Final = tuple(f"{order}{name}" for name in _SORTED for order in ("", "-"))
 Sort = Annotated[
@@ -38,9 +38,13 @@ Search = Annotated[
         description="only rows with this text in their name or key, in any case",
     ),
 ]
-Columns = Annotated[
-    list[Column],
-    Meta(min_length=1, max_length=len(COLUMNS), description="the measures to show; default: all"),
+MeasureNames = Annotated[
+    list[MeasureName],
+    Meta(
+        min_length=1,
+        max_length=len(MEASURE_FIELDS),
+        description="the measures to show; default: all",
+    ),
 ]
 
 
@@ -73,17 +77,17 @@ GroupByIn = Annotated[
     GroupBy,
     Meta(
         description="one row for each. The first report by a combination of dimensions counts each "
-        "day by it, and takes longer; the counts are kept"
+        "day by it, and takes longer; the counts are cached"
     ),
 ]
 Compare = Annotated[
     Compared | DateRange,
     Meta(
-        description="adds the same measures of other days, and the change: of as many days before "
-        "(previous_period), of the same days of the week, month or year before (previous_week, "
-        "previous_month, previous_year; the 30th for the 31st, whole months for whole months), or "
-        "of any days. If the days of the report are not over, of the same part of the others, up "
-        "to the same time of the clock"
+        description="adds the same measures of other days, and the change. Other days are: as many "
+        "directly before (previous_period); the same days of the week, month or year before "
+        "(previous_week, previous_month, previous_year; the 30th for the 31st, whole months for "
+        "whole months); or any days. If the report's days are not over, only the same part of the "
+        "other days counts, up to the same time of day"
     ),
 ]
 
@@ -98,7 +102,7 @@ class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     bots: BotsIn | UnsetType = UNSET
     compare: Compare | UnsetType = UNSET
     interval: IntervalIn | UnsetType = UNSET
-    columns: Columns | UnsetType = UNSET
+    columns: MeasureNames | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         within = self.filters
@@ -126,10 +130,10 @@ class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         except OverflowError:
             raise ValueError("compare: there are no days before 0001-01-01") from None
 
-    def query(self, account_id: UUID) -> Query:
+    def query(self, account_id: UUID) -> ReportQuery:
         """Return the query of all clicks and conversions, by day."""
         days = self.date_range.days()
-        return Query(
+        return ReportQuery(
             account_id=account_id,
             first=days.first,
             last=days.last,
@@ -163,7 +167,7 @@ class CreateReport(RowsRequest, forbid_unknown_fields=True, kw_only=True):
 
 
 class ExportReport(RowsRequest, forbid_unknown_fields=True, kw_only=True):
-    """The report of which all rows are computed. It takes no interval, and of pages the first."""
+    """The report to export, with all rows. It takes no interval, and no page but the first."""
 
     page: Annotated[PageNumber, UNDESCRIBED] = 1
     page_size: Annotated[PageSize, UNDESCRIBED] = field(default=DEFAULT_PAGE_SIZE, name="pageSize")

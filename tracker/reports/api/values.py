@@ -10,11 +10,11 @@ from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
-from tracker.reports.api.filters import Dimension
+from tracker.reports.api.filters import FilterName
 from tracker.reports.api.schema import DateRange, Search
 from tracker.reports.dimensions import NO_KEY
 from tracker.reports.periods import DayRange
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.services import ReportCall
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
@@ -28,7 +28,7 @@ class ListReportValues(msgspec.Struct, kw_only=True):
     """The values to find."""
 
     account_id: AccountId = field(name="accountId")
-    dimension: Annotated[Dimension, Meta(description="a filter of reports", examples=["country"])]
+    dimension: Annotated[FilterName, Meta(description="a filter of reports", examples=["country"])]
     search: Search = ""
     first: Annotated[
         Day | None,
@@ -71,7 +71,7 @@ class ReportValues(msgspec.Struct, kw_only=True):
     """The values of a dimension that match a text."""
 
     rows: Annotated[list[ReportValue], Meta(description="most clicks first, then by key")]
-    dimension: Dimension
+    dimension: FilterName
     date_range: DateRange = field(name="dateRange")
     time_zone: TimeZone = field(name="timeZone")
 
@@ -97,7 +97,7 @@ async def list_values(call: ReportCall[ListReportValues, Nothing]) -> ReportValu
         days = date_range.days()
         report = await parts.run(
             "dimension",
-            Query(
+            ReportQuery(
                 account_id=call.account_id,
                 first=days.first,
                 last=days.last,

@@ -18,12 +18,17 @@ from contextlib import aclosing
 from tracker.errors import BadRequest
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import every_of
-from tracker.reports.dimensions import EVENT, HOUR, NO_EVENT, OfDocuments
-from tracker.reports.joint_counts.keeping import Keeping, Steps
-from tracker.reports.joint_counts.scope import Scope, Snapshot
-from tracker.reports.joint_counts.sources import LANDING, OF, CountSources, count_so_far, without
-from tracker.reports.joint_counts.store import ALL, Found, JointId, Kept, name_of
+from tracker.reports.counted import dimensions_of
+from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, NO_EVENT, DocumentKind
+from tracker.reports.joint_counts.caching import CacheBatch, PeriodProgress
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot
+from tracker.reports.joint_counts.sources import (
+    STORING_TIME,
+    CountSources,
+    count_so_far,
+    without,
+)
+from tracker.reports.joint_counts.store import ALL, CachedCounts, JointId, NewCounts, name_of
 from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period, is_over
 from tracker.reports.threads import in_thread, in_thread_if_large
@@ -36,7 +41,7 @@ class Counts:
     def __init__(
         self,
         database: Database,
-        scope: Scope,
+        scope: ReportScope,
         snapshot: Snapshot,
         wanted: Mapping[str, Collection[str]] | None = None,
     ) -> None:
@@ -47,18 +52,18 @@ class Counts:
         self._latest = snapshot.reader.latest()
         self._sources = CountSources(database, scope, snapshot)
         self._joint = self._sources.joint
-        self._marks = self._sources.marks
+        self._fingerprints = self._sources.fingerprints
 
     async def tables(
         self, by: Sequence[str], periods: Sequence[Period]
     ) -> list[tuple[Period, Columns]]:
         """Return tables of clicks and of events, by period. Raises BadRequest for too many rows."""
-        await self._sources.read_marks(periods)
-        steps = Steps(2 * len(periods), self._snapshot.note_share)
-        clicks = await self._of_documents("clicks", without(EVENT, by), periods, steps)
+        await self._sources.read_fingerprints(periods)
+        progress = PeriodProgress(2 * len(periods), self._snapshot.on_progress)
+        clicks = await self._tables_of("clicks", without(EVENT, by), periods, progress)
         if EVENT in by:
             clicks = [(period, table.with_constant(EVENT, NO_EVENT)) for period, table in clicks]
-        return [*clicks, *await self._of_documents("events", by, periods, steps)]
+        return [*clicks, *await self._tables_of("events", by, periods, progress)]
 
     async def missing(
         self, by: Sequence[str], periods: Sequence[Period], at_least: int = 1
@@ -68,78 +73,80 @@ class Counts:
         Hours replace a large day. Counts of fewer than `at_least` documents are left out. So are
         counts too large for a table by all dimensions.
         """
-        await self._sources.read_marks(periods)
+        await self._sources.read_fingerprints(periods)
         pieces = [piece for one in periods for piece in await self._sources.parts_of(one) or [one]]
-        await self._sources.read_marks(pieces)
+        await self._sources.read_fingerprints(pieces)
         wanted = {
-            self._sources.id_of(of, by, piece): (piece, self._marks.of(piece).of(of))
+            self._sources.id_of(of, by, piece): (piece, self._fingerprints.of(piece).of(of))
             for piece in pieces
-            for of in OF
-            if at_least <= self._marks.of(piece).count(of) <= limits.LARGE_DAY
+            for of in DOCUMENT_KINDS
+            if at_least <= self._fingerprints.of(piece).count(of) <= limits.LARGE_DAY
         }
-        kept = await self._joint.marks(wanted, self._snapshot.reader)
-        found = [piece for one, (piece, mark) in wanted.items() if kept.get(one) != mark]
+        cached = await self._joint.fingerprints(wanted, self._snapshot.reader)
+        found = [
+            piece for one, (piece, fingerprint) in wanted.items() if cached.get(one) != fingerprint
+        ]
         return list(dict.fromkeys(found))
 
-    async def _of_documents(
+    async def _tables_of(
         self,
-        of: OfDocuments,
+        of: DocumentKind,
         names: Sequence[str],
         periods: Sequence[Period],
-        steps: Steps | None,
+        progress: PeriodProgress | None,
     ) -> list[tuple[Period, Columns]]:
         """Return the tables of the periods that have clicks, or events.
 
-        Without `steps` tables have all rows, and are cached only if documents were counted.
+        Without `progress` tables have all rows, and are cached only if documents were counted.
         """
         hours = [one for one in periods if one.hour is not None]
         longer = [one for one in periods if one.hour is None]
-        found = await self._of_kind(of, names, longer, steps)
-        for period, table in await self._of_kind(of, without(HOUR, names), hours, steps):
+        found = await self._read_tables(of, names, longer, progress)
+        for period, table in await self._read_tables(of, without(HOUR, names), hours, progress):
             if HOUR in names:
                 table = table.with_constant(HOUR, f"{period.hour:02}")
             found.append((period, table))
         return found
 
-    async def _of_kind(
+    async def _read_tables(
         self,
-        of: OfDocuments,
+        of: DocumentKind,
         names: Sequence[str],
         periods: Sequence[Period],
-        steps: Steps | None,
+        progress: PeriodProgress | None,
     ) -> list[tuple[Period, Columns]]:
         if not periods:
             return []
-        wanted = {} if steps is None else self._wanted
+        wanted = {} if progress is None else self._wanted
         ids = {
             period: self._sources.id_of(of, names, period)
             for period in periods
-            if self._marks.of(period).count(of)
+            if self._fingerprints.of(period).count(of)
         }
         await self._take_memory(ids, names)
-        kept = await self._joint.find(ids.values(), names, self._latest)
-        tables = await self._valid(ids, kept, names, wanted)
+        cached = await self._joint.find(ids.values(), names, self._latest)
+        tables = await self._valid(ids, cached, names, wanted)
         if name_of(names) != ALL:
             over = [one for one in ids if one not in tables and self._is_over(one)]
-            tables |= await self._from_all(of, names, over, keeps=steps is not None)
-        if steps is not None:
-            steps.advance(len(periods) - len(ids) + len(tables))
+            tables |= await self._from_all(of, names, over, caches=progress is not None)
+        if progress is not None:
+            progress.advance(len(periods) - len(ids) + len(tables))
         memory, needed = self._snapshot.memory, self._snapshot.memory.bytes
-        async with aclosing(Keeping(self._joint)) as keeping:
+        async with aclosing(CacheBatch(self._joint)) as batch:
             for period, one in ids.items():
                 _check_rows(names, sum(table.rows for table in tables.values()))
                 if period in tables:
                     continue
                 if self._is_over(period):
-                    keeps = steps is not None
-                    tables[period] = await self._completed(one, names, period, keeping, keeps)
+                    caches = progress is not None
+                    tables[period] = await self._completed(one, names, period, batch, caches)
                 else:
-                    tables[period] = await self._so_far(one, kept.get(one), names, period)
+                    tables[period] = await self._so_far(one, cached.get(one), names, period)
                 # Its sources are freed, except for tables that are not cached yet.
                 needed += await _size(tables[period])
-                await memory.settle(needed + keeping.rows * limits.ROW_BYTES)
-                if steps is not None:
-                    steps.advance(1)
+                await memory.resize(needed + batch.rows * limits.ROW_BYTES)
+                if progress is not None:
+                    progress.advance(1)
         return [(period, tables[period]) for period in ids]
 
     def _is_over(self, period: Period) -> bool:
@@ -147,7 +154,7 @@ class Counts:
 
     async def _take_memory(self, ids: Mapping[Period, JointId], names: Sequence[str]) -> None:
         """Reserve memory for the cached rows: at most one for each click or event."""
-        rows = sum(self._marks.of(period).count(one.of) for period, one in ids.items())
+        rows = sum(self._fingerprints.of(period).count(one.of) for period, one in ids.items())
         size = rows * limits.ROW_BYTES
         if size > limits.SMALL_BYTES:
             size = await self._joint.size(ids.values(), names, self._latest)
@@ -156,14 +163,14 @@ class Counts:
     async def _valid(
         self,
         ids: Mapping[Period, JointId],
-        kept: Mapping[JointId, Found],
+        cached: Mapping[JointId, CachedCounts],
         names: Sequence[str],
         wanted: Mapping[str, Collection[str]],
     ) -> dict[Period, Columns]:
         valid = {
-            period: kept[one]
+            period: cached[one]
             for period, one in ids.items()
-            if one in kept and kept[one].mark == self._marks.of(period).of(one.of)
+            if one in cached and cached[one].fingerprint == self._fingerprints.of(period).of(one.of)
         }
         rows = sum(found.rows() for found in valid.values())
         if not wanted:
@@ -173,7 +180,7 @@ class Counts:
         )
 
     async def _from_all(
-        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period], keeps: bool
+        self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period], caches: bool
     ) -> dict[Period, Columns]:
         """Return tables from counts by all dimensions, in batches: two years have 731 days."""
         found: dict[Period, Columns] = {}
@@ -181,64 +188,66 @@ class Counts:
             tables = await self._sources.from_all(of, names, some)
             for table in tables.values():
                 await self._snapshot.memory.take(await _size(table))
-            if keeps:
+            if caches:
                 new = {
-                    self._sources.id_of(of, names, one): Kept(self._marks.of(one).of(of), table)
+                    self._sources.id_of(of, names, one): NewCounts(
+                        self._fingerprints.of(one).of(of), table
+                    )
                     for one, table in tables.items()
                 }
-                await self._joint.keep_all(new)
+                await self._joint.store_all(new)
             found |= tables
         return found
 
     async def _completed(
-        self, one: JointId, names: Sequence[str], period: Period, keeping: Keeping, keeps: bool
+        self, one: JointId, names: Sequence[str], period: Period, batch: CacheBatch, caches: bool
     ) -> Columns:
         """Return the counts of a finished period, and cache them if documents were counted."""
-        mark = self._marks.of(period).of(one.of)
+        fingerprint = self._fingerprints.of(period).of(one.of)
         table = await self._from_others(one.of, names, period)
         if table is None:
             await self._snapshot.before_counting()
             # Another report may have counted it while this one waited.
             known = (await self._joint.find([one], names, self._latest)).get(one)
-            if known is not None and known.mark == mark:
+            if known is not None and known.fingerprint == fingerprint:
                 return await in_thread(known.table)
             if self._is_thorough(one, period):
-                table = await self._counted_by_all(one, names, period, keeping)
+                table = await self._counted_by_all(one, names, period, batch)
             else:
-                table, keeps = await self._sources.from_documents(one.of, names, period), True
-        if keeps:
-            await keeping.add(one, Kept(mark, table))
+                table, caches = await self._sources.from_documents(one.of, names, period), True
+        if caches:
+            await batch.add(one, NewCounts(fingerprint, table))
         return table
 
     def _is_thorough(self, one: JointId, period: Period) -> bool:
         """Return whether to count by all dimensions, because other reports of them follow."""
-        is_small = self._marks.of(period).count(one.of) <= limits.LARGE_DAY
+        is_small = self._fingerprints.of(period).count(one.of) <= limits.LARGE_DAY
         return self._snapshot.is_thorough and is_small and one.link_id is None
 
     async def _counted_by_all(
-        self, one: JointId, names: Sequence[str], period: Period, keeping: Keeping
+        self, one: JointId, names: Sequence[str], period: Period, batch: CacheBatch
     ) -> Columns:
         """Count the documents of a period by all dimensions, and cache that."""
-        every = every_of(one.of, period.hour is not None)
+        every = dimensions_of(one.of, period.hour is not None)
         table = await self._sources.from_documents(one.of, every, period)
-        kept = Kept(self._marks.of(period).of(one.of), table)
-        await keeping.add(self._sources.id_of(one.of, every, period), kept)
+        new = NewCounts(self._fingerprints.of(period).of(one.of), table)
+        await batch.add(self._sources.id_of(one.of, every, period), new)
         return await in_thread(table.by, names)
 
     async def _so_far(
-        self, one: JointId, known: Found | None, names: Sequence[str], period: Period
+        self, one: JointId, known: CachedCounts | None, names: Sequence[str], period: Period
     ) -> Columns:
-        if period.hour is None or period.start > self._snapshot.now - LANDING:
-            return await self._made(one.of, names, period)
+        if period.hour is None or period.start > self._snapshot.now - STORING_TIME:
+            return await self._computed(one.of, names, period)
         return await count_so_far(self._sources, self._snapshot.now, one, known, names, period)
 
-    async def _made(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
+    async def _computed(self, of: DocumentKind, names: Sequence[str], period: Period) -> Columns:
         whole = await self._sources.from_all(of, names, [period])
         table = whole.get(period) or await self._from_others(of, names, period)
         return await self._sources.from_documents(of, names, period) if table is None else table
 
     async def _from_others(
-        self, of: OfDocuments, names: Sequence[str], period: Period
+        self, of: DocumentKind, names: Sequence[str], period: Period
     ) -> Columns | None:
         """Return the counts from rollups or cached counts; None if only documents have them."""
         summed = await self._sources.from_rollups(of, names, period)
@@ -248,10 +257,10 @@ class Counts:
         return await self._from_parts(of, names, parts) if parts else None
 
     async def _from_parts(
-        self, of: OfDocuments, names: Sequence[str], parts: Sequence[Period]
+        self, of: DocumentKind, names: Sequence[str], parts: Sequence[Period]
     ) -> Columns:
-        await self._sources.read_marks(parts)
-        tables = await self._of_documents(of, names, parts, None)
+        await self._sources.read_fingerprints(parts)
+        tables = await self._tables_of(of, names, parts, None)
         return await in_thread(
             lambda: columns.joined([table for _, table in tables], names).by(names)
         )

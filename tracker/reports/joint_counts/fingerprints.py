@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from tracker.reports.columns import CLICK_MEASURES, Columns
-from tracker.reports.dimensions import OfDocuments
+from tracker.reports.dimensions import DocumentKind
 from tracker.reports.periods import Period
 from tracker.reports.rollups.layout import CHANGES, CORRECTIONS
 from tracker.stores.mongodb.reads import MongoReads
@@ -28,25 +28,25 @@ class Fingerprint(NamedTuple):
     changes: int = 0
     corrections: int = 0
 
-    def of(self, documents: OfDocuments) -> list[int]:
+    def of(self, documents: DocumentKind) -> list[int]:
         """Return the part of the fingerprint that counts of clicks, or of events, depend on."""
         if documents == "clicks":
             return [self.clicks, self.unique, self.bots, self.corrections]
         return [self.conversions, self.changes, self.corrections]
 
-    def count(self, documents: OfDocuments) -> int:
+    def count(self, documents: DocumentKind) -> int:
         return self.clicks + self.bots if documents == "clicks" else self.conversions
 
-    def of_table(self, documents: OfDocuments, counted: Columns) -> list[int]:
+    def of_table(self, documents: DocumentKind, counted: Columns) -> list[int]:
         """Return the fingerprint of `counted`, which may be a part of the period's counts."""
         if documents == "clicks":
             return [*map(counted.total, CLICK_MEASURES), self.corrections]
         return [counted.total("conversions"), self.changes, self.corrections]
 
-    def equals(self, documents: OfDocuments, counted: Columns) -> bool:
+    def equals(self, documents: DocumentKind, counted: Columns) -> bool:
         return self.of_table(documents, counted) == self.of(documents)
 
-    def continues(self, documents: OfDocuments, before: Sequence[int]) -> bool:
+    def continues(self, documents: DocumentKind, before: Sequence[int]) -> bool:
         """Return whether documents were only added since the fingerprint `before`."""
         changed = len(CLICK_MEASURES) if documents == "clicks" else 1
         return self.of(documents)[changed:] == list(before)[changed:]
@@ -127,9 +127,9 @@ class Fingerprints:
 async def fingerprint_of(
     reader: MongoReads, matching: Mapping[str, Any], period: Period
 ) -> Fingerprint:
-    marks = Fingerprints(reader, matching)
-    await marks.read([period])
-    return marks.of(period)
+    fingerprints = Fingerprints(reader, matching)
+    await fingerprints.read([period])
+    return fingerprints.of(period)
 
 
 def _add(sums: list[int], cell: Mapping[str, int]) -> None:

@@ -10,11 +10,11 @@ from typing import Final
 
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import ALL_COUNTED, every_of
-from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, OfDocuments
-from tracker.reports.joint_counts.scope import Scope, Snapshot
+from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_of
+from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, DocumentKind
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.sources import CountSources, DocumentCounts, without
-from tracker.reports.joint_counts.store import Found, JointId, Kept
+from tracker.reports.joint_counts.store import CachedCounts, JointId, NewCounts
 from tracker.reports.joint_counts.unattributed import with_unattributed
 from tracker.reports.periods import Period, is_over
 from tracker.reports.threads import in_thread
@@ -27,7 +27,7 @@ FEW: Final = 2000
 class PartHour:
     """The counts of a scope in one hour up to a moment."""
 
-    def __init__(self, database: Database, scope: Scope, snapshot: Snapshot) -> None:
+    def __init__(self, database: Database, scope: ReportScope, snapshot: Snapshot) -> None:
         self._scope = scope
         self._snapshot = snapshot
         self._latest = snapshot.reader.latest()
@@ -36,43 +36,43 @@ class PartHour:
 
     async def tables(self, by: Sequence[str], hour: Period, until: datetime) -> list[Columns]:
         """Return the tables of clicks and of events, including conversions without a click."""
-        await self._sources.read_marks([hour])
+        await self._sources.read_fingerprints([hour])
         clicks = await self._counted("clicks", without(EVENT, by), hour, until)
         if EVENT in by:
             clicks = clicks.with_constant(EVENT, NO_EVENT)
         return [clicks, await self._counted("events", by, hour, until)]
 
     async def _counted(
-        self, of: OfDocuments, names: Sequence[str], hour: Period, until: datetime
+        self, of: DocumentKind, names: Sequence[str], hour: Period, until: datetime
     ) -> Columns:
-        mark = self._sources.marks.of(hour)
-        expected = mark.count(of)
+        fingerprint = self._sources.fingerprints.of(hour)
+        expected = fingerprint.count(of)
         if not expected:
             return columns.empty(names)
         every = _every(of, names, expected)
         one = self._sources.id_of(of, every, hour)._replace(period=f"{hour.key} part")
-        known = await self._known(one, mark.of(of), [*names, *_telling(names)], until)
+        known = await self._known(one, fingerprint.of(of), [*names, *_separating(names)], until)
         start = hour.start if known is None or known.through is None else known.through
         documents = DocumentCounts(self._scope, self._snapshot)
         share = (until - start) / (hour.end - hour.start)
         if share * expected <= FEW:
             documents = DocumentCounts(
-                self._scope, self._snapshot._replace(before_counting=_without_place)
+                self._scope, self._snapshot._replace(before_counting=_without_permit)
             )
         table = await documents.count(of, every, hour, expected, start, until)
         found = table.total("clicks") + table.total("bots") + table.total("conversions")
         if found > FEW and is_over(hour, self._snapshot.now):
-            table = await self._keep(one, mark.of(of), every, table, until)
+            table = await self._keep(one, fingerprint.of(of), every, table, until)
             known = None
         tables = [table] if known is None else [table, await in_thread(known.table)]
         return await in_thread(_summed, tables, names)
 
     async def _known(
-        self, one: JointId, mark: list[int], names: Sequence[str], until: datetime
-    ) -> Found | None:
+        self, one: JointId, fingerprint: list[int], names: Sequence[str], until: datetime
+    ) -> CachedCounts | None:
         """Return the cached counts, if they are valid and end by `until`."""
         known = (await self._joint.find([one], names, self._latest)).get(one)
-        if known is None or known.mark != mark:
+        if known is None or known.fingerprint != fingerprint:
             return None
         if known.through is None or known.through > until:
             return None
@@ -80,30 +80,35 @@ class PartHour:
         return known
 
     async def _keep(
-        self, one: JointId, mark: list[int], every: Sequence[str], new: Columns, until: datetime
+        self,
+        one: JointId,
+        fingerprint: list[int],
+        every: Sequence[str],
+        new: Columns,
+        until: datetime,
     ) -> Columns:
         """Add the new counts to the cached ones, and cache the sum."""
-        known = await self._known(one, mark, every, until)
+        known = await self._known(one, fingerprint, every, until)
         if known is not None:
             table = await in_thread(known.table)
             new = await in_thread(lambda: columns.joined([table, new], every).by(every))
-        await self._joint.keep(one, Kept(mark, new, until))
+        await self._joint.store(one, NewCounts(fingerprint, new, until))
         return new
 
 
-async def _without_place() -> None:
+async def _without_permit() -> None:
     pass
 
 
-def _every(of: OfDocuments, names: Sequence[str], expected: int) -> Sequence[str]:
+def _every(of: DocumentKind, names: Sequence[str], expected: int) -> Sequence[str]:
     """Return all dimensions, or in a very large hour only the needed ones."""
     if expected > limits.LARGE_DAY:
-        wanted = {*names, *_telling(names)}
-        return [name for name in ALL_COUNTED if name in wanted]
-    return every_of(of, of_hour=True)
+        wanted = {*names, *_separating(names)}
+        return [name for name in COUNTED_DIMENSIONS if name in wanted]
+    return dimensions_of(of, of_hour=True)
 
 
-def _telling(names: Sequence[str]) -> Sequence[str]:
+def _separating(names: Sequence[str]) -> Sequence[str]:
     """Return the dimension that identifies conversions without a click, unless `names` have one."""
     return () if {LINK, DOMAIN} & set(names) else (DOMAIN,)
 

@@ -15,8 +15,8 @@ from tracker.clicks.document import NO_TEST
 from tracker.conversions import document as event_document
 from tracker.reports import columns
 from tracker.reports.columns import Column, Columns, column_of
-from tracker.reports.counted import COUNTED, value_of
-from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_VALUE, REFERRER, OfDocuments
+from tracker.reports.counted import COUNTED_FIELDS, value_of
+from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_VALUE, REFERRER, DocumentKind
 from tracker.reports.rollups.money import whole_number
 from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.reads import MongoReads
@@ -25,8 +25,8 @@ from tracker.visitor_dimensions import UNKNOWN
 _HOUR_MS: Final = 3_600_000
 LISTED_LINKS: Final = 1000
 """Links that are sent as a number instead of an id."""
-_BETWEEN: Final = "\r"
-_WITHIN: Final = "\n"
+_GROUP_SEPARATOR: Final = "\r"
+_VALUE_SEPARATOR: Final = "\n"
 """Separators of the groups of a key, and of the values in a group. No request header contains
 them."""
 
@@ -37,10 +37,10 @@ _KIND_OF_CLICK: Final = {"$cond": ["$bot", "bot", {"$cond": ["$unique", "unique"
 _KINDS: Final = {"clicks": ("click", "unique"), "unique": ("unique",), "bots": ("bot",)}
 """The kinds of clicks in each measure."""
 
-_UTM: Final = tuple(name for name in COUNTED if name.startswith("utm_"))
+_UTM: Final = tuple(name for name in COUNTED_FIELDS if name.startswith("utm_"))
 _GROUPS: Final = (
     (_KIND, HOUR),
-    tuple(name for name in COUNTED if name not in (REFERRER, *_UTM)),
+    tuple(name for name in COUNTED_FIELDS if name not in (REFERRER, *_UTM)),
     (REFERRER,),
     _UTM,
 )
@@ -81,12 +81,12 @@ class Span(NamedTuple):
         return {**self.matching, "at": {"$gte": self.start, "$lt": self.end}}
 
 
-async def count(reader: MongoReads, of: OfDocuments, span: Span, names: Sequence[str]) -> Columns:
+async def count(reader: MongoReads, of: DocumentKind, span: Span, names: Sequence[str]) -> Columns:
     return await in_thread(await read(reader, of, span, names))
 
 
 async def read(
-    reader: MongoReads, of: OfDocuments, span: Span, names: Sequence[str]
+    reader: MongoReads, of: DocumentKind, span: Span, names: Sequence[str]
 ) -> Callable[[], Columns]:
     """Read the documents for `count`. Return the function that makes the table, for a thread."""
     make, counted, stage = _clicks_table, NO_TEST, _clicks_stage(span, names)
@@ -106,10 +106,10 @@ async def links_of(reader: MongoReads, matching: Mapping[str, Any]) -> list[UUID
 def _clicks_stage(span: Span, names: Sequence[str]) -> dict[str, Any]:
     own = {_KIND: _KIND_OF_CLICK, HOUR: {"$toString": _hour(span)}}
     groups = [
-        _joined([own.get(name) or value_of(name, "clicks") for name in group], _WITHIN)
+        _joined([own.get(name) or value_of(name, "clicks") for name in group], _VALUE_SEPARATOR)
         for group in _groups(names)
     ]
-    fields = {"_id": 0, "key": _joined(groups, _BETWEEN)}
+    fields = {"_id": 0, "key": _joined(groups, _GROUP_SEPARATOR)}
     return {"$project": {**fields, "link": _link_of_click(span)} if LINK in names else fields}
 
 
@@ -147,11 +147,11 @@ def _clicks_table(span: Span, names: Sequence[str], rows: Sequence[Mapping[str, 
 
 
 def _columns_of_keys(groups: Sequence[Sequence[str]], keys: Sequence[str]) -> dict[str, Column]:
-    parts = list(zip(*(key.split(_BETWEEN) for key in keys), strict=True))
+    parts = list(zip(*(key.split(_GROUP_SEPARATOR) for key in keys), strict=True))
     found: dict[str, Column] = {}
     for group, texts in zip(groups, parts or [()] * len(groups), strict=True):
         together = column_of(texts)
-        values = [text.split(_WITHIN) for text in together.values]
+        values = [text.split(_VALUE_SEPARATOR) for text in together.values]
         for number, name in enumerate(group):
             of_values = column_of([one[number] for one in values])
             found[name] = Column(of_values.values, of_values.codes[together.codes])
@@ -187,7 +187,7 @@ def _event_key(span: Span, names: Sequence[str]) -> list[Any]:
     own = {LINK: "$link_id", HOUR: _hour(span), EVENT: "$event_config_id"}
     texts = [value_of(name, "events") for name in names if name not in own]
     ids = [{"$ifNull": [own[name], None]} for name in names if name in own]
-    return [*ids, _joined(texts, _WITHIN)] if texts else ids
+    return [*ids, _joined(texts, _VALUE_SEPARATOR)] if texts else ids
 
 
 def _dimensions(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> dict[str, list[str]]:
@@ -197,7 +197,7 @@ def _dimensions(names: Sequence[str], keys: Sequence[Sequence[Any]]) -> dict[str
     parts = list(zip(*keys, strict=True)) or [()] * (len(apart) + 1)
     found = {name: _texts(name, part) for name, part in zip(apart, parts, strict=False)}
     if together:
-        split = {text: text.split(_WITHIN) for text in set(parts[-1])}
+        split = {text: text.split(_VALUE_SEPARATOR) for text in set(parts[-1])}
         for number, name in enumerate(together):
             found[name] = [split[text][number] for text in parts[-1]]
     return {name: found[name] for name in names}

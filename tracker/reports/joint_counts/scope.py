@@ -1,4 +1,4 @@
-"""The scope of reports, an account or a link, and the snapshot that they are read in."""
+"""The scope of a report, an account or a link, and the snapshot it is read in."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -21,7 +21,7 @@ class Memory(Protocol):
     async def take(self, count: int) -> None:
         """Reserve more bytes, before rows need them."""
 
-    async def settle(self, count: int) -> None:
+    async def resize(self, count: int) -> None:
         """Change the reservation to `count` bytes."""
 
 
@@ -33,18 +33,18 @@ class _Unlimited:
     async def take(self, count: int) -> None:
         pass
 
-    async def settle(self, count: int) -> None:
+    async def resize(self, count: int) -> None:
         pass
 
 
 _UNLIMITED: Final = _Unlimited()
 
 
-def _unnoted(share: float) -> None:
+def _ignore_progress(fraction: float) -> None:
     pass
 
 
-class Scope(NamedTuple):
+class ReportScope(NamedTuple):
     """An account, or one of its links."""
 
     account_id: UUID
@@ -78,8 +78,8 @@ class Snapshot(NamedTuple):
 
     `before_counting` runs before each read of clicks, of events, or of the rollups of all links. It
     may raise RateLimited or Unavailable. With `is_thorough` documents are counted by all
-    dimensions, for the reports that follow. `note_share` receives the share of the report that is
-    read. `marks` are the fingerprints that other parts of the request have read.
+    dimensions, for the reports that follow. `on_progress` receives the finished fraction of the
+    report. `fingerprints` are those that other parts of the request have read.
     """
 
     reader: MongoReads
@@ -87,9 +87,9 @@ class Snapshot(NamedTuple):
     before_counting: Callable[[], Awaitable[None]]
     is_thorough: bool = False
     memory: Memory = _UNLIMITED
-    note_share: Callable[[float], None] = _unnoted
-    marks: dict[UUID | None, Fingerprints] | None = None
+    on_progress: Callable[[float], None] = _ignore_progress
+    fingerprints: dict[UUID | None, Fingerprints] | None = None
 
-    def marks_of(self, scope: Scope) -> Fingerprints:
-        known = {} if self.marks is None else self.marks
+    def fingerprints_of(self, scope: ReportScope) -> Fingerprints:
+        known = {} if self.fingerprints is None else self.fingerprints
         return known.setdefault(scope.link_id, Fingerprints(self.reader, scope.rollups()))

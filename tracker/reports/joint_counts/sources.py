@@ -11,11 +11,17 @@ from typing import Final
 
 from tracker.reports import columns, limits
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
-from tracker.reports.counted import ALL_COUNTED
-from tracker.reports.dimensions import HOUR, LINK, OfDocuments
+from tracker.reports.counted import COUNTED_DIMENSIONS
+from tracker.reports.dimensions import DOCUMENT_KINDS, HOUR, LINK, DocumentKind
 from tracker.reports.joint_counts.scan import Span, links_of, read
-from tracker.reports.joint_counts.scope import Scope, Snapshot
-from tracker.reports.joint_counts.store import Found, JointCounts, JointId, Kept, name_of
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot
+from tracker.reports.joint_counts.store import (
+    CachedCounts,
+    JointCounts,
+    JointId,
+    NewCounts,
+    name_of,
+)
 from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period, day_period, hours_of
 from tracker.reports.rollups.layout import rollups_for
@@ -24,7 +30,7 @@ from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.drivers import Database
 from tracker.visitor_dimensions import UNKNOWN
 
-_MEASURES: Final[dict[OfDocuments, Sequence[str]]] = {
+_MEASURES: Final[dict[DocumentKind, Sequence[str]]] = {
     "clicks": CLICK_MEASURES,
     "events": (*EVENT_COUNTS, *MONEY),
 }
@@ -32,82 +38,82 @@ _MEASURES: Final[dict[OfDocuments, Sequence[str]]] = {
 _DOCUMENTS_AT_ONCE: Final = 20_000
 """The approximate number of documents of one pipeline."""
 
-OF: Final[tuple[OfDocuments, ...]] = ("clicks", "events")
-
 _MOMENT: Final = timedelta(milliseconds=1)
 
 _PERIODS_AT_ONCE: Final = 62
 """Periods that are read at once, unless they have too many rows."""
 
-LANDING: Final = timedelta(seconds=30)
-"""The time after which a click is almost certainly stored."""
+STORING_TIME: Final = timedelta(seconds=30)
+"""Almost all clicks are stored within this time."""
 
 
 class CountSources:
     """The sources of a scope's counts in a snapshot.
 
-    `_account_marks` validate counts by all dimensions, which include each link.
+    `_account_fingerprints` validate counts by all dimensions, which include each link.
     """
 
-    def __init__(self, database: Database, scope: Scope, snapshot: Snapshot) -> None:
+    def __init__(self, database: Database, scope: ReportScope, snapshot: Snapshot) -> None:
         self.joint = JointCounts(database)
         self.documents = DocumentCounts(scope, snapshot)
-        self.marks = snapshot.marks_of(scope)
-        self._account_marks = self.marks
+        self.fingerprints = snapshot.fingerprints_of(scope)
+        self._account_fingerprints = self.fingerprints
         if scope.link_id is not None:
-            self._account_marks = snapshot.marks_of(scope._replace(link_id=None))
+            self._account_fingerprints = snapshot.fingerprints_of(scope._replace(link_id=None))
         self._scope = scope
         self._snapshot = snapshot
 
-    async def read_marks(self, periods: Sequence[Period]) -> None:
-        await self.marks.read(periods)
-        if self._account_marks is not self.marks:
-            await self._account_marks.read(periods)
+    async def read_fingerprints(self, periods: Sequence[Period]) -> None:
+        await self.fingerprints.read(periods)
+        if self._account_fingerprints is not self.fingerprints:
+            await self._account_fingerprints.read(periods)
 
-    def id_of(self, of: OfDocuments, names: Sequence[str], period: Period) -> JointId:
+    def id_of(self, of: DocumentKind, names: Sequence[str], period: Period) -> JointId:
         account_id, calendar, link_id = self._scope
         by = name_of(names, of_hour=period.hour is not None)
         return JointId(account_id, calendar.zone, link_id, of, by, period.key)
 
     async def from_all(
-        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period]
+        self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period]
     ) -> dict[Period, Columns]:
         """Return the counts of the periods whose counts by all dimensions are valid."""
         found = await self._by_all(of, names, periods)
         valid = {
             period: one
             for period, one in found.items()
-            if one.mark == self._account_marks.of(period).of(of)
+            if one.fingerprint == self._account_fingerprints.of(period).of(of)
         }
         return await in_thread(self._summed, valid, names) if valid else {}
 
     async def _by_all(
-        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period]
-    ) -> dict[Period, Found]:
+        self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period]
+    ) -> dict[Period, CachedCounts]:
         """Return the cached counts by all dimensions, valid or not. Months have none."""
         ids = {
-            self.id_of(of, ALL_COUNTED, period)._replace(link_id=None): period
+            self.id_of(of, COUNTED_DIMENSIONS, period)._replace(link_id=None): period
             for period in periods
             if period.kind != "month"
         }
         read = list(names) if self._scope.link_id is None else [LINK, *without(LINK, names)]
         found = await self.joint.find(ids, read, self._snapshot.reader.latest())
-        return {ids[one]: kept for one, kept in found.items()}
+        return {ids[one]: cached for one, cached in found.items()}
 
-    def _summed(self, found: Mapping[Period, Found], names: Sequence[str]) -> dict[Period, Columns]:
+    def _summed(
+        self, found: Mapping[Period, CachedCounts], names: Sequence[str]
+    ) -> dict[Period, Columns]:
         link_id = self._scope.link_id
         wanted = {} if link_id is None else {LINK: {str(link_id)}}
         return {period: one.table(wanted).by(names) for period, one in found.items()}
 
-    def few_at_once(self, of: OfDocuments, periods: Sequence[Period]) -> Iterator[list[Period]]:
+    def few_at_once(self, of: DocumentKind, periods: Sequence[Period]) -> Iterator[list[Period]]:
         """Yield the periods in batches of a bounded size."""
         some: list[Period] = []
         rows = 0
         for one in periods:
-            rows += self.marks.of(one).count(of)
+            rows += self.fingerprints.of(one).count(of)
             if some and (rows > limits.ROWS_AT_ONCE or len(some) == _PERIODS_AT_ONCE):
                 yield some
-                some, rows = [], self.marks.of(one).count(of)
+                some, rows = [], self.fingerprints.of(one).count(of)
             some.append(one)
         if some:
             yield some
@@ -117,28 +123,30 @@ class CountSources:
         calendar = self._scope.calendar
         if period.kind == "month":
             return [day_period(calendar, day) for day in period.dates()]
-        counts = {of: self.marks.of(period).count(of) for of in OF}
+        counts = {of: self.fingerprints.of(period).count(of) for of in DOCUMENT_KINDS}
         if period.kind == "hour" or sum(counts.values()) <= limits.LARGE_DAY:
             return []
         hours = hours_of(calendar, period.first)
-        await self.read_marks(hours)
-        marks = [self.marks.of(hour) for hour in hours]
+        await self.read_fingerprints(hours)
+        fingerprints = [self.fingerprints.of(hour) for hour in hours]
         # The first day of a zone may have clicks outside its hours.
-        is_whole = all(sum(mark.count(of) for mark in marks) == counts[of] for of in OF)
+        is_whole = all(
+            sum(one.count(of) for one in fingerprints) == counts[of] for of in DOCUMENT_KINDS
+        )
         return hours if is_whole else []
 
     async def from_rollups(
-        self, of: OfDocuments, names: Sequence[str], period: Period
+        self, of: DocumentKind, names: Sequence[str], period: Period
     ) -> Columns | None:
         """Return the counts from rollups; None if they lack these dimensions."""
-        source = rollups_for(names)
-        if source is None or period.kind == "hour" or self._scope.link_id is not None:
+        selection = rollups_for(names)
+        if selection is None or period.kind == "hour" or self._scope.link_id is not None:
             return None
         if LINK in names:  # a month of 20,000 links takes as long as a million clicks
             await self._snapshot.before_counting()
         query = RollupQuery(
-            matching=self._scope.rollups(source.of),
-            source=source,
+            matching=self._scope.rollups(selection.of),
+            selection=selection,
             names=names,
             first=period.first,
             last=period.last,
@@ -147,18 +155,19 @@ class CountSources:
         return await rollup_table(self._snapshot.reader, query)
 
     async def from_documents(
-        self, of: OfDocuments, names: Sequence[str], period: Period
+        self, of: DocumentKind, names: Sequence[str], period: Period
     ) -> Columns:
         """Count all clicks or events of the period."""
-        table = await self.documents.count(of, names, period, self.marks.of(period).count(of))
-        if of == "events" or not self.marks.of(period).missing(table):
+        fingerprint = self.fingerprints.of(period)
+        table = await self.documents.count(of, names, period, fingerprint.count(of))
+        if of == "events" or not fingerprint.missing(table):
             return table
         # Retention has deleted clicks. Earlier counts know more of their values.
-        kept = await self._by_all(of, names, [period])
-        if kept:
-            known = (await in_thread(self._summed, kept, names))[period]
+        cached = await self._by_all(of, names, [period])
+        if cached:
+            known = (await in_thread(self._summed, cached, names))[period]
             table = max(table, known, key=lambda one: one.total("clicks") + one.total("bots"))
-        return with_missing(table, self.marks.of(period).missing(table), names)
+        return with_missing(table, fingerprint.missing(table), names)
 
 
 def without(name: str, names: Sequence[str]) -> list[str]:
@@ -168,13 +177,13 @@ def without(name: str, names: Sequence[str]) -> list[str]:
 class DocumentCounts:
     """The counts of a scope's documents in a snapshot."""
 
-    def __init__(self, scope: Scope, snapshot: Snapshot) -> None:
+    def __init__(self, scope: ReportScope, snapshot: Snapshot) -> None:
         self._scope = scope
         self._snapshot = snapshot
 
     async def count(
         self,
-        of: OfDocuments,
+        of: DocumentKind,
         names: Sequence[str],
         period: Period,
         expected: int,
@@ -207,7 +216,7 @@ class DocumentCounts:
         await self._snapshot.memory.take(size)
         return table
 
-    async def _span(self, of: OfDocuments, names: Sequence[str], period: Period) -> Span:
+    async def _span(self, of: DocumentKind, names: Sequence[str], period: Period) -> Span:
         """Return the span of a period, with its links if `names` has them."""
         calendar = self._scope.calendar
         found = Span(
@@ -241,7 +250,7 @@ async def count_so_far(
     sources: CountSources,
     now: datetime,
     one: JointId,
-    known: Found | None,
+    known: CachedCounts | None,
     names: Sequence[str],
     hour: Period,
 ) -> Columns:
@@ -249,19 +258,23 @@ async def count_so_far(
 
     Late clicks make the figures differ from the fingerprint. Then the whole hour is counted again.
     """
-    mark, documents = sources.marks.of(hour), sources.documents
-    expected = mark.count(one.of)
+    fingerprint, documents = sources.fingerprints.of(hour), sources.documents
+    expected = fingerprint.count(one.of)
     through, table = hour.start, columns.empty(names)
-    if known is not None and known.through and mark.continues(one.of, known.mark):
+    if known is not None and known.through and fingerprint.continues(one.of, known.fingerprint):
         through, table = max(known.through, hour.start), known.table()
-    settled = max(min(now - LANDING, hour.end), through)
-    before = await documents.count(one.of, names, hour, expected, through, settled)
-    kept = columns.joined([table, before], names).by(names)
-    after = await documents.count(one.of, names, hour, expected, settled)
-    found = columns.joined([kept, after], names).by(names)
-    if not mark.equals(one.of, found):
+    stable_end = max(min(now - STORING_TIME, hour.end), through)
+    before = await documents.count(one.of, names, hour, expected, through, stable_end)
+    stable = columns.joined([table, before], names).by(names)
+    after = await documents.count(one.of, names, hour, expected, stable_end)
+    found = columns.joined([stable, after], names).by(names)
+    if not fingerprint.equals(one.of, found):
         if through > hour.start:
             return await count_so_far(sources, now, one, None, names, hour)
-        return with_missing(found, mark.missing(found), names) if one.of == "clicks" else found
-    await sources.joint.keep(one, Kept(mark.of_table(one.of, kept), kept, settled))
+        if one.of == "events":
+            return found
+        return with_missing(found, fingerprint.missing(found), names)
+    await sources.joint.store(
+        one, NewCounts(fingerprint.of_table(one.of, stable), stable, stable_end)
+    )
     return found

@@ -25,8 +25,8 @@ from tracker.clock import now
 from tracker.ids import new_id
 from tracker.reports import limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import ALL_COUNTED
-from tracker.reports.dimensions import EVENT, HOUR, OfDocuments
+from tracker.reports.counted import COUNTED_DIMENSIONS
+from tracker.reports.dimensions import EVENT, HOUR, DocumentKind
 from tracker.reports.joint_counts.columns_document import documents_of, table_of
 from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.drivers import Database
@@ -34,7 +34,7 @@ from tracker.stores.mongodb.reads import MongoReads
 
 ALL: Final = "*"
 
-KEPT: Final = timedelta(days=35)
+LIFETIME: Final = timedelta(days=35)
 """The lifetime of counts by some dimensions. Counts by all replace them."""
 
 _MAX_PARTS: Final = 2**31 - 1
@@ -46,29 +46,29 @@ class JointId(NamedTuple):
     account_id: UUID
     zone: str
     link_id: UUID | None
-    of: OfDocuments
+    of: DocumentKind
     by: str
     period: str
 
-    def is_of_all_day(self) -> bool:
+    def is_day_by_all(self) -> bool:
         return self.by == ALL and len(self.period) == len("2026-01-31")
 
     def is_of_hour(self) -> bool:
         return "T" in self.period
 
 
-class Kept(NamedTuple):
+class NewCounts(NamedTuple):
     """Counts to cache. `through`: an unfinished hour was counted up to here."""
 
-    mark: list[int]
+    fingerprint: list[int]
     table: Columns
     through: datetime | None = None
 
 
-class Found(NamedTuple):
-    """Cached counts, with the fields of Kept, and their documents."""
+class CachedCounts(NamedTuple):
+    """Cached counts, with the fields of NewCounts, and their documents."""
 
-    mark: list[int]
+    fingerprint: list[int]
     through: datetime | None
     names: Sequence[str]
     parts: Sequence[Mapping[str, Any]]
@@ -87,8 +87,8 @@ def name_of(dimensions: Collection[str], of_hour: bool = False) -> str:
 
     All of them are `*`. Clicks have no event, and an hour's counts need no hour.
     """
-    missing = set(ALL_COUNTED) - {EVENT, *dimensions} - ({HOUR} if of_hour else set())
-    return ",".join(name for name in ALL_COUNTED if name in dimensions) if missing else ALL
+    missing = set(COUNTED_DIMENSIONS) - {EVENT, *dimensions} - ({HOUR} if of_hour else set())
+    return ",".join(name for name in COUNTED_DIMENSIONS if name in dimensions) if missing else ALL
 
 
 class JointCounts:
@@ -99,7 +99,7 @@ class JointCounts:
 
     async def find(
         self, ids: Collection[JointId], names: Sequence[str], reader: MongoReads
-    ) -> dict[JointId, Found]:
+    ) -> dict[JointId, CachedCounts]:
         """Return the stored counts among `ids`, valid or not, with these dimensions."""
         if not ids:
             return {}
@@ -116,7 +116,7 @@ class JointCounts:
                 rest = await reader.find("joint_counts", {"_id": {"$in": others}}, fields)
                 parts += [row for row in rest if row["version"] == parts[0]["version"]]
         return {
-            one: Found(list(parts[0]["mark"]), parts[0].get("through"), names, parts)
+            one: CachedCounts(list(parts[0]["mark"]), parts[0].get("through"), names, parts)
             for one, parts in found.items()
             if len(parts) == parts[0]["parts"]
         }
@@ -148,7 +148,9 @@ class JointCounts:
         if ranges:
             await self._counts.delete_many({"$or": ranges})
 
-    async def marks(self, ids: Collection[JointId], reader: MongoReads) -> dict[JointId, list[int]]:
+    async def fingerprints(
+        self, ids: Collection[JointId], reader: MongoReads
+    ) -> dict[JointId, list[int]]:
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
         rows = await reader.find("joint_counts", wanted, ["mark"])
         return {_id(row["_id"]): list(row["mark"]) for row in rows}
@@ -169,13 +171,15 @@ class JointCounts:
             limits.ROW_BYTES * row["rows"] + limits.TEXT_COPIES * row["text"] for row in found
         )
 
-    async def keep(self, one: JointId, kept: Kept) -> None:
-        await self.keep_all({one: kept})
+    async def store(self, one: JointId, counts: NewCounts) -> None:
+        await self.store_all({one: counts})
 
-    async def keep_all(self, new: Mapping[JointId, Kept]) -> None:
+    async def store_all(self, new: Mapping[JointId, NewCounts]) -> None:
         """Replace many counts: all that have one part in one write."""
         # In a thread, because a large table takes some tenths of a second.
-        parts = await in_thread(lambda: {one: list(_parts(one, kept)) for one, kept in new.items()})
+        parts = await in_thread(
+            lambda: {one: list(_parts(one, counts)) for one, counts in new.items()}
+        )
         small = {one: stored for one, stored in parts.items() if len(stored) == 1}
         if small:
             await self._write(small)
@@ -202,15 +206,15 @@ def _text_bytes(values: str) -> dict[str, Any]:
     return {"$cond": [{"$eq": [size, characters]}, size, wide]}
 
 
-def _parts(one: JointId, kept: Kept) -> Iterator[dict[str, Any]]:
+def _parts(one: JointId, counts: NewCounts) -> Iterator[dict[str, Any]]:
     version = new_id()
-    parts = list(documents_of(kept.table))
+    parts = list(documents_of(counts.table))
     for number, part in enumerate(parts):
-        fields = {**part, "mark": kept.mark, "version": version, "parts": len(parts)}
-        if kept.through is not None:
-            fields["through"] = kept.through
-        if one.by != ALL or kept.through is not None:
-            fields["expires_at"] = now() + KEPT
+        fields = {**part, "mark": counts.fingerprint, "version": version, "parts": len(parts)}
+        if counts.through is not None:
+            fields["through"] = counts.through
+        if one.by != ALL or counts.through is not None:
+            fields["expires_at"] = now() + LIFETIME
         yield {"_id": _stored(one, number), **fields}
 
 

@@ -11,17 +11,17 @@ from typing import Final, NamedTuple
 
 from tracker.reports.columns import UNATTRIBUTED, Columns, empty
 from tracker.reports.dimensions import DOMAIN, EVENT, HOUR, LINK
-from tracker.reports.joint_counts.scope import Scope
-from tracker.reports.rollups.layout import RollupSource
+from tracker.reports.joint_counts.scope import ReportScope
+from tracker.reports.rollups.layout import RollupSelection
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
 
-_TELLING: Final = (LINK, DOMAIN)
+_SEPARATING: Final = (LINK, DOMAIN)
 _MAPS: Final = (EVENT, HOUR)
 
 
-class Asked(NamedTuple):
+class UnattributedQuery(NamedTuple):
     """The days of a report, and its map of hours or events."""
 
     first: date
@@ -36,22 +36,22 @@ class Unattributed:
     """
 
     def __init__(self) -> None:
-        self._read: dict[Asked, Columns] = {}
+        self._read: dict[UnattributedQuery, Columns] = {}
 
     async def of(
         self,
         reader: MongoReads,
-        scope: Scope,
-        asked: Asked,
+        scope: ReportScope,
+        query: UnattributedQuery,
         names: Sequence[str],
         passing: Mapping[str, Collection[str]],
     ) -> Columns:
         """Return the conversions that pass the filters, by these dimensions."""
         if any(UNKNOWN not in wanted for name, wanted in passing.items() if name not in _MAPS):
             return empty(names)
-        table = await self._by_day(reader, scope, asked._replace(map=None))
-        if asked.map is not None and table.rows:
-            table = await self._by_day(reader, scope, asked)
+        table = await self._by_day(reader, scope, query._replace(map=None))
+        if query.map is not None and table.rows:
+            table = await self._by_day(reader, scope, query)
         if not table.rows:
             return empty(names)
         for name in _MAPS:
@@ -63,35 +63,37 @@ class Unattributed:
                 table = table.with_constant(name, UNKNOWN)
         return table
 
-    async def _by_day(self, reader: MongoReads, scope: Scope, asked: Asked) -> Columns:
-        if asked not in self._read:
-            self._read[asked] = await _of_rollups(reader, scope, asked)
-        return self._read[asked]
+    async def _by_day(
+        self, reader: MongoReads, scope: ReportScope, query: UnattributedQuery
+    ) -> Columns:
+        if query not in self._read:
+            self._read[query] = await _of_rollups(reader, scope, query)
+        return self._read[query]
 
 
-def tells_unattributed(table: Columns) -> bool:
+def separates_unattributed(table: Columns) -> bool:
     """Return whether the table distinguishes conversions without a click."""
-    return any(name in table.dimensions for name in _TELLING)
+    return any(name in table.dimensions for name in _SEPARATING)
 
 
 def with_unattributed(table: Columns) -> Columns:
     """Add the measure to a table by link or domain."""
-    name = next(one for one in _TELLING if one in table.dimensions)
+    name = next(one for one in _SEPARATING if one in table.dimensions)
     without_click = table.dimensions[name].is_one_of({UNKNOWN})
     numbers = without_click * table.measures.get("conversions", 0)
     return Columns(table.dimensions, {**table.measures, UNATTRIBUTED: numbers}, table.rows)
 
 
-async def _of_rollups(reader: MongoReads, scope: Scope, asked: Asked) -> Columns:
-    query = RollupQuery(
+async def _of_rollups(reader: MongoReads, scope: ReportScope, query: UnattributedQuery) -> Columns:
+    sums = RollupQuery(
         matching=scope.rollups("link"),
-        source=RollupSource("link", asked.map),
-        names=() if asked.map is None else (asked.map,),
-        first=asked.first,
-        last=asked.last,
+        selection=RollupSelection("link", query.map),
+        names=() if query.map is None else (query.map,),
+        first=query.first,
+        last=query.last,
         by_day=True,
         links=[None],
         measures=("conversions",),
     )
-    table = await rollup_table(reader, query)
+    table = await rollup_table(reader, sums)
     return Columns(table.dimensions, {UNATTRIBUTED: table.measures["conversions"]}, table.rows)

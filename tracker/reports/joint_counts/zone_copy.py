@@ -6,10 +6,10 @@ The clicks of such a day may be deleted, so it could not be counted again.
 from uuid import UUID
 
 from tracker.calendar import Calendar
-from tracker.reports.counted import every_of
-from tracker.reports.dimensions import OfDocuments
+from tracker.reports.counted import dimensions_of
+from tracker.reports.dimensions import DOCUMENT_KINDS
 from tracker.reports.joint_counts.fingerprints import Fingerprint, fingerprint_of
-from tracker.reports.joint_counts.store import ALL, JointCounts, JointId, Kept
+from tracker.reports.joint_counts.store import ALL, JointCounts, JointId, NewCounts
 from tracker.reports.periods import Period
 from tracker.reports.rollups.layout import rollups_of
 from tracker.stores.mongodb.database import MongoDB
@@ -34,14 +34,15 @@ class JointCopy:
                 await fingerprint_of(snapshot, rollups_of(account_id, one.zone), period)
                 for one in (original, calendar)
             ]
-            sources: tuple[OfDocuments, ...] = ("clicks", "events")
-            for of in sources:
+            if not _agree(before, after):
+                return
+            for of in DOCUMENT_KINDS:
                 one = JointId(account_id, original.zone, None, of, ALL, period.key)
-                kept = (await self._joint.find([one], every_of(of), snapshot)).get(one)
-                if kept is None or kept.mark != before.of(of) or not _agree(before, after):
+                cached = (await self._joint.find([one], dimensions_of(of), snapshot)).get(one)
+                if cached is None or cached.fingerprint != before.of(of):
                     continue
                 copied = one._replace(zone=calendar.zone)
-                await self._joint.keep(copied, Kept(after.of(of), kept.table()))
+                await self._joint.store(copied, NewCounts(after.of(of), cached.table()))
 
 
 def _agree(one: Fingerprint, other: Fingerprint) -> bool:

@@ -104,18 +104,18 @@ class DayCounts:
         Its clicks may be deleted.
         """
         with pymongo.timeout(RECOUNT_SECONDS):
-            kept, domain_names = await self._stored(account_id, day, original)
+            original_sums, domain_names = await self._stored(account_id, day, original)
             stored, _ = await self._stored(account_id, day, zone)
             version = await self._version(account_id, day, zone)
-        renamed = {one: one._replace(of=of_zone(one.of.split()[0], zone)) for one in kept}
-        copied = {renamed[one]: sums for one, sums in kept.items()}
+        renamed = {one: one._replace(of=of_zone(one.of.split()[0], zone)) for one in original_sums}
+        copied = {renamed[one]: sums for one, sums in original_sums.items()}
         named = {renamed[one]: name for one, name in domain_names.items()}
         return DayCount(account_id, zone, day, 0, 0, copied, stored, named, version)
 
     async def _version(self, account_id: UUID, day: str, zone: str) -> int:
         of_day = {"_id": version_id(account_id, day, zone)}
-        mark = await self._reader.find_one("rebuilds", of_day)
-        return int(mark["version"]) if mark else 0
+        found = await self._reader.find_one("rebuilds", of_day)
+        return int(found["version"]) if found else 0
 
     async def _count_clicks(
         self, rollup: Rollup, account_id: UUID, day: str, calendar: Calendar

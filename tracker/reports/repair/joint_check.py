@@ -9,10 +9,10 @@ from uuid import UUID
 
 from tracker.calendar import Calendar
 from tracker.reports.columns import Columns, joined
-from tracker.reports.counted import every_of
+from tracker.reports.counted import dimensions_of
 from tracker.reports.joint_counts.fingerprints import fingerprint_of
 from tracker.reports.joint_counts.scan import Span, count
-from tracker.reports.joint_counts.scope import Scope
+from tracker.reports.joint_counts.scope import ReportScope
 from tracker.reports.joint_counts.store import ALL, JointCounts, JointId
 from tracker.reports.periods import Period, day_period, hours_of, month_period
 from tracker.stores.mongodb.drivers import Database
@@ -46,10 +46,10 @@ class JointCheck:
     async def _is_right(self, one: JointId, period: Period, reader: MongoReads) -> bool:
         """Return whether counts equal the documents, or are not valid anyway."""
         names = _names(one)
-        kept = (await self._joint.find([one], names, reader)).get(one)
-        scope = Scope(one.account_id, self._calendar, one.link_id)
-        mark = await fingerprint_of(reader, scope.rollups(), period)
-        if kept is None or kept.mark != mark.of(one.of):
+        cached = (await self._joint.find([one], names, reader)).get(one)
+        scope = ReportScope(one.account_id, self._calendar, one.link_id)
+        fingerprint = await fingerprint_of(reader, scope.rollups(), period)
+        if cached is None or cached.fingerprint != fingerprint.of(one.of):
             return True
         tables = []
         for part in period.dates():
@@ -60,7 +60,7 @@ class JointCheck:
                 self._calendar.start_of(part),
             )
             tables.append(await count(reader, one.of, span, names))
-        return _rows(tables, names) == _rows([kept.table()], names)
+        return _rows(tables, names) == _rows([cached.table()], names)
 
 
 def _periods(calendar: Calendar, day: date) -> list[Period]:
@@ -72,7 +72,7 @@ def _periods(calendar: Calendar, day: date) -> list[Period]:
 def _names(one: JointId) -> Sequence[str]:
     if one.by != ALL:
         return one.by.split(",") if one.by else []
-    return every_of(one.of, one.is_of_hour())
+    return dimensions_of(one.of, one.is_of_hour())
 
 
 def _rows(tables: Sequence[Columns], names: Sequence[str]) -> dict[tuple[str, ...], dict[str, int]]:

@@ -1,8 +1,8 @@
 """The recount of a day: rollups are compared with the stored documents, and corrected.
 
 Called by the operator's `verify` and `rebuild_rollups`, and when an account changes its time zone.
-Drains go on counting. A correction adds the difference of one snapshot in one step, which commutes
-with other additions. So a report sees either the old figure or the right one.
+Drains continue counting. A correction adds the difference of one snapshot in one step, which
+commutes with other additions. So a report sees either the old figure or the right one.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from pymongo.errors import DuplicateKeyError
 
 from tracker.calendar import Calendar
 from tracker.clock import start_of
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.reports.limits import RECOUNT_SECONDS, SUMS_PER_TRANSACTION
 from tracker.reports.repair.day_count import UTC, DayCount, DayCounts, version_id
 from tracker.reports.rollups.layout import (
@@ -32,8 +32,8 @@ from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import run_updates
 from tracker.stores.mongodb.transaction import MongoSession, in_transaction
 
-CORRECTION_SLOT: Final = 1000
-"""The slot of corrections. It is above those of drains, so they never wait for each other."""
+CORRECTIONS_NUMBER: Final = 1000
+"""The drain number of corrections. Drains have lower ones, so they never wait for each other."""
 
 InCorrection = Callable[[MongoSession], Awaitable[None]]
 """Runs in each transaction of a correction, and raises to abandon it."""
@@ -60,7 +60,7 @@ class Recount:
         with pymongo.timeout(RECOUNT_SECONDS):
             found = await self._days_with("clicks", {"account_id": account_id}, calendar)
             # With every status, because the index of events has the status before the time.
-            of_account = {"account_id": account_id, "status": {"$in": list(Status)}}
+            of_account = {"account_id": account_id, "status": {"$in": list(ConversionStatus)}}
             found |= await self._days_with("events", of_account, calendar)
             for name in ("account", "link"):
                 # One at a time, so that MongoDB jumps from day to day in the index.
@@ -121,14 +121,14 @@ class Recount:
                 updates = [
                     statement(
                         rollup_id._asdict(),
-                        CORRECTION_SLOT,
+                        CORRECTIONS_NUMBER,
                         {**increments(missing[rollup_id]), **_correction()},
                         counted.domain_names.get(rollup_id),
                     )
                     for rollup_id in piece
                 ]
                 if _account_of(counted) not in piece:
-                    updates.append(_mark(counted))
+                    updates.append(_correction_of_account(counted))
                 version = counted.version + number
                 if not await self._correct_piece(counted, version, updates, session, in_correction):
                     return False
@@ -157,10 +157,10 @@ class Recount:
 
     async def _take_version(self, counted: DayCount, version: int, session: MongoSession) -> bool:
         of_day = version_id(counted.account_id, counted.day, counted.zone)
-        mark = {"_id": of_day, "version": version}
+        matching = {"_id": of_day, "version": version}
         following = {"$set": {"version": version + 1}}
         updated = await self._database["rebuilds"].update_one(
-            mark, following, upsert=not version, session=session
+            matching, following, upsert=not version, session=session
         )
         return bool(updated.matched_count or updated.upserted_id)
 
@@ -186,13 +186,13 @@ def _account_of(counted: DayCount) -> RollupId:
     return RollupId(counted.account_id, of, counted.day, None)
 
 
-def _mark(counted: DayCount) -> dict[str, Any]:
+def _correction_of_account(counted: DayCount) -> dict[str, Any]:
     """Return the update that marks the account's rollup as corrected.
 
     Its fingerprint alone validates counts, even those made from rollups of links.
     """
     account = _account_of(counted)._asdict()
-    return statement(account, CORRECTION_SLOT, _correction(), None)
+    return statement(account, CORRECTIONS_NUMBER, _correction(), None)
 
 
 def _correction() -> dict[str, int]:
@@ -218,10 +218,10 @@ def _pieces(missing: Mapping[RollupId, Sums]) -> Iterator[list[RollupId]]:
         yield piece
 
 
-def first_whole_day(calendar: Calendar, kept: str) -> str:
-    """Return the first day to begin no earlier than the UTC day `kept`. Empty stays empty."""
-    if not kept:
+def first_whole_day(calendar: Calendar, utc_day: str) -> str:
+    """Return the first day to begin no earlier than `utc_day`. Empty stays empty."""
+    if not utc_day:
         return ""
-    at = start_of(kept)
+    at = start_of(utc_day)
     day = calendar.day_of(at)
     return (day if calendar.start_of(day) >= at else day + timedelta(days=1)).isoformat()

@@ -17,7 +17,8 @@ where a CELL has the measures that are not zero:
   a value has moved although the sums are equal (`reports/joint_counts/fingerprints`).
 
 `link_id` is null for the account, and for conversions without a click. A drain writes only
-documents of its slot, so drains never wait for each other. Reports add up the slots.
+documents of its number, in the field `slot`, so drains never wait for each other. Reports add up
+all numbers.
 
 Days and hours are those of a calendar. Outside UTC, `of` ends with the zone, as in
 `account Europe/Berlin`. Hours are numbered from the start of the day, up to "24" and more. An
@@ -54,7 +55,7 @@ _EMPTY: Final = "%"
 
 
 class RollupId(NamedTuple):
-    """The `_id` of a document without its slot, in this order."""
+    """The `_id` of a document without its drain number, in this order."""
 
     account_id: UUID
     of: str
@@ -79,7 +80,7 @@ def of_zone(of: str, zone: str) -> str:
 
 def statement(
     rollup_id: Mapping[str, Any],
-    slot: int,
+    drain_number: int,
     added: Mapping[str, int | Decimal128],
     domain_name: str | None,
 ) -> dict[str, Any]:
@@ -90,7 +91,7 @@ def statement(
     update: dict[str, Any] = {"$inc": added}
     if domain_name is not None:
         update["$setOnInsert"] = {"domain_name": domain_name}
-    return {"q": {"_id": {**rollup_id, "slot": slot}}, "u": update, "upsert": True}
+    return {"q": {"_id": {**rollup_id, "slot": drain_number}}, "u": update, "upsert": True}
 
 
 def increments(sums: Sums) -> Mapping[str, int | Decimal128]:
@@ -163,19 +164,19 @@ _MAPS: Final = {
 _FIELDS: Final = {"account": frozenset[str](), "link": frozenset((LINK, DOMAIN))}
 
 
-class RollupSource(NamedTuple):
+class RollupSelection(NamedTuple):
     """The rollups to read for a report. `map` is the map to add up, None for the totals."""
 
     of: str
     map: str | None
 
 
-def rollups_for(needed: Collection[str]) -> RollupSource | None:
+def rollups_for(needed: Collection[str]) -> RollupSelection | None:
     """Return the smallest rollups with these counted dimensions; None if none has them."""
     for of, maps in _MAPS.items():
         crossed = set(needed) - _FIELDS[of]
         if len(crossed) <= 1 and crossed <= maps:
-            return RollupSource(of, next(iter(crossed), None))
+            return RollupSelection(of, next(iter(crossed), None))
     return None
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, MEASURES, Columns
 from tracker.reports.dimensions import DAY, EVENT, LINK, NO_EVENT
-from tracker.reports.rollups.layout import RollupSource, decoded, encoded
+from tracker.reports.rollups.layout import RollupSelection, decoded, encoded
 from tracker.reports.rollups.money import whole_number
 from tracker.reports.threads import in_thread_if_large
 from tracker.stores.mongodb.reads import MongoReads
@@ -27,14 +27,14 @@ class RollupQuery(NamedTuple):
     """A sum of rollups, grouped by `names`, and by day with `by_day`.
 
     - `matching` selects the rollups. Both `first` and `last` are included.
-    - `names` may include the map of `source`.
+    - `names` may include the map of `selection`.
     - `links` and `cells` restrict what is read. None among the links stands for conversions without
       one.
     - `measures` are names of MEASURES.
     """
 
     matching: Mapping[str, Any]
-    source: RollupSource
+    selection: RollupSelection
     names: Sequence[str]
     first: date
     last: date
@@ -63,12 +63,12 @@ def _stages_of(query: RollupQuery) -> Stages:
         matching["_id.link_id"] = {"$in": list(query.links)}
     stages: Stages = [{"$match": matching}]
     if _is_of_each_link(query):
-        assert query.source.map is not None
-        cells = _of_map(query.source.map, query.cells)
+        assert query.selection.map is not None
+        cells = _of_map(query.selection.map, query.cells)
         return [*stages, {"$project": {"_id": 0, "link": "$_id.link_id", "cells": cells}}]
     at = "total"
-    if query.source.map is not None:
-        cells = _of_map(query.source.map, query.cells)
+    if query.selection.map is not None:
+        cells = _of_map(query.selection.map, query.cells)
         stages += [{"$project": {"domain_name": 1, "cell": cells}}, {"$unwind": "$cell"}]
         at = "cell.v"
         if not set(query.measures) & set(CLICK_MEASURES):
@@ -77,7 +77,7 @@ def _stages_of(query: RollupQuery) -> Stages:
         **({"d": "$_id.day"} if query.by_day else {}),
         **({"l": "$_id.link_id"} if LINK in query.names else {}),
         **({"m": "$domain_name"} if _has_domain_field(query) else {}),
-        **({"c": "$cell.k"} if query.source.map in query.names else {}),
+        **({"c": "$cell.k"} if query.selection.map in query.names else {}),
     }
     sums = {name: {"$sum": f"${at}.{name}"} for name in query.measures}
     return [*stages, {"$group": {"_id": key or None, **sums}}]
@@ -99,7 +99,7 @@ def _is_of_each_link(query: RollupQuery) -> bool:
 
     Then MongoDB adds up nothing, and sends a link's id once instead of with each cell.
     """
-    names = {LINK, query.source.map}
+    names = {LINK, query.selection.map}
     return query.first == query.last and not query.by_day and set(query.names) == names
 
 
@@ -115,7 +115,7 @@ def _groups(
 
 
 def _has_domain_field(query: RollupQuery) -> bool:
-    return query.source.of == "link" and "domain" in query.names
+    return query.selection.of == "link" and "domain" in query.names
 
 
 def _values(query: RollupQuery, name: str, keys: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -55,7 +55,7 @@ _GroupKey = tuple[bytes, _Day, Values, str, tuple[str, ...], str]
 """Account, day, values, event configuration, measures, domain: all but the link."""
 
 
-class _Document:
+class _RollupSums:
     """The sums to add to one document. `domain_name` is None for an account."""
 
     __slots__ = ("changes", "domain_name", "has_events", "id", "sums")
@@ -84,7 +84,7 @@ class _Group:
 
     __slots__ = ("account", "account_paths", "link_paths", "total")
 
-    def __init__(self, account: _Document, paths: Paths) -> None:
+    def __init__(self, account: _RollupSums, paths: Paths) -> None:
         self.account = account
         self.link_paths, self.account_paths = paths
         self.total = 0
@@ -96,8 +96,8 @@ class Rollup:
     def __init__(self, calendars: Calendars | None = None) -> None:
         self._calendars = calendars or {}
         # Keys are account and day; links add their id.
-        self._accounts: dict[tuple[bytes, _Day], _Document] = {}
-        self._links: dict[tuple[bytes, _Day, bytes | None], _Document] = {}
+        self._accounts: dict[tuple[bytes, _Day], _RollupSums] = {}
+        self._links: dict[tuple[bytes, _Day, bytes | None], _RollupSums] = {}
         self._groups: dict[_GroupKey, _Group] = {}
 
     def add_click(self, click: Mapping[str, Any], count: int = 1) -> None:
@@ -146,10 +146,10 @@ class Rollup:
                 measures = (measure, f"bot_{measure}") if is_bot else (measure,)
                 self._add(account_id, day, link_id, domain_name, values, name, measures, money)
 
-    def _hours(self, source: Mapping[str, Any]) -> Sequence[tuple[_Day, int]]:
+    def _hours(self, document: Mapping[str, Any]) -> Sequence[tuple[_Day, int]]:
         """Return the day and the hour in each calendar of the account."""
-        calendars = self._calendars.get(_as_bytes(source["account_id"]) or b"")
-        at = source["at"]
+        calendars = self._calendars.get(_as_bytes(document["account_id"]) or b"")
+        at = document["at"]
         if calendars is None:
             return ((at.toordinal(), at.hour),)
         found = []
@@ -165,13 +165,13 @@ class Rollup:
         """Return the sums by document, without zeros."""
         return {RollupId(**as_read(one.id)): sums for one, sums in self._added() if sums}
 
-    def updates(self, slot: int) -> Iterator[dict[str, Any]]:
-        """Yield statements of the `update` command for the documents of `slot`; 5 µs each."""
+    def updates(self, drain_number: int) -> Iterator[dict[str, Any]]:
+        """Yield statements of the `update` command for a drain's documents; 5 µs each."""
         for document, sums in self._added():
             added = increments(sums) if document.has_events else sums
             if document.changes:
                 added = {**added, **document.changes}
-            yield statement(document.id, slot, added, document.domain_name)
+            yield statement(document.id, drain_number, added, document.domain_name)
 
     def domain_names(self) -> dict[RollupId, str]:
         return {
@@ -210,28 +210,30 @@ class Rollup:
         if event:
             of_link.has_events = group.account.has_events = True
 
-    def _documents_of(self, source: Mapping[str, Any], day: _Day) -> tuple[_Document, _Document]:
-        account_id = _as_bytes(source["account_id"])
+    def _documents_of(
+        self, document: Mapping[str, Any], day: _Day
+    ) -> tuple[_RollupSums, _RollupSums]:
+        account_id = _as_bytes(document["account_id"])
         assert account_id is not None
-        link_id, domain_name = source.get("link_id"), source.get("domain_name", UNKNOWN)
+        link_id, domain_name = document.get("link_id"), document.get("domain_name", UNKNOWN)
         of_link = self._link(account_id, day, _as_bytes(link_id), domain_name)
         return of_link, self._account(account_id, day)
 
     def _link(
         self, account_id: bytes, day: _Day, link_id: bytes | None, domain_name: str
-    ) -> _Document:
+    ) -> _RollupSums:
         key = (account_id, day, link_id)
         if key not in self._links:
-            self._links[key] = _Document(account_id, day, link_id, domain_name)
+            self._links[key] = _RollupSums(account_id, day, link_id, domain_name)
         return self._links[key]
 
-    def _account(self, account_id: bytes, day: _Day) -> _Document:
+    def _account(self, account_id: bytes, day: _Day) -> _RollupSums:
         found = self._accounts.get((account_id, day))
         if found is None:
-            found = self._accounts[account_id, day] = _Document(account_id, day, None, None)
+            found = self._accounts[account_id, day] = _RollupSums(account_id, day, None, None)
         return found
 
-    def _added(self) -> Iterator[tuple[_Document, Sums]]:
+    def _added(self) -> Iterator[tuple[_RollupSums, Sums]]:
         """Yield each document that changes, with its sums."""
         for account in self._accounts.values():
             account.sums = defaultdict(int)

@@ -52,7 +52,7 @@ async def degraded_parts(services: Services) -> dict[str, str]:
     reasons = dict(zip(checks, found, strict=True))
     if not services.prepared.is_set():
         reasons["indexes"] = "not made yet"
-    if services.serves and reasons["mongodb"] and not services.conversions.event_ids.has_some:
+    if services.serves and reasons["mongodb"] and not services.conversions.event_ids.has_ids:
         reasons["event_ids"] = "none left, and MongoDB has to give more"
     reasons["loops"] = ", ".join(services.loops.down)
     if services.is_stopping:

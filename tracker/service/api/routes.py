@@ -22,7 +22,7 @@ from tracker.accounts.api import (
 from tracker.clicks.api import click
 from tracker.conversions.api import event, event_configs
 from tracker.conversions.api.event_schema import EVENT_SCHEMAS
-from tracker.feeds.api import clicks, conversion_delays, conversions, own_tests, refused_postbacks
+from tracker.feeds.api import clicks, conversion_delays, conversions, refused_postbacks, testing
 from tracker.links.api import (
     domains,
     qr_codes,
@@ -78,7 +78,7 @@ DECLARED_ENDPOINTS: tuple[Endpoint, ...] = (
     *tags.endpoint.rows,
     *domains.endpoint.rows,
     *event_configs.endpoint.rows,
-    *own_tests.endpoint.rows,
+    *testing.endpoint.rows,
     *clicks.endpoint.rows,
     *conversions.endpoint.rows,
     *conversion_delays.endpoint.rows,

@@ -1,7 +1,7 @@
 """Numbers of links in shared reports that hide ids and names.
 
-A number is the place of a link by the share's own measure. So a link has the same number in rows,
-in filters, and in an order by another measure.
+A number is the rank of a link by the share's own measure. So a link has the same number in rows, in
+filters, and in an order by another measure.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,14 +13,14 @@ import msgspec
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
 from tracker.reports.api.answer import ReportRow
 from tracker.reports.api.overview import CreateOverview, OverviewPanel, PanelRows
-from tracker.reports.query import Query
+from tracker.reports.query import ReportQuery
 from tracker.reports.threads import in_thread
 from tracker.sharing.services import SharingServices
 from tracker.visitor_dimensions import UNKNOWN
 
 
-class _Places(NamedTuple):
-    """The places of some links, and the number of all links with a place."""
+class _Ranks(NamedTuple):
+    """The ranks of some links, and the number of all ranked links."""
 
     of: Mapping[str, int]
     total: int
@@ -31,42 +31,44 @@ async def hide_links(
     account_id: UUID,
     panel: PanelRows | None,
     wanted: CreateOverview,
-    own: CreateOverview,
+    ranked: CreateOverview,
 ) -> list[str]:
     """Number the links of a panel. Return the names of the links in filters.
 
-    `wanted` is the overview to show, `own` the one by the share's own measure. Raises as
+    `wanted` is the overview to show, `ranked` the one by the share's own measure. Raises as
     `Parts.run`.
     """
-    filtered = [str(link) for link in own.filters.values().get("link", [])]
+    filtered = [str(link) for link in ranked.filters.values().get("link", [])]
     rows = [] if panel is None else panel.rows
     shown = [row.key for row in rows]
-    ordered_by = _by_link(own)
-    is_own = _by_link(wanted) == ordered_by
-    if ordered_by is None or (is_own and set(filtered).issubset(shown)):
-        places = _places(shown, {*shown, *filtered})
+    ordered_by = _by_link(ranked)
+    has_same_order = _by_link(wanted) == ordered_by
+    if ordered_by is None or (has_same_order and set(filtered).issubset(shown)):
+        ranks = _ranks(shown, {*shown, *filtered})
     else:
-        query = ordered_by.query(own.query(account_id))
-        places = await _read_places(services, query, {*shown, *filtered})
-    numbers = dict(places.of)
+        query = ordered_by.query(ranked.query(account_id))
+        ranks = await _read_ranks(services, query, {*shown, *filtered})
+    numbers = dict(ranks.of)
     for link in filtered:
-        numbers.setdefault(link, places.total + 1 + len(numbers) - len(places.of))
+        numbers.setdefault(link, ranks.total + 1 + len(numbers) - len(ranks.of))
     if panel is not None:
         panel.rows = [_numbered(row, numbers.get(row.key)) for row in rows]
     return [f"Link {numbers[link]}" for link in filtered]
 
 
-async def _read_places(services: SharingServices, query: Query, wanted: Collection[str]) -> _Places:
+async def _read_ranks(
+    services: SharingServices, query: ReportQuery, wanted: Collection[str]
+) -> _Ranks:
     reports, account_id = services.reports.reports, query.account_id
     async with parts_at_one_snapshot(services.mongodb.reads, reports, account_id) as parts:
-        with reports.memory.hold(account_id) as held:
-            whole = await parts.whole("report", query, held)
-            return await in_thread(_places, whole.keys, wanted)
+        with reports.memory.reserve(account_id) as reservation:
+            whole = await parts.whole("report", query, reservation)
+            return await in_thread(_ranks, whole.keys, wanted)
 
 
-def _places(keys: Sequence[str], wanted: Collection[str]) -> _Places:
+def _ranks(keys: Sequence[str], wanted: Collection[str]) -> _Ranks:
     links = [key for key in keys if key != UNKNOWN]
-    return _Places({key: place for place, key in enumerate(links, 1) if key in wanted}, len(links))
+    return _Ranks({key: rank for rank, key in enumerate(links, 1) if key in wanted}, len(links))
 
 
 def _by_link(overview: CreateOverview) -> OverviewPanel | None:

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from tracker.clock import iso, now
 from tracker.errors import ErrorCode, Unauthorized
 from tracker.reports.answers.names import filter_names
-from tracker.reports.api.answer import Column
+from tracker.reports.api.answer import MeasureName
 from tracker.reports.api.filters import BotsIn, TagOperator
 from tracker.reports.api.overview import CreateOverview, OverviewFigures, overview
 from tracker.sharing.api.hidden_links import hide_links
@@ -31,30 +31,30 @@ class OpenShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     password: str | None = None
     measure: (
         Annotated[
-            Column, Meta(description="the rows are the first by it; without it by the share's own")
+            MeasureName,
+            Meta(description="rows are the first by it; default: the share's own"),
         ]
         | UnsetType
     ) = UNSET
 
 
 class SharedAnswer(OverviewFigures, kw_only=True):
-    """The report of a share. Links are numbered by their places unless it shows their names."""
+    """The report of a share. Links are numbered by rank unless it shows their names."""
 
     name: str
     expires_at: Timestamp | None = field(name="expiresAt")
     filters: Annotated[
         dict[str, list[str]],
-        Meta(description="the names of the values that are counted, by dimension"),
+        Meta(description="the names of the values in filters, by dimension"),
     ]
     tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
     bots: BotsIn | UnsetType = UNSET
-    measure: Annotated[Column, Meta(description="the one that is shown at first")] | UnsetType = (
+    measure: (
+        Annotated[MeasureName, Meta(description="the measure to show at first")] | UnsetType
+    ) = UNSET
+    shown: Annotated[ShownPanels, Meta(description="the panels to show, in order")] | UnsetType = (
         UNSET
     )
-    shown: (
-        Annotated[ShownPanels, Meta(description="the panels that are shown, in their order")]
-        | UnsetType
-    ) = UNSET
 
 
 @endpoint(
@@ -71,7 +71,7 @@ class SharedAnswer(OverviewFigures, kw_only=True):
     ends_with_client=True,
 )
 async def read(call: PublicCall[SharingServices, Nothing, OpenShare]) -> SharedAnswer:
-    """Read the report of a public link, as its maker has fixed it.
+    """Read the report of a public link.
 
     Raises NotFound if the token is unknown, revoked or expired, Unauthorized without the right
     password, RateLimited or Unavailable if too many reports of the account run.
@@ -83,14 +83,14 @@ async def read(call: PublicCall[SharingServices, Nothing, OpenShare]) -> SharedA
     if isinstance(body.measure, UnsetType):
         services.share_opens.count(share.id)
     else:
-        services.share_opens.note(share.id)
+        services.share_opens.update_time(share.id)
     return answer
 
 
 async def _read(
-    services: SharingServices, share: Share, measure: Column | UnsetType
+    services: SharingServices, share: Share, measure: MeasureName | UnsetType
 ) -> SharedAnswer:
-    """Return the report, with the rows for a measure, or for the share's own."""
+    """Return the report, with the first rows by `measure`, or by the share's own."""
     account_id = share.account_id
     report = msgspec.json.decode(share.report, type=SharedReport)
     with services.shared_limiter.acquire(account_id):
@@ -101,9 +101,9 @@ async def _read(
         named = await filter_names(services.mongodb.reads, account_id, wanted.filters.values())
         names = {dimension: list(of.values()) for dimension, of in named.items()}
         if not share.show_link_names:
-            own = report.overview(account_id, today)
+            ranked = report.overview(account_id, today)
             links = found.panels.get("link")
-            if filtered := await hide_links(services, account_id, links, wanted, own):
+            if filtered := await hide_links(services, account_id, links, wanted, ranked):
                 names["link"] = filtered
     return _answer(share, report, wanted, found, names)
 

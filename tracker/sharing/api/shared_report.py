@@ -1,4 +1,4 @@
-"""The report of a share: fixed or rolling days, and everything that viewers cannot change."""
+"""The report of a share: fixed or rolling days, and the settings that viewers cannot change."""
 
 from datetime import date, timedelta
 from typing import Annotated, Any, Literal
@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import replace
 
 from tracker.ids import new_id
-from tracker.reports.api.answer import COLUMNS, Column
+from tracker.reports.api.answer import MEASURE_FIELDS, MeasureName
 from tracker.reports.api.filters import BotsIn, ReportFilters, TagOperator
 from tracker.reports.api.overview import CreateOverview, OverviewPanel
 from tracker.reports.api.schema import Compare, DateRange, IntervalIn
@@ -28,23 +28,22 @@ ShownPanels = Annotated[
     list[ShownPanel],
     Meta(
         max_length=MAX_PANELS,
-        description="the panels that the page shows, in this order; each is one of `panels`, and "
-        "map is of country. Without it all are, as tabs of a few cards",
+        description="the panels on the page, in this order. Each is one of `panels`; map needs "
+        "country. Default: all panels, as tabs of a few cards",
     ),
 ]
-Measure = Annotated[Column, Meta(description="the measure that the page shows at first")]
+Measure = Annotated[MeasureName, Meta(description="the measure to show at first")]
 
 
 class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """An overview, of `dateRange`, or of days that roll: they are those of the day of opening."""
+    """An overview of fixed days (`dateRange`), or of days relative to the day of opening."""
 
     date_range: DateRange | UnsetType = field(default=UNSET, name="dateRange")
     last_days: Annotated[int, Meta(ge=1, le=MAX_REPORT_DAYS)] | UnsetType = field(
         default=UNSET, name="lastDays"
     )
     until_yesterday: (
-        Annotated[bool, Meta(description="with lastDays: the last of them is yesterday")]
-        | UnsetType
+        Annotated[bool, Meta(description="with lastDays: the last day is yesterday")] | UnsetType
     ) = field(default=UNSET, name="untilYesterday")
     period: (
         Annotated[
@@ -62,8 +61,8 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
         list[OverviewPanel],
         Meta(
             max_length=MAX_PANELS,
-            description="one for each dimension. With `measure`, rows that `sort` orders by a "
-            "measure are the first by that one",
+            description="one for each dimension. `measure` takes precedence over a measure in "
+            "`sort`",
         ),
     ] = field(default_factory=list)
     measure: Measure | UnsetType = UNSET
@@ -103,12 +102,12 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
         return self.period.replace("_", " ")
 
     def overview(
-        self, account_id: UUID, today: date, measure: Column | UnsetType = UNSET
+        self, account_id: UUID, today: date, measure: MeasureName | UnsetType = UNSET
     ) -> CreateOverview:
-        """Return the overview of an account on its day `today`, with the rows for a measure.
+        """Return the overview on the account's day `today`, with the first rows by `measure`.
 
-        Without one they are for the report's own. Raises ValueError or BadRequest if a field breaks
-        a rule.
+        The default measure is the report's own. Raises ValueError or BadRequest if a field breaks a
+        rule.
         """
         shown = self.measure if isinstance(measure, UnsetType) else measure
         given: dict[str, Any] = {
@@ -132,15 +131,15 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
         return DateRange.of(days_of(self.period, today))
 
 
-def _sorted(panel: OverviewPanel, measure: Column | UnsetType) -> OverviewPanel:
-    """Return the panel with the first rows by a measure, unless it is by key or name."""
-    if isinstance(measure, UnsetType) or panel.sort.removeprefix("-") not in COLUMNS:
+def _sorted(panel: OverviewPanel, measure: MeasureName | UnsetType) -> OverviewPanel:
+    """Sort the panel by `measure`, unless it is sorted by key or name."""
+    if isinstance(measure, UnsetType) or panel.sort.removeprefix("-") not in MEASURE_FIELDS:
         return panel
     order = "-" if panel.sort.startswith("-") else ""
     return replace(panel, sort=f"{order}{_measure_of(panel.group_by, measure)}")
 
 
-def _measure_of(dimension: GroupBy, measure: Column) -> Column:
+def _measure_of(dimension: GroupBy, measure: MeasureName) -> MeasureName:
     """Return the measure that the console shows in a panel. Events have no clicks."""
     if dimension == "bot":
         return "botClicks"

@@ -50,7 +50,7 @@ class CreateShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     show_link_names: Annotated[
         bool, Meta(description="false: links are Link 1, Link 2 and so on")
     ] = False
-    password: Annotated[str | None, Meta(description="asked of everybody who opens it")] = None
+    password: Annotated[str | None, Meta(description="required to open the report")] = None
     expires_at: MakerExpiry | None = None
 
     def __post_init__(self) -> None:
@@ -64,9 +64,7 @@ class CreateShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class ListShares(AccountPage, kw_only=True):
     """The query of the list of shares."""
 
-    revoked: Annotated[
-        bool, Meta(description="also those that were revoked in the last 30 days")
-    ] = False
+    revoked: Annotated[bool, Meta(description="also shares revoked in the last 30 days")] = False
 
 
 class ShareRecord(msgspec.Struct, kw_only=True):
@@ -84,19 +82,19 @@ class ShareRecord(msgspec.Struct, kw_only=True):
     opens: Annotated[
         int,
         Meta(
-            description="how often its report was answered, with the right password; not counted "
-            "when it is read again for another measure"
+            description="how often the report was opened, with the right password. Reading it for "
+            "another measure does not count"
         ),
     ]
     last_opened_at: Annotated[
         Timestamp | None,
-        Meta(description="also for another measure; like `opens` up to ten seconds late"),
+        Meta(description="also for another measure; up to ten seconds late, as `opens`"),
     ]
     revoked_at: Timestamp | None
 
 
 class NewShare(ShareRecord, kw_only=True):
-    """A new share, with its link, which is shown only now."""
+    """A new share, with its link, which no other answer shows."""
 
     url: str
 
@@ -109,7 +107,7 @@ SHARES: Resource[Share, ShareRecord] = Resource(
 
 
 @endpoint("GET", "/api/shares", "shares:read")
-async def list_own(call: SharingCall[ListShares, Nothing]) -> Page[ShareRecord]:
+async def list_shares(call: SharingCall[ListShares, Nothing]) -> Page[ShareRecord]:
     """List shared reports, newest first."""
     query = call.query
     fetch = partial(call.services.shares.page, call.account_id, revoked=query.revoked)
@@ -139,8 +137,8 @@ async def check_report(services: SharingServices, body: CreateShare) -> None:
     },
 )
 async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
-    """Share a report by a public link, which is answered only now: takes reports:read too, and
-    links:read to show the names of links.
+    """Share a report by a public link, shown only now: needs reports:read too, and links:read to
+    show the names of links.
 
     Raises Forbidden if the principal may not read what it shows, BadRequest if it would end later
     than the principal, or the account has too many shares.
@@ -165,7 +163,7 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
         )
         share = made[0]
         await call.audit(
-            "share.created", SHARES.target(share), _created(share, body.report), session
+            "share.created", SHARES.audit_object(share), _created(share, body.report), session
         )
         return made
 
@@ -175,7 +173,7 @@ async def create(call: SharingCall[Nothing, CreateShare]) -> NewShare:
 
 
 def _check_may_read(principal: Principal, body: CreateShare) -> None:
-    """Raise Forbidden if the principal may not read what the share shows."""
+    """Raise Forbidden if the principal may not read the shared figures or names."""
     principal.require("reports:read", "report")
     if body.show_link_names:
         principal.require("links:read", "show_link_names")
@@ -183,10 +181,10 @@ def _check_may_read(principal: Principal, body: CreateShare) -> None:
 
 @endpoint("DELETE", "/api/shares/{id}", "shares:write")
 async def revoke(call: SharingCall[Nothing, Nothing]) -> Done:
-    """Revoke a shared report: its link opens nothing from here on."""
-    share = await SHARES.own(call)
+    """Revoke a shared report: its link stops working."""
+    share = await SHARES.find(call)
     await call.services.shares.revoke(share.id)
-    await call.audit("share.revoked", SHARES.target(share))
+    await call.audit("share.revoked", SHARES.audit_object(share))
     return Done()
 
 

@@ -1,4 +1,4 @@
-"""`/api/views`: reports that an account keeps by name."""
+"""`/api/views`: named reports of an account."""
 
 from functools import partial
 from typing import Annotated
@@ -63,9 +63,9 @@ VIEWS: Resource[View, ViewRecord] = Resource(
 
 
 @endpoint("GET", "/api/views", "views:read")
-async def list_own(call: SharingCall[AccountPage, Nothing]) -> Page[ViewRecord]:
+async def list_views(call: SharingCall[AccountPage, Nothing]) -> Page[ViewRecord]:
     """List views of reports, newest first."""
-    return await VIEWS.list_own(call, call.services.views)
+    return await VIEWS.list_page(call, call.services.views)
 
 
 @endpoint(
@@ -75,7 +75,7 @@ async def list_own(call: SharingCall[AccountPage, Nothing]) -> Page[ViewRecord]:
     example={"name": "Phones in Germany", "query": "country=DE&device=mobile"},
 )
 async def create(call: SharingCall[Nothing, CreateView]) -> ViewRecord:
-    """Keep a view of reports by name.
+    """Save a view of reports by name.
 
     Raises BadRequest if the account has too many.
     """
@@ -83,7 +83,7 @@ async def create(call: SharingCall[Nothing, CreateView]) -> ViewRecord:
 
     async def work(session: MongoSession) -> View:
         view = await views.create(call.account_id, body.name, body.query, session)
-        await call.audit("view.created", VIEWS.target(view), session=session)
+        await call.audit("view.created", VIEWS.audit_object(view), session=session)
         return view
 
     return await VIEWS.show(
@@ -94,7 +94,7 @@ async def create(call: SharingCall[Nothing, CreateView]) -> ViewRecord:
 @endpoint("DELETE", "/api/views/{id}", "views:write")
 async def delete(call: SharingCall[Nothing, Nothing]) -> Done:
     """Delete a view of reports."""
-    view = await VIEWS.own(call)
+    view = await VIEWS.find(call)
     await call.services.views.delete(view.id)
-    await call.audit("view.deleted", VIEWS.target(view))
+    await call.audit("view.deleted", VIEWS.audit_object(view))
     return Done()

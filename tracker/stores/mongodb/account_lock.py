@@ -16,7 +16,7 @@ from tracker.stores.mongodb.transaction import RETRY_SECONDS, MongoSession, run_
 
 Result = TypeVar("Result")
 
-_BUSY: Final = "account: too many changes at one moment; try again"
+_BUSY: Final = "account: too many changes at once; try again"
 
 _turns: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
 """The queue of transactions of each account, member and key, while it has any."""

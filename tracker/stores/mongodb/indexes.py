@@ -184,12 +184,12 @@ INDEXES: dict[str, list[IndexModel]] = {
         ),
     ],
     "arrivals": [
-        # 8 days: `feeds/arrivals.KEPT_DAYS`.
+        # 8 days: `feeds/arrivals.STORED_DAYS`.
         IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=8 * 24 * 3600),
     ],
     "refused_postbacks": [
         IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
-        # 7 days: `conversions/refusals.KEPT_DAYS`; the counts are of whole days.
+        # 7 days: `conversions/refusals.STORED_DAYS`; the counts are of whole days.
         IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=7 * 24 * 3600),
     ],
     "refused_postback_counts": [

@@ -16,7 +16,7 @@ from tracker.web.endpoint import (
     Personal,
     Public,
 )
-from tracker.web.export import FORMAT_OF_FILE, MEDIA_TYPES, PAGING
+from tracker.web.export import FILE_FORMAT_TEXT, MEDIA_TYPES, PAGING
 from tracker.web.limits import MAX_SIGN_IN_BYTES
 from tracker.web.openapi.schemas import Schemas
 from tracker.web.openapi_parts import (
@@ -27,7 +27,7 @@ from tracker.web.openapi_parts import (
     REQUEST_ID,
     SESSION,
     TEXT,
-    Described,
+    OpenApiPart,
     components,
     error,
     json_content,
@@ -53,7 +53,7 @@ rule, and the header `X-Error-Code`, for programs.
 _FORMAT = query(
     "format",
     {"type": "string", "enum": list(MEDIA_TYPES)},
-    FORMAT_OF_FILE,
+    FILE_FORMAT_TEXT,
 )
 
 _PUBLIC_ERRORS: Errors = {
@@ -74,14 +74,14 @@ def document(
     endpoints: Sequence[Endpoint | HandledEndpoint],
     base_url: str,
     tags: Mapping[str, str],
-    handled_schemas: Mapping[str, Described],
+    handled_schemas: Mapping[str, OpenApiPart],
 ) -> dict[str, Any]:
     """Return the document for the service at `base_url`, as JSON values.
 
     `tags` describes each tag. Rows of HandledEndpoint refer to `handled_schemas`.
     """
     schemas = Schemas([one for one in endpoints if isinstance(one, Endpoint)])
-    paths: dict[str, dict[str, Described]] = {}
+    paths: dict[str, dict[str, OpenApiPart]] = {}
     for one in endpoints:
         if isinstance(one, Endpoint):
             paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schemas)
@@ -105,8 +105,8 @@ def document(
     }
 
 
-def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
-    operation: Described = {
+def _operation(endpoint: Endpoint, schemas: Schemas) -> OpenApiPart:
+    operation: OpenApiPart = {
         "operationId": endpoint.operation_id or operation_id(endpoint.method, endpoint.path),
         "summary": endpoint.summary,
         "description": _access(endpoint),
@@ -125,20 +125,20 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
     return operation | {"responses": {"200": done} | _errors(endpoint)}
 
 
-def _security(endpoint: Endpoint) -> list[Described]:
+def _security(endpoint: Endpoint) -> list[OpenApiPart]:
     if isinstance(endpoint.access, Public):
         return []
     is_personal = isinstance(endpoint.access, Personal)
     return [{SESSION: []}] if is_personal else [{API_KEY: []}, {SESSION: []}]
 
 
-def _headers(endpoint: Endpoint) -> Described:
+def _headers(endpoint: Endpoint) -> OpenApiPart:
     if isinstance(endpoint.access, Public):
         return REQUEST_ID
     return RATE_LIMIT | (FILE_NAME if endpoint.is_file else {})
 
 
-def _content(endpoint: Endpoint, schemas: Schemas) -> Described:
+def _content(endpoint: Endpoint, schemas: Schemas) -> OpenApiPart:
     if endpoint.is_file:
         return {one: {"schema": TEXT} for one in MEDIA_TYPES.values()}
     if isinstance(endpoint.answer, MediaType):
@@ -146,15 +146,15 @@ def _content(endpoint: Endpoint, schemas: Schemas) -> Described:
     return json_content(schemas.answer(endpoint))
 
 
-def _query(endpoint: Endpoint, schemas: Schemas) -> list[Described]:
+def _query(endpoint: Endpoint, schemas: Schemas) -> list[OpenApiPart]:
     parameters = schemas.query(endpoint.query)
     if not endpoint.is_file or endpoint.body is not Nothing:
         return parameters
     return [*(one for one in parameters if one["name"] not in PAGING), _FORMAT]
 
 
-def _handled_operation(endpoint: HandledEndpoint) -> Described:
-    operation: Described = {
+def _handled_operation(endpoint: HandledEndpoint) -> OpenApiPart:
+    operation: OpenApiPart = {
         "operationId": endpoint.operation_id,
         "summary": endpoint.summary,
         "description": "Needs no API key.",
@@ -206,7 +206,7 @@ def _access(endpoint: Endpoint) -> str:
     )
 
 
-def _errors(endpoint: Endpoint) -> Described:
+def _errors(endpoint: Endpoint) -> OpenApiPart:
     """Describe the errors that the endpoint can answer with, by status."""
     if isinstance(endpoint.access, Public):
         own = sorted({**_PUBLIC_ERRORS, **endpoint.access.errors}.items())
@@ -225,13 +225,13 @@ def _names_object(endpoint: Endpoint) -> bool:
     return bool(endpoint.id_names) or endpoint.body is not Nothing or in_query
 
 
-def _id(name: str) -> Described:
+def _id(name: str) -> OpenApiPart:
     event_id = {"type": "integer", "minimum": 1, "maximum": MAX_EVENT_ID}
     schema = event_id if name == EVENT_ID else {"type": "string", "format": "uuid"}
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
-def _example(endpoint: Endpoint, schemas: Schemas) -> Described:
+def _example(endpoint: Endpoint, schemas: Schemas) -> OpenApiPart:
     """Return the endpoint's example with an account, in the spelling of the body's field."""
     names = schemas.properties(endpoint.body)
     account = {name: EXAMPLE_ACCOUNT for name in ("accountId", "account_id") if name in names}

@@ -9,7 +9,7 @@ import msgspec
 
 from tracker.web.endpoint import Endpoint, MediaType
 from tracker.web.export import INTERNAL
-from tracker.web.openapi_parts import Described
+from tracker.web.openapi_parts import OpenApiPart
 
 _REF = "#/components/schemas/"
 
@@ -27,7 +27,7 @@ class Schemas:
         found, components = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
         names = {name: _readable(schema.get("title", name)) for name, schema in components.items()}
         tidy = [_tidy(schema, names) for schema in found]
-        self._by_type: dict[Any, Described] = dict(zip(kinds, tidy, strict=True))
+        self._by_type: dict[Any, OpenApiPart] = dict(zip(kinds, tidy, strict=True))
         self._components = {names[n]: _tidy(schema, names) for n, schema in components.items()}
         for name in {name for kind in answers for name in self._names(self._by_type[kind])}:
             _mark_required(self._components[name])
@@ -37,23 +37,23 @@ class Schemas:
         of_queries = {_name(self._by_type[kind]) for kind in queries}
         self.shared = {n: one for n, one in self._components.items() if n not in of_queries}
 
-    def schema(self, kind: Any) -> Described:
+    def schema(self, kind: Any) -> OpenApiPart:
         return self._by_type[kind]
 
-    def answer(self, endpoint: Endpoint) -> Described:
+    def answer(self, endpoint: Endpoint) -> OpenApiPart:
         schemas = [self._by_type[kind] for kind in _answers(endpoint)]
         return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
-    def properties(self, kind: Any) -> dict[str, Described]:
+    def properties(self, kind: Any) -> dict[str, OpenApiPart]:
         """Return the schemas of a struct's fields, by their names in JSON."""
         component = self._components[_name(self._by_type[kind])]
-        properties: dict[str, Described] = component["properties"]
+        properties: dict[str, OpenApiPart] = component["properties"]
         return properties
 
-    def query(self, kind: Any) -> list[Described]:
+    def query(self, kind: Any) -> list[OpenApiPart]:
         """Describe the parameters of a query. None of them is nullable."""
         required = self._components[_name(self._by_type[kind])]["required"]
-        parameters: list[Described] = []
+        parameters: list[OpenApiPart] = []
         for name, schema in self.properties(kind).items():
             schema = dict(schema)
             if isinstance(schema.get("type"), list):
@@ -84,7 +84,7 @@ def _answers(endpoint: Endpoint) -> tuple[Any, ...]:
     return () if isinstance(endpoint.answer, MediaType) else endpoint.answer
 
 
-def _name(schema: Described) -> str:
+def _name(schema: OpenApiPart) -> str:
     return str(schema["$ref"]).removeprefix(_REF)
 
 
@@ -117,7 +117,7 @@ def _tidy(schema: Any, names: Mapping[str, str]) -> Any:
     return _nullable(tidy)
 
 
-def _nullable(schema: Described) -> Described:
+def _nullable(schema: OpenApiPart) -> OpenApiPart:
     """Return `schema` with a list of types instead of `anyOf` one type and null."""
     kinds = schema.get("anyOf", [])
     inner = [one for one in kinds if one != {"type": "null"}]
@@ -127,13 +127,13 @@ def _nullable(schema: Described) -> Described:
     return {**inner[0], **about, "type": [inner[0]["type"], "null"]}
 
 
-def _drop_internal(schema: Described) -> None:
+def _drop_internal(schema: OpenApiPart) -> None:
     properties = schema.get("properties", {})
     for name in [name for name, one in properties.items() if one.get(INTERNAL)]:
         del properties[name]
 
 
-def _describe_defaults(schema: Described) -> None:
+def _describe_defaults(schema: OpenApiPart) -> None:
     """Move the defaults of properties into their descriptions: client generators misuse them."""
     for one in schema.get("properties", {}).values():
         # An empty filter or list changes nothing, so there is nothing to say.
@@ -143,7 +143,7 @@ def _describe_defaults(schema: Described) -> None:
             one["description"] = "; ".join([*about, f"{text} if not given"])
 
 
-def _mark_required(schema: Described) -> None:
+def _mark_required(schema: OpenApiPart) -> None:
     """Mark the properties with a default as required, because answers always have them."""
     if "properties" not in schema:
         return

@@ -12,7 +12,7 @@ from msgspec import Meta
 from tracker.access.audit import FieldChange
 from tracker.access.principal import Principal
 from tracker.clock import iso, now
-from tracker.conversions.api.postback_keys import may_read_keys, without_key
+from tracker.conversions.api.postback_keys import may_read_keys, shorten_key
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.stores.secret_box import UnreadableSecret
@@ -22,12 +22,12 @@ from tracker.web.resource import Resource, one_by_one, record_of
 from tracker.web.schema import Page, Paged, Timestamp
 from tracker.webhooks.api.webhooks import UNREADABLE, WEBHOOKS
 from tracker.webhooks.deliveries import LOG_DAYS, SHOWN_CHARACTERS, Deliveries
-from tracker.webhooks.delivery import Delivery, Kind, Status
+from tracker.webhooks.delivery import Delivery, DeliveryStatus, Kind
 from tracker.webhooks.headers import MASK, masked_headers, parsed_headers
 from tracker.webhooks.limits import MAX_BODY_BYTES
-from tracker.webhooks.payloads.sample import sample_outgoing
+from tracker.webhooks.payloads.sample import sample_content
 from tracker.webhooks.payloads.sources import NoPayload
-from tracker.webhooks.sending.attempts import without_own_headers
+from tracker.webhooks.sending.attempts import mask_headers
 from tracker.webhooks.sending.signing import signed_request
 from tracker.webhooks.services import WebhookCall
 from tracker.webhooks.store import Webhook
@@ -53,7 +53,7 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
     """A delivery with its attempts."""
 
     id: UUID
-    kind: Annotated[Kind, Meta(description="what it notifies of")]
+    kind: Annotated[Kind, Meta(description="the kind of event that it notifies of")]
     event_id: Annotated[int | None, Meta(description="id of the conversion; null for other kinds")]
     status: StatusName
     created_at: Timestamp
@@ -70,8 +70,8 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
     url: Annotated[
         str | None,
         Meta(
-            description="the target as it was filled last, without the payload of a GET; null if "
-            "it has no macros, or before the first attempt. Postback keys as in the payload"
+            description="the last target with its macros filled, without the payload of a GET; "
+            "null without macros, or before the first attempt. Postback keys as in the payload"
         ),
     ]
     attempts: list[AttemptRecord]
@@ -85,7 +85,7 @@ class TestResult(msgspec.Struct, kw_only=True):
     url: Annotated[str, Meta(description="the URL that was requested, with its macros filled")]
     headers: Annotated[
         dict[str, str],
-        Meta(description=f"its own headers with their macros filled; {MASK} hides all other text"),
+        Meta(description=f"the webhook's headers, macros filled; {MASK} hides all other text"),
     ]
     attempt: AttemptRecord
 
@@ -118,7 +118,7 @@ class Retried(msgspec.Struct, kw_only=True):
 
 
 def delivery_record(kind: type[_Record], delivery: Delivery, **others: object) -> _Record:
-    is_waiting = delivery.status == Status.DUE and delivery.holder is None
+    is_waiting = delivery.status == DeliveryStatus.DUE and delivery.holder is None
     return record_of(
         kind,
         delivery,
@@ -134,7 +134,7 @@ async def hide_keys(
 ) -> None:
     """Shorten postback keys, unless the principal may write event configurations.
 
-    The key of an expired event is unknown, so its payload, URL and answers are hidden.
+    The key of an expired conversion is unknown, so its payload, URL and answers are hidden.
     """
     conversions = [one for one in records if one.event_id is not None]
     if may_read_keys(principal) or not conversions:
@@ -143,7 +143,7 @@ async def hide_keys(
     pbks = await deliveries.postback_keys(ids)
     for one in conversions:
         known, pbk = one.event_id in pbks, pbks.get(one.event_id or 0)
-        shown = partial(without_key, pbk=pbk) if pbk else str
+        shown = partial(shorten_key, pbk=pbk) if pbk else str
         one.payload = shown(one.payload) if known and one.payload else None
         one.url = shown(one.url) if known and one.url else None
         for attempt in one.attempts:
@@ -169,8 +169,8 @@ async def list_deliveries(call: WebhookCall[ListDeliveries, Nothing]) -> Page[De
 
     Raises NotFound or Forbidden if the account has no such webhook.
     """
-    webhook, query = await WEBHOOKS.own(call), call.query
-    statuses = list(Status) if query.status is None else [Status(query.status)]
+    webhook, query = await WEBHOOKS.find(call), call.query
+    statuses = list(DeliveryStatus) if query.status is None else [DeliveryStatus(query.status)]
     fetch = partial(call.services.deliveries.page, webhook.id, statuses)
     page = await DELIVERIES.page(call, query, fetch)
     await hide_keys(call.services.deliveries, call.principal, page.rows)
@@ -215,37 +215,37 @@ async def retry_all(call: WebhookCall[Nothing, RetryDeliveries]) -> Retried:
 
 async def _audit_retry(call: WebhookCall[Any, Any], webhook: Webhook, number: int) -> None:
     retried = {"deliveries": FieldChange(before=None, after=number)}
-    await call.audit("webhook.deliveries_retried", WEBHOOKS.target(webhook), retried)
+    await call.audit("webhook.deliveries_retried", WEBHOOKS.audit_object(webhook), retried)
 
 
 @endpoint("POST", "/api/webhooks/{id}/test", "webhooks:write")
 async def test(call: WebhookCall[Nothing, Nothing]) -> TestResult:
     """Send a sample event to a webhook's receiver now, and return its answer.
 
-    Raises NotFound or Forbidden if the account has no such webhook, BadRequest if the sample cannot
-    be sent, RateLimited or Unavailable if too many tests are in progress, Unavailable if its secret
-    cannot be read.
+    Raises NotFound or Forbidden if the account has no such webhook. Raises BadRequest if the sample
+    cannot be sent, RateLimited or Unavailable if too many tests are in progress. Raises Unavailable
+    if the secret cannot be read.
     """
     at = now()
-    webhook = _with_secrets(call, await WEBHOOKS.own(call), at)
+    webhook = _with_secrets(call, await WEBHOOKS.find(call), at)
     try:
-        sent = sample_outgoing(webhook, call.services.public_url.host)
+        content = sample_content(webhook, call.services.public_url.host)
     except NoPayload as reason:
         raise BadRequest(f"payload: {reason}") from None
     secrets, seconds = webhook.secrets(at), int(at.timestamp())
-    payload = sent.payload.encode()
+    payload = content.payload.encode()
     request = signed_request(
-        webhook.method, sent.url, payload, new_id().hex, seconds, secrets, sent.headers
+        webhook.method, content.url, payload, new_id().hex, seconds, secrets, content.headers
     )
     with call.services.sample_limiter.acquire(webhook.account_id):
         answered = await call.services.client.send(request)
-    outcome = without_own_headers(answered, webhook)
+    outcome = mask_headers(answered, webhook)
     attempt = record_of(AttemptRecord, outcome, at=iso(at))
     return TestResult(
         delivered=outcome.delivered,
-        payload=sent.payload,
+        payload=content.payload,
         url=request.url,
-        headers=masked_headers(parsed_headers(webhook.headers), sent.texts),
+        headers=masked_headers(parsed_headers(webhook.headers), content.texts),
         attempt=attempt,
     )
 
@@ -265,15 +265,15 @@ def _in_utc(since: datetime) -> datetime:
 
 
 async def _active_webhook(call: WebhookCall[Any, Any]) -> Webhook:
-    """Refuse an inactive webhook, because its deliveries would be cancelled."""
-    webhook = await WEBHOOKS.own(call)
+    """Raises BadRequest for an inactive webhook: its deliveries would be cancelled."""
+    webhook = await WEBHOOKS.find(call)
     if not webhook.active:
         raise BadRequest("webhook: is inactive; make it active first")
     return webhook
 
 
 async def _own_delivery(call: WebhookCall[Any, Any], webhook: Webhook) -> Delivery:
-    delivery = await DELIVERIES.own(call)
+    delivery = await DELIVERIES.find(call)
     if delivery.webhook_id != webhook.id:
         raise NotFound("delivery: not found")
     return delivery

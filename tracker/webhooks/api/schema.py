@@ -47,19 +47,19 @@ PayloadTemplate = Annotated[
 ]
 
 _HEADERS: Final = (
-    "headers of its own that each request has, by name. Values may have the macros of "
-    "payload_template; what is no printable ASCII in a macro's value is percent-encoded. Names are "
-    "tokens of RFC 9110; those that HTTP or the service sets are refused, such as Host, "
+    "additional headers of each request, by name. Values may have the macros of payload_template; "
+    "characters of a macro's value that are not printable ASCII are percent-encoded. Names are "
+    "tokens of RFC 9110. Names that HTTP or the service sets are refused, such as Host, "
     f"Content-Type and webhook-*. At most {MAX_HEADERS}, and {MAX_HEADERS_CHARACTERS:,} characters "
-    "together. Values are stored as secrets are and never shown"
+    "in total. Values are stored encrypted and never shown"
 )
 _HEADERS_EXAMPLE: Final = {"Authorization": "Bearer s3cret", "X-Click": "{click_id}"}
 Headers = Annotated[dict[str, str], Meta(description=_HEADERS, examples=[_HEADERS_EXAMPLE])]
-KeptHeaders = Annotated[
+ChangedHeaders = Annotated[
     dict[str, str | None],
     Meta(
-        description=f"{_HEADERS}. null keeps the stored value, a name that is left out is removed; "
-        "none is kept if target_url gets another host",
+        description=f"{_HEADERS}. null keeps the stored value; a name that is left out is removed. "
+        "If the host of target_url changes, all values must be sent again",
         examples=[{"Authorization": None, "X-Click": "{click_id}"}],
     ),
 ]
@@ -68,7 +68,7 @@ Events = Annotated[
     tuple[Kind, ...],
     Meta(
         min_length=1,
-        description="the events it is notified of. conversion: a conversion of the account; "
+        description="the events that it subscribes to. conversion: a conversion of the account; "
         "webhook.disabled: the service has disabled another webhook of the account; "
         "delivery.failed: a conversion did not reach another webhook, and is not retried. "
         "The payload template is for conversions; the others are sent as {type, timestamp, data}",
@@ -88,7 +88,7 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
     payload_template: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
     headers: Annotated[
         dict[str, str | None],
-        Meta(description="its own headers by name; a value is never shown, null stands for it"),
+        Meta(description="additional headers by name; values are never shown, so they are null"),
     ]
     events: Events
     active: bool
@@ -152,7 +152,7 @@ class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     target_url: TargetUrl | UnsetType = UNSET
     method: Method | UnsetType = UNSET
     payload_template: PayloadTemplate | UnsetType = UNSET
-    headers: KeptHeaders | UnsetType = UNSET
+    headers: ChangedHeaders | UnsetType = UNSET
     events: Events | UnsetType = UNSET
     active: bool | UnsetType = UNSET
 

@@ -1,4 +1,4 @@
-"""`/api/webhooks/{id}/statistics`: how deliveries went, and how long the receiver took."""
+"""`/api/webhooks/{id}/statistics`: the states of deliveries, and the receiver's response times."""
 
 from collections import Counter
 from datetime import date
@@ -14,7 +14,7 @@ from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.schema import Day, TimeZone
 from tracker.webhooks.api.webhooks import WEBHOOKS
-from tracker.webhooks.delivery import Status
+from tracker.webhooks.delivery import DeliveryStatus
 from tracker.webhooks.services import WebhookCall
 
 endpoint = Endpoints("webhooks")
@@ -47,8 +47,8 @@ class WebhookStatistics(msgspec.Struct, kw_only=True):
 
 @endpoint("GET", "/api/webhooks/{id}/statistics", "webhooks:read")
 async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
-    """Count the last deliveries by day and state, and how long the receiver took."""
-    webhook = await WEBHOOKS.own(call)
+    """Show the last deliveries by day and state, and the response times of the receiver."""
+    webhook = await WEBHOOKS.find(call)
     zone = await call.services.time_zones.find(call.account_id)
     days, took = await statistics(call.services.mongodb.reads, webhook.id, zone.calendar)
     return WebhookStatistics(
@@ -56,10 +56,10 @@ async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
         days=[
             DeliveryDay(
                 day=day.isoformat(),
-                delivered=counts[Status.DELIVERED],
-                failed=counts[Status.FAILED],
-                due=counts[Status.DUE],
-                cancelled=counts[Status.CANCELLED],
+                delivered=counts[DeliveryStatus.DELIVERED],
+                failed=counts[DeliveryStatus.FAILED],
+                due=counts[DeliveryStatus.DUE],
+                cancelled=counts[DeliveryStatus.CANCELLED],
             )
             for day, counts in days.items()
         ],
@@ -79,7 +79,7 @@ async def statistics(
     took = {"$arrayElemAt": ["$attempts.milliseconds", -1]}
     stages: list[dict[str, Any]] = [
         # The index has status before time; MongoDB merges the statuses in order of time.
-        {"$match": {"webhook_id": webhook_id, "status": {"$in": list(Status)}}},
+        {"$match": {"webhook_id": webhook_id, "status": {"$in": list(DeliveryStatus)}}},
         {"$sort": {"created_at": -1, "_id": -1}},
         {"$limit": MAX_DELIVERIES},
         {"$project": {"_id": 0, "created_at": 1, "status": 1, "milliseconds": took}},

@@ -1,4 +1,4 @@
-"""`/api/webhooks/preview` and `/api/webhooks/macros`: a webhook before it sends anything."""
+"""`/api/webhooks/preview` and `/api/webhooks/macros`: help to write templates."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -10,16 +10,16 @@ from tracker.errors import BadRequest
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.schema import AccountId, AccountQuery
-from tracker.webhooks.api.schema import KeptHeaders, Method, PayloadTemplate, TargetUrl
-from tracker.webhooks.headers import check_headers, fill_headers, macros_in, merged
+from tracker.webhooks.api.schema import ChangedHeaders, Method, PayloadTemplate, TargetUrl
+from tracker.webhooks.headers import check_headers, fill_headers, macros_in, with_stored_values
 from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
 from tracker.webhooks.macros import ALL_MACROS, Unfillable
 from tracker.webhooks.payloads import template
-from tracker.webhooks.payloads.outgoing import texts_of
+from tracker.webhooks.payloads.content import texts_of
 from tracker.webhooks.payloads.payload import TooLong, as_query, render
 from tracker.webhooks.payloads.sample import sample_texts, sample_values
 from tracker.webhooks.payloads.target_template import TargetTemplate, check_target_macros
-from tracker.webhooks.payloads.values import Values
+from tracker.webhooks.payloads.values import MacroValues
 from tracker.webhooks.services import WebhookCall
 from tracker.webhooks.store import template_text
 
@@ -33,7 +33,7 @@ class PreviewPayload(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     payload_template: PayloadTemplate
     method: Method = "POST"
     target_url: TargetUrl | None = None
-    headers: KeptHeaders | None = None
+    headers: ChangedHeaders | None = None
 
     def __post_init__(self) -> None:
         check_headers(self.headers or {})
@@ -57,7 +57,7 @@ class PayloadPreview(msgspec.Struct, kw_only=True):
 
 
 class Macro(msgspec.Struct, kw_only=True):
-    """A macro of webhooks, which write it in braces."""
+    """A macro of webhooks, written in braces."""
 
     name: str
     description: str
@@ -77,9 +77,9 @@ class Macros(msgspec.Struct, kw_only=True):
     example={"payload_template": {"id": "{click_id}", "amount": "{value}"}},
 )
 async def preview(call: WebhookCall[Nothing, PreviewPayload]) -> PayloadPreview:
-    """Show what a webhook would send for a sample conversion; nothing is sent.
+    """Preview payload, URL and headers for a sample conversion; nothing is sent.
 
-    Raises BadRequest if one is too long.
+    Raises BadRequest if payload, URL or headers would be too long.
     """
     body = call.body
     values = sample_values(call.account_id, call.services.public_url.host)
@@ -96,15 +96,17 @@ async def preview(call: WebhookCall[Nothing, PreviewPayload]) -> PayloadPreview:
     return PayloadPreview(payload=shown, url=url, headers=headers)
 
 
-def _filled(target_url: str, values: Values) -> str:
+def _filled(target_url: str, values: MacroValues) -> str:
     target = TargetTemplate(target_url)
     return target.fill(texts_of(values, target.macros))
 
 
-def _filled_headers(headers: Mapping[str, str | None], values: Values) -> Mapping[str, str | None]:
+def _filled_headers(
+    headers: Mapping[str, str | None], values: MacroValues
+) -> Mapping[str, str | None]:
     """Return filled headers in their order; None where no value was sent."""
     sent = {name: value for name, value in headers.items() if value is not None}
-    filled = fill_headers(merged({}, sent), texts_of(values, macros_in(sent)))
+    filled = fill_headers(with_stored_values({}, sent), texts_of(values, macros_in(sent)))
     return {name: filled.get(name) for name in headers}
 
 

@@ -50,7 +50,7 @@ _WebhookRecord = TypeVar("_WebhookRecord", bound=WebhookRecord)
 
 
 async def _check_target(services: WebhookServices, body: CreateWebhook | ChangeWebhook) -> None:
-    """Check the rules that need no look-up; access is checked afterwards."""
+    """Check the rules that need no look-up. Called before access is checked."""
     if body.target_url is not UNSET:
         if isinstance(body, CreateWebhook):
             check_target_macros(body.target_url)
@@ -62,7 +62,7 @@ async def _check_target(services: WebhookServices, body: CreateWebhook | ChangeW
 
 
 async def _check_host(call: WebhookCall[Any, Any], url: str) -> None:
-    """Check the host by look-ups, after access is checked."""
+    """Check the host by look-ups. Called after access is checked."""
     services = call.services
     host, port = check_url(target.FIELD, url).address
     if await services.served_hosts.has(host, port):
@@ -88,7 +88,7 @@ WEBHOOKS: Resource[Webhook, WebhookRecord] = Resource(
 @endpoint("GET", "/api/webhooks", "webhooks:read")
 async def list_own(call: WebhookCall[AccountPage, Nothing]) -> Page[WebhookRecord]:
     """List webhooks, newest first."""
-    return await WEBHOOKS.list_own(call, call.services.webhooks)
+    return await WEBHOOKS.list_page(call, call.services.webhooks)
 
 
 @endpoint(
@@ -103,10 +103,10 @@ async def list_own(call: WebhookCall[AccountPage, Nothing]) -> Page[WebhookRecor
     },
 )
 async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
-    """Create a webhook; the signing secret is in this answer only.
+    """Create a webhook; only this answer has the signing secret.
 
-    Raises BadRequest if its target is not allowed; RateLimited or Unavailable if too many look-ups
-    are in progress.
+    Raises BadRequest if its target is not allowed. Raises RateLimited or Unavailable if too many
+    look-ups are in progress.
     """
     body = call.body
     host, _ = check_url(target.FIELD, body.target_url).address
@@ -123,14 +123,14 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
         headers=body.headers,
         approve=partial(call.lock_authority, "webhooks:write"),
     )
-    await call.audit("webhook.created", WEBHOOKS.target(webhook))
+    await call.audit("webhook.created", WEBHOOKS.audit_object(webhook))
     return _record_of(CreatedWebhook, webhook)
 
 
 @endpoint("GET", "/api/webhooks/{id}", "webhooks:read")
 async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookRecord:
     """Show a webhook."""
-    return await WEBHOOKS.show_own(call)
+    return await WEBHOOKS.find_and_show(call)
 
 
 @endpoint(
@@ -142,7 +142,7 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
     Raises NotFound or Forbidden if the account has no such webhook; BadRequest, RateLimited or
     Unavailable as `create` does.
     """
-    webhook, webhooks = await WEBHOOKS.own(call), call.services.webhooks
+    webhook, webhooks = await WEBHOOKS.find(call), call.services.webhooks
     fields = sent_fields(call.body)
     if not fields:
         return await WEBHOOKS.show(call, webhook)
@@ -162,14 +162,14 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
     changed = WEBHOOKS.checked(call, stored)
     named = _header_changes(webhook, changed, fields.get("headers", {}))
     if changes := {**differences(webhook, changed, _NOT_AUDITED), **named}:
-        await call.audit("webhook.changed", WEBHOOKS.target(changed), changes)
+        await call.audit("webhook.changed", WEBHOOKS.audit_object(changed), changes)
     return await WEBHOOKS.show(call, changed)
 
 
 def _header_changes(
     before: Webhook, after: Webhook, sent: Mapping[str, str | None]
 ) -> dict[str, FieldChange]:
-    """Return header names before and after a change; those with a new value are marked."""
+    """Return header names before and after a change. New values are shown as `(set)`."""
     names = ", ".join(before.header_names)
     set_now = {name for name, value in sent.items() if value is not None}
     named = ", ".join(f"{one} (set)" if one in set_now else one for one in after.header_names)
@@ -179,19 +179,17 @@ def _header_changes(
 @endpoint("DELETE", "/api/webhooks/{id}", "webhooks:write")
 async def delete(call: WebhookCall[Nothing, Nothing]) -> Done:
     """Delete a webhook."""
-    webhook = await WEBHOOKS.own(call)
+    webhook = await WEBHOOKS.find(call)
     if await call.services.webhooks.delete(webhook.id):
-        await call.audit("webhook.deleted", WEBHOOKS.target(webhook))
+        await call.audit("webhook.deleted", WEBHOOKS.audit_object(webhook))
     return Done()
 
 
 @endpoint("POST", "/api/webhooks/{id}/secret", "webhooks:write")
 async def rotate_secret(call: WebhookCall[Nothing, Nothing]) -> RotatedWebhook:
-    """Change a webhook's signing secret; the new one is in this answer only, and the previous one
-    signs too for a day.
-    """
-    webhook = await WEBHOOKS.own(call)
+    """Change a webhook's signing secret; only this answer has the new one. For a day both sign."""
+    webhook = await WEBHOOKS.find(call)
     stored = await call.services.webhooks.rotate_secret(webhook.id)
     rotated = WEBHOOKS.checked(call, stored)
-    await call.audit("webhook.secret_rotated", WEBHOOKS.target(webhook))
+    await call.audit("webhook.secret_rotated", WEBHOOKS.audit_object(webhook))
     return _record_of(RotatedWebhook, rotated)

@@ -15,20 +15,20 @@ import msgspec
 
 from tracker.webhooks.limits import CACHED_TEMPLATES, MAX_PAYLOAD_BYTES
 from tracker.webhooks.macros import MACRO, is_known
-from tracker.webhooks.payloads.values import Values
+from tracker.webhooks.payloads.values import MacroValues
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
 class TooLong(Exception):
-    """The error of a payload with more than MAX_PAYLOAD_BYTES."""
+    """The payload would have more than MAX_PAYLOAD_BYTES."""
 
 
-def render(template: str, values: Values) -> bytes:
+def render(template: str, values: MacroValues) -> bytes:
     """Render a checked template (`template_text`) as JSON in UTF-8.
 
     A text of just one macro becomes its value with its type, or null. In a longer text null is
-    empty, and other values are JSON. Raises TooLong as soon as MAX_PAYLOAD_BYTES are exceeded.
+    empty, and other values are JSON. Raises TooLong beyond MAX_PAYLOAD_BYTES.
     """
     payload = _ENCODER.encode(_Renderer(values).render(_prepared(template)))
     if len(payload) > MAX_PAYLOAD_BYTES:
@@ -49,9 +49,9 @@ class _LoneMacro(NamedTuple):
 
 
 class _Renderer:
-    """A renderer of one payload. It encodes a macro once, and counts its length each time."""
+    """Renders one payload. A macro is encoded once, and its length counts each time."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: MacroValues) -> None:
         self._values = values
         self._texts: dict[str, str] = {}
         self._bytes_left = MAX_PAYLOAD_BYTES

@@ -1,4 +1,4 @@
-"""The sample event, which tests a webhook and previews a template.
+"""A sample conversion, to test a webhook and to preview a template.
 
 An API request waits for the outcome of a test, so few run at once.
 """
@@ -16,34 +16,40 @@ from tracker.webhooks.delivery import Kind
 from tracker.webhooks.limits import ATTEMPT_SECONDS, MAX_TESTS, MAX_TESTS_PER_ACCOUNT
 from tracker.webhooks.macros import ALL_MACROS
 from tracker.webhooks.operational_messages import webhook_disabled
-from tracker.webhooks.payloads.outgoing import Outgoing, filled, macros_of, rendered, texts_of
+from tracker.webhooks.payloads.content import (
+    DeliveryContent,
+    filled_content,
+    macros_of,
+    rendered_payload,
+    texts_of,
+)
 from tracker.webhooks.payloads.payload import as_text
-from tracker.webhooks.payloads.values import Values, values_of
+from tracker.webhooks.payloads.values import MacroValues, values_of
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
 
 SAMPLE_EVENT_ID: Final = 0
-"""Stored events have ids from 1."""
+"""Stored conversions have ids from 1."""
 
 
 def sample_limiter() -> AccountLimiter:
     return AccountLimiter("webhook", "tests", MAX_TESTS_PER_ACCOUNT, MAX_TESTS, ATTEMPT_SECONDS)
 
 
-def sample_outgoing(webhook: Webhook, base_host: str) -> Outgoing:
+def sample_content(webhook: Webhook, base_host: str) -> DeliveryContent:
     """Return a sample conversion, or a message if the webhook subscribes to no conversions.
 
     Raises NoPayload if it cannot be sent.
     """
     if Kind.CONVERSION in webhook.events:
         values = sample_values(webhook.account_id, base_host)
-        payload = rendered(webhook.payload_template, values)
-        return filled(webhook, payload, texts_of(values, macros_of(webhook)))
+        payload = rendered_payload(webhook.payload_template, values)
+        return filled_content(webhook, payload, texts_of(values, macros_of(webhook)))
     sample = webhook_disabled(new_id(), webhook.account_id, "Sample", Disabled.FAILING, now())
-    return filled(webhook, sample.payload(), {})
+    return filled_content(webhook, sample.payload(), {})
 
 
-def sample_texts(values: Values) -> dict[str, str]:
+def sample_texts(values: MacroValues) -> dict[str, str]:
     """Return each macro's text, by its name or pattern."""
     named = {
         "metadata.<key>": next(iter(values.metadata.values())),
@@ -54,12 +60,12 @@ def sample_texts(values: Values) -> dict[str, str]:
     return {name: as_text(named.get(name, values.get(name))) for name in ALL_MACROS}
 
 
-def sample_values(account_id: UUID, base_host: str) -> Values:
-    """Return the values of a sample event. `base_host` is the host of the default domain."""
+def sample_values(account_id: UUID, base_host: str) -> MacroValues:
+    """Return the values of a sample conversion. `base_host` is the host of the default domain."""
     owned: dict[str, Any] = {"account_id": account_id}
     link_id, at = new_id(), now()
     visitor = {dimension.name: dimension.sample for dimension in DIMENSIONS}
-    event = {
+    conversion = {
         **owned,
         "_id": SAMPLE_EVENT_ID,
         "at": at,
@@ -85,4 +91,4 @@ def sample_values(account_id: UUID, base_host: str) -> Values:
         "destination_url": "https://example.com/landing",
     }
     config = {**owned, "name": "Sample", "payout_type": "CPA", "pbk": "sample"}
-    return values_of(event, click, link, config, ["sample"], base_host)
+    return values_of(conversion, click, link, config, ["sample"], base_host)

@@ -1,11 +1,11 @@
-"""The target of a webhook as a template: its path and query may hold macros. Pure.
+"""The target of a webhook as a template: path and query may have macros. Pure.
 
 Guarantees, whatever the values hold:
 
-- Scheme, host and port are those that were checked when the webhook was written.
+- Scheme, host and port stay as they were checked when the webhook was written.
 - A value adds no segment, parameter or fragment: each character that could is percent-encoded.
 - A path in which values make a segment `.` or `..` is never sent.
-- The URL is ASCII. With macros it is bounded in length. No value is ever cut.
+- The URL is ASCII. With macros its length is limited. No value is ever cut.
 """
 
 import re
@@ -43,7 +43,7 @@ def check_target_macros(url: str) -> None:
 
 
 class TargetTemplate:
-    """A target, split at its macros; `macros` are their names. Immutable."""
+    """A target, split at its macros. `macros` are their names."""
 
     def __init__(self, target_url: str) -> None:
         parts = check_url(FIELD, target_url)
@@ -84,7 +84,7 @@ def _origin(parts: UrlParts) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Return escaped plain texts and macro names in turns."""
+    """Return escaped plain texts and macro names, alternating."""
     parts = split_at_macros(text)
     parts[::2] = [quote(one, safe=_SAFE_IN_URL) for one in parts[::2]]
     return parts
@@ -95,5 +95,5 @@ def _filled(parts: list[str], texts: Mapping[str, str]) -> str:
 
 
 def _dot_segments(path: str) -> int:
-    """Count the segments `.` and `..` as a server that decodes the path first."""
+    """Count the segments `.` and `..`, as a server does that decodes the path first."""
     return sum(one in (".", "..") for one in _SEGMENT_END.split(unquote(path)))

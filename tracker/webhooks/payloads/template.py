@@ -1,6 +1,6 @@
-"""Payload templates: JSON whose texts may hold macros in braces. Names never are macros. Pure.
+"""Payload templates: JSON whose texts may have macros in braces. Names are never macros. Pure.
 
-A template is kept as JSON text, so no name becomes a field of a document and numbers stay exact.
+A template is stored as JSON text: no name becomes a field of a document, numbers stay exact.
 """
 
 from collections.abc import Iterator, Mapping

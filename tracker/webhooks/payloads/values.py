@@ -1,8 +1,8 @@
-"""Values of the macros of a payload, from the stored documents of one event. Pure.
+"""The values of macros, from the stored documents of one conversion. Pure.
 
 Every macro of `macros.MACROS` has a value; None if it is unknown. Money is exact.
 
-Guarantee: a payload never has data of another account, whatever click the event names.
+Guarantee: a payload never has data of another account, whatever click the conversion names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,13 +25,13 @@ from tracker.webhooks.macros import name_and_case
 _LINK_FIELDS: Final = ("slug", "internal_name", "destination_url")
 _CONFIG_FIELDS: Final = ("payout_type", "pbk")
 
-Document = Mapping[str, Any]
+MongoDocument = Mapping[str, Any]
 
 
-class Values(msgspec.Struct, frozen=True, kw_only=True):
-    """The values of macros, of types that JSON has; numbers with a fraction are Decimal.
+class MacroValues(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of macros, of JSON's types; numbers with a fraction are Decimal.
 
-    `metadata` has the keys of the top level. `query` has the first of a repeated parameter.
+    `metadata` has the keys of the top level. `query` has the first value of a repeated parameter.
     """
 
     fields: Mapping[str, Any]
@@ -39,7 +39,7 @@ class Values(msgspec.Struct, frozen=True, kw_only=True):
     query: Mapping[str, str]
 
     def get(self, macro: str) -> Any:
-        """Return a macro's value or None. A case applies to a text and to the texts of a list."""
+        """Return a macro's value or None. A case applies to texts, also within a list."""
         name, change_case = name_and_case(macro)
         value = self._named(name)
         return value if change_case is None else _in_case(value, change_case)
@@ -52,19 +52,19 @@ class Values(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def values_of(
-    event: Document,
-    click: Document | None,
-    link: Document | None,
-    event_config: Document | None,
+    conversion: MongoDocument,
+    click: MongoDocument | None,
+    link: MongoDocument | None,
+    event_config: MongoDocument | None,
     tags: Sequence[str],
     base_host: str,
-) -> Values:
-    """Return the values for `event`, from documents as stored; `tags` are names."""
-    click, link, event_config = (_own(one, event) for one in (click, link, event_config))
-    metadata = _metadata(event)
+) -> MacroValues:
+    """Return the values for `conversion`, from documents as stored; `tags` are names."""
+    click, link, event_config = (_own(one, conversion) for one in (click, link, event_config))
+    metadata = _metadata(conversion)
     fields = {
-        **_event_fields(event),
-        **_click_fields(click, event, base_host),
+        **_conversion_fields(conversion),
+        **_click_fields(click, conversion, base_host),
         **{name: (link or {}).get(name) for name in _LINK_FIELDS},
         **{name: (event_config or {}).get(name) for name in _CONFIG_FIELDS},
         "event_name": (event_config or {}).get("name"),
@@ -72,7 +72,7 @@ def values_of(
         "metadata": metadata,
     }
     query = _query(click["query"]) if click else {}
-    return Values(fields=fields, metadata=metadata or {}, query=query)
+    return MacroValues(fields=fields, metadata=metadata or {}, query=query)
 
 
 def _in_case(value: Any, change_case: Callable[[str], str]) -> Any:
@@ -83,31 +83,33 @@ def _in_case(value: Any, change_case: Callable[[str], str]) -> Any:
     return value
 
 
-def _own(document: Document | None, event: Document) -> Document | None:
+def _own(document: MongoDocument | None, conversion: MongoDocument) -> MongoDocument | None:
     """Hide a document of another account."""
-    if document is None or document["account_id"] != event["account_id"]:
+    if document is None or document["account_id"] != conversion["account_id"]:
         return None
     return document
 
 
-def _event_fields(event: Document) -> dict[str, Any]:
+def _conversion_fields(conversion: MongoDocument) -> dict[str, Any]:
     return {
         # MongoDB returns large numbers in a type of its own.
-        "event_id": int(event["_id"]),
-        "click_id": _text(event["click_id"]),
-        "value": _money(event["value"]),
-        "payout": _money(event["payout"]),
-        "conversion_timestamp": iso(event["at"]),
-        "conversion_timestamp_unix": _unix_seconds(event["at"]),
-        "transaction_id": event.get("transaction_id"),
-        "account_id": _text(event["account_id"]),
+        "event_id": int(conversion["_id"]),
+        "click_id": _text(conversion["click_id"]),
+        "value": _money(conversion["value"]),
+        "payout": _money(conversion["payout"]),
+        "conversion_timestamp": iso(conversion["at"]),
+        "conversion_timestamp_unix": _unix_seconds(conversion["at"]),
+        "transaction_id": conversion.get("transaction_id"),
+        "account_id": _text(conversion["account_id"]),
     }
 
 
-def _click_fields(click: Document | None, event: Document, base_host: str) -> dict[str, Any]:
-    """Return the click's fields; the event has most of them if the click has expired."""
-    source = click or event
-    at = source["at"] if click else event.get("click_at")
+def _click_fields(
+    click: MongoDocument | None, conversion: MongoDocument, base_host: str
+) -> dict[str, Any]:
+    """Return the click's fields; the conversion has most of them if the click has expired."""
+    source = click or conversion
+    at = source["at"] if click else conversion.get("click_at")
     domain_name = source.get("domain_name")
     return {
         "click_timestamp": None if at is None else iso(at),
@@ -119,8 +121,8 @@ def _click_fields(click: Document | None, event: Document, base_host: str) -> di
     }
 
 
-def _metadata(event: Document) -> dict[str, Any] | None:
-    text = event["metadata"]
+def _metadata(conversion: MongoDocument) -> dict[str, Any] | None:
+    text = conversion["metadata"]
     if text is None:
         return None
     metadata: dict[str, Any] = parse_json("metadata", text.encode())

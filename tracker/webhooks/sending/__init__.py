@@ -1,1 +1,1 @@
-"""Sending deliveries: the client, its attempts, and the sender that claims what is due."""
+"""Sending of deliveries: the sender that claims them, their attempts, and the HTTP client."""

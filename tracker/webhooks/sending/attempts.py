@@ -1,6 +1,6 @@
 """Attempts at deliveries: signed, sent, and recorded with their consequences.
 
-The sender calls `send`, and `conclude` once the slot of the request is released.
+The sender calls `send`, and `conclude` after it has released the permit.
 
 Guarantee: neither raises unless it is cancelled, so an attempt never ends the sender.
 """
@@ -19,21 +19,21 @@ from tracker import metrics
 from tracker.clock import moment
 from tracker.stores.batch import Batch
 from tracker.syntax.url import check_url
-from tracker.webhooks.deliveries import Deliveries, Result
-from tracker.webhooks.delivery import Attempt, Delivery, Outcome, Status
-from tracker.webhooks.headers import parsed_headers, without_values
-from tracker.webhooks.payloads.outgoing import Outgoing
+from tracker.webhooks.deliveries import AttemptResult, Deliveries
+from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus, Outcome
+from tracker.webhooks.headers import mask_values, parsed_headers
+from tracker.webhooks.payloads.content import DeliveryContent
 from tracker.webhooks.payloads.sources import NoPayload
 from tracker.webhooks.schedule import NO_PAYLOAD, next_attempt_at, why_disabled
-from tracker.webhooks.sending.client import Client
+from tracker.webhooks.sending.client import WebhookClient
 from tracker.webhooks.sending.signing import signed_request
 from tracker.webhooks.store import Webhook, Webhooks
 from tracker.webhooks.target import FIELD
 
 log = structlog.get_logger(__name__)
 
-Sent = Outgoing | NoPayload
-"""The content of an attempt, or why it sends nothing."""
+Prepared = DeliveryContent | NoPayload
+"""The content of an attempt, or why nothing can be sent."""
 
 _RETRY_PAUSES_SECONDS: Final = (0.1, 0.5, 2.0, 5.0)
 """After these tries to record a result the lease runs out, and the attempt is repeated."""
@@ -43,31 +43,35 @@ class Attempts:
     """The attempts of one sender. Results are recorded in groups. `clock` returns milliseconds."""
 
     def __init__(
-        self, client: Client, webhooks: Webhooks, deliveries: Deliveries, clock: Callable[[], int]
+        self,
+        client: WebhookClient,
+        webhooks: Webhooks,
+        deliveries: Deliveries,
+        clock: Callable[[], int],
     ) -> None:
         self._client = client
         self._webhooks = webhooks
         self._deliveries = deliveries
         self._clock = clock
-        self._results: Batch[Result, None] = Batch(self._record)
+        self._results: Batch[AttemptResult, None] = Batch(self._record)
         self._failing: set[UUID] = set()
 
-    async def send(self, webhook: Webhook, delivery: Delivery, sent: Sent) -> Outcome:
-        if isinstance(sent, NoPayload):
-            return _no_answer(f"{NO_PAYLOAD}: {sent}")
+    async def send(self, webhook: Webhook, delivery: Delivery, content: Prepared) -> Outcome:
+        if isinstance(content, NoPayload):
+            return _no_answer(f"{NO_PAYLOAD}: {content}")
         at = moment(self._clock())
         try:
             request = signed_request(
                 webhook.method,
-                sent.url,
-                sent.payload.encode(),
+                content.url,
+                content.payload.encode(),
                 delivery.id.hex,
                 int(at.timestamp()),
                 webhook.secrets(at),
-                sent.headers,
+                content.headers,
             )
             outcome = await self._client.send(request)
-            return without_own_headers(outcome, webhook)
+            return mask_headers(outcome, webhook)
         except Exception as error:
             log.error("delivery not sent", delivery_id=str(delivery.id), exc_info=error)
             return _no_answer("internal: the service could not send it")
@@ -83,9 +87,9 @@ class Attempts:
             log.error("attempt not recorded", exc_info=error)
 
     async def _record_state(self, webhook: Webhook, outcome: Outcome) -> None:
-        """Record whether the webhook fails or delivers, and disable it if `schedule` says so.
+        """Record whether the webhook fails or delivers, and disable it by the rules of `schedule`.
 
-        `webhook` is as it was before the attempt; `_failing` has failures since then. One process
+        `webhook` was read before the attempt; `_failing` has the failures since then. One process
         logs each change. Nothing is written while the webhook delivers.
         """
         now, since = self._clock(), webhook.failing_since
@@ -106,13 +110,13 @@ class Attempts:
                 "webhook fails", **_log_fields(webhook), failure=outcome.failure, code=outcome.code
             )
 
-    async def _record(self, results: Sequence[Result]) -> list[None]:
+    async def _record(self, results: Sequence[AttemptResult]) -> list[None]:
         await _retry(lambda: self._deliveries.record(results))
         return [None] * len(results)
 
 
 async def _retry(work: Callable[[], Awaitable[None]]) -> None:
-    """Repeat `work` until MongoDB accepts it. Raises PyMongoError after the last pause."""
+    """Repeat `work` while MongoDB fails. Raises PyMongoError after the last pause."""
     for pause in _RETRY_PAUSES_SECONDS:
         try:
             await work()
@@ -129,7 +133,7 @@ def _log_fields(webhook: Webhook) -> dict[str, str]:
     return {"webhook_id": str(webhook.id), "account_id": str(webhook.account_id), "host": host}
 
 
-def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) -> Result:
+def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) -> AttemptResult:
     """Return the result of an attempt that ends at `now_ms`; `jitter` is from 0 to 1."""
     attempt = Attempt(
         at=moment(now_ms - outcome.milliseconds),
@@ -139,16 +143,16 @@ def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) 
         error=outcome.error,
     )
     if outcome.delivered:
-        return Result(delivery, attempt, Status.DELIVERED, None)
+        return AttemptResult(delivery, attempt, DeliveryStatus.DELIVERED, None)
     next_at = next_attempt_at(len(delivery.attempts) + 1, now_ms, outcome, jitter)
     if next_at is None:
-        return Result(delivery, attempt, Status.FAILED, None)
-    return Result(delivery, attempt, Status.DUE, moment(next_at))
+        return AttemptResult(delivery, attempt, DeliveryStatus.FAILED, None)
+    return AttemptResult(delivery, attempt, DeliveryStatus.DUE, moment(next_at))
 
 
-def without_own_headers(outcome: Outcome, webhook: Webhook) -> Outcome:
+def mask_headers(outcome: Outcome, webhook: Webhook) -> Outcome:
     """Mask the values of the webhook's headers in the answer."""
-    answer = without_values(outcome.answer, parsed_headers(webhook.headers))
+    answer = mask_values(outcome.answer, parsed_headers(webhook.headers))
     return msgspec.structs.replace(outcome, answer=answer)
 
 

@@ -1,10 +1,10 @@
 """The HTTP client of webhooks: sends a delivery or a test once and returns the outcome.
 
 - It connects only to addresses that were checked for this connection (`resolver`).
-- It follows no redirect and no proxy, and verifies certificates.
+- It follows no redirect, uses no proxy, and verifies certificates.
 
-Guarantee: an Outcome within ATTEMPT_SECONDS, whatever the receiver does, for a bounded amount of
-memory and processor time (`connection`).
+Guarantee: an Outcome within ATTEMPT_SECONDS, whatever the receiver does. Memory and processor time
+are limited (`connection`).
 """
 
 import asyncio
@@ -40,10 +40,10 @@ from tracker.webhooks.sending.resolver import (
 )
 
 _BUFFER_BYTES: Final = 4 * MAX_HEAD_BYTES
-"""One read fills at most half of a connection's buffer, so it is never full."""
+"""One read fills at most half of a connection's buffer, so the buffer is never full."""
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class WebhookRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request to a receiver. `url` is ASCII; `body` is None if the method has none."""
 
     method: str
@@ -57,8 +57,8 @@ class _HttpClient(SimpleAsyncHTTPClient):
         return Connection
 
 
-class Client:
-    """An HTTP client that avoids `served_hosts`. Without `dns_address` it asks the system's DNS."""
+class WebhookClient:
+    """Sends requests to all hosts but `served_hosts`. `dns_address` replaces the system's DNS."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Client:
             max_body_size=sys.maxsize,
         )
 
-    async def send(self, request: Request) -> Outcome:
+    async def send(self, request: WebhookRequest) -> Outcome:
         """Send `request` once. If the caller cancels it, it may still arrive."""
         answer, began = _Answer(), time.monotonic()
         error = None
@@ -101,7 +101,7 @@ class Client:
         return answer.outcome(milliseconds, error)
 
     def close(self) -> None:
-        """Close the client; requests in flight go on."""
+        """Close the client; requests in flight continue."""
         if "_http" in vars(self):
             self._http.close()
 
@@ -125,7 +125,7 @@ class _Answer:
         self._body += chunk[: MAX_BODY_BYTES - len(self._body)]
 
     def outcome(self, milliseconds: int, error: str | None) -> Outcome:
-        """Return the outcome. A complete head counts as an answer: the receiver has decided."""
+        """Return the outcome. A complete head is an answer, even if the body is missing."""
         answered = 200 <= self._code <= 599
         return Outcome(
             code=self._code if answered else None,
@@ -136,7 +136,7 @@ class _Answer:
         )
 
 
-def _fetchable(request: Request, answer: _Answer) -> HTTPRequest:
+def _fetchable(request: WebhookRequest, answer: _Answer) -> HTTPRequest:
     return HTTPRequest(
         request.url,
         method=request.method,

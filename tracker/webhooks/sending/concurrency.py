@@ -1,13 +1,14 @@
 """Concurrency limits for webhook requests: in total, per host, account and webhook. Pure.
 
-The sender asks before it claims deliveries. A slot is the right to one request in flight.
+The sender acquires permits before it claims deliveries. A permit allows one request in flight.
 
-- A webhook starts with one slot, gains one after each success and drops to one after a failure.
-- Degraded webhooks (failing or slow) share at most half of all slots, untested ones a quarter.
-- One account holds at most a quarter of all slots, and half of either share.
+- A webhook starts with one permit, gains one after each success and drops to one after a failure.
+- Degraded webhooks (failing or slow) share at most half of all permits, untested ones a quarter.
+- One account has at most a quarter of all permits, and half of either share.
 
-Guarantee: hanging receivers of one account never delay another's. After a start, those of several
-accounts delay untested ones until they count as slow. If too many hang, that takes an attempt.
+Guarantee: hanging receivers of one account never delay another's. After a start, hanging receivers
+of several accounts delay untested ones until they count as slow. If too many hang, that takes an
+attempt.
 """
 
 from collections import Counter
@@ -50,7 +51,7 @@ class _Webhook(msgspec.Struct):
 
 
 class ConcurrencyLimiter:
-    """The slots of one process, and the webhooks that hold them."""
+    """The permits of one process, and the webhooks that have them."""
 
     def __init__(self, max_in_flight: int = MAX_IN_FLIGHT) -> None:
         self._max = max_in_flight
@@ -59,16 +60,16 @@ class ConcurrencyLimiter:
         self._webhooks: dict[UUID, _Webhook] = {}
 
     @property
-    def free(self) -> int:
+    def free_permits(self) -> int:
         return self._max - self._in_flight["all"]
 
     def has_capacity(self, webhook_id: UUID) -> bool:
-        """Return whether a request could start now, as far as is known."""
+        """Return whether a request could start now. The limit of its host is not checked."""
         webhook = self._webhooks.get(webhook_id)
         if webhook is not None:
             return self._free_for(webhook) > 0
         untested = Health.UNTESTED
-        return min(self.free, self._share(untested) - self._in_flight[untested]) > 0
+        return min(self.free_permits, self._share(untested) - self._in_flight[untested]) > 0
 
     def in_flight(self, account_id: UUID, webhook_id: UUID) -> tuple[int, int]:
         """Return the requests in flight: for the account, and for this webhook."""
@@ -76,7 +77,7 @@ class ConcurrencyLimiter:
         return self._in_flight["account", account_id], webhook.in_flight if webhook else 0
 
     def acquire(self, webhook_id: UUID, account_id: UUID, host: str, wanted: int) -> int:
-        """Take up to `wanted` slots; return how many."""
+        """Take up to `wanted` permits; return how many."""
         webhook = self._webhook(webhook_id, account_id, host)
         number = max(0, min(wanted, self._free_for(webhook)))
         self._count(webhook, number)
@@ -86,7 +87,7 @@ class ConcurrencyLimiter:
         self._count(self._webhooks[webhook_id], -number)
 
     def record_outcome(self, webhook_id: UUID, delivered: bool, milliseconds: int) -> None:
-        """Update limit and health after an attempt, before its slot is released."""
+        """Update limit and health after an attempt, before its permit is released."""
         webhook = self._webhooks[webhook_id]
         quick = delivered and milliseconds <= SLOW_MS
         ceiling = MAX_PER_WEBHOOK if quick else MAX_PER_SLOW_WEBHOOK

@@ -1,6 +1,6 @@
 """Connections of `client` to receivers: Tornado's own, with limits on the answer.
 
-Each limit closes the connection; an answer whose head was complete by then counts.
+Beyond a limit the connection is closed. The answer counts if its head was complete by then.
 
 Guarantee: an attempt costs little processor time, even if the answer comes byte by byte or without
 end. An unreadable answer ends it at once, and is no error of the service.
@@ -23,13 +23,13 @@ _SWITCHING_PROTOCOLS: Final = 101
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-# Private in Tornado: _HTTPConnection, with _create_connection, which limits what is read of an
-# answer, and _handle_exception, which ends an attempt with its connection.
+# Private in Tornado: _HTTPConnection, its _create_connection, which limits how much of an answer
+# is read, and its _handle_exception, which ends an attempt with its connection.
 # Guarded by tests/webhooks/sending/test_client.py.
 class Connection(_HTTPConnection):
     """A connection that ends when an answer is too long or in too many pieces.
 
-    Tornado's own limit would reject a long answer; here its beginning is kept. Head and body of a
+    Tornado's own limit would reject a long answer; here its beginning is read. Head and body of a
     request are one packet. It wakes a receiver once, and takes a tenth less time than two.
     """
 
@@ -63,7 +63,7 @@ class Connection(_HTTPConnection):
     async def headers_received(
         self, first_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
     ) -> None:
-        """Take a head. Raises HTTPInputError for 101: nothing follows, and nobody asked for it."""
+        """Read a head. Raises HTTPInputError for 101: no request asks for another protocol."""
         if isinstance(first_line, ResponseStartLine) and first_line.code == _SWITCHING_PROTOCOLS:
             raise HTTPInputError("another protocol")
         await super().headers_received(first_line, headers)
@@ -89,7 +89,7 @@ def _limit_reads(stream: IOStream) -> None:
 
 
 def _limit_chunks(stream: IOStream) -> None:
-    """Raise HTTPInputError at the chunk after MAX_CHUNKS; those before are passed on first."""
+    """Raise HTTPInputError at the chunk after MAX_CHUNKS; earlier chunks are passed on first."""
     read_until = WeakMethod(stream.read_until)
     chunks = 0
 

@@ -1,12 +1,12 @@
-"""The resolver of deliveries: it returns only addresses that a delivery may connect to.
+"""The resolver of deliveries returns only addresses that a delivery may connect to.
 
 `client` uses it for every connection, for literal addresses as well as for names.
 
 - All addresses of a host must be public, unless the operator allows private networks.
-- No host of the service itself is allowed: such a delivery would cause further ones.
+- No host of the service itself is allowed: such a delivery would cause more deliveries.
 
-Guarantee: the client connects to the address that was checked. A check of the written target is not
-enough: the owner of its name may change the answer of DNS at any time.
+Guarantee: the client connects to the address that was checked. To check only the stored target is
+not enough: the owner of its name may change the answer of DNS at any time.
 """
 
 import contextlib
@@ -28,15 +28,15 @@ IsOwn = Callable[[str, int], Awaitable[bool]]
 
 
 class NoAddress(OSError):
-    """The error of a host without an address, or whose DNS did not answer in time."""
+    """The host has no address, or its DNS did not answer in time."""
 
 
 class PrivateAddress(OSError):
-    """The error of a host that is, or resolves to, an address in a private network."""
+    """The host is, or resolves to, an address in a private network."""
 
 
 class OwnHost(OSError):
-    """The error of a host of the service itself."""
+    """The host is the service itself."""
 
 
 async def never_own(host: str, port: int) -> bool:
@@ -71,7 +71,7 @@ class CheckedResolver(Resolver):
         return [(_family(address), (str(address), port)) for address in addresses]
 
     async def _check_not_own(self, host: str, port: int) -> None:
-        # If no store answers, the delivery goes on: `/api/event` refuses it in any case.
+        # If no store answers, the delivery continues: `/api/event` refuses it in any case.
         with contextlib.suppress(Unavailable):
             if await self._is_own(host, port):
                 raise OwnHost(f"{host} is a host of this service")

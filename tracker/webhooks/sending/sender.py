@@ -1,13 +1,13 @@
-"""The sender of deliveries: claims what is due, prepares it and starts the attempts.
+"""The sender claims due deliveries, prepares their content and starts the attempts.
 
-Every drain runs one; the senders of several processes share the work.
+Every drain runs one. The senders of several processes share the work.
 
-- Only as many deliveries are claimed as `concurrency` lets start.
-- A payload is built for the first attempt and stored before it is sent.
+- Only as many deliveries are claimed as `concurrency` allows to start.
+- A payload is built for the first attempt, and stored before it is sent.
 - Due deliveries of an inactive webhook are cancelled. With unreadable secrets they stay due.
 
 Guarantee: a webhook is notified at least once, always with the same id and payload. If a process
-dies before it records an attempt, the request is sent again when the lease has run out.
+dies before it records an attempt, the request is sent again after the lease.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ from tracker.syntax.url import check_url
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_CLAIM, SLOW_MS
-from tracker.webhooks.payloads.outgoing import Outgoing, needs_event, outgoing
+from tracker.webhooks.payloads.content import DeliveryContent, content_of, needs_conversion
 from tracker.webhooks.payloads.sources import NoPayload, PayloadLoader, PayloadSources
-from tracker.webhooks.sending.attempts import Attempts, Sent
-from tracker.webhooks.sending.client import Client
+from tracker.webhooks.sending.attempts import Attempts, Prepared
+from tracker.webhooks.sending.client import WebhookClient
 from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
-from tracker.webhooks.sending.withheld import Withheld
-from tracker.webhooks.store import Target, Webhook, Webhooks
+from tracker.webhooks.sending.postponed import PostponedWebhooks
+from tracker.webhooks.store import Webhook, Webhooks, WebhookTarget
 from tracker.webhooks.target import FIELD
 
 log = structlog.get_logger(__name__)
@@ -47,24 +47,24 @@ WAKE_SECONDS: Final = 0.05
 """The shortest pause after new deliveries of this process: a busy drain creates some per batch."""
 
 BUSY_SECONDS: Final = 0.02
-"""The shortest pause between claims: slots that are released meanwhile are filled together."""
+"""The shortest pause between claims. Permits that are released meanwhile are used together."""
 
 STOP_SECONDS: Final = 3.0
-"""The wait of a stop for answers, and then again for their records. The rest is sent again."""
+"""A stop waits so long for answers, then as long for their records. The rest is sent again."""
 
 _RETRY_PAUSE: Final = timedelta(seconds=2)
-"""The wait of a delivery whose payload could not be built or stored."""
+"""The delay of a delivery whose payload could not be built or stored."""
 
 
 class Sender:
-    """The loop that sends deliveries. `clock` returns milliseconds since the epoch."""
+    """Sends deliveries in a loop. `clock` returns milliseconds since the epoch."""
 
     def __init__(
         self,
         deliveries: Deliveries,
         webhooks: Webhooks,
         payloads: PayloadLoader,
-        client: Client,
+        client: WebhookClient,
         clock: Callable[[], int] = now_ms,
     ) -> None:
         self._deliveries = deliveries
@@ -73,12 +73,12 @@ class Sender:
         self._attempts = Attempts(client, webhooks, deliveries, clock)
         self._clock = clock
         self._limiter = ConcurrencyLimiter()
-        self._withheld = Withheld(clock)
+        self._postponed = PostponedWebhooks(clock)
         self._in_flight: dict[asyncio.Task[None], Delivery] = {}
         self._recording: set[asyncio.Task[None]] = set()
         """Tasks whose answer is being recorded."""
         self._changed = asyncio.Event()
-        """Set when an attempt may start: slots are free again, or deliveries are due."""
+        """Set when an attempt may start: permits are free again, or deliveries are due."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Send until `stop`, then end within twice STOP_SECONDS; unsent deliveries are released."""
@@ -122,78 +122,83 @@ class Sender:
         return 0
 
     async def _start(self) -> int:
-        """Start as many attempts as there are slots for; return how many."""
+        """Start as many attempts as there are permits; return how many."""
         at = moment(self._clock())
         due = await self._webhooks_with_due(at)
-        unused = self._acquire_slots(due)
+        unused = self._acquire_permits(due)
         try:
-            webhooks = self._readable(await self._whole({one: due[one] for one in unused}), at)
+            chosen = await self._with_all_fields({one: due[one] for one in unused})
+            webhooks = self._readable(chosen, at)
             wanted = {one: unused[one] for one in webhooks}
             claimed = await self._deliveries.claim(wanted, at)
             prepared = await self._prepare_or_release(claimed, webhooks)
             unused -= Counter(one.webhook_id for one in claimed)
         finally:
-            for webhook_id, slots in unused.items():
-                self._limiter.release(webhook_id, slots)
-        for delivery, sent in zip(claimed, prepared, strict=True):
-            attempt = self._attempt(webhooks[delivery.webhook_id], delivery, sent)
+            for webhook_id, permits in unused.items():
+                self._limiter.release(webhook_id, permits)
+        for delivery, content in zip(claimed, prepared, strict=True):
+            attempt = self._attempt(webhooks[delivery.webhook_id], delivery, content)
             task = asyncio.get_running_loop().create_task(attempt)
             self._in_flight[task] = delivery
             task.add_done_callback(self._forget)
         return len(claimed)
 
-    async def _webhooks_with_due(self, at: datetime) -> dict[UUID, Target | Webhook]:
+    async def _webhooks_with_due(self, at: datetime) -> dict[UUID, WebhookTarget | Webhook]:
         """Return the webhooks that may start, oldest first; cancel deliveries of inactive ones."""
         due = [
             one
             for one in await self._deliveries.due(at)
-            if self._limiter.has_capacity(one) and not self._withheld.has(one)
+            if self._limiter.has_capacity(one) and not self._postponed.has(one)
         ]
         active = await self._active(due) if due else {}
         if inactive := set(due) - active.keys():
             await self._deliveries.cancel(inactive, at)
         return {one: active[one] for one in due if one in active}
 
-    async def _active(self, ids: Sequence[UUID]) -> Mapping[UUID, Target | Webhook]:
-        """Return the active webhooks; only the targets of many, because templates are long."""
+    async def _active(self, ids: Sequence[UUID]) -> Mapping[UUID, WebhookTarget | Webhook]:
+        """Return the active webhooks. Of many only the targets, because templates are long."""
         if len(ids) > MAX_WEBHOOKS_PER_CLAIM:
             return await self._webhooks.targets(ids)
         found = await self._webhooks.find_all(ids)
         return {webhook_id: one for webhook_id, one in found.items() if one.active}
 
-    async def _whole(self, chosen: Mapping[UUID, Target | Webhook]) -> Mapping[UUID, Webhook]:
-        """Read the webhooks if only the target of one is known."""
-        whole = {key: one for key, one in chosen.items() if isinstance(one, Webhook)}
-        if len(whole) == len(chosen):
-            return whole
+    async def _with_all_fields(
+        self, chosen: Mapping[UUID, WebhookTarget | Webhook]
+    ) -> Mapping[UUID, Webhook]:
+        """Read the webhooks if only their targets were read before."""
+        complete = {key: one for key, one in chosen.items() if isinstance(one, Webhook)}
+        if len(complete) == len(chosen):
+            return complete
         return await self._webhooks.find_all(chosen)
 
     def _readable(self, webhooks: Mapping[UUID, Webhook], at: datetime) -> dict[UUID, Webhook]:
-        """Decrypt secrets, and withhold the webhooks whose secrets cannot be read."""
+        """Decrypt secrets, and postpone the webhooks whose secrets cannot be read."""
         readable = {}
         for webhook_id, webhook in webhooks.items():
             with contextlib.suppress(UnreadableSecret):
                 readable[webhook_id] = self._webhooks.with_readable_secrets(webhook, at)
-        self._withheld.add(webhooks.keys() - readable.keys())
+        self._postponed.add(webhooks.keys() - readable.keys())
         return readable
 
-    def _acquire_slots(self, targets: Mapping[UUID, Target | Webhook]) -> Counter[UUID]:
-        """Acquire slots. Accounts, then webhooks, with the fewest requests in flight come first."""
-        share = max(1, self._limiter.free // max(1, min(len(targets), MAX_WEBHOOKS_PER_CLAIM)))
+    def _acquire_permits(self, targets: Mapping[UUID, WebhookTarget | Webhook]) -> Counter[UUID]:
+        """Acquire permits, first for accounts, then webhooks, with fewest requests in flight."""
+        share = max(
+            1, self._limiter.free_permits // max(1, min(len(targets), MAX_WEBHOOKS_PER_CLAIM))
+        )
         acquired: Counter[UUID] = Counter()
         for webhook_id, target in sorted(
             targets.items(), key=lambda one: self._limiter.in_flight(one[1].account_id, one[0])
         ):
             host, _ = check_url(FIELD, target.target_url).address
-            if slots := self._limiter.acquire(webhook_id, target.account_id, host, share):
-                acquired[webhook_id] = slots
+            if permits := self._limiter.acquire(webhook_id, target.account_id, host, share):
+                acquired[webhook_id] = permits
             if len(acquired) == MAX_WEBHOOKS_PER_CLAIM:
                 break
         return acquired
 
     async def _prepare_or_release(
         self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
-    ) -> list[Sent]:
+    ) -> list[Prepared]:
         try:
             return await self._prepare(claimed, webhooks)
         except Exception:
@@ -204,29 +209,29 @@ class Sender:
 
     async def _prepare(
         self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
-    ) -> list[Sent]:
-        """Return what to send in the order of `claimed`, and store what is new."""
-        needed = [one for one in claimed if needs_event(webhooks[one.webhook_id], one)]
+    ) -> list[Prepared]:
+        """Return the contents in the order of `claimed`, and store their new fields."""
+        needed = [one for one in claimed if needs_conversion(webhooks[one.webhook_id], one)]
         sources = await self._payloads.load({one.event_id for one in needed if one.event_id})
-        prepared: list[Sent] = []
+        prepared: list[Prepared] = []
         for one in claimed:
-            prepared.append(_outgoing_or_reason(webhooks[one.webhook_id], one, sources))
+            prepared.append(_content_or_reason(webhooks[one.webhook_id], one, sources))
             await asyncio.sleep(0)  # lets other tasks run: a payload can take a millisecond
-        await self._deliveries.keep(
+        await self._deliveries.store_content(
             [
-                (one, sent.news(one))
-                for one, sent in zip(claimed, prepared, strict=True)
-                if isinstance(sent, Outgoing)
+                (one, content.unstored(one))
+                for one, content in zip(claimed, prepared, strict=True)
+                if isinstance(content, DeliveryContent)
             ]
         )
         return prepared
 
-    async def _attempt(self, webhook: Webhook, delivery: Delivery, sent: Sent) -> None:
+    async def _attempt(self, webhook: Webhook, delivery: Delivery, content: Prepared) -> None:
         metrics.WEBHOOKS_IN_FLIGHT.inc()
         loop = asyncio.get_running_loop()
         slow = loop.call_later(SLOW_MS / 1000, self._record_slow, webhook.id)
         try:
-            outcome = await self._attempts.send(webhook, delivery, sent)
+            outcome = await self._attempts.send(webhook, delivery, content)
             self._limiter.record_outcome(webhook.id, outcome.delivered, outcome.milliseconds)
             if task := asyncio.current_task():
                 self._recording.add(task)
@@ -262,10 +267,10 @@ class Sender:
                 await self._deliveries.release(unsent.values(), moment(self._clock()))
 
 
-def _outgoing_or_reason(webhook: Webhook, delivery: Delivery, sources: PayloadSources) -> Sent:
-    """Return the reason if one delivery cannot be built, so that the others go on."""
+def _content_or_reason(webhook: Webhook, delivery: Delivery, sources: PayloadSources) -> Prepared:
+    """Return the reason if one content cannot be built, so that the others are sent."""
     try:
-        return outgoing(webhook, delivery, sources)
+        return content_of(webhook, delivery, sources)
     except NoPayload as reason:
         return reason
     except Exception as error:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from standardwebhooks import Webhook
 
 from tracker.webhooks.payloads.payload import as_query
-from tracker.webhooks.sending.client import Request
+from tracker.webhooks.sending.client import WebhookRequest
 
 
 def signed_headers(
@@ -35,18 +35,20 @@ def signed_request(
     delivery_id: str,
     timestamp_s: int,
     secrets: Sequence[str],
-    own_headers: Mapping[str, str] = MappingProxyType({}),
-) -> Request:
+    extra_headers: Mapping[str, str] = MappingProxyType({}),
+) -> WebhookRequest:
     """Return the request that delivers `payload` to `url`, which is ASCII.
 
-    A GET has no body: the payload joins the query, which is signed as it is sent, without "?".
+    A GET has no body. The payload is added to the query, which is signed as sent, without "?".
     """
     if method != "GET":
         headers = signed_headers(delivery_id, timestamp_s, payload, secrets)
         headers["Content-Type"] = "application/json"
-        return Request(method=method, url=url, headers={**own_headers, **headers}, body=payload)
+        return WebhookRequest(
+            method=method, url=url, headers={**extra_headers, **headers}, body=payload
+        )
     base, _, query = url.partition("?")
     query = "&".join(part for part in (query, as_query(payload)) if part)
     headers = signed_headers(delivery_id, timestamp_s, query.encode(), secrets)
     url = f"{base}?{query}" if query else base
-    return Request(method=method, url=url, headers={**own_headers, **headers}, body=None)
+    return WebhookRequest(method=method, url=url, headers={**extra_headers, **headers}, body=None)

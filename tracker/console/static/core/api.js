@@ -20,7 +20,7 @@ export class ApiError extends Error {
     this.text = text;
     this.words = words;
     this.retryAfter = retryAfter;
-    /** The share of a report that is counted and kept, from 0 to 1. */
+    /** The fraction of a report that is counted and cached, from 0 to 1. */
     this.progress = progress;
   }
 

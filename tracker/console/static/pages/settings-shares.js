@@ -47,7 +47,7 @@ export default function Shares() {
         onDone=${shares.reload}
         onClose=${() => setLeaving(null)}
       >
-        <p>Its link opens nothing from here on. This cannot be undone.</p>
+        <p>Its link stops working. This cannot be undone.</p>
       <//>`
     }
   `;

@@ -3,20 +3,17 @@
 import { format } from "console/core/format";
 import { html } from "console/core/html";
 import { Icon, lazy } from "console/core/parts";
-import { DIMENSIONS, isFilter } from "console/reports/dimensions";
+import { DIMENSIONS, isFilter, isPicture } from "console/reports/dimensions";
 import { MEASURES, groupOf } from "console/reports/measures";
 import { changeText, figureOf } from "console/reports/words";
 
 const WorldMap = lazy("console/reports/world-map", "WorldMap");
 const HeatMap = lazy("console/reports/heat-map", "HeatMap");
 
-/** The panels without rows. */
-const PICTURES = ["map", "hour_of_week"];
-
 /** A card of panels, of which `panel` is seen. */
 export function Card({ panels, panel, card, rows, until, measure, filters, actions }) {
   const choose = (one) => () => actions.setPanel(card, one);
-  const isCompared = !PICTURES.includes(panel) && rows?.rows.some(({ previous }) => previous);
+  const isCompared = !isPicture(panel) && rows?.rows.some(({ previous }) => previous);
   return html`<section class="card report-card" aria-label=${DIMENSIONS[panel][1]}>
     <header>
       ${

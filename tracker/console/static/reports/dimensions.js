@@ -2,11 +2,12 @@
 
 /**
  * The panels as the page has them: [name, title of a value, title of the panel, card, whether it
- * filters].
+ * filters], and the names of those that are pictures instead of rows.
  */
-const PANELS = JSON.parse(document.getElementById("dimensions").textContent).flatMap((row) =>
-  row[0] === "country" ? [row, ["map", row[1], "Map", row[3], false]] : [row],
-);
+const { panels: PANELS, pictures } = JSON.parse(document.getElementById("dimensions").textContent);
+
+/** Return whether a panel is a picture. */
+export const isPicture = (panel) => pictures.includes(panel);
 
 /** How dimensions are called: one of them, and as the title of a panel. */
 export const DIMENSIONS = Object.fromEntries(

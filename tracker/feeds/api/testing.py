@@ -1,6 +1,6 @@
 """Test clicks and test conversions: an account makes them, and they never count.
 
-Only these endpoints mark tests, so no visitor can hide a click as one.
+Only these endpoints can make tests, so no visitor can hide a click as a test.
 """
 
 from typing import Annotated, Any, Literal
@@ -22,11 +22,11 @@ endpoint = Endpoints("feeds")
 
 
 class RecordedTestClick(msgspec.Struct, kw_only=True):
-    """A test click that is recorded."""
+    """A recorded test click."""
 
     click_id: UUID
     location: Annotated[
-        str, Meta(description="where its visitor is sent: the destination, with the click_id")
+        str, Meta(description="the URL of the redirect: the destination, with the click_id")
     ]
 
 
@@ -35,7 +35,7 @@ class SendTestConversion(msgspec.Struct, forbid_unknown_fields=True, kw_only=Tru
 
     click_id: Annotated[
         UUID | UnsetType,
-        Meta(description="of a click of the account that is stored, a test or not"),
+        Meta(description="a stored click of the account, a test or not"),
     ] = UNSET
     # Any, because msgspec would accept a number in a string too.
     value: Annotated[
@@ -52,7 +52,7 @@ class SendTestConversion(msgspec.Struct, forbid_unknown_fields=True, kw_only=Tru
 
 
 class RecordedTestConversion(msgspec.Struct, kw_only=True):
-    """A test conversion that is recorded."""
+    """A recorded test conversion."""
 
     event_id: int
     status: Annotated[Literal["test"], Meta(description="its state, as conversions show it")]
@@ -63,7 +63,7 @@ async def test_click(call: FeedCall[Nothing, Nothing]) -> RecordedTestClick:
     """Record a click as a test, which is shown and never counted.
 
     Raises NotFound or Forbidden if the account has no such link, BadRequest if its visitors get
-    404, Unavailable if no store can keep the click.
+    404. Raises Unavailable if the click cannot be made durable.
     """
     link = await find_own(call, call.services.links)
     client = call.client
@@ -88,15 +88,15 @@ async def test_conversion(call: FeedCall[Nothing, SendTestConversion]) -> Record
     """Record a conversion as a test, which is shown and never counted or delivered.
 
     Raises NotFound or Forbidden if the account has no such configuration, NotFound if it has no
-    such click, BadRequest if the configuration is paused or requires a value, Unavailable if no
-    store can keep the conversion.
+    such click. Raises BadRequest if the configuration is paused or requires a value. Raises
+    Unavailable if the conversion cannot be made durable.
     """
-    config, services = await CONFIGS.own(call), call.services
+    config, services = await CONFIGS.find(call), call.services
     if not config.active:
         raise BadRequest("event config: is paused, so its postback key is refused")
     click_id = None if call.body.click_id is UNSET else call.body.click_id
     if click_id and not await services.click_feed.find_all(call.account_id, [click_id]):
         raise NotFound("click_id: not found; a click is stored a moment after it was made")
     value = None if call.body.value is UNSET else call.body.value
-    number = await services.recorder.record_test(config, click_id, value)
-    return RecordedTestConversion(event_id=number, status="test")
+    event_id = await services.recorder.record_test(config, click_id, value)
+    return RecordedTestConversion(event_id=event_id, status="test")

@@ -1,4 +1,4 @@
-"""What has landed: of several accounts at once, exactly, and bounded."""
+"""New rows: of several accounts at once, exactly, and limited."""
 
 import asyncio
 from collections import Counter
@@ -12,23 +12,23 @@ from uuid import UUID
 import pytest
 
 from tests.conversions.scene import applied
-from tests.factories import make_click, make_event
+from tests.factories import make_click, make_conversion
 from tests.feeds.scene import ACCOUNT, OTHER, drain_with_number, ids_of, make_clicks, schedule
 from tracker.feeds import arrivals
 from tracker.feeds.page import Bookmark
 from tracker.ids import new_id
-from tracker.live import landed
-from tracker.live.landed import Landed, look
+from tracker.live import new_rows
+from tracker.live.new_rows import NewRows, read_new
 from tracker.service.services import Services
 from tracker.stores.mongodb.reads import MongoReads
 
 
 async def bookmark(services: Services) -> Bookmark:
-    return (await look(services.stores.mongodb.reads, None, [])).end
+    return (await read_new(services.stores.mongodb.reads, None, [])).end
 
 
 class Watch:
-    """What one who looks again and again has been told of some accounts."""
+    """The rows of some accounts that consecutive reads return."""
 
     def __init__(self, services: Services, accounts: Collection[UUID], start: Bookmark) -> None:
         self._reader = services.stores.mongodb.reads
@@ -37,18 +37,18 @@ class Watch:
         self.clicks = Counter[UUID]()
         self.conversions: list[int] = []
 
-    async def look(self) -> None:
-        found, self._start = await look(self._reader, self._start, self._accounts)
+    async def read(self) -> None:
+        found, self._start = await read_new(self._reader, self._start, self._accounts)
         for account_id, one in found.items():
             self.clicks[account_id] += one.clicks
             self.conversions += [row.id for row in one.conversion_rows]
 
 
-@pytest.mark.parametrize("drain_numbers", [(0, 1, 2), (7, 7, 7)])
-async def test_whatever_several_drains_store_meanwhile_is_in_one_look(
-    services: Services, drain_numbers: tuple[int, ...]
+@pytest.mark.parametrize("drains", [(0, 1, 2), (7, 7, 7)])
+async def test_whatever_several_drains_store_meanwhile_is_in_one_read(
+    services: Services, drains: tuple[int, ...]
 ) -> None:
-    batches = schedule(Random(1), len(drain_numbers))
+    batches = schedule(Random(1), len(drains))
     watch = Watch(services, [ACCOUNT, OTHER], await bookmark(services))
     over = asyncio.Event()
 
@@ -59,14 +59,14 @@ async def test_whatever_several_drains_store_meanwhile_is_in_one_look(
 
     async def keep_looking() -> None:
         while not over.is_set():
-            await watch.look()
+            await watch.read()
             await asyncio.sleep(0)
 
     looking = asyncio.create_task(keep_looking())
-    await asyncio.gather(*map(drain, drain_numbers, batches))
+    await asyncio.gather(*map(drain, drains, batches))
     over.set()
     await looking
-    await watch.look()
+    await watch.read()
     stored = {click.id: click for own in batches for batch in own for click in batch}
     of_accounts = Counter(UUID(bytes=click.account_id) for click in stored.values())
     assert watch.clicks == {one: of_accounts[one] for one in (ACCOUNT, OTHER)}
@@ -77,14 +77,14 @@ async def test_a_conversion_lands_when_its_account_has_it_for_the_first_time(
 ) -> None:
     clicks = [make_click(ACCOUNT) for _ in range(4)]
     own: Any = {"account_id": ACCOUNT.bytes}
-    await applied(services, [make_event(1, clicks[0].id, **own)])
+    await applied(services, [make_conversion(1, clicks[0].id, **own)])
     watch = Watch(services, [ACCOUNT], await bookmark(services))
-    unowned = [make_event(2, clicks[1].id)]
-    for batch in (unowned, clicks[:2], [make_event(3, clicks[2].id, **own)], clicks[2:]):
+    unowned = [make_conversion(2, clicks[1].id)]
+    for batch in (unowned, clicks[:2], [make_conversion(3, clicks[2].id, **own)], clicks[2:]):
         await applied(services, batch)
-        await watch.look()
-    await applied(services, [make_event(4, clicks[3].id), make_event(5, None, **own)])
-    await watch.look()
+        await watch.read()
+    await applied(services, [make_conversion(4, clicks[3].id), make_conversion(5, None, **own)])
+    await watch.read()
     assert sorted(watch.conversions) == [2, 3, 4, 5]
 
 
@@ -93,10 +93,10 @@ async def test_what_was_stored_by_an_earlier_release_lands_in_each_state(
 ) -> None:
     click = make_click(ACCOUNT)
     watch = Watch(services, [ACCOUNT], await bookmark(services))
-    await applied(services, [make_event(1, click.id, account_id=ACCOUNT.bytes)])
+    await applied(services, [make_conversion(1, click.id, account_id=ACCOUNT.bytes)])
     await applied(services, [click])
     await services.stores.mongodb["arrivals"].update_many({}, {"$unset": {"repeated": ""}})
-    await watch.look()
+    await watch.read()
     assert watch.conversions == [1, 1]
 
 
@@ -121,27 +121,27 @@ async def test_a_look_at_many_accounts_costs_few_queries_and_one_if_nothing_was_
     accounts = [ACCOUNT, OTHER, *(new_id() for _ in range(98))]
     start = await bookmark(services)
     with counted(monkeypatch) as read:
-        assert (await look(services.stores.mongodb.reads, start, accounts)).landed == {}
+        assert (await read_new(services.stores.mongodb.reads, start, accounts)).rows == {}
     assert read == ["drain_fences"]
     await applied(services, [*make_clicks(ACCOUNT, 3), *make_clicks(OTHER, 3)])
     with counted(monkeypatch) as read:
-        found = (await look(services.stores.mongodb.reads, start, accounts)).landed
+        found = (await read_new(services.stores.mongodb.reads, start, accounts)).rows
     assert found.keys() == {ACCOUNT, OTHER}
     assert read == ["drain_fences", "arrivals", "clicks"]
 
 
-async def test_all_that_lands_is_counted_and_the_last_is_shown(
+async def test_all_new_clicks_are_counted_and_the_last_is_shown(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(landed, "_RANGES_PER_QUERY", 1)
-    monkeypatch.setattr(landed, "_IDS_PER_QUERY", 7)
+    monkeypatch.setattr(new_rows, "_RANGES_PER_QUERY", 1)
+    monkeypatch.setattr(new_rows, "_IDS_PER_QUERY", 7)
     monkeypatch.setattr(arrivals, "ENTRIES_PER_DOCUMENT", 10)
     start = await bookmark(services)
     clicks = make_clicks(ACCOUNT, 45)
     await applied(services, [*clicks, *make_clicks(OTHER, 5)])
-    found = (await look(services.stores.mongodb.reads, start, [new_id(), ACCOUNT])).landed
+    found = (await read_new(services.stores.mongodb.reads, start, [new_id(), ACCOUNT])).rows
     assert found.keys() == {ACCOUNT}
-    one: Landed = found[ACCOUNT]
+    one: NewRows = found[ACCOUNT]
     assert (one.clicks, [row.id for row in one.click_rows]) == (45, ids_of(clicks)[-20:])
 
 
@@ -149,7 +149,7 @@ async def test_whoever_could_not_look_for_long_begins_anew(services: Services) -
     start = await bookmark(services)
     await applied(services, make_clicks(ACCOUNT, 1))
     long_ago = start._replace(at=start.at - timedelta(minutes=2))
-    found, end = await look(services.stores.mongodb.reads, long_ago, [ACCOUNT])
+    found, end = await read_new(services.stores.mongodb.reads, long_ago, [ACCOUNT])
     assert found == {}
-    assert (await look(services.stores.mongodb.reads, start, [ACCOUNT])).landed
-    assert not (await look(services.stores.mongodb.reads, end, [ACCOUNT])).landed
+    assert (await read_new(services.stores.mongodb.reads, start, [ACCOUNT])).rows
+    assert not (await read_new(services.stores.mongodb.reads, end, [ACCOUNT])).rows

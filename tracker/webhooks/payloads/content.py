@@ -2,9 +2,9 @@
 
 The sender prepares it before each attempt, with the webhook's secrets decrypted.
 
-- Payload and values are those of the first attempt, whatever happens to the event afterwards.
+- All attempts send the payload and values of the first, even if the conversion changes.
 - URL and headers are the webhook's current ones, so an owner who corrects them receives retries.
-- Messages have no event: the macros of their webhook are empty.
+- Messages have no conversion: the macros of their webhook are empty.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,14 +18,17 @@ from tracker.webhooks.macros import Unfillable
 from tracker.webhooks.payloads.payload import TooLong, as_text, render
 from tracker.webhooks.payloads.sources import NoPayload, PayloadSources
 from tracker.webhooks.payloads.target_template import target_template
-from tracker.webhooks.payloads.values import Values
+from tracker.webhooks.payloads.values import MacroValues
 from tracker.webhooks.store import Webhook
 
 _DECODER = msgspec.json.Decoder(dict[str, str])
 
 
-class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of an attempt. Its delivery keeps `texts` as `macros`, `shown_url` as `url`."""
+class DeliveryContent(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of an attempt.
+
+    The delivery stores `texts` as `macros`, and `shown_url` as `url`.
+    """
 
     payload: str
     url: str
@@ -33,33 +36,33 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     texts: Mapping[str, str]
     shown_url: str | None
 
-    def news(self, delivery: Delivery) -> dict[str, str | None]:
-        """Return the fields of `delivery` that are not stored yet."""
+    def unstored(self, delivery: Delivery) -> dict[str, str | None]:
+        """Return the fields that `delivery` has not stored yet."""
         macros = msgspec.json.encode(self.texts).decode() if self.texts else None
         fields = {"payload": self.payload, "macros": macros, "url": self.shown_url}
         return {name: one for name, one in fields.items() if one != getattr(delivery, name)}
 
 
-def needs_event(webhook: Webhook, delivery: Delivery) -> bool:
-    """Return whether a conversion's delivery needs values that it has not kept."""
+def needs_conversion(webhook: Webhook, delivery: Delivery) -> bool:
+    """Return whether a conversion's delivery needs values that it has not stored."""
     if delivery.event_id is None:
         return False
-    return delivery.payload is None or bool(macros_of(webhook) - _kept(delivery).keys())
+    return delivery.payload is None or bool(macros_of(webhook) - _stored_texts(delivery).keys())
 
 
-def outgoing(webhook: Webhook, delivery: Delivery, sources: PayloadSources) -> Outgoing:
+def content_of(webhook: Webhook, delivery: Delivery, sources: PayloadSources) -> DeliveryContent:
     """Build the content of an attempt. Raises NoPayload if there is nothing to send."""
-    payload, texts = delivery.payload, _kept(delivery)
-    if delivery.event_id is not None and needs_event(webhook, delivery):
+    payload, texts = delivery.payload, _stored_texts(delivery)
+    if delivery.event_id is not None and needs_conversion(webhook, delivery):
         values = sources.values(delivery.event_id)
-        payload = payload or rendered(webhook.payload_template, values)
+        payload = payload or rendered_payload(webhook.payload_template, values)
         texts = {**texts_of(values, macros_of(webhook)), **texts}
     if payload is None:
         raise NoPayload("the event is no longer stored")
-    return filled(webhook, payload, texts)
+    return filled_content(webhook, payload, texts)
 
 
-def filled(webhook: Webhook, payload: str, texts: Mapping[str, str]) -> Outgoing:
+def filled_content(webhook: Webhook, payload: str, texts: Mapping[str, str]) -> DeliveryContent:
     """Fill URL and headers with these texts. Raises NoPayload if they cannot be sent."""
     target = target_template(webhook.target_url)
     try:
@@ -67,7 +70,7 @@ def filled(webhook: Webhook, payload: str, texts: Mapping[str, str]) -> Outgoing
         headers = fill_headers(parsed_headers(webhook.headers), texts)
     except Unfillable as reason:
         raise NoPayload(str(reason)) from None
-    return Outgoing(
+    return DeliveryContent(
         payload=payload,
         url=url,
         headers=headers,
@@ -76,7 +79,7 @@ def filled(webhook: Webhook, payload: str, texts: Mapping[str, str]) -> Outgoing
     )
 
 
-def texts_of(values: Values, macros: Collection[str]) -> dict[str, str]:
+def texts_of(values: MacroValues, macros: Collection[str]) -> dict[str, str]:
     return {name: as_text(values.get(name)) for name in sorted(macros)}
 
 
@@ -86,11 +89,11 @@ def macros_of(webhook: Webhook) -> frozenset[str]:
     return target_template(webhook.target_url).macros | headers
 
 
-def _kept(delivery: Delivery) -> dict[str, str]:
+def _stored_texts(delivery: Delivery) -> dict[str, str]:
     return _DECODER.decode(delivery.macros) if delivery.macros else {}
 
 
-def rendered(template: str, values: Values) -> str:
+def rendered_payload(template: str, values: MacroValues) -> str:
     """Render a payload as JSON text. Raises NoPayload if it is too long."""
     try:
         return render(template, values).decode()

@@ -1,13 +1,13 @@
-"""The conversion event of the journal."""
+"""The conversion in the journal, as it was received."""
 
 from tracker.journal.entry import JournalRecord
 
 
-class Event(JournalRecord, frozen=True, tag="e"):
-    """A conversion event, with its fields in the order of the journal.
+class Conversion(JournalRecord, frozen=True, tag="e"):
+    """A conversion, with its fields in the order of the journal.
 
     - `at` is in milliseconds since the epoch. All ids but `id` are the 16 bytes of a UUID.
-    - `account_id` is None if only the click can show it.
+    - `account_id` is None until the click shows it.
     - `value` and `payout` are decimal text, `metadata` is JSON text.
     - `transaction_scope`: the event configuration, else the account, else the click.
     - `checked`: the account's rules were checked before the answer (`conversions/rules`).
@@ -29,7 +29,7 @@ class Event(JournalRecord, frozen=True, tag="e"):
 
     @property
     def partition_key(self) -> bytes:
-        """Return the transaction id, whose claims are appended with the event; else the click."""
+        """Return the transaction id, because its claim has the same partition; else the click."""
         if self.transaction_id is not None:
             return self.transaction_id.encode("utf-8", "surrogatepass")
         return self.click_id or self.id.to_bytes(8)

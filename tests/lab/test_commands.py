@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lab.bench.sustained import ATTEMPTS
+from tests.lab.chaos_run import children, parents
 from tests.system.service import START_SECONDS, environment, until
-from tests.system.test_chaos import children, parents
 from tests.test_import_order import ROOT
 
 TIMEOUT_SECONDS = 100

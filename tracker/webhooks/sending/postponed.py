@@ -1,6 +1,6 @@
-"""Withheld webhooks: nothing is sent to them for a while, as their signing secrets are unreadable.
+"""Webhooks whose signing secrets cannot be read: nothing is sent to them for a while.
 
-The sender skips them when it claims, so their deliveries stay due and delay no others.
+The sender skips them when it claims. So their deliveries stay due and delay no others.
 """
 
 from collections.abc import Callable, Collection
@@ -17,8 +17,8 @@ PAUSE_MS: Final = 60_000
 """An operator may have rewritten the secrets by then."""
 
 
-class Withheld:
-    """The withheld webhooks of one process. `clock` returns milliseconds since the epoch."""
+class PostponedWebhooks:
+    """The postponed webhooks of one process. `clock` returns milliseconds since the epoch."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
@@ -35,7 +35,7 @@ class Withheld:
         return True
 
     def add(self, webhook_ids: Collection[UUID]) -> None:
-        """Withhold these webhooks for PAUSE_MS, and log it at most once in that time."""
+        """Postpone webhooks for PAUSE_MS, and log it at most once in that time."""
         now = self._clock()
         self._until.update(dict.fromkeys(webhook_ids, now + PAUSE_MS))
         metrics.WEBHOOKS_POSTPONED.inc(len(webhook_ids))

@@ -1,7 +1,7 @@
 """New clicks and conversions of watched accounts, from the arrivals of feeds.
 
-Guarantee: consecutive looks that name an account have each of its clicks and conversions exactly
-once. A conversion is in the look in which its account first has it, and not again when it changes.
+Guarantee: consecutive reads that name an account return each of its clicks and conversions exactly
+once. A conversion is returned when its account first has it, and not again when it changes.
 """
 
 from collections import Counter, defaultdict
@@ -12,26 +12,26 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.clicks.document import NO_TEST
-from tracker.conversions.document import Status
+from tracker.conversions.document import ConversionStatus
 from tracker.feeds.arrivals import (
     ConversionEntry,
     FeedName,
-    between,
     click_ids,
     new_conversions,
+    positions_between,
 )
 from tracker.feeds.clicks import CLICKS, StoredClick
-from tracker.feeds.conversions import CONVERSIONS, SHOWN, LoggedEvent
-from tracker.feeds.feed import Kind, Row
+from tracker.feeds.conversions import CONVERSIONS, SHOWN, StoredConversion
+from tracker.feeds.feed import FeedKind, Row
 from tracker.feeds.page import Bookmark
 from tracker.feeds.storing_order import bookmark_of_now
 from tracker.stores.mongodb.reads import MongoReads
 
 MAX_ROWS: Final = 20
-"""The last clicks, and conversions, to show for an account."""
+"""The last clicks to show for an account, and as many conversions."""
 
 _MAX_GAP: Final = timedelta(minutes=1)
-"""The longest time between two looks. After a longer one nothing is sent, because it may be too
+"""The longest time between two reads. After a longer one nothing is sent, because it may be too
 much to read."""
 
 _RANGES_PER_QUERY: Final = 500
@@ -41,7 +41,7 @@ ClickIds = Mapping[UUID, Sequence[UUID]]
 Conversions = Mapping[UUID, Sequence[ConversionEntry]]
 
 
-class Landed(NamedTuple):
+class NewRows(NamedTuple):
     """The new clicks and conversions of an account: their numbers, and the last ones.
 
     `clicks` includes `bots`. Tests are shown, and not counted.
@@ -51,45 +51,47 @@ class Landed(NamedTuple):
     bots: int
     click_rows: Sequence[StoredClick]
     conversions: int
-    conversion_rows: Sequence[LoggedEvent]
+    conversion_rows: Sequence[StoredConversion]
 
 
-class Look(NamedTuple):
-    """All that is new, by account, and the place where reading ended."""
+class NewArrivals(NamedTuple):
+    """The new rows by account, and where the next read starts."""
 
-    landed: Mapping[UUID, Landed]
+    rows: Mapping[UUID, NewRows]
     end: Bookmark
 
 
-async def look(reader: MongoReads, start: Bookmark | None, accounts: Collection[UUID]) -> Look:
-    """Return what these accounts have stored since `start`; without it, nothing.
+async def read_new(
+    reader: MongoReads, start: Bookmark | None, accounts: Collection[UUID]
+) -> NewArrivals:
+    """Return the rows of these accounts stored since `start`; without it, none.
 
-    If nobody has stored anything, it takes one query.
+    If nothing was stored, it takes one query.
     """
     async with reader.at_one_snapshot() as snapshot:
         end = await bookmark_of_now(snapshot)
         if start is None or end.at - start.at > _MAX_GAP:
-            return Look({}, end)
-        clicks, conversions = await _arrived(snapshot, start, end, accounts)
-        counted, bots = await _counted(snapshot, clicks)
+            return NewArrivals({}, end)
+        clicks, conversions = await _new_ids(snapshot, start, end, accounts)
+        counts, bots = await _count_clicks(snapshot, clicks)
         ids = {one: [entry.event_id for entry in conversions[one]] for one in conversions}
         click_rows = await _last_rows(snapshot, CLICKS, clicks)
         conversion_rows = await _last_rows(snapshot, CONVERSIONS, ids, status={"$in": SHOWN})
-    landed = {
-        one: Landed(
-            counted[one],
+    rows = {
+        one: NewRows(
+            counts[one],
             bots[one],
             click_rows.get(one, ()),
-            sum(entry.status is not Status.TEST for entry in conversions.get(one, ())),
+            sum(entry.status is not ConversionStatus.TEST for entry in conversions.get(one, ())),
             conversion_rows.get(one, ()),
         )
         for one in accounts
         if one in clicks or one in conversions
     }
-    return Look(landed, end)
+    return NewArrivals(rows, end)
 
 
-async def _arrived(
+async def _new_ids(
     snapshot: MongoReads, start: Bookmark, end: Bookmark, accounts: Collection[UUID]
 ) -> tuple[ClickIds, Conversions]:
     """Return the clicks and the new conversions of each account, in their order."""
@@ -111,27 +113,29 @@ async def _arrived(
 def _ranges(
     start: Bookmark, end: Bookmark, accounts: Collection[UUID]
 ) -> Iterator[Mapping[str, Any]]:
-    for slot, until in end.positions.items():
-        first = start.positions.get(slot, 0)
+    for drain, until in end.positions.items():
+        first = start.positions.get(drain, 0)
         if first < until:
             for account_id in accounts:
                 for feed in FeedName:
-                    yield between(account_id, feed, slot, first, until)
+                    yield positions_between(account_id, feed, drain, first, until)
 
 
-async def _counted(snapshot: MongoReads, clicks: ClickIds) -> tuple[Counter[UUID], Counter[UUID]]:
-    """Return the numbers of clicks, and of those from bots, without tests."""
-    counted, bots = Counter[UUID](), Counter[UUID]()
+async def _count_clicks(
+    snapshot: MongoReads, clicks: ClickIds
+) -> tuple[Counter[UUID], Counter[UUID]]:
+    """Return the numbers of clicks and of bots' clicks, without tests."""
+    counts, bots = Counter[UUID](), Counter[UUID]()
     ids = chain.from_iterable(clicks.values())
     while piece := list(islice(ids, _IDS_PER_QUERY)):
-        for row in await snapshot.aggregate("clicks", counting(piece)):
-            counted[row["_id"]] += row["clicks"]
+        for row in await snapshot.aggregate("clicks", counts_pipeline(piece)):
+            counts[row["_id"]] += row["clicks"]
             bots[row["_id"]] += row["bots"]
-    return counted, bots
+    return counts, bots
 
 
-def counting(ids: Sequence[UUID]) -> list[dict[str, Any]]:
-    """Return the pipeline that counts clicks, and those of bots, by account."""
+def counts_pipeline(ids: Sequence[UUID]) -> list[dict[str, Any]]:
+    """Return the pipeline that counts clicks, and bots' clicks, by account."""
     is_bot = {"$cond": [{"$ne": ["$bot", None]}, 1, 0]}
     numbers = {"clicks": {"$sum": 1}, "bots": {"$sum": is_bot}}
     return [
@@ -141,7 +145,7 @@ def counting(ids: Sequence[UUID]) -> list[dict[str, Any]]:
 
 
 async def _last_rows(
-    snapshot: MongoReads, kind: Kind[Row], ids: Mapping[UUID, Sequence[UUID | int]], **also: Any
+    snapshot: MongoReads, kind: FeedKind[Row], ids: Mapping[UUID, Sequence[UUID | int]], **also: Any
 ) -> dict[UUID, list[Row]]:
     """Return the last rows of each account that meet the conditions."""
     last = {account_id: found[-MAX_ROWS:] for account_id, found in ids.items()}

@@ -20,7 +20,7 @@ from tracker.clock import day_of, now
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.ids import new_id
 from tracker.links.link import Link
-from tracker.live.recent import recent
+from tracker.live.recent import count_recent
 from tracker.reports.repair.day_count import DayCounts
 from tracker.reports.repair.joint_check import JointCheck
 from tracker.service.services import Services
@@ -220,7 +220,7 @@ async def test_nothing_else_counts_them(
 ) -> None:
     await both(services, client, api, secret, link, config)
     assert await services.stores.mongodb["rollups"].count_documents({}) == 0
-    counts = await recent(services.stores.mongodb.reads, account.id)
+    counts = await count_recent(services.stores.mongodb.reads, account.id)
     assert (counts.clicks, counts.bots, counts.conversions) == (0, 0, 0)
     delays = await api.get(f"/api/conversions/delays?accountId={account.id}")
     assert delays.json()["conversions"] == 0

@@ -1,4 +1,4 @@
-"""The content of a refused postback, without secrets. Nothing in it need be well formed. Pure."""
+"""Redaction of refused postbacks, which may be malformed. Pure."""
 
 import re
 from typing import Final, NamedTuple
@@ -10,11 +10,11 @@ from tracker.errors import BadRequest
 from tracker.ids import parse_id
 
 MAX_TEXT: Final = 2048
-"""The beginning of a query or body that is read and kept, in bytes."""
+"""The beginning of a query or body that is read and stored, in bytes."""
 
 _CUT: Final = "…"
 _PBK_CHARACTERS: Final = 4
-# Bounded everywhere: a sender chooses the text, and the event loop waits for the search.
+# Each repetition is limited: a sender chooses the text, and the event loop waits for the search.
 _WORDS: Final = "(?:pass|pwd|secret|token|auth|signature|api[_-]?key|e-?mail|card)"
 _SECRET: Final = rf"[\w.\[\]%-]{{0,40}}{_WORDS}[\w.\[\]%-]{{0,40}}"
 # After the name of a part in a multipart form: the rest of its line, and up to two header fields.
@@ -37,7 +37,7 @@ _SECRETS: Final = re.compile(
 def _values_of(name: str) -> re.Pattern[str]:
     """Match a parameter in a query, a form or JSON; the group is the value.
 
-    Case does not count: a name in another one is ignored, and may be why the request was refused.
+    Case is ignored: a name in the wrong case may be why the request was refused.
     """
     return re.compile(
         rf'(?:(?:^|[?&]){name}=|"{name}"\s{{0,9}}:\s{{0,9}}"|name="{name}{_REST})([^&"\r\n]+)',
@@ -49,8 +49,8 @@ _PBK: Final = _values_of("(?:pbk|postback_?key)")
 _CLICK_ID: Final = _values_of("click_id")
 
 
-class Sent(NamedTuple):
-    """A refused request without secrets, and the ids that show its account."""
+class RedactedRequest(NamedTuple):
+    """A refused request without secrets, and the ids to find its account by."""
 
     query: str
     body: str
@@ -58,13 +58,13 @@ class Sent(NamedTuple):
     click_id: UUID | None
 
 
-def sent(query: bytes, body: bytes) -> Sent:
-    """Read a refused request. The body's parameters win over the query's."""
+def redacted(query: bytes, body: bytes) -> RedactedRequest:
+    """Redact a refused request. Parameters of the body come before the query's."""
     texts = [one[:MAX_TEXT].decode(errors="replace") for one in (body, query)]
     shown = [_without_secrets(one) for one in texts]
     pbk = next((found for one in texts if (found := _value(_PBK, one))), None)
     named = next((found for one in texts if (found := _value(_CLICK_ID, one))), None)
-    return Sent(
+    return RedactedRequest(
         query=shown[1],
         body=shown[0],
         pbk=pbk if pbk and len(pbk) <= MAX_PBK_CHARACTERS and pbk.isprintable() else None,
@@ -76,7 +76,7 @@ def _value(pattern: re.Pattern[str], text: str) -> str | None:
     found = pattern.search(text)
     if found is None:
         return None
-    # A value of a query may be encoded; decoding changes no value of JSON.
+    # Values in a query may be encoded. Decoding does not change values in JSON.
     return next((value for _, value in parse_qsl(f"v={found[1]}")), None)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.conversions.sent import MAX_TEXT, sent
+from tracker.conversions.redaction import MAX_TEXT, redacted
 from tracker.ids import new_id
 
 CLICK = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a1c"
@@ -39,7 +39,7 @@ PART = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
     ],
 )
 def test_a_query_is_kept_without_secrets(query: str, shown: str) -> None:
-    assert sent(query.encode(), b"").query == shown
+    assert redacted(query.encode(), b"").query == shown
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_query_is_kept_without_secrets(query: str, shown: str) -> None:
     ],
 )
 def test_a_body_is_kept_without_secrets(body: str, shown: str) -> None:
-    assert sent(b"", body.encode()).body == shown
+    assert redacted(b"", body.encode()).body == shown
 
 
 @pytest.mark.parametrize(
@@ -80,16 +80,16 @@ def test_a_body_is_kept_without_secrets(body: str, shown: str) -> None:
     ids=["query", "json", "form", "multipart", "case"],
 )
 def test_the_postback_key_and_the_click_are_read_from_any_form(query: str, body: str) -> None:
-    found = sent(query.encode(), body.encode())
+    found = redacted(query.encode(), body.encode())
     assert (found.pbk, str(found.click_id)) == ("a_b", CLICK)
 
 
 @given(st.binary(max_size=3 * MAX_TEXT), st.binary(max_size=3 * MAX_TEXT))
 def test_any_bytes_are_read(query: bytes, body: bytes) -> None:
-    found = sent(query, body)
+    found = redacted(query, body)
     assert len(found.query) <= MAX_TEXT + 10 * query.count(b"=") + 1
     assert found.pbk is None or found.pbk.isprintable()
 
 
 def test_what_is_no_id_names_no_click() -> None:
-    assert sent(f"click_id={new_id()}x&pbk=".encode(), b"")[2:] == (None, None)
+    assert redacted(f"click_id={new_id()}x&pbk=".encode(), b"")[2:] == (None, None)

@@ -1,0 +1,41 @@
+"""One test of each kind, to copy: a pure table, a store, an endpoint and a fault."""
+
+import pytest
+from redis import Redis
+
+from tests.factories import create_link
+from tests.suspended import suspended
+from tests.web.client import Client
+from tests.web.keyed_client import KeyedClient
+from tracker.accounts.accounts import Account
+from tracker.limits.network import network_of
+from tracker.service.services import Services
+
+
+@pytest.mark.parametrize(
+    ("address", "network"), [("192.0.2.1", "192.0.2.1"), ("2001:db8::1", "2001:db8::/64")]
+)
+def test_a_limit_is_for_a_network(address: str, network: str) -> None:
+    assert network_of(address) == network
+
+
+async def test_a_tag_is_found_by_its_id(services: Services, account: Account) -> None:
+    tag = await services.links.tags.create(account.id, "Spring")
+    assert await services.links.tags.find([tag.id]) == {tag.id: tag}
+
+
+async def test_a_new_tag_is_listed(api: KeyedClient, account: Account) -> None:
+    created = (await api.post("/api/tags", accountId=str(account.id), name="Spring")).json()
+    listed = (await api.get(f"/api/tags?accountId={account.id}")).json()
+    assert [row["id"] for row in listed["rows"]] == [created["id"]]
+
+
+async def test_a_click_is_answered_while_redis_hangs(
+    client: Client, services: Services, account: Account
+) -> None:
+    await create_link(services, account.id, "spring")
+    assert (await client.get("/c/spring")).status == 302
+    with Redis.from_url(services.settings.redis_url) as redis:
+        pid = redis.info("server")["process_id"]
+    with suspended(pid):
+        assert (await client.get("/c/spring")).status == 302
