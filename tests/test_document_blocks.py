@@ -53,6 +53,10 @@ def calls_of_block() -> Iterator[tuple[str, str]]:
 
 
 def test_every_block_of_the_documents_has_a_test() -> None:
+    # A fence that `blocks` does not read would hide its block.
+    for document in DOCUMENTS:
+        fences = re.findall(r"^[ >]*(?:```|~~~)", text(document), re.MULTILINE)
+        assert len(fences) == 2 * len(blocks(document)), document
     known = {*calls_of_block(), *TYPED_ELSEWHERE}
     untested = [
         (document, found)
@@ -132,6 +136,7 @@ async def test_the_command_after_a_copied_folder_skips_event_ids(services: Servi
 
 def test_prometheus_finds_the_metrics_where_its_configuration_looks(settings: Settings) -> None:
     [job] = yaml.safe_load(block(OPERATIONS, "scrape_configs"))["scrape_configs"]
+    assert job.keys() <= {"job_name", "metrics_path", "static_configs"}
     [[target]] = [one["targets"] for one in job["static_configs"]]
     host, port = target.split(":")
     assert f"INTERNAL_PORT={port}" in text(OPERATIONS)
@@ -169,7 +174,9 @@ def test_the_target_with_macros_is_filled() -> None:
 def test_the_commands_of_compose_name_its_services_and_scripts(settings: Settings) -> None:
     start, *others = block(DEPLOY, "docker compose up").splitlines()
     services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
-    assert start.split("#")[0].split() == ["docker", "compose", "up", "--detach", "--build"]
+    up = ["docker", "compose", "up", "--detach", "--build"]
+    assert start.split("#")[0].split() == up
+    assert block(documents.README, "[ -e .env ]").splitlines()[-1].split("#")[0].split() == up
     assert any("build" in one for one in services.values())
     own = environment(settings)
     account_id = ""
@@ -200,6 +207,10 @@ def test_the_commands_of_systemd_name_its_units_and_folders(tmp_path: Path) -> N
         assert service["ExecStart"].startswith(f"{folder}/.venv/bin/python run.py --role ")
     enabled = commands.partition("enable --now ")[2].split()
     assert {one.split("@")[0] for one in enabled} == {name.rstrip("@") for name in units}
+    assert commands.splitlines()[2:3] == [
+        "python3 -m venv .venv && .venv/bin/pip install --require-hashes -r requirements.txt"
+    ]
+    assert "/etc/systemd/system/\nsystemctl daemon-reload\nsystemctl enable --now " in commands
     sources = re.findall(r"ops/systemd/\S+", commands)
     assert sources
     assert all(list(ROOT.glob(one)) for one in sources)

@@ -56,7 +56,13 @@ def test_nothing_starts_without_its_secrets_which_the_guide_names() -> None:
     for name in required:
         assert set(re.findall(rf"\$\{{{name}(.)", TEXT)) == {":"}
         assert f"${{{name}:-" not in TEXT
-    assert required <= set(re.findall(r"^(\w+)=", block(DEPLOY, "BASE_URL="), re.MULTILINE))
+    shown = dict(line.split("=", 1) for line in block(DEPLOY, "BASE_URL=").splitlines())
+    assert required < shown.keys() <= set(re.findall(r"\$\{(\w+)", TEXT))
+    for name in required:
+        command = shown[name].removeprefix("<").removesuffix(">").split()
+        made = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        assert len(made) >= 32
+        assert name != "SECRET_KEY" or secret_key.keys_of(made)
 
 
 def test_the_first_command_of_the_readme_makes_the_secrets_and_keeps_them(tmp_path: Path) -> None:

@@ -148,3 +148,7 @@ def test_the_document_shards_these_collections_by_these_keys() -> None:
     calls = re.findall(r'sh\.shardCollection\("tracker\.(\w+)", (\{.*\})\)', commands)
     keys = {name: orjson.loads(key.replace("{_id", '{"_id"')) for name, key in calls}
     assert keys == SHARD_KEYS
+    assert 'sh.enableSharding("tracker")' in commands
+    made = re.findall(r'getSiblingDB\("tracker"\)\.(\w+)\.createIndex\((\{.*?\})\)', commands)
+    hashed = {name for name, key in SHARD_KEYS.items() if "hashed" in key.values()}
+    assert made == [(name, '{_id: "hashed"}') for name in sorted(hashed)]
