@@ -48,7 +48,7 @@ async def test_two_browsers_see_the_same_click(
         await visitor.goto("/c/a")
         assert await drained(services) == 1
         for page in (one, other):
-            row = page.get_by_role("table", name="What landed").locator("tbody tr")
+            row = page.get_by_role("table", name="New clicks and conversions").locator("tbody tr")
             await expect(row).to_have_count(1)
             await expect(row.get_by_role("link", name=HOSTILE)).to_be_visible()
             await expect(page.get_by_role("link", name="Live: 1 click in 5 min")).to_be_visible()
@@ -70,7 +70,7 @@ async def test_conversions_and_bots_are_told_apart(
     async with telling(services), open_page() as (page, _):
         await opened_live(services, page, account)
         await applied(services, [click, event])
-        table = page.get_by_role("table", name="What landed")
+        table = page.get_by_role("table", name="New clicks and conversions")
         await expect(table.get_by_role("row", name="crawler")).to_be_visible()
         await expect(table.get_by_role("row", name=HOSTILE)).to_contain_text("12.50")
 
@@ -132,7 +132,7 @@ async def test_the_page_begins_with_what_landed_in_the_last_minutes(
     async with telling(services), open_page() as (page, _):
         await sign_in(services, page, account.id)
         await page.goto("/console/live")
-        rows = page.get_by_role("table", name="What landed").locator("tbody tr")
+        rows = page.get_by_role("table", name="New clicks and conversions").locator("tbody tr")
         await expect(rows).to_contain_text(["12.50", "news.example"])
         await expect(page.get_by_text("Nothing yet")).to_have_count(0)
         await applied(services, [make_click(account.id, at=now_ms(), **own)])
@@ -162,7 +162,7 @@ async def test_what_lands_while_the_last_minutes_are_read_is_there_once(
         await asyncio.wait_for(asked.wait(), PATIENCE_MS / 1000)
         # It is both heard and read, as the feed is read after this.
         await applied(services, [make_click(account.id, at=now_ms())])
-        rows = page.get_by_role("table", name="What landed").locator("tbody tr")
+        rows = page.get_by_role("table", name="New clicks and conversions").locator("tbody tr")
         await expect(rows).to_have_count(1)
         async with page.expect_response("**/api/clicks*") as answering:
             go_on.set()
@@ -180,7 +180,7 @@ async def test_what_landed_between_two_streams_is_shown_too(
             stream.end("too_slow")
         await until(lambda: not [*services.live.live.streams()])
         await applied(services, [make_click(account.id, at=now_ms())])
-        rows = page.get_by_role("table", name="What landed").locator("tbody tr")
+        rows = page.get_by_role("table", name="New clicks and conversions").locator("tbody tr")
         await expect(rows).to_have_count(1)
 
 

@@ -80,7 +80,7 @@ async def test_a_new_account_is_led_from_a_link_to_the_report_of_its_own_convers
 async def expect_live_tests(page: Page) -> None:
     """Expect the click and the conversion among what landed, each as a test, and not counted."""
     await page.get_by_role("link", name="Watch clicks come in").click()
-    rows = page.get_by_role("table", name="What landed").locator("tbody tr")
+    rows = page.get_by_role("table", name="New clicks and conversions").locator("tbody tr")
     await expect(rows).to_have_count(2)
     await expect(rows.first.get_by_text("test", exact=True)).to_be_visible()
     await expect(rows.last.get_by_text("test click", exact=True)).to_be_visible()

@@ -28,7 +28,7 @@ OF_PROMETHEUS = ("instance", "job")
 
 SELECTOR = re.compile(r"\b(tracker_\w+)(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"([^"]*)"')
-SCOPE = re.compile(r'\bScope\("(\w+)"')
+SCOPE = re.compile(r'\bLimitScope\("(\w+)"')
 
 
 def asked() -> Iterable[str]:

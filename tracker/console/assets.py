@@ -130,7 +130,7 @@ def _shell(first: tuple[str, ...], development: bool, session: bool, theme: str)
 
 
 def _dimensions() -> str:
-    """Return JSON: panels in the order of cards, and which of them are pictures.
+    """Return JSON: a list of panels, in the order of cards, and a list of those that are pictures.
 
     A panel is its name, singular, plural, card, and whether it filters.
     """
@@ -140,7 +140,7 @@ def _dimensions() -> str:
             panels.append((one.name, one.one, one.many, card, one.filter is not None))
             if one.name == "country":
                 panels.append(("map", one.one, "Map", card, False))
-    return orjson.dumps({"panels": panels, "pictures": PICTURES}).decode()
+    return orjson.dumps([panels, PICTURES]).decode()
 
 
 def _asset(path: Path) -> Asset:

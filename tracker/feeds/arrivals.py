@@ -5,13 +5,13 @@ its documents, by account:
 
     {_id: {account_id, feed: "clicks" | "conversions", slot, position}, at, entries, repeated}
 
-- `slot` is the drain number. Its fence numbers the transactions (`ingest/calendars`). So they
+- `slot` is the drain number. Its token numbers the transactions (`ingest/calendars`). So they
   commit in the order of their numbers, even if two drains have the drain number.
 - `position` combines the number of the transaction with an index among the account's entries.
 - `entries` are packed. A conversion has one entry, with its state, for each state that it enters.
 - `repeated` counts the last entries whose conversions the account already had in another state.
 
-Guarantee: if a fence has a number in a snapshot, the snapshot has all arrivals up to this number.
+Guarantee: if a token has a number in a snapshot, the snapshot has all arrivals up to this number.
 None is stored below it later.
 """
 
@@ -31,8 +31,8 @@ from tracker.stores.mongodb.documents import run_inserts, shared_id
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
 
-FENCES: Final = "drain_fences"
-"""The collection with a fence per drain number. Its field `batches` numbers the transactions."""
+DRAIN_TOKENS: Final = "drain_fences"
+"""The collection with a token per drain number. Its field `batches` numbers the transactions."""
 
 STORED_DAYS: Final = 8
 """Days after which MongoDB deletes arrivals (`stores/mongodb/indexes`)."""

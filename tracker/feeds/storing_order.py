@@ -18,8 +18,8 @@ from tracker.clock import now
 from tracker.conversions.document import ConversionStatus
 from tracker.errors import BadRequest
 from tracker.feeds.arrivals import (
+    DRAIN_TOKENS,
     ENTRIES_PER_DOCUMENT,
-    FENCES,
     STORED_DAYS,
     FeedName,
     first_position,
@@ -77,7 +77,7 @@ async def bookmark_of_now(snapshot: MongoReads) -> Bookmark:
     """Return the bookmark after everything in `snapshot`."""
     at = now()  # before the first read, because the snapshot begins with it
     used = {"_id": {"$gte": 0}, "batches": {"$gt": 0}}
-    rows = await snapshot.find(FENCES, used, ["batches"])
+    rows = await snapshot.find(DRAIN_TOKENS, used, ["batches"])
     return Bookmark(at, {row["_id"]: first_position(row["batches"] + 1) for row in rows})
 
 

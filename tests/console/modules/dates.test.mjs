@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countDays, firstOfMonth, isDay, lastDays, mondayOf, plusDays } from "console/core/dates";
+import {
+  countDays,
+  endOfDay,
+  firstOfMonth,
+  isDay,
+  lastDays,
+  mondayOf,
+  plusDays,
+} from "console/core/dates";
 
 test("days are counted over months, leap days and years", () => {
   assert.equal(plusDays("2024-02-28", 1), "2024-02-29");
@@ -38,3 +46,16 @@ test("only days of the calendar are days", () => {
   const others = ["2025-02-29", "2026-13-01", "2026-1-1", "0026-01-01", "2026-01-31T00", "", null];
   for (const text of [...others, undefined]) assert.ok(!isDay(text), text);
 });
+
+for (const [day, zone, end] of [
+  ["2026-01-31", "UTC", "2026-01-31T23:59:59.000Z"],
+  ["2026-01-31", "Europe/Berlin", "2026-01-31T22:59:59.000Z"],
+  ["2026-03-29", "Europe/Berlin", "2026-03-29T21:59:59.000Z"],
+  ["2026-10-25", "Europe/Berlin", "2026-10-25T22:59:59.000Z"],
+  ["2026-12-31", "Pacific/Kiritimati", "2026-12-31T09:59:59.000Z"],
+  ["2026-12-31", "Pacific/Pago_Pago", "2027-01-01T10:59:59.000Z"],
+  ["2026-07-01", "Asia/Kolkata", "2026-07-01T18:29:59.000Z"],
+])
+  test(`${day} ends in ${zone} at ${end}`, () => {
+    assert.equal(endOfDay(day, zone).toISOString(), end);
+  });

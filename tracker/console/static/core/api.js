@@ -7,7 +7,7 @@ import { queryText } from "console/core/url";
 const TIMEOUT_MS = 15_000;
 
 /**
- * An answer that is an error, or none at all (`status` 0). `text` is that of the API; `words` say
+ * An answer that is an error, or none at all (`status` 0). `text` is the API's; `words` say
  * the same to people, if there are any. The message adds when to try again.
  */
 export class ApiError extends Error {

@@ -13,7 +13,7 @@ export function plusDays(day, count) {
   return new Date(Date.parse(day) + count * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** Return the first day of the month that is so many months after that of a day. */
+/** Return the first day of the month `months` after the month of a day. */
 export function firstOfMonth(day, months = 0) {
   const [year, month] = day.split("-").map(Number);
   return new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10);
@@ -38,6 +38,22 @@ export function countDays({ from, to }) {
 /** Return the range of the last days up to a day. */
 export function lastDays(count, to) {
   return { from: plusDays(to, 1 - count), to };
+}
+
+/** Return the last second of a day in a time zone. */
+export function endOfDay(day, zone) {
+  const midnight = Date.parse(plusDays(day, 1));
+  // The offset of the zone at about that moment, then at the moment itself: clocks may change.
+  const first = midnight - offsetAt(midnight, zone);
+  return new Date(midnight - offsetAt(first, zone) - 1000);
+}
+
+/** Return how far a time zone is ahead of UTC at a moment, in milliseconds. */
+function offsetAt(moment, zone) {
+  const parts = { dateStyle: "short", timeStyle: "medium", hourCycle: "h23" };
+  // Swedish writes 2026-01-31 23:59:59.
+  const local = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, ...parts }).format(moment);
+  return Date.parse(`${local.replace(" ", "T")}Z`) - moment;
 }
 
 /** Return the moment so many days from now, or before it if negative. */

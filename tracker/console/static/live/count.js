@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { format } from "console/core/format";
 import { html } from "console/core/html";
-import { isHeard, start, state, stop } from "console/live/stream";
+import { isConnected, start, state, stop } from "console/live/stream";
 
 /** The count. It says so if clicks are stored late, or nothing is heard. */
 export function LiveCount() {
@@ -16,11 +16,11 @@ export function LiveCount() {
   const late = now.behindSeconds > 0 && `stored ${format.count(now.behindSeconds, "second")} late`;
   const about =
     late ||
-    (isHeard.value
+    (isConnected.value
       ? `${format.count(now.clicks, "click")} in ${now.minutes} minutes`
       : "connecting again");
   return html`<a
-    class="live-count ${late || !isHeard.value ? "late" : ""}"
+    class="live-count ${late || !isConnected.value ? "late" : ""}"
     href="/console/live"
     title=${about}
     aria-label="Live: ${about}"

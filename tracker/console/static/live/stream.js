@@ -1,8 +1,8 @@
 /**
- * What lands, told to every page: one stream of the API for all tabs of a browser.
+ * New clicks and conversions for every page: one stream of the API for all tabs of a browser.
  *
  * A browser opens six connections to a host, so tabs share one stream. The visible tab that holds a
- * lock has it, and passes on what it hears. A tab that is hidden gives the lock away; while all are
+ * lock has it, and passes its events on. A tab that is hidden gives the lock away; while all are
  * hidden there is no stream.
  */
 
@@ -20,16 +20,14 @@ export const MINUTES = 5;
 /** The clicks, bots and conversions of the last minutes; null until they are known. */
 export const state = signal(null);
 
-/** The last rows that landed, newest first: {kind: "click" | "conversion", key, row}. */
+/** The last new rows, newest first: {kind: "click" | "conversion", key, row}. */
 export const rows = signal([]);
 
-/**
- * How many streams have begun. What lands after that is heard; what landed before is in the feeds.
- */
+/** How many streams have begun. Feeds have all rows that were stored before. */
 export const begins = signal(0);
 
-/** Whether what lands is heard at this moment. */
-export const isHeard = signal(false);
+/** Whether a stream is connected at this moment. */
+export const isConnected = signal(false);
 
 let stopCurrent = null;
 
@@ -46,7 +44,7 @@ export function stop() {
   state.value = null;
   rows.value = [];
   begins.value = 0;
-  isHeard.value = false;
+  isConnected.value = false;
 }
 
 function share(account) {
@@ -89,12 +87,12 @@ function share(account) {
 
 /** Take a message of the stream, whichever tab has it. */
 function take({ event, data }) {
-  if (event === "heard") isHeard.value = data;
-  // A tab that opens while another has the stream only hears its state.
+  if (event === "connected") isConnected.value = data;
+  // A tab that opens while another has the stream only receives its state.
   if (event === "begun" || (event === "state" && begins.peek() === 0)) begins.value += 1;
   if (event === "state") {
     state.value = data;
-    isHeard.value = true;
+    isConnected.value = true;
   }
   if (event === "clicks") add(data.rows.map(ofClick));
   if (event === "conversions") add(data.rows.map(ofConversion));
@@ -104,9 +102,9 @@ const ofClick = (row) => ({ kind: "click", key: `click ${row.id}`, row });
 const ofConversion = (row) => ({ kind: "conversion", key: `conversion ${row.event_id}`, row });
 
 /** Add rows: each once, and a conversion that has settled in the place of its pending one. */
-function add(landed) {
+function add(added) {
   const known = new Map(rows.peek().map((one) => [one.key, one]));
-  for (const one of landed) {
+  for (const one of added) {
     if (!(known.has(one.key) && one.row.status === "pending")) known.set(one.key, one);
   }
   rows.value = [...known.values()]
@@ -149,7 +147,7 @@ async function listen(account, tell, signal) {
       tell(message);
     });
     if (signal.aborted) return;
-    tell({ event: "heard", data: false });
+    tell({ event: "connected", data: false });
     // Of a stream that is refused the browser does not say why: this tab's session may have ended,
     // or
     // be of another account, by what somebody did in another tab.

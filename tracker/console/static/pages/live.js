@@ -7,19 +7,19 @@ import { html } from "console/core/html";
 import { Table } from "console/core/lists";
 import { Badge, Button, Empty, PageHeader } from "console/core/parts";
 import { ConversionState } from "console/conversions/states";
-import { MINUTES, addRecent, begins, isHeard, rows, state } from "console/live/stream";
+import { MINUTES, addRecent, begins, isConnected, rows, state } from "console/live/stream";
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /**
- * The page: what landed in the last minutes, then what lands. While it is paused it shows what was
+ * The page: the rows of the last minutes, then each new one. While it is paused it shows what was
  * there then.
  */
 export default function Live() {
   const [paused, setPaused] = useState(null);
   const now = state.value;
   const shown = paused ?? rows.value;
-  // Again with each stream: what landed between two is in the feeds.
+  // Again with each stream: rows that were stored between two are in the feeds.
   const recent = useLoad(addRecent, [begins.value]);
   const isKnown = shown.length > 0 || (recent.data && !recent.error);
   const load = {
@@ -50,7 +50,7 @@ export default function Live() {
     }
     ${
       now &&
-      !isHeard.value &&
+      !isConnected.value &&
       html`<div class="note warning" role="status">
         <p>Nothing is heard at the moment; connecting again.</p>
       </div>`
@@ -64,7 +64,7 @@ export default function Live() {
       <div><dt>Conversions</dt><dd>${now ? format.number(now.conversions) : "–"}</dd></div>
     </dl>
     <${Table}
-      caption="What landed"
+      caption="New clicks and conversions"
       load=${load}
       rowKey=${({ key }) => key}
       columns=${COLUMNS}

@@ -146,7 +146,7 @@ function ClickStep({ link, click, reload }) {
   `;
 }
 
-/** The last click that landed, told without a reload. */
+/** The last new click, shown without a reload. */
 function LiveStep({ click }) {
   const last = rows.value.find(({ kind }) => kind === "click")?.row;
   const device = last && [last.browser, last.os].filter((one) => one !== "unknown").join(" on ");

@@ -3,10 +3,9 @@
 import { useEffect } from "preact/hooks";
 
 /**
- * Load again and again while `wanted`, `ms` milliseconds after each answer, as long as the page is
- * seen.
+ * Reload `ms` milliseconds after each answer, while `wanted` and the page is visible.
  *
- * `load` is the answer of `useLoad`. A slow answer is waited for: to ask again would start it anew.
+ * The first argument is the answer of `useLoad`. Another request would restart a slow one.
  */
 export function usePoll({ loading, reload }, wanted, ms) {
   const waits = wanted && !loading;

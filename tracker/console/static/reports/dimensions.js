@@ -4,7 +4,7 @@
  * The panels as the page has them: [name, title of a value, title of the panel, card, whether it
  * filters], and the names of those that are pictures instead of rows.
  */
-const { panels: PANELS, pictures } = JSON.parse(document.getElementById("dimensions").textContent);
+const [PANELS, pictures] = JSON.parse(document.getElementById("dimensions").textContent);
 
 /** Return whether a panel is a picture. */
 export const isPicture = (panel) => pictures.includes(panel);

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
+import { endOfDay } from "console/core/dates";
 import { Checkbox, TextField } from "console/core/fields";
 import { useAction } from "console/core/hooks";
 import { html } from "console/core/html";
@@ -38,7 +39,9 @@ export function ShareDialog({ report, days, onClose }) {
   const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
   const [share, busy, error] = useAction(async () => {
     const { name, password, until, show_link_names } = fields;
-    const expires_at = until ? new Date(`${until}T23:59:59`).toISOString() : null;
+    const expires_at = until
+      ? endOfDay(until, session.value.account.time_zone).toISOString()
+      : null;
     setMade(
       await api.post(
         "/api/shares",
