@@ -26,8 +26,10 @@ from tests.stores import given
 from tests.stores.mongodb.own_mongodb import standalone_mongodb
 from tests.stores.redis.lowest_redis import LOWEST, first_on_path, lowest_redis
 from tests.stores.redis.own_cluster import forget_everything, own_cluster
+from tests.waiting import PATIENCE_SECONDS
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import run_stores
+from tracker.stores.cache import memory
 from tracker.stores.mongodb import drivers, indexes
 from tracker.webhooks.sending.client import WebhookClient
 
@@ -68,7 +70,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run tests that are coroutines on the loop of `io_loop`."""
     for item in items:
         if inspect.iscoroutinefunction(getattr(item, "obj", None)):
-            item.add_marker(pytest.mark.gen_test(timeout=30))
+            item.add_marker(pytest.mark.gen_test(timeout=3 * PATIENCE_SECONDS))
 
 
 def pytest_terminal_summary(
@@ -143,6 +145,13 @@ def names(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+@pytest.fixture
+def long_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let caches remember for an hour: only a notification shows them a change."""
+    monkeypatch.setattr(memory, "MEMORY_SECONDS", 3600.0)
+    monkeypatch.setattr(memory, "MISS_MEMORY_SECONDS", 3600.0)
 
 
 @pytest.fixture

@@ -2,10 +2,11 @@
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from tests.waiting import until
 
 
 @contextmanager
@@ -21,10 +22,7 @@ def suspended(pid: int) -> Iterator[None]:
 
 def _wait_until_stopped(pid: int) -> None:
     """Wait until every thread has stopped, as Linux tells: until then some may answer."""
-    end = time.monotonic() + 10
-    while any(state != "T" for state in _states(pid)):
-        assert time.monotonic() < end
-        time.sleep(0.001)
+    until(lambda: all(state == "T" for state in _states(pid)))
 
 
 def _states(pid: int) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """The examples of the documents are true: every command, program and answer shown is run."""
 
-import asyncio
 import json
 import os
 import re
@@ -24,6 +23,7 @@ from tests.documents import API, GUIDES, OPERATIONS, README, REPORTS, WEBHOOKS, 
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
+from tests.waiting import becomes
 from tests.web.table import KEYED_ENDPOINTS
 from tests.webhooks.receiver import SECRET
 from tracker.service.banner import COMMANDS
@@ -34,7 +34,7 @@ from tracker.webhooks.payloads.payload import render
 from tracker.webhooks.payloads.template import check_template
 from tracker.webhooks.payloads.values import MacroValues
 from tracker.webhooks.schedule import DELAYS_SECONDS, Disabled
-from tracker.webhooks.sending.client import WebhookClient
+from tracker.webhooks.sending.client import WebhookClient, WebhookRequest
 from tracker.webhooks.sending.signing import signed_request
 from tracker.webhooks.store import template_text
 
@@ -150,6 +150,10 @@ async def test_the_receiver_accepts_each_delivery_once_and_rejects_forged_ones()
     forged = msgspec.structs.replace(signed, body=payload.replace(b"1", b"9"))
     broken = msgspec.structs.replace(signed, headers={**signed.headers, "webhook-signature": "x"})
     client = WebhookClient(allow_private=True, dns_address=None)
+
+    async def code_of(request: WebhookRequest) -> int | None:
+        return (await client.send(request)).code
+
     code = block(WEBHOOKS, "import os")
     with subprocess.Popen(
         [sys.executable, "-c", code],
@@ -159,10 +163,8 @@ async def test_the_receiver_accepts_each_delivery_once_and_rejects_forged_ones()
         text=True,
     ) as receiver:
         try:
-            async with asyncio.timeout(20):
-                while (await client.send(forged)).code is None:
-                    await asyncio.sleep(0.05)
-            codes = [(await client.send(one)).code for one in (forged, signed, broken, signed)]
+            await becomes(lambda: code_of(forged), 401)
+            codes = [await code_of(one) for one in (forged, signed, broken, signed)]
         finally:
             receiver.terminate()
         assert receiver.stdout is not None

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker import loops, metrics
 from tracker.loops import LoopFailed, Loops, cancel_and_wait
 
@@ -40,7 +41,7 @@ def up(name: str) -> float:
 async def test_a_loop_that_fails_is_counted_and_restarted() -> None:
     before, loop, supervised = failures_of("replay"), Loop(3), Loops()
     task = supervised.start("replay", loop.run)
-    await asyncio.wait_for(loop.runs.wait(), 10)
+    await asyncio.wait_for(loop.runs.wait(), PATIENCE_SECONDS)
     assert failures_of("replay") == before + 3
     await cancel_and_wait(task)
 
@@ -52,11 +53,9 @@ async def test_a_failed_loop_is_reported_until_it_runs_steadily(
     loop, supervised = Loop(2), Loops()
     task = supervised.start("replay", loop.run)
     assert (supervised.down, up("replay")) == ([], 1)
-    await asyncio.wait_for(loop.runs.wait(), 10)
+    await asyncio.wait_for(loop.runs.wait(), PATIENCE_SECONDS)
     assert (supervised.down, up("replay")) == (["replay (RuntimeError)"], 0)
-    async with asyncio.timeout(10):
-        while supervised.down:
-            await asyncio.sleep(0.01)
+    await eventually(lambda: not supervised.down)
     assert up("replay") == 1
     await cancel_and_wait(task)
 
@@ -70,7 +69,7 @@ async def test_a_loop_that_returns_too_early_is_restarted() -> None:
         if runs == 3:
             until.set()
 
-    await asyncio.wait_for(Loops().start("drain", run, until), 10)
+    await asyncio.wait_for(Loops().start("drain", run, until), PATIENCE_SECONDS)
     assert runs == 3
 
 
@@ -88,7 +87,7 @@ async def test_a_loop_that_awaited_something_cancelled_is_restarted() -> None:
         waited.cancel()
         await waited
 
-    await asyncio.wait_for(Loops().start("replay", run, until), 10)
+    await asyncio.wait_for(Loops().start("replay", run, until), PATIENCE_SECONDS)
     assert runs == 2
 
 
@@ -100,9 +99,8 @@ async def test_a_stop_does_not_wait_for_the_pause_after_an_error(
     until = asyncio.Event()
     loop, supervised = Loop(1, until), Loops()
     task = supervised.start("drain", loop.run, until)
-    async with asyncio.timeout(10):
-        while not supervised.down:
-            await asyncio.sleep(0)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await eventually(lambda: supervised.down)
         until.set()
         await task
 
@@ -117,7 +115,7 @@ async def test_a_loop_that_fails_when_it_is_to_stop_is_not_started_again() -> No
         raise RuntimeError("stopping fails too")
 
     before = failures_of("replay")
-    await asyncio.wait_for(Loops().start("replay", run, until), 10)
+    await asyncio.wait_for(Loops().start("replay", run, until), PATIENCE_SECONDS)
     assert (runs, failures_of("replay")) == (1, before + 1)
 
 
@@ -125,7 +123,9 @@ async def test_a_loop_is_given_up_after_max_failures_in_a_row() -> None:
     stopped, supervised = asyncio.Event(), Loops()
     supervised.check()
     supervised.on_give_up(stopped.set)
-    await asyncio.wait_for(supervised.start("drain", Loop(99).run, max_failures=3), 10)
+    await asyncio.wait_for(
+        supervised.start("drain", Loop(99).run, max_failures=3), PATIENCE_SECONDS
+    )
     assert stopped.is_set()
     with pytest.raises(LoopFailed, match="drain failed again and again"):
         supervised.check()
@@ -133,7 +133,9 @@ async def test_a_loop_is_given_up_after_max_failures_in_a_row() -> None:
 
 async def test_a_callback_set_after_a_loop_was_given_up_is_called_at_once() -> None:
     stopped, supervised = asyncio.Event(), Loops()
-    await asyncio.wait_for(supervised.start("drain", Loop(99).run, max_failures=1), 10)
+    await asyncio.wait_for(
+        supervised.start("drain", Loop(99).run, max_failures=1), PATIENCE_SECONDS
+    )
     supervised.on_give_up(stopped.set)
     assert stopped.is_set()
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from tests.http.serving import until
 from tests.live.watching import guarded
+from tests.waiting import eventually
 from tracker.access import open_answers
 from tracker.access.open_answers import Access
 from tracker.access.principal import Principal
@@ -39,6 +39,6 @@ async def test_a_check_is_two_queries_however_many_answers_are_open(
                 end = services.access.open_answers.open(access, partial(ended.append, key.id))
                 stack.enter_context(end)
             await services.access.api_keys.revoke(keys[0].id)
-            await until(lambda: len(ended) >= 20)
+            await eventually(lambda: len(ended) >= 20)
         assert set(ended) == {keys[0].id}
         assert all(sorted(ids) == sorted(key.id for key in keys) for ids in asked)

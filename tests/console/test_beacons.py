@@ -1,6 +1,5 @@
 """A page of another origin reports conversions, in a real browser, in every way that pages have."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,6 +12,7 @@ from tornado.web import Application, RequestHandler
 
 from tests.console.browser import opened
 from tests.factories import create_event_config
+from tests.waiting import eventually
 from tests.web.records import journaled_events
 from tracker.accounts.accounts import Account
 from tracker.ids import new_id
@@ -49,10 +49,8 @@ async def shop(browser: Browser, services: Services) -> AsyncIterator[Page]:
 
 async def only_event(services: Services) -> Any:
     """Wait until an event is recorded, and return it."""
-    async with asyncio.timeout(15):
-        while not (events := await journaled_events(services)):
-            await asyncio.sleep(0.01)
-    [event] = events
+    await eventually(lambda: journaled_events(services))
+    [event] = await journaled_events(services)
     return event
 
 

@@ -12,8 +12,8 @@ from tests.console.people import sign_in
 from tests.console.scene import HOSTILE
 from tests.conversions.scene import applied, drained
 from tests.factories import CHROME, create_event_config, create_link, make_click, make_conversion
-from tests.http.serving import until
 from tests.live.watching import telling
+from tests.waiting import eventually
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
@@ -90,7 +90,7 @@ async def test_tabs_of_a_browser_share_a_stream_which_ends_with_the_session(
             await expect(tab.get_by_role("link", name="Live: 1 click in")).to_be_visible()
         problems.expected.append("401 (Unauthorized)")
         await services.stores.mongodb["sessions"].delete_many({})
-        await until(lambda: not [*services.live.live.streams()])
+        await eventually(lambda: not [*services.live.live.streams()])
         await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
@@ -178,7 +178,7 @@ async def test_what_landed_between_two_streams_is_shown_too(
         await opened_live(services, page, account)
         for stream in services.live.live.streams():
             stream.end("too_slow")
-        await until(lambda: not [*services.live.live.streams()])
+        await eventually(lambda: not [*services.live.live.streams()])
         await applied(services, [make_click(account.id, at=now_ms())])
         rows = page.get_by_role("table", name="New clicks and conversions").locator("tbody tr")
         await expect(rows).to_have_count(1)

@@ -4,7 +4,7 @@ import asyncio
 import re
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
 from tests.http.exchange_record import render
+from tests.waiting import PATIENCE_SECONDS
 from tracker.http.fast_path import FastPath
 from tracker.http.limits import Limits
 from tracker.http.server import Server
@@ -53,7 +54,7 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """A client with one connection. Reads have a timeout of ten seconds."""
+    """A client with one connection. Reads do not wait for ever."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -64,7 +65,7 @@ class Client:
 
     async def answer(self, head_only: bool = False) -> Answer:
         """Return the next answer. Raises IncompleteReadError if the connection ends before it."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             head = (await self._reader.readuntil(b"\r\n\r\n"))[:-4].decode("latin-1")
             answer = Answer(int(head[9:12]), head.split("\r\n"), b"")
             if head_only or answer.status in (204, 304) or answer.status < 200:
@@ -87,12 +88,12 @@ class Client:
         return body
 
     async def read(self, count: int) -> bytes:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             return await self._reader.readexactly(count)
 
     async def rest(self) -> bytes:
         """Return the bytes until the server ends the connection."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             try:
                 return await self._reader.read()
             except ConnectionResetError:
@@ -120,13 +121,6 @@ async def client_of(
         yield Client(reader, writer)
     finally:
         writer.transport.abort()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait until `condition` holds. Raises TimeoutError after ten seconds."""
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 def get(path: str = "/", fields: str = "", method: str = "GET", version: str = "1.1") -> bytes:

@@ -8,7 +8,8 @@ from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler, stream_request_body
 
 from tests.http.exchange_record import Transport, render
-from tests.http.serving import application, client_of, get, post, serving, until
+from tests.http.serving import application, client_of, get, post, serving
+from tests.waiting import eventually
 from tracker.http.connection import Connection
 from tracker.http.fast_path import FastPathConnection
 from tracker.http.limits import Limits
@@ -44,7 +45,7 @@ async def test_a_connection_beyond_the_limit_is_closed_and_earlier_ones_go_on() 
         client_of(port) as first,
         client_of(port) as second,
     ):
-        await until(lambda: server.connections == 2)
+        await eventually(lambda: server.connections == 2)
         async with client_of(port) as third:
             assert await third.rest() == b""
         for client in (first, second):
@@ -58,7 +59,7 @@ async def test_a_handler_waits_for_a_slow_reader() -> None:
         client_of(port, receive_bytes=RECEIVE_BYTES) as client,
     ):
         client.send(get())
-        await until(lambda: Large.written > 0)
+        await eventually(lambda: Large.written > 0)
         await asyncio.sleep(0.2)
         stopped_at = Large.written
         await asyncio.sleep(0.2)
@@ -75,8 +76,8 @@ async def test_a_client_that_reads_nothing_of_a_stream_is_cut() -> None:
         client_of(port, receive_bytes=RECEIVE_BYTES) as client,
     ):
         client.send(get())
-        await until(lambda: Large.ended == "cut")
-        await until(lambda: not server.connections)
+        await eventually(lambda: Large.ended == "cut")
+        await eventually(lambda: not server.connections)
         assert len(await client.rest()) < 10_000_000
 
 
@@ -92,8 +93,8 @@ async def test_a_client_that_reads_nothing_of_a_whole_answer_is_cut() -> None:
             client_of(port, receive_bytes=RECEIVE_BYTES) as client,
         ):
             client.send(get(fields=fields))
-            await until(lambda: bool(server.connections))
-            await until(lambda: not server.connections)
+            await eventually(lambda: bool(server.connections))
+            await eventually(lambda: not server.connections)
 
 
 async def test_a_client_that_reads_slowly_gets_the_whole_answer() -> None:

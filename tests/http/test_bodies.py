@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tornado.web import HTTPError, RequestHandler, stream_request_body
 
-from tests.http.serving import Client, application, client_of, get, post, serving, until
+from tests.http.serving import Client, application, client_of, get, post, serving
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker.http.limits import Limits
 
 LIMITS = Limits(body_bytes=1000)
@@ -172,21 +173,23 @@ async def test_a_handler_that_fails_on_a_piece_gives_an_internal_error() -> None
 
 
 async def test_100_continue_is_sent_when_the_handler_is_ready() -> None:
-    ready = asyncio.Event()
+    asked, ready = asyncio.Event(), asyncio.Event()
 
     @stream_request_body
     class Ready(Streamed):
         async def prepare(self) -> None:  # type: ignore[override]
             super().prepare()
+            asked.set()
             await ready.wait()
 
     async with serving(application(("/", Ready))) as (_, port), client_of(port) as client:
         client.send(post(b"abc", fields="Expect: 100-continue\r\n")[:-3])
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await client.answer()
+        answer = asyncio.create_task(client.answer())
+        await asyncio.wait_for(asked.wait(), PATIENCE_SECONDS)
+        await asyncio.sleep(0.05)
+        assert not answer.done()
         ready.set()
-        assert (await client.answer()).lines == ["HTTP/1.1 100 Continue"]
+        assert (await answer).lines == ["HTTP/1.1 100 Continue"]
         client.send(b"abc")
         assert (await client.answer()).body == b"abc"
 
@@ -217,8 +220,8 @@ async def test_a_handler_is_notified_of_a_client_that_goes_while_it_sends() -> N
     async with serving(application(("/", Told))) as (_, port):
         async with client_of(port) as client:
             client.send(post(b"abc")[:-1])
-            await until(lambda: bool(events))
-        await until(lambda: len(events) > 1)
+            await eventually(lambda: bool(events))
+        await eventually(lambda: len(events) > 1)
     assert events == ["ab", "gone"]
 
 

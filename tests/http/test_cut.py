@@ -9,8 +9,9 @@ import pytest
 import trustme
 from tornado.web import RequestHandler
 
-from tests.http.serving import application, client_of, get, serving, until
+from tests.http.serving import application, client_of, get, serving
 from tests.http.test_tls import issue, trusting
+from tests.waiting import eventually
 from tracker.http.exchange import Exchange
 from tracker.http.tls import server_context
 
@@ -35,7 +36,7 @@ async def test_an_answer_in_chunks_that_is_cut_has_no_last_chunk() -> None:
         client.send(get())
         with pytest.raises((IncompleteReadError, ConnectionResetError)):
             await client.answer()
-        await until(lambda: not server.connections)
+        await eventually(lambda: not server.connections)
     assert Cut.left
 
 
@@ -44,7 +45,7 @@ async def test_an_answer_that_its_connection_ends_is_cut_by_a_reset() -> None:
         client.send(get(version="1.0"))
         with pytest.raises(ConnectionResetError):
             await client.answer()
-        await until(lambda: not server.connections)
+        await eventually(lambda: not server.connections)
 
 
 async def test_an_answer_is_cut_over_tls(tmp_path: Path) -> None:

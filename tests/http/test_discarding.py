@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from tornado.web import HTTPError, RequestHandler, stream_request_body
 
 from tests.http.exchange_record import LIMITS, Transport, recording_application, render
-from tests.http.serving import application, post, serving, until
+from tests.http.serving import application, post, serving
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker.http import discarding
 from tracker.http.connection import Connection
 from tracker.http.discarding import TURN_SECONDS, DiscardQueue
@@ -147,7 +148,7 @@ async def test_of_many_refused_clients_one_reads_at_a_time() -> None:
         return [protocol for protocol, transport in refused if transport.reading]
 
     for _ in range(3):
-        await until(lambda: len(reading()) == 1)
+        await eventually(lambda: len(reading()) == 1)
         [protocol] = reading()
         protocol.data_received(PIECE)
         assert reading() == []
@@ -181,9 +182,9 @@ async def test_refused_clients_that_go_free_their_places_without_waiting_for_tur
     monkeypatch.setattr(discarding, "TURN_SECONDS", 3600.0)
     limits = replace(LIMITS, linger_seconds=3600.0)
     async with serving(application(("/", Refusing)), limits) as (server, port):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             answers = await asyncio.gather(*[ask(port) for _ in range(MANY)])
-            await until(lambda: not server._state.connections)
+            await eventually(lambda: not server._state.connections)
     assert all(answer.startswith(b"HTTP/1.1 403 ") for answer in answers)
 
 
@@ -196,7 +197,7 @@ async def test_a_refused_client_that_reads_last_gets_its_answer_beside_a_crowd(c
     async with serving(application(("/", Refusing))) as (_, port):
         others = [asyncio.create_task(flood(port)) for _ in range(crowd)]
         await asyncio.sleep(0)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             answer = await send(port, "127.0.0.2", MEGABYTE)
         assert answer.startswith(b"HTTP/1.1 403 ")
         for other in others:

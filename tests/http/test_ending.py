@@ -3,7 +3,8 @@
 import asyncio
 
 from tests.http.exchange_record import LIMITS, Transport, recording_application, render, turns
-from tests.http.serving import get, post, until
+from tests.http.serving import get, post
+from tests.waiting import eventually
 from tracker.http.connection import Connection
 from tracker.http.discarding import TURN_SECONDS
 from tracker.http.server_state import ServerState
@@ -49,7 +50,7 @@ async def test_only_a_limited_number_of_bytes_is_read_and_dropped() -> None:
     protocol.data_received(post(b"x" * 1001)[:-1001])
     protocol.data_received(b"x" * LIMITS.linger_bytes)
     assert not transport.reading
-    await until(lambda: transport.reading)
+    await eventually(lambda: transport.reading)
     protocol.data_received(b"x")
     assert (transport.end, transport.reading) == ("half-closed", False)
     await asyncio.sleep(2 * TURN_SECONDS)

@@ -8,7 +8,8 @@ import pytest
 from tornado.web import RequestHandler
 
 from tests.http.exchange_record import LIMITS, Transport, render, statuses_of, turns
-from tests.http.serving import application, client_of, get, post, serving, until
+from tests.http.serving import application, client_of, get, post, serving
+from tests.waiting import eventually
 from tracker.http.connection import Connection
 from tracker.http.fast_path import FastPathConnection
 from tracker.http.server_state import ServerState
@@ -184,7 +185,7 @@ async def test_a_client_that_has_ended_its_side_still_gets_the_answer_of_the_fas
     async with serving(APPLICATION, fast_path=fast_path) as (_, port), client_of(port) as client:
         client.send(get("/fast/later") + get("/fast"))
         client.writer.write_eof()
-        await until(lambda: bool(fast_path.waiting))
+        await eventually(lambda: bool(fast_path.waiting))
         await asyncio.sleep(0.02)
         fast_path.answer()
         assert await client.rest() == answer_of("/fast/later") + answer_of("/fast")

@@ -9,6 +9,7 @@ from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler
 
 from tests.http.serving import application, client_of, get, post, serving
+from tests.waiting import eventually
 
 
 class Gone(RequestHandler):
@@ -40,14 +41,10 @@ async def test_a_handler_is_notified_once_that_its_client_has_gone(abruptly: boo
     async with serving(app) as (_, port):
         async with client_of(port) as client:
             client.send(get())
-            async with asyncio.timeout(10):
-                while not events:
-                    await asyncio.sleep(0.01)
+            await eventually(lambda: events)
             if not abruptly:
                 client.writer.close()
-        async with asyncio.timeout(10):
-            while "closed" not in events:
-                await asyncio.sleep(0.01)
+        await eventually(lambda: "closed" in events)
     assert events == ["waits", "gone", "closed"]
 
 

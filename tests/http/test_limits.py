@@ -12,8 +12,9 @@ import trustme
 from tornado.netutil import bind_sockets
 
 from tests.http.exchange_record import render
-from tests.http.serving import client_of, get, post, until
+from tests.http.serving import client_of, get, post
 from tests.http.test_tls import APPLICATION, issue, trusting
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker import metrics
 from tracker.http.limits import Admission, Limits
 from tracker.http.server import Server
@@ -64,7 +65,7 @@ class Strangers:
 
 
 async def is_closed(one: socket.socket) -> bool:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         try:
             return await asyncio.get_running_loop().sock_recv(one, 1) == b""
         except ConnectionResetError:
@@ -105,7 +106,7 @@ async def test_an_address_beyond_its_limit_is_refused_and_others_are_answered(
     async with admitting(Admission(100, 5), context) as (server, port):
         strangers = Strangers(port)
         kept = await strangers.come(5, "127.0.0.2")
-        await until(lambda: server.connections == 5)
+        await eventually(lambda: server.connections == 5)
         for one in await strangers.come(3, "127.0.0.2"):
             assert await is_closed(one)
         assert refused("address") == before + 3
@@ -114,9 +115,9 @@ async def test_an_address_beyond_its_limit_is_refused_and_others_are_answered(
             client.send(get())
             assert (await client.answer()).status == 200
         kept[0].close()
-        await until(lambda: server.connections == 4)
+        await eventually(lambda: server.connections == 4)
         await strangers.come(1, "127.0.0.2")
-        await until(lambda: server.connections == 5)
+        await eventually(lambda: server.connections == 5)
         strangers.go()
 
 
@@ -128,18 +129,18 @@ async def test_handshakes_that_never_complete_are_counted_and_end_in_time(tmp_pa
     async with admitting(Admission(20), context, Limits(head_seconds=0.5)) as (server, port):
         strangers = Strangers(port)
         came = await strangers.come(20)
-        await until(lambda: server.connections == 20)
+        await eventually(lambda: server.connections == 20)
         (one_more,) = await strangers.come(1)
         assert await is_closed(one_more)
         assert refused("total") == before + 1
         for one in came:
             assert await is_closed(one)
-        await until(lambda: server.connections == 0)
+        await eventually(lambda: server.connections == 0)
         strangers.go()
         async with client_of(port, trusting(authority)) as client:
             client.send(get() + post(b"x"))
             assert [(await client.answer()).status for _ in range(2)] == [200, 200]
-    await until(lambda: open_files() <= files)
+    await eventually(lambda: open_files() <= files)
 
 
 async def test_a_handshake_begins_only_after_the_clients_first_byte(tmp_path: Path) -> None:
@@ -148,13 +149,13 @@ async def test_a_handshake_begins_only_after_the_clients_first_byte(tmp_path: Pa
     async with admitting(Admission(20), context) as (server, port):
         strangers = Strangers(port)
         await strangers.come(3)
-        await until(lambda: server.connections == 3)
+        await eventually(lambda: server.connections == 3)
         async with client_of(port, trusting(authority)) as client:
             client.send(get())
             assert (await client.answer()).status == 200
         assert context.session_stats()["accept"] == 1
         strangers.go()
-        await until(lambda: server.connections == 0)
+        await eventually(lambda: server.connections == 0)
         assert context.session_stats()["accept"] == 1
 
 
@@ -163,7 +164,7 @@ async def test_a_stop_cuts_handshakes_in_progress(tmp_path: Path) -> None:
     async with admitting(Admission(20), context) as (server, port):
         strangers = Strangers(port)
         came = await strangers.come(3)
-        await until(lambda: server.connections == 3)
+        await eventually(lambda: server.connections == 3)
         server.stop()
         await server.finish(0.1, 0)
         assert server.connections == 0

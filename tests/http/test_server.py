@@ -6,7 +6,8 @@ import time
 import pytest
 from tornado.web import Application, RequestHandler
 
-from tests.http.serving import application, client_of, get, post, serving, until
+from tests.http.serving import application, client_of, get, post, serving
+from tests.waiting import eventually
 
 QUIET = 0.2
 LATE_SECONDS = 3.0
@@ -58,7 +59,7 @@ async def test_a_stopped_server_accepts_no_connections_and_serves_the_open_ones(
 async def test_a_request_in_flight_at_the_end_is_answered_and_its_connection_closed() -> None:
     async with serving(APPLICATION) as (server, port), client_of(port) as client:
         client.send(get())
-        await until(lambda: Gated.asked == 1)
+        await eventually(lambda: Gated.asked == 1)
         server.stop()
         finishing = asyncio.create_task(server.finish(10, QUIET))
         await asyncio.sleep(2 * QUIET)
@@ -99,7 +100,7 @@ async def test_a_request_that_is_still_being_sent_is_awaited() -> None:
     async with serving(APPLICATION) as (server, port), client_of(port) as client:
         raw = post(b"abc")
         client.send(raw[:20])
-        await until(lambda: server.connections == 1)
+        await eventually(lambda: server.connections == 1)
         server.stop()
         finishing = asyncio.create_task(server.finish(10, QUIET))
         await asyncio.sleep(3 * QUIET)
@@ -111,7 +112,7 @@ async def test_a_request_that_is_still_being_sent_is_awaited() -> None:
 async def test_a_request_that_takes_too_long_at_the_end_is_cut_and_its_handler_notified() -> None:
     async with serving(APPLICATION) as (server, port), client_of(port) as client:
         client.send(get())
-        await until(lambda: Gated.asked == 1)
+        await eventually(lambda: Gated.asked == 1)
         server.stop()
         began = time.monotonic()
         await server.finish(QUIET, QUIET)
@@ -144,5 +145,5 @@ async def test_the_delegate_is_notified_of_the_end_of_each_connection_with_a_req
             asking.send(get("/plain") * 2)
             await asking.answer()
             await asking.answer()
-        await until(lambda: server.connections == 0)
+        await eventually(lambda: server.connections == 0)
     assert len(closed) == 1

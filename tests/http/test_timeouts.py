@@ -10,6 +10,7 @@ from tornado.web import RequestHandler, stream_request_body
 
 from tests.http.serving import Client, application, client_of, get, post, serving
 from tests.open_files import room_for
+from tests.waiting import PATIENCE_SECONDS
 from tracker import metrics
 from tracker.http.limits import Limits
 
@@ -81,7 +82,7 @@ async def test_a_connection_whose_check_fails_is_cut_and_the_others_are_checked(
     async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
         broken = Broken()
         server._state.add(broken)
-        came, _ = await asyncio.wait_for(ended(client), 10)
+        came, _ = await asyncio.wait_for(ended(client), PATIENCE_SECONDS)
         server._state.remove(broken)
         assert came == b""
         assert metrics.LOOP_FAILURES.labels("sweep")._value.get() > before
@@ -180,7 +181,7 @@ async def crowded(limits: Limits, openings: Sequence[bytes]) -> None:
                 client.send(get())
                 assert (await client.answer()).status == 200
         answered = time.monotonic() - began
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             answers = await asyncio.gather(*(reader.read() for reader, _ in crowd))
         gone = time.monotonic() - began
         for _, writer in crowd:

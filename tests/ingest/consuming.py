@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from tests.conversions import scene
+from tests.waiting import PATIENCE_SECONDS
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.record import Record
 from tracker.service.services import Services
@@ -38,7 +39,7 @@ class Applied:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         async with self.attempted:
-            await asyncio.wait_for(self.attempted.wait_for(condition), 20)
+            await asyncio.wait_for(self.attempted.wait_for(condition), PATIENCE_SECONDS)
 
 
 class Outage:
@@ -66,7 +67,7 @@ async def running(consumer: Consumer) -> AsyncIterator[None]:
     try:
         yield
         stop.set()
-        await asyncio.wait_for(task, 10)
+        await asyncio.wait_for(task, PATIENCE_SECONDS)
     finally:
         task.cancel()
 

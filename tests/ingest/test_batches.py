@@ -12,6 +12,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.factories import make_conversion
 from tests.ingest.consuming import running
+from tests.waiting import PATIENCE_SECONDS, becomes
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.priority import while_behind
 from tracker.ingest.record import Record
@@ -41,7 +42,8 @@ class Batches:
     async def until(self, records: int) -> None:
         async with self.changed:
             await asyncio.wait_for(
-                self.changed.wait_for(lambda: sum(map(len, self.applied)) >= records), 5
+                self.changed.wait_for(lambda: sum(map(len, self.applied)) >= records),
+                PATIENCE_SECONDS,
             )
 
     def in_order(self) -> list[int]:
@@ -268,8 +270,7 @@ async def test_a_helper_applies_batches_while_the_other_is_at_work_and_behind(
     )
     async with running(consumer), running(helper):
         await helped.until(1)
-        while await services.stores.redis.xlen("journal"):
-            await asyncio.sleep(0.01)
+        await becomes(lambda: services.stores.redis.xlen("journal"), 0)
     assert sorted([*own.in_order(), *helped.in_order()]) == list(range(1, events + 1))
 
 

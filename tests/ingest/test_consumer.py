@@ -19,6 +19,7 @@ from tests.ingest.consuming import (
     pending_in,
     running,
 )
+from tests.waiting import eventually
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.record import Record
 from tracker.service.services import Services
@@ -152,8 +153,7 @@ async def test_a_batch_that_takes_long_is_not_taken_over_by_another(services: Se
     other = Applied(services)
     await slow.prepare()
     async with running(slow):
-        while not await pending_in(services):
-            await asyncio.sleep(0.01)
+        await eventually(lambda: pending_in(services))
         for _ in range(5):
             await asyncio.sleep(STALE / 2)
             assert await consumer_of(services, other, STALE).burst() == 0

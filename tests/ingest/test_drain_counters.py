@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 
 from config.settings import Settings
 from tests.test_import_order import ROOT
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker.ingest import drain_counters
 from tracker.ingest.drain_counters import CounterPublisher, families
 from tracker.metrics import DEAD_LETTERS, DRAINED, WEBHOOK_ATTEMPTS
@@ -124,11 +125,9 @@ async def test_a_running_drain_publishes_by_itself(
     drain = CounterPublisher(services.stores.redis)
     running = asyncio.ensure_future(drain.run(stop))
     DRAINED.labels("click").inc(7)
-    async with asyncio.timeout(10):
-        while not await published(services.stores.redis):
-            await asyncio.sleep(0)
+    await eventually(lambda: published(services.stores.redis))
     stop.set()
-    await asyncio.wait_for(running, 10)
+    await asyncio.wait_for(running, PATIENCE_SECONDS)
     assert await published(services.stores.redis) == {("tracker_fleet_drained_total", "click"): 7}
 
 

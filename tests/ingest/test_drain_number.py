@@ -18,6 +18,7 @@ from redis.exceptions import RedisError
 from tests.conversions import scene
 from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
 from tests.stores.relay import relay
+from tests.waiting import eventually
 from tracker.ids import new_id
 from tracker.ingest.drain_number import DRAIN_NUMBERS, LEASE_SECONDS, DrainNumber
 from tracker.loops import Loops
@@ -223,11 +224,13 @@ async def test_a_drain_without_a_number_may_release_it(services: Services) -> No
 
 async def until(holds: Callable[[], Awaitable[object]]) -> None:
     """Wait until Redis says so; meanwhile it may be unavailable."""
-    while True:
+
+    async def does_hold() -> object:
         with contextlib.suppress(RedisError):
-            if await holds():
-                return
-        await asyncio.sleep(0.01)
+            return await holds()
+        return False
+
+    await eventually(does_hold)
 
 
 async def passed(services: Services, seconds: float) -> None:

@@ -10,6 +10,7 @@ import pytest
 from config.settings import Settings
 from tests.conversions.scene import drain_of
 from tests.factories import make_click
+from tests.waiting import PATIENCE_SECONDS, becomes, eventually
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.partition_readers import PartitionReaders, share_of
 from tracker.journal.backlog import Backlog
@@ -42,7 +43,7 @@ async def closing(*some: PartitionReaders) -> AsyncIterator[None]:
 
 async def until(condition: Callable[[], bool], *adjusted: PartitionReaders) -> None:
     """Adjust the readers, as their loops do, until the condition holds."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not condition():
             for one in adjusted:
                 await one.adjust()
@@ -60,9 +61,11 @@ async def append(settings: Settings, clicks: int) -> None:
 
 
 async def until_stored(services: Services, clicks: int) -> None:
-    async with asyncio.timeout(20):
-        while await services.stores.mongodb["clicks"].count_documents({}) < clicks:
-            await asyncio.sleep(0.01)
+    await becomes(lambda: services.stores.mongodb["clicks"].count_documents({}), clicks)
+
+
+async def entries_in(services: Services) -> int:
+    return (await Backlog(services.stores.redis, PARTITIONS).measure()).entries
 
 
 @pytest.mark.parametrize("drains", range(1, 9))
@@ -80,9 +83,7 @@ async def test_a_drain_alone_reads_every_partition(services: Services, settings:
         assert alone.partitions == {0, 1, 2, 3}
         await append(settings, 50)
         await until_stored(services, 50)
-        async with asyncio.timeout(20):
-            while (await Backlog(services.stores.redis, PARTITIONS).measure()).entries:
-                await asyncio.sleep(0.01)
+        await becomes(lambda: entries_in(services), 0)
 
 
 async def test_a_second_drain_gets_half_and_all_when_the_first_has_stopped(
@@ -145,10 +146,8 @@ async def test_with_one_partition_what_is_left_of_others_is_read_until_it_is_sto
 async def test_a_drain_that_is_stopped_gives_everything_back(services: Services) -> None:
     drain, stop = readers(services), asyncio.Event()
     running = asyncio.create_task(drain.run(stop))
-    async with asyncio.timeout(20):
-        while len(drain.partitions) < PARTITIONS:
-            await asyncio.sleep(0.01)
+    await eventually(lambda: len(drain.partitions) >= PARTITIONS)
     stop.set()
-    await asyncio.wait_for(running, 20)
+    await asyncio.wait_for(running, PATIENCE_SECONDS)
     assert await services.stores.redis.keys("partition:*") == []
     assert await services.stores.redis.zcard(keys.DRAINS) == 0

@@ -7,6 +7,7 @@ import pytest
 from tests.conversions.scene import drain_of
 from tests.factories import make_click
 from tests.ingest.consuming import clicks_in, running
+from tests.waiting import PATIENCE_SECONDS, becomes
 from tracker.ingest import priority as module
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.priority import unless_behind, while_behind
@@ -26,9 +27,7 @@ async def overflowing(services: Services) -> None:
 
 
 async def until_stored(services: Services, clicks: int) -> None:
-    async with asyncio.timeout(20):
-        while await clicks_in(services) < clicks:
-            await asyncio.sleep(0.01)
+    await becomes(lambda: clicks_in(services), clicks)
 
 
 async def test_a_helper_has_a_turn_only_while_the_other_is_behind(services: Services) -> None:
@@ -67,7 +66,7 @@ async def test_the_overflow_waits_while_another_is_behind_but_not_for_ever(
     waiting = asyncio.create_task(turns.until(stop))
     await asyncio.sleep(0)
     assert not waiting.done()
-    assert await asyncio.wait_for(waiting, 20)
+    assert await asyncio.wait_for(waiting, PATIENCE_SECONDS)
 
 
 async def test_a_stop_ends_the_wait_of_the_overflow(services: Services) -> None:
@@ -76,4 +75,4 @@ async def test_a_stop_ends_the_wait_of_the_overflow(services: Services) -> None:
     waiting = asyncio.create_task(unless_behind(lambda: [other]).until(stop))
     await asyncio.sleep(0)
     stop.set()
-    assert not await asyncio.wait_for(waiting, 20)
+    assert not await asyncio.wait_for(waiting, PATIENCE_SECONDS)

@@ -12,6 +12,7 @@ import pytest
 from tests.conversions import scene
 from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
+from tests.waiting import becomes
 from tracker.accounts.accounts import Account
 from tracker.accounts.time_zones import AccountZone
 from tracker.calendar import calendar_of
@@ -453,8 +454,7 @@ async def test_the_loop_changes_zones_until_it_is_stopped(
     stop = asyncio.Event()
     running = asyncio.create_task(services.ingest.time_zone_changer().run(stop))
     await services.accounts.time_zones.request(account.id, BERLIN)
-    while await zone_of(services, account) != AccountZone(zone=BERLIN):
-        await asyncio.sleep(0.01)
+    await becomes(lambda: zone_of(services, account), AccountZone(zone=BERLIN))
     stop.set()
     await running
     assert not await services.stores.redis.exists("time_zones")

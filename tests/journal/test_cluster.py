@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 
 from tests.factories import make_click, make_conversion
 from tests.stores.redis.own_cluster import OwnCluster, own_cluster
+from tests.waiting import PATIENCE_SECONDS
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.appender import Claim
 from tracker.journal.dead_letters import DeadLetters
@@ -85,7 +86,7 @@ async def test_while_a_server_is_away_its_records_go_to_others_and_all_are_kept(
         claim = claim._replace(holder=undecided.id)
         assert await journal.append_once(undecided, claim) in (None, event.id)
         following = asyncio.create_task(client.topology.follow())
-        async with asyncio.timeout(25):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 try:
                     kept = await ids_in(client)

@@ -17,6 +17,7 @@ from redis.asyncio import Redis
 from config.settings import Settings
 from tests.factories import make_click
 from tests.stores.redis.own_redis import OwnRedis, hanging_redis, own_redis, unavailable_redis
+from tests.waiting import becomes, eventually
 from tracker.clicks.click import Click
 from tracker.errors import Unavailable
 from tracker.ids import new_id
@@ -157,9 +158,7 @@ async def test_the_loop_moves_spooled_records_as_soon_as_redis_is_back(
         await built.append(click(1))
         replay = asyncio.ensure_future(built.replay())
         server.start()
-        async with asyncio.timeout(10):
-            while spool_files(tmp_path):
-                await asyncio.sleep(0.01)
+        await eventually(lambda: not spool_files(tmp_path))
         replay.cancel()
         await asyncio.gather(replay, return_exceptions=True)
         assert await streamed(redis) == clicks(1)
@@ -173,15 +172,11 @@ async def test_a_spool_that_is_removed_while_redis_is_down_is_written_again_with
         await built.append(click(1))
         shutil.rmtree(tmp_path / "spool")
         replay = asyncio.ensure_future(built.replay())
-        async with asyncio.timeout(10):
-            while not spool_files(tmp_path):
-                await asyncio.sleep(0.01)
+        await eventually(lambda: spool_files(tmp_path))
         shutil.rmtree(tmp_path / "spool")
         await built.append(click(2))
         server.start()
-        async with asyncio.timeout(10):
-            while await streamed(redis) != clicks(1, 2):
-                await asyncio.sleep(0.01)
+        await becomes(lambda: streamed(redis), clicks(1, 2))
         replay.cancel()
         await asyncio.gather(replay, return_exceptions=True)
 

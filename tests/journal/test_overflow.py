@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 
 from config.settings import Settings
 from tests.factories import make_click, make_conversion
+from tests.waiting import PATIENCE_SECONDS
 from tracker.ids import new_id
 from tracker.journal.appender import Claim
 from tracker.journal.backlog import Backlog
@@ -90,7 +91,7 @@ async def test_a_flood_is_appended_apart_while_drains_are_behind(
         await redis.xadd(keys.JOURNAL, {"x": ""}, id=f"{seconds * 1000 - 2 * BEHIND_MS}-0")
         deciding = asyncio.create_task(keep_deciding(built.overflow, Backlog(redis)))
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while not await redis.xlen(keys.OVERFLOW):
                     await asyncio.gather(
                         *(built.append(make_click(UUID(bytes=FLOOD))) for _ in range(9)),

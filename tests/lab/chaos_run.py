@@ -7,8 +7,9 @@ from pathlib import Path
 
 from lab.chaos.disturbances import SERVICE_KINDS
 from lab.chaos.topology import TOPOLOGIES
-from tests.system.service import START_SECONDS, environment, until
+from tests.system.service import environment
 from tests.test_import_order import ROOT
+from tests.waiting import until
 
 SECONDS = 12
 PROCESSES = 5
@@ -52,7 +53,7 @@ def check_run(folder: Path, topology: str) -> None:
 
 def wait_until_all_started(pid: int) -> set[int]:
     """Return the pids of the stores and of the service's processes, once all of them run."""
-    until(lambda: len(children(pid)) == PROCESSES, START_SECONDS)
+    until(lambda: len(children(pid)) == PROCESSES)
     return children(pid)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.lab.chaos_run import chaos, check_run, parents, wait_until_all_started
-from tests.system.service import START_SECONDS, until
+from tests.system.service import START_SECONDS
+from tests.waiting import until
 
 
 def test_nothing_is_lost_or_doubled_in_a_cluster_whatever_each_process_suffers(
@@ -34,4 +35,4 @@ def test_the_processes_of_a_run_end_when_the_run_is_killed(tmp_path: Path) -> No
             started = wait_until_all_started(process.pid)
         finally:
             process.kill()
-    until(lambda: not started & parents().keys(), START_SECONDS)
+    until(lambda: not started & parents().keys())

@@ -8,6 +8,7 @@ from uuid import UUID
 from lab.chaos.traffic import CONNECTIONS, Ledger, run_load
 from lab.scene import Place, Scene
 from tests.lab.answering import BUSY, CLICK_ID, REDIRECT, answering
+from tests.waiting import eventually
 
 SCENE = Scene(UUID(int=1), "key", [Place("one")], ["pbk"], {})
 JSON = b'{"success": true, "eventId": 12, "clickStatus": "pending"}'
@@ -18,8 +19,7 @@ async def loaded(port: int, done: Callable[[Ledger], bool]) -> Ledger:
     """Return the ledger of a load that is stopped when it is `done`."""
     ledger, stop = Ledger(), asyncio.Event()
     running = asyncio.create_task(run_load(SCENE, port, ledger, 1, 500, stop))
-    while not done(ledger):
-        await asyncio.sleep(0.01)
+    await eventually(lambda: done(ledger))
     stop.set()
     await running
     return ledger

@@ -10,8 +10,9 @@ import pytest
 
 from lab.bench.sustained import ATTEMPTS
 from tests.lab.chaos_run import children, parents
-from tests.system.service import START_SECONDS, environment, until
+from tests.system.service import START_SECONDS, environment
 from tests.test_import_order import ROOT
+from tests.waiting import until
 
 TIMEOUT_SECONDS = 100
 """A little less than the suite's own timeout for a test."""
@@ -70,7 +71,7 @@ def test_an_interrupt_ends_every_process(tmp_path: Path, name: str) -> None:
     with script(name, tmp_path, arguments[name]) as process:
         try:
             # Redis, mongod, web and drain.
-            until(lambda: len(children(process.pid)) == 4, START_SECONDS)
+            until(lambda: len(children(process.pid)) == 4)
             started = children(process.pid)
             process.send_signal(signal.SIGINT if name == "bench" else signal.SIGTERM)
             assert process.wait(START_SECONDS) == 130

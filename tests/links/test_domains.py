@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.factories import create_link
 from tests.links.processes import expire, process, visited
 from tests.stores.redis.own_redis import unavailable_redis
+from tests.waiting import becomes
 from tracker.clock import now
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
@@ -25,13 +26,6 @@ from tracker.stores.cache.cache import UPDATE_SECONDS
 from tracker.stores.redis import keys
 
 ACCOUNT, OTHER, NAME = new_id(), new_id(), "go.example"
-
-
-async def becomes(found: Callable[[], Awaitable[object]], expected: object) -> None:
-    """Wait until `found` returns what is expected, at most a second."""
-    async with asyncio.timeout(1):
-        while await found() != expected:
-            await asyncio.sleep(0.005)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +112,8 @@ async def test_a_new_domain_is_not_verified_and_has_a_token_of_its_own(
     assert await services.links.domains.page(OTHER, 1, 25) == ([], 0)
 
 
-async def test_every_process_sees_a_change_of_a_domain_within_a_second(
+@pytest.mark.usefixtures("long_memory")
+async def test_every_process_sees_a_change_of_a_domain(
     services: Services,
 ) -> None:
     async with process(services.settings) as other:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.factories import LANDING, create_link
+from tests.waiting import becomes
 from tracker.ids import new_id
 from tracker.links import utm_backfill
 from tracker.links.filter import LinkFilter
@@ -106,13 +107,13 @@ async def test_a_drain_fills_them_in_again_and_again_until_it_ends(
     monkeypatch.setattr(utm_backfill, "_PAUSE_SECONDS", 0.01)
     stop = asyncio.Event()
     running = asyncio.create_task(UtmBackfill(services.stores.mongodb).run(stop))
+    made: list[str] = []
     for slug in ("first", "beside"):
         link = await create_link(services, ACCOUNT, slug, NEWS)
         unset = {"$unset": dict.fromkeys(UTM, "")}
         await services.stores.mongodb["links"].update_one({"_id": link.id}, unset)
-        async with asyncio.timeout(10):
-            while slug not in await found(services, utm_source=["news"]):
-                await asyncio.sleep(0.01)
+        made.append(slug)
+        await becomes(lambda: found(services, utm_source=["news"]), made)
     assert not running.done()
     stop.set()
     await running

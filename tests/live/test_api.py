@@ -17,8 +17,8 @@ from tests.factories import (
     make_click,
     make_conversion,
 )
-from tests.http.serving import until
 from tests.live.watching import Watcher, connected, telling, watching
+from tests.waiting import eventually
 from tests.web.client import Client
 from tests.web.person import signed_in
 from tracker.access.roles import Role
@@ -256,7 +256,7 @@ async def test_streams_are_bounded(
         head = await third.head()
         assert f" {status} ".encode() in head
         assert b"Retry-After: 30" in head
-    await until(lambda: not [*services.live.live.streams()])
+    await eventually(lambda: not [*services.live.live.streams()])
 
 
 async def test_a_client_that_leaves_while_its_stream_opens_leaves_nothing_behind(
@@ -268,8 +268,8 @@ async def test_a_client_that_leaves_while_its_stream_opens_leaves_nothing_behind
                 pass
         async with connected(client.port, account.id, f"Authorization: Bearer {secret}") as last:
             await last.next("state")
-            await until(lambda: len([*services.live.live.streams()]) == 1)
-        await until(lambda: not [*services.live.live.streams()])
+            await eventually(lambda: len([*services.live.live.streams()]) == 1)
+        await eventually(lambda: not [*services.live.live.streams()])
 
 
 async def test_a_client_that_reads_nothing_at_all_loses_its_connection(
@@ -283,6 +283,6 @@ async def test_a_client_that_reads_nothing_at_all_loses_its_connection(
             one.put(long)
             await asyncio.sleep(0)
         assert one.ended.is_set()
-        await until(lambda: not [*services.live.live.streams()])
+        await eventually(lambda: not [*services.live.live.streams()])
         with contextlib.suppress(ConnectionError):
             assert b"event: end" not in await watcher.rest()

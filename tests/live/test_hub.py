@@ -12,6 +12,7 @@ from pymongo.errors import NetworkTimeout
 from tests.conversions.scene import applied
 from tests.feeds.scene import ids_of, make_clicks
 from tests.live.watching import guarded, telling
+from tests.waiting import PATIENCE_SECONDS
 from tracker.access.open_answers import Access
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
@@ -39,7 +40,7 @@ def opened(services: Services, own: Access) -> Iterator[LiveStream]:
 
 async def heard(stream: LiveStream, name: str) -> LiveEvent:
     """Return the next event of this name."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         async for event in stream:
             if event.name == name:
                 return event
@@ -140,8 +141,8 @@ async def test_the_loop_rests_while_nobody_watches(
     monkeypatch.setattr(services.live.live, "_opened", has_streams)
     async with telling(services), guarded(services):
         for _ in range(2):
-            await asyncio.wait_for(has_streams.awaited.wait(), 10)
+            await asyncio.wait_for(has_streams.awaited.wait(), PATIENCE_SECONDS)
             with opened(services, await access(services, account.id)) as stream:
                 await heard(stream, "state")
                 has_streams.awaited.clear()
-        await asyncio.wait_for(has_streams.awaited.wait(), 10)
+        await asyncio.wait_for(has_streams.awaited.wait(), PATIENCE_SECONDS)

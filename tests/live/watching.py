@@ -7,10 +7,9 @@ from typing import Any
 
 import orjson
 
+from tests.waiting import PATIENCE_SECONDS
 from tracker.loops import cancel_and_wait
 from tracker.service.services import Services
-
-SECONDS = 10
 
 
 class Watcher:
@@ -22,11 +21,11 @@ class Watcher:
 
     async def head(self) -> bytes:
         """Return the head of the answer."""
-        return await asyncio.wait_for(self._reader.readuntil(b"\r\n\r\n"), SECONDS)
+        return await asyncio.wait_for(self._reader.readuntil(b"\r\n\r\n"), PATIENCE_SECONDS)
 
     async def next(self, name: str) -> Any:
         """Return the data of the next event of this name."""
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while True:
                 text = await self._reader.readuntil(b"\n\n")
                 lines = text.decode().strip().split("\n")
@@ -35,7 +34,7 @@ class Watcher:
 
     async def rest(self) -> bytes:
         """Return what comes until the connection ends."""
-        return await asyncio.wait_for(self._reader.read(), SECONDS)
+        return await asyncio.wait_for(self._reader.read(), PATIENCE_SECONDS)
 
 
 @asynccontextmanager

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from pymongo.collection import Collection
 
 from tests.factories import LANDING
-from tests.system.service import Response, until
+from tests.system.service import Response
+from tests.waiting import until
 
 BASE_HOST, PROVEN, UNPROVEN = "tracker.test", "links.proven.test", "links.unproven.test"
 FORGED = {"X-Forwarded-For": "198.51.100.7"}

@@ -20,8 +20,8 @@ from tests.ops.proxied import (
     process,
     replaced,
 )
-from tests.system.service import until
 from tests.test_import_order import ROOT
+from tests.waiting import until
 from tracker.stores.builtin.child import free_port
 
 pytestmark = pytest.mark.skipif(not shutil.which("caddy"), reason="caddy is not installed")

@@ -20,8 +20,8 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from config import secret_key
 from tests.documents import DEPLOY, README, block
-from tests.system.service import until
 from tests.test_import_order import ROOT
+from tests.waiting import until
 from tracker.stores.builtin import binaries
 from tracker.stores.builtin.child import free_port
 
@@ -157,7 +157,7 @@ def test_mongodb_takes_nobody_without_the_password_and_becomes_a_primary(tmp_pat
     options.remove("--bind_ip_all")
     user = SERVICES["mongodb"]["environment"]["MONGO_INITDB_ROOT_USERNAME"]
     with process([str(server), *own], variables):
-        until(lambda: is_up(port), 60)
+        until(lambda: is_up(port))
         with client(port) as mongodb:
             mongodb.admin.command("createUser", user, pwd=PASSWORD, roles=["root"])
     for start in range(2):
@@ -167,11 +167,11 @@ def test_mongodb_takes_nobody_without_the_password_and_becomes_a_primary(tmp_pat
             client(port, username=user, password=PASSWORD) as known,
             client(port) as stranger,
         ):
-            until(lambda: is_up(port), 60)
+            until(lambda: is_up(port))
             if not start:
                 member = {"_id": 0, "host": f"127.0.0.1:{port}"}
                 known.admin.command("replSetInitiate", {"_id": "rs0", "members": [member]})
-            until(lambda: bool(known.admin.command("hello")["isWritablePrimary"]), 60)
+            until(lambda: bool(known.admin.command("hello")["isWritablePrimary"]))
             known["tracker"]["clicks"].insert_one({})
             with pytest.raises(OperationFailure):
                 stranger["tracker"]["clicks"].find_one()

@@ -15,8 +15,9 @@ import pytest
 
 from config.settings import Settings
 from tests.documents import DEPLOY, OPERATIONS, block, text
-from tests.system.service import environment, until
+from tests.system.service import environment
 from tests.test_import_order import ROOT
+from tests.waiting import until
 from tracker.stores.builtin.child import free_port
 
 HONCHO = shutil.which("honcho", path=f"{ROOT}/.venv/bin:{os.environ['PATH']}")
@@ -72,8 +73,8 @@ def test_the_procfile_runs_here_with_the_command_of_the_page(tmp_path: Path) -> 
         return line in output.read_text("utf-8", errors="replace")
 
     with pasted(command, variables, output):
-        until(lambda: is_alive(port), seconds=60)
-        until(lambda: printed("drains the journal into MongoDB"), seconds=60)
+        until(lambda: is_alive(port))
+        until(lambda: printed("drains the journal into MongoDB"))
     assert not printed("Traceback")
 
 
@@ -88,7 +89,7 @@ def test_the_service_starts_in_production_with_the_command_of_the_page(
         command, changed = re.subn(rf"{name}=\S+", f"{name}='{own[name]}'", command)
         assert changed == 1
     with pasted(command, own, tmp_path / "output"):
-        until(lambda: is_alive(port), seconds=60)
+        until(lambda: is_alive(port))
     assert "Traceback" not in (tmp_path / "output").read_text("utf-8")
 
 

@@ -15,7 +15,8 @@ from tornado.platform.asyncio import AsyncIOLoop
 from config.settings import Settings
 from tests.factories import CHROME, create_event_config, create_link
 from tests.system.owner import script
-from tests.system.service import Service, environment, running, until
+from tests.system.service import Service, environment, running
+from tests.waiting import until
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import run_stores
 
@@ -95,7 +96,7 @@ def test_what_was_answered_before_a_backup_is_there_and_right_after_everything_w
         database["counters"].update_one({"_id": "event_id"}, {"$inc": {"last": GAP}})
         with running(environment(stores)) as service, redis.Redis.from_url(stores.redis_url) as own:
             # What a drain had in hand when it was copied is taken over after some seconds.
-            until(lambda: own.xlen("journal") == 0, seconds=60)
+            until(lambda: own.xlen("journal") == 0)
             assert convert(service, pbk) > GAP > lost
             clicks = [row["_id"] for row in database["clicks"].find({}, ["_id"])]
             assert set(before) <= set(clicks)

@@ -17,7 +17,8 @@ from scripts.backup_files import documents
 from tests.ops.test_restore import GAP, convert, prepare, visitors
 from tests.scripts.conftest import Run
 from tests.system.owner import script
-from tests.system.service import environment, running, until
+from tests.system.service import environment, running
+from tests.waiting import until
 from tracker.stores.builtin.stores import run_stores
 from tracker.stores.redis.keys import DEAD_LETTERS
 
@@ -53,7 +54,7 @@ def test_what_was_answered_before_a_backup_under_load_is_in_other_stores_after_a
         assert script(variables, "backup", "restore", str(folder)) == parts
         assert own.xlen(DEAD_LETTERS) == 1
         with running(variables) as service:
-            until(lambda: own.xlen("journal") == 0, seconds=60)
+            until(lambda: own.xlen("journal") == 0)
             assert convert(service, pbk) > GAP > lost
             database = mongodb[others.mongodb_database]
             clicks = {row["_id"] for row in database["clicks"].find({}, ["_id"])}
@@ -90,7 +91,7 @@ def test_what_only_waits_in_redis_and_the_spool_is_in_the_backup(
             assert own.lrange("visitors:kept", 0, -1) == [b"one"]
             restored.unlink()
             with running(environment(others)):
-                until(lambda: own.xlen("journal") == 0, seconds=60)
+                until(lambda: own.xlen("journal") == 0)
         with MongoClient[dict[str, Any]](
             others.mongodb_uri, uuidRepresentation="standard"
         ) as mongodb:

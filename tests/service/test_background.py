@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from config.settings import Settings
+from tests.waiting import PATIENCE_SECONDS
 from tracker.ingest.consumer import Consumer
 from tracker.loops import Loops
 from tracker.service import background
@@ -116,7 +117,7 @@ async def test_a_drain_continues_after_an_error(
 
     monkeypatch.setattr(Consumer, "run", fail_once)
     async with background.draining(services):
-        await asyncio.wait_for(again.wait(), 10)
+        await asyncio.wait_for(again.wait(), PATIENCE_SECONDS)
         assert services.loops.down == ["drain (RuntimeError)"]
     services.loops.check()
 

@@ -14,8 +14,8 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
 from tests.factories import create_click, create_event_config, create_link
-from tests.http.serving import until
 from tests.stores.redis.own_redis import unavailable_redis
+from tests.waiting import eventually
 from tests.web.records import journaled
 from tests.web.visits import DOMAINS, LINKS, Known, visit
 from tests.web.ways import Sent, Ways, both_ways
@@ -61,7 +61,9 @@ async def prepared(services: Services) -> Known:
         {"_id": "event_id"}, {"$set": {"last": 1_000_000_000}}, upsert=True
     )
     await services.conversions.event_ids.start()
-    await until(lambda: services.links.link_cache.verified and services.links.domain_cache.verified)
+    await eventually(
+        lambda: services.links.link_cache.verified and services.links.domain_cache.verified
+    )
     account_id, other_id = new_id(), new_id()
     for slug, url in LINKS.items():
         link = await create_link(services, account_id, slug, url)
@@ -339,7 +341,7 @@ async def test_a_fast_path_that_fails_late_logs_nothing_of_what_was_sent(
     fields = "Host: tracker.test\r\nUser-Agent: ann\r\nX-Forwarded-For: ann\r\n\r\n"
     raw = f"GET {target} HTTP/1.1\r\n{fields}".encode()
     assert HotRequests(services)(Unanswerable(), raw, 0, len(raw))
-    await until(lambda: "unanswerable" in caplog.text)
+    await eventually(lambda: "unanswerable" in caplog.text)
     assert "<request " in caplog.text
     assert "ann" not in caplog.text
 

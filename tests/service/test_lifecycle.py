@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.waiting import PATIENCE_SECONDS
 from tracker.service import lifecycle
 from tracker.service.services import Services
 
@@ -19,5 +20,5 @@ async def test_a_start_does_not_wait_for_an_index_that_takes_long(
 
     monkeypatch.setattr(services, "prepare", prepare)
     monkeypatch.setattr(lifecycle, "PREPARE_TIMEOUT_SECONDS", 0.05)
-    await asyncio.wait_for(lifecycle._prepare(services), 5)
+    await asyncio.wait_for(lifecycle._prepare(services), PATIENCE_SECONDS)
     assert asked.is_set()

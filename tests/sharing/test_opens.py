@@ -7,11 +7,16 @@ import pytest
 from pymongo.errors import AutoReconnect
 
 from tests.factories import create_share
+from tests.waiting import becomes
 from tracker.ids import new_id
 from tracker.loops import cancel_and_wait
 from tracker.service.services import Services
 from tracker.sharing import opens
 from tracker.sharing.opens import ShareOpens
+
+
+async def opens_in(services: Services) -> int:
+    return int((await row_of(services))["opens"])
 
 
 async def row_of(services: Services) -> dict[str, Any]:
@@ -46,9 +51,7 @@ async def test_openings_are_stored_in_the_background_and_when_the_process_stops(
     monkeypatch.setattr(opens, "FLUSH_SECONDS", 0.01)
     services.sharing.share_opens.count(share.id)
     storing = asyncio.ensure_future(services.sharing.share_opens.keep_storing())
-    async with asyncio.timeout(20):
-        while not (await row_of(services))["opens"]:
-            await asyncio.sleep(0)
+    await becomes(lambda: opens_in(services), 1)
     await cancel_and_wait(storing)
     process = Services(services.settings)
     process.sharing.share_opens.count(share.id)

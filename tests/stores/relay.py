@@ -18,6 +18,7 @@ class Relay:
         self.was_cut = asyncio.Event()
         self._answering = asyncio.Event()
         self._answering.set()
+        self.holds = asyncio.Event()
         self.port = 0
 
     def cut_at(self, mark: bytes, arrives: bool, times: int | None = None) -> None:
@@ -36,8 +37,9 @@ class Relay:
         self._target = target
 
     def hold_answers(self) -> None:
-        """Pass on requests, but no answers until `answer_again`."""
+        """Pass on requests, but no answers until `answer_again`; `holds` is set by the first."""
         self._answering.clear()
+        self.holds.clear()
 
     def answer_again(self) -> None:
         self._answering.set()
@@ -67,6 +69,7 @@ class Relay:
     async def _answers(self, server: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while answer := await server.read(1 << 20):
+                self.holds.set()
                 await self._answering.wait()
                 writer.write(answer)
         except OSError:

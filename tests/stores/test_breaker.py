@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.clock import Clock
+from tests.waiting import PATIENCE_SECONDS
 from tracker.stores.breaker import OPEN_SECONDS, Breaker, Overload, answer_within
 
 
@@ -81,7 +82,7 @@ async def test_a_query_that_ignores_its_cancellation_is_cancelled_again() -> Non
                 cancellations += 1
 
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await answer_within(0.05, hanging())
     assert cancellations == 2
 

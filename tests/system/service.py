@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -163,11 +162,3 @@ def _banner(process: subprocess.Popen[str], lines: "queue.Queue[str]") -> str:
         assert line, f"run.py ended with {process.wait(5)}: {text}"
         text += line
     return text
-
-
-def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
-    """Wait until `condition` holds, for the work of another process; fail after `seconds`."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)

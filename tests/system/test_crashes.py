@@ -15,7 +15,8 @@ import redis
 from config.settings import Settings
 from tests.system.conftest import Rows
 from tests.system.owner import new_owner
-from tests.system.service import Service, environment, running, until
+from tests.system.service import Service, environment, running
+from tests.waiting import until
 from tracker.service.http_servers import QUIET_SECONDS
 from tracker.stores.builtin.binaries import redis_server as redis_binary
 from tracker.stores.builtin.child import free_port
@@ -60,7 +61,7 @@ def test_clicks_answered_just_before_kill_9_are_stored_once(
         first.kill()
     with running(variables):
         # Entries that the dead process had read are reclaimed ten seconds later.
-        until(lambda: database["clicks"].count_documents({}) >= len(answered), seconds=60)
+        until(lambda: database["clicks"].count_documents({}) >= len(answered))
     assert len(answered) == BURST
     assert sorted(stored_clicks(database)) == sorted(map(UUID, answered))
 
@@ -78,7 +79,7 @@ def test_clicks_answered_while_the_service_is_killed_are_stored_once(
         first.kill()
         visitors.join()
     with running(variables), redis.Redis.from_url(settings.redis_url) as client:
-        until(lambda: client.xlen("journal") == 0, seconds=60)
+        until(lambda: client.xlen("journal") == 0)
     assert set(map(UUID, answered)) <= set(stored_clicks(database))
 
 
@@ -96,7 +97,7 @@ def test_a_signal_stops_the_service_cleanly_with_every_answered_click_durable(
         assert service.stop(by) == 0
         visitors.join()
     with running(variables), redis.Redis.from_url(settings.redis_url) as client:
-        until(lambda: client.xlen("journal") == 0, seconds=60)
+        until(lambda: client.xlen("journal") == 0)
     assert set(map(UUID, answered)) <= set(stored_clicks(database))
 
 
@@ -185,5 +186,5 @@ def test_with_redis_killed_visitors_are_redirected_and_their_clicks_are_stored_l
         ready = service.get("/readyz")
         assert (ready.status, ready.json["degraded"]) == (200, {"redis": "no answer"})
         redis_server.start()
-        until(lambda: database["clicks"].count_documents({}) == len(answered), seconds=30)
+        until(lambda: database["clicks"].count_documents({}) == len(answered))
     assert sorted(stored_clicks(database)) == sorted(map(UUID, answered))

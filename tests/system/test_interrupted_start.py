@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.service import environment, until
+from tests.system.service import environment
 from tests.test_import_order import ROOT
+from tests.waiting import until
 
 # `-X importtime` names each module on standard error once it is imported.
 MODULES = ("argparse", "msgspec", "redis", "pymongo", "config.settings", "tornado.web", "uvloop")

@@ -13,7 +13,8 @@ from tests.system.owner import (
     scripted_event_config,
     scripted_owner,
 )
-from tests.system.service import Service, environment, until
+from tests.system.service import Service, environment
+from tests.waiting import until
 from tracker import __version__
 
 PHONE = (

@@ -9,7 +9,8 @@ from config.settings import Settings
 from lab.many_values import VALUES, store_day
 from lab.processes import MEGABYTE, resident_bytes
 from tests.system.owner import made, new_owner
-from tests.system.service import Response, environment, running, until
+from tests.system.service import Response, environment, running
+from tests.waiting import until
 from tracker.service.services import Services
 
 DAY = date(2026, 1, 1)

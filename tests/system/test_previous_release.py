@@ -15,8 +15,9 @@ import redis
 from config.settings import Settings
 from tests.system.conftest import Rows
 from tests.system.owner import new_event_config, new_owner
-from tests.system.service import environment, running, until
+from tests.system.service import environment, running
 from tests.test_import_order import ROOT
+from tests.waiting import until
 
 PREVIOUS = "a172bc73"
 """A commit of the release before the journal had partitions."""
@@ -67,7 +68,7 @@ def test_drains_of_one_release_store_what_web_processes_of_another_answered(
         assert len(events) == 2
         assert client.xlen("journal") > 0
         with drain(variables, reads):
-            until(lambda: client.xlen("journal") == 0, seconds=30)
+            until(lambda: client.xlen("journal") == 0)
         assert client.xlen("journal:dead") == 0
         # A claim that was drained still gives the first event's id.
         assert web.get(f"{path}T-1").json["eventId"] in events

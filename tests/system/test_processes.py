@@ -22,8 +22,9 @@ from config.settings import Settings
 from tests.suspended import suspended
 from tests.system.conftest import Rows
 from tests.system.owner import new_owner
-from tests.system.service import Service, environment, running, until
+from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
+from tests.waiting import until
 
 CONVERSION = (
     b"POST /api/event HTTP/1.1\r\nHost: tracker.test\r\nExpect: 100-continue\r\n"
@@ -108,7 +109,7 @@ class Visitors:
     def wait_for(self, number: int) -> None:
         """Wait for `number` more answers."""
         goal = len(self.answered) + number
-        until(lambda: len(self.answered) >= goal, seconds=30)
+        until(lambda: len(self.answered) >= goal)
 
     def _visit(self) -> None:
         while not self._stop.is_set():
@@ -156,7 +157,7 @@ def test_a_killed_worker_is_replaced_while_visitors_are_served_and_nothing_is_lo
         assert visitors.refused == []
         goal = len(visitors.answered)
         # Entries that a dead drain had read are reclaimed ten seconds later.
-        until(lambda: database["clicks"].count_documents({}) >= goal, seconds=60)
+        until(lambda: database["clicks"].count_documents({}) >= goal)
         assert service.stop() == 0
         assert "answers at" not in service.printed()
     stored = {row["_id"] for row in database["clicks"].find({}, ["_id"])}
@@ -192,7 +193,7 @@ def test_a_signal_stops_all_in_time_with_every_answered_click_durable(
             assert time.monotonic() - began < 20
         assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
     with running(variables), redis.Redis.from_url(settings.redis_url) as client:
-        until(lambda: client.xlen("journal") == 0, seconds=60)
+        until(lambda: client.xlen("journal") == 0)
     stored = {row["_id"] for row in database["clicks"].find({}, ["_id"])}
     assert set(map(UUID, visitors.answered)) <= stored
 

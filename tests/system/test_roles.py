@@ -15,8 +15,9 @@ from pymongo import MongoClient
 from config.settings import Settings
 from tests.system.conftest import Rows
 from tests.system.owner import new_owner
-from tests.system.service import Service, environment, running, until
+from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
+from tests.waiting import until
 from tracker.stores.builtin.data_folder import Addresses, DataFolder
 
 
@@ -76,7 +77,7 @@ def test_another_drain_continues_the_work_of_a_killed_one(
         for _ in range(5):
             web.get("/c/abc")
         with drain(variables):
-            until(lambda: client.xlen("journal") == 0, seconds=60)
+            until(lambda: client.xlen("journal") == 0)
     assert database["clicks"].count_documents({}) == 6
     slots = database["rollups"].find({"_id.of": "account"})
     assert sum(row["total"]["bots"] for row in slots) == 6
@@ -85,7 +86,7 @@ def test_another_drain_continues_the_work_of_a_killed_one(
 def test_a_drain_and_its_stores_run_at_normal_priority(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path)
     with drain(environment(DATA_DIR=str(tmp_path))) as process:
-        until(lambda: folder.addresses() is not None, seconds=60)
+        until(lambda: folder.addresses() is not None)
         addresses = folder.addresses()
         assert addresses is not None
         with redis.Redis.from_url(addresses.redis_url) as client:

@@ -15,6 +15,7 @@ from tests.factories import create_link
 from tests.open_files import room_for
 from tests.system.impatient import HEAD_AND_BODY_SECONDS, LINGER_SECONDS
 from tests.system.service import Service, environment, running
+from tests.waiting import eventually
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -158,6 +159,4 @@ def open_files(service: Service) -> int:
 
 async def until_files(service: Service, limit: int) -> None:
     """Wait until none of the crowd's connections is left. Raises TimeoutError if some stay."""
-    async with asyncio.timeout(LATE_SECONDS):
-        while open_files(service) > limit:
-            await asyncio.sleep(0.05)
+    await eventually(lambda: open_files(service) <= limit)

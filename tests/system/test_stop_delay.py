@@ -5,7 +5,8 @@ import signal
 import pytest
 
 from config.settings import Settings
-from tests.system.service import Service, environment, running, until
+from tests.system.service import Service, environment, running
+from tests.waiting import until
 
 
 def is_ready(service: Service) -> bool:

@@ -9,8 +9,9 @@ import pytest
 from config.settings import Settings
 from tests.stores.mongodb.own_mongodb import uninitiated_mongodb
 from tests.stores.redis.own_redis import unavailable_redis
-from tests.system.service import environment, running, until
+from tests.system.service import environment, running
 from tests.test_import_order import ROOT
+from tests.waiting import until
 
 
 def failing_start(variables: dict[str, str], *arguments: str) -> tuple[int, str]:

@@ -13,9 +13,10 @@ import pytest
 from config.settings import Settings
 from tests.suspended import suspended
 from tests.system.certificates import Authority
-from tests.system.service import Service, environment, running, until
+from tests.system.service import Service, environment, running
 from tests.system.test_processes import ask_each, processes
 from tests.test_import_order import ROOT
+from tests.waiting import until
 from tracker.stores.builtin.child import free_port
 
 
@@ -93,7 +94,7 @@ def test_every_worker_loads_a_renewed_certificate(settings: Settings, authority:
         assert len(first) == 1
         authority.issue()
         service.process.send_signal(signal.SIGHUP)
-        until(lambda: shown_by_each(service, authority).isdisjoint(first), seconds=30)
+        until(lambda: shown_by_each(service, authority).isdisjoint(first))
         assert len(shown_by_each(service, authority)) == 1
         assert service.stop() == 0
 
@@ -117,7 +118,7 @@ def test_a_replacement_with_an_invalid_certificate_leaves_the_others_running(
         authority.files.key.write_bytes(good)
         until(lambda: len(processes(service)) == 2)
         with suspended(first):
-            until(lambda: authority.shown(service.port) == serial, seconds=30)
+            until(lambda: authority.shown(service.port) == serial)
         assert service.stop() == 0
 
 

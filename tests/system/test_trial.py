@@ -17,8 +17,9 @@ from pymongo import MongoClient
 
 from config.settings import Settings
 from tests.system.owner import script
-from tests.system.service import environment, running, until
+from tests.system.service import environment, running
 from tests.test_import_order import ROOT
+from tests.waiting import until
 from tracker.stores.builtin.child import free_port
 from tracker.stores.builtin.data_folder import DataFolder
 from tracker.stores.builtin.stores import attach_stores
@@ -243,7 +244,7 @@ def test_a_built_in_store_that_ends_ends_the_service_and_loses_no_click(
         ) as mongodb,
     ):
         clicks = mongodb["tracker"]["clicks"]
-        until(lambda: {str(row["_id"]) for row in clicks.find({}, ["_id"])} == answered, seconds=60)
+        until(lambda: {str(row["_id"]) for row in clicks.find({}, ["_id"])} == answered)
         assert again.stop() == 0
 
 

@@ -11,7 +11,8 @@ from pymongo import MongoClient
 from config.settings import Settings
 from tests.suspended import suspended
 from tests.system.owner import new_owner
-from tests.system.service import environment, running, until
+from tests.system.service import environment, running
+from tests.waiting import until
 from tracker.stores.redis import keys
 
 

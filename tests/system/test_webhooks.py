@@ -14,8 +14,9 @@ from standardwebhooks import Webhook
 from config.settings import Settings
 from tests.system.conftest import Rows
 from tests.system.owner import new_event_config, new_owner
-from tests.system.service import environment, running, until
+from tests.system.service import environment, running
 from tests.system.test_roles import drain
+from tests.waiting import until
 
 
 class Receiver:
@@ -130,7 +131,7 @@ def test_an_event_with_a_late_click_is_delivered_by_a_running_service(
         assert database["deliveries"].count_documents({}) == 0
         an_hour_ago = {"$set": {"tell_at": datetime.now(UTC) - timedelta(seconds=1)}}
         database["events"].update_one({}, an_hour_ago)
-        until(lambda: len(receiver.received) == 1, seconds=30)
+        until(lambda: len(receiver.received) == 1)
         [(_, body)] = receiver.received
         assert json.loads(body)["click_id"] == click_id
         assert json.loads(body)["country"] is None

@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from tests.factories import create_member
+from tests.waiting import eventually
 from tests.web.client import Client, Response
 from tests.web.keyed_client import KeyedClient
 from tests.web.person import signed_in
@@ -188,8 +189,7 @@ async def test_a_crowd_of_requests_does_not_delay_the_removal_of_who_sends_them(
     await create_member(services, account.id)
     send, remove = await of_a_member(scene, None)
     crowd = [asyncio.ensure_future(send(ATTACKS[what])) for _ in range(100)]
-    while not any(one.done() for one in crowd):
-        await asyncio.sleep(0)
+    await eventually(lambda: any(one.done() for one in crowd))
     await remove()
     assert await services.stores.mongodb["members"].count_documents({}) == 2
     assert {one.status for one in await asyncio.gather(*crowd)} <= {200, 401, 403}

@@ -10,7 +10,8 @@ import pytest
 
 from tests.factories import LANDING, create_event_config
 from tests.http.serving import Client as Connection
-from tests.http.serving import client_of, serving, until
+from tests.http.serving import client_of, serving
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tests.web.client import Client
 from tests.web.records import journaled_events
 from tracker import metrics
@@ -221,9 +222,9 @@ async def test_unfinished_bodies_share_a_memory_limit_and_the_oldest_is_dropped(
     ):
         for connection, held in ((slow, 900), (slower, 1800)):
             connection.send(head("/api/event", declared(len(body))) + body[:900])
-            await until(lambda held=held: memory.used == held)  # type: ignore[misc]
+            await eventually(lambda held=held: memory.used == held)  # type: ignore[misc]
         quick.send(head("/api/event", declared(len(body))) + body[:500])
-        await until(lambda: memory.used == 1400)
+        await eventually(lambda: memory.used == 1400)
         assert metrics.BODIES_DROPPED._value.get() == dropped + 1
         for connection, sent, status in ((quick, 500, 200), (slow, 900, 503), (slower, 900, 200)):
             connection.send(body[sent:])
@@ -238,9 +239,9 @@ async def test_a_body_is_freed_when_its_client_disconnects(services: Services) -
     memory = app._memory  # type: ignore[attr-defined]
     async with serving(app) as (_, port), client_of(port) as client:
         client.send(head("/api/event", declared(1000)) + b"x" * 999)
-        await until(lambda: memory.used == 999)
+        await eventually(lambda: memory.used == 999)
         client.cut()
-        await until(lambda: memory.used == 0)
+        await eventually(lambda: memory.used == 0)
 
 
 async def test_a_client_that_leaves_before_its_body_is_complete_leaves_no_handler(
@@ -256,8 +257,8 @@ async def test_a_client_that_leaves_before_its_body_is_complete_leaves_no_handle
     _, writer = await asyncio.open_connection("127.0.0.1", client.port)
     head = f"POST /api/reports HTTP/1.1\r\nHost: tracker.test\r\nAuthorization: Bearer {secret}\r\n"
     writer.write(head.encode() + f"Content-Length: {EARLY_BYTES + 1}\r\n\r\n{{".encode())
-    await until(lambda: bool(handlers()))
+    await eventually(lambda: bool(handlers()))
     waiting = handlers()
     writer.close()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await asyncio.wait(waiting)

@@ -10,7 +10,8 @@ import pytest
 from pymongo.errors import ServerSelectionTimeoutError
 
 from tests.factories import create_link
-from tests.http.serving import client_of, until
+from tests.http.serving import client_of
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tests.web.client import Client
 from tests.web.fixtures import Logged
 from tests.web.keyed_client import KeyedClient
@@ -69,7 +70,7 @@ def failures(logged: Logged) -> list[dict[str, Any]]:
 
 async def paused(made: Source) -> int:
     """Wait until no more is fetched, and return how much was."""
-    await until(lambda: made.fetched > 0)
+    await eventually(lambda: made.fetched > 0)
     before = -1
     while before != made.fetched:
         before = made.fetched
@@ -104,8 +105,8 @@ async def test_a_reader_that_leaves_ends_the_export(
     made = await source(services, account, monkeypatch)
     async with client_of(client.port, receive_bytes=RECEIVE_BYTES) as reader:
         reader.send(request_of(account, secret))
-        await until(lambda: made.fetched > 0)
-    await asyncio.wait_for(made.closed.wait(), 10)
+        await eventually(lambda: made.fetched > 0)
+    await asyncio.wait_for(made.closed.wait(), PATIENCE_SECONDS)
     assert made.fetched < PIECES
     await services.web.exports.finish(10)
     assert failures(logged) == []
@@ -131,8 +132,8 @@ async def test_a_reader_that_leaves_while_rows_are_fetched_ends_the_export(
     monkeypatch.setattr(Links, "all_of", never)
     async with client_of(client.port) as reader:
         reader.send(request_of(account, secret))
-        await asyncio.wait_for(fetching.wait(), 10)
-    await asyncio.wait_for(ended.wait(), 10)
+        await asyncio.wait_for(fetching.wait(), PATIENCE_SECONDS)
+    await asyncio.wait_for(ended.wait(), PATIENCE_SECONDS)
 
 
 async def test_an_error_in_the_middle_cuts_the_connection(
@@ -202,8 +203,8 @@ async def test_an_export_that_takes_too_long_is_cut(
     await source(services, account, monkeypatch)
     async with client_of(client.port, receive_bytes=RECEIVE_BYTES) as reader:
         reader.send(request_of(account, secret))
-        await until(lambda: bool(services.web.exports.count))
-        await until(lambda: not services.web.exports.count)
+        await eventually(lambda: bool(services.web.exports.count))
+        await eventually(lambda: not services.web.exports.count)
         with pytest.raises((IncompleteReadError, ConnectionResetError)):
             await reader.answer()
     assert [record["event"] for record in failures(logged)] == ["export cut"]
@@ -220,7 +221,7 @@ async def test_a_stop_of_the_service_cuts_exports_that_do_not_end(
     made = await source(services, account, monkeypatch)
     async with client_of(client.port, receive_bytes=RECEIVE_BYTES) as reader:
         reader.send(request_of(account, secret))
-        await until(lambda: made.fetched > 0)
+        await eventually(lambda: made.fetched > 0)
         await services.web.exports.finish(0)
         with pytest.raises((IncompleteReadError, ConnectionResetError)):
             await reader.answer()
@@ -246,19 +247,19 @@ async def test_few_exports_run_at_once(
         client_of(client.port, receive_bytes=RECEIVE_BYTES) as second,
     ):
         first.send(request_of(account, secret))
-        await until(lambda: services.web.exports.count == 1)
+        await eventually(lambda: services.web.exports.count == 1)
         response = await api.get(target)
         assert (response.status, response.headers["Retry-After"]) == (429, "30")
         assert response.error == "export: 1 exports of the account are under way; try again"
         second.send(request_of(other_account, other))
-        await until(lambda: services.web.exports.count == 2)
+        await eventually(lambda: services.web.exports.count == 2)
         third = await services.accounts.accounts.create("Third")
         _, third_secret = await services.access.api_keys.create(third.id, "a key")
         answer = await KeyedClient(client, third_secret).get(
             f"/api/short-links?accountId={third.id}&format=csv"
         )
         assert (answer.status, answer.headers["Retry-After"]) == (503, "30")
-    await until(lambda: not services.web.exports.count)
+    await eventually(lambda: not services.web.exports.count)
 
 
 async def test_no_export_begins_once_the_service_stops(

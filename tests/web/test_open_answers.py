@@ -10,8 +10,9 @@ from pymongo.errors import ServerSelectionTimeoutError
 
 from tests.factories import create_link, create_member
 from tests.http.serving import Client as Connection
-from tests.http.serving import client_of, until
+from tests.http.serving import client_of
 from tests.live.watching import telling
+from tests.waiting import eventually
 from tests.web.client import Client
 from tests.web.fixtures import Logged
 from tests.web.person import signed_in
@@ -139,7 +140,7 @@ async def test_an_export_is_cut_when_the_access_ends_that_opened_it(
         await connection.read(2_000)
         await end(opener)
         assert not (await connection.rest()).endswith(b"0\r\n\r\n")
-    await until(lambda: not services.web.exports.count)
+    await eventually(lambda: not services.web.exports.count)
     [cut] = [one for one in logged() if one["event"] == "export cut"]
     reason = "export: the access that opened it has ended"
     assert (cut["level"], cut["reason"]) == ("info", reason)
@@ -176,7 +177,7 @@ async def test_an_export_whose_access_ends_before_the_first_row_is_refused(
     opener = await by_key(services, client, account, other_account)
     async with client_of(client.port) as connection:
         ask(connection, opener, "/api/short-links?format=csv&")
-        await until(lambda: services.web.exports.count == 1)
+        await eventually(lambda: services.web.exports.count == 1)
         await revoke(opener)
         assert (await connection.answer()).status == 401
 
@@ -206,7 +207,7 @@ async def test_an_export_says_nothing_while_its_access_is_unknown_and_goes_on_af
             yield [link]
             if number == 10:
                 failing.set()
-                await until(lambda: not services.access.open_answers.are_checked)
+                await eventually(lambda: not services.access.open_answers.are_checked)
 
     link = await create_link(services, account.id, "abc")
     monkeypatch.setattr(ApiKeys, "principals_of", unreachable)
@@ -214,7 +215,7 @@ async def test_an_export_says_nothing_while_its_access_is_unknown_and_goes_on_af
     opener = await by_key(services, client, account, other_account)
     async with client_of(client.port) as connection:
         ask(connection, opener, "/api/short-links?format=csv&")
-        await until(lambda: len(failed) >= 20)
+        await eventually(lambda: len(failed) >= 20)
         assert fetched[-1] == 11
         failing.clear()
         assert len((await connection.answer()).body.splitlines()) == 101

@@ -12,6 +12,7 @@ from uuid import UUID
 import msgspec
 from tornado.netutil import bind_sockets
 
+from tests.waiting import PATIENCE_SECONDS
 from tracker.clicks.click import Click
 from tracker.conversions.conversion import Conversion
 from tracker.http.fast_path import FastPathConnection
@@ -81,7 +82,7 @@ class Way:
         raw = b"".join(one.raw for one in sent)
         writer.write(raw.replace(WAY.encode(), self._name.encode()))
         answers = []
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             for one in sent:
                 answers.append(self._comparable(await _answer(reader, one.method)))
                 if _CLOSES.search(answers[-1]):

@@ -12,6 +12,7 @@ from tests.factories import LANDING, create_link, make_new_link
 from tests.links.api.test_short_links import PATH
 from tests.links.processes import process, visited
 from tests.stores.redis.own_redis import unavailable_redis
+from tests.waiting import PATIENCE_SECONDS, becomes, eventually
 from tests.web.client import Client, Response
 from tracker.accounts.accounts import Account
 from tracker.errors import BadRequest
@@ -64,6 +65,7 @@ async def test_up_to_a_hundred_links_are_created_in_the_order_sent(
     assert shown.json() == rows[99]
 
 
+@pytest.mark.usefixtures("long_memory")
 async def test_a_slug_that_was_just_unknown_works_once_its_link_exists(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
@@ -73,9 +75,7 @@ async def test_a_slug_that_was_just_unknown_works_once_its_link_exists(
         links = [{**GOOD, "slug": "fresh"}]
         assert (await bulk(client, secret, links, account_id=str(account.id))).status == 200
         assert (await client.get("/c/fresh")).status == 302
-        async with asyncio.timeout(1):
-            while await visited(other, "fresh") is None:
-                await asyncio.sleep(0.005)
+        await eventually(lambda: visited(other, "fresh"))
 
 
 FOREIGN, OWN, MISSING = "FOREIGN", "OWN", str(UUID(int=404))
@@ -181,6 +181,7 @@ async def test_a_random_slug_that_is_taken_is_replaced(
     assert await count(services) == 3
 
 
+@pytest.mark.usefixtures("long_memory")
 async def test_if_requests_race_for_a_slug_one_is_stored_completely_and_the_others_not_at_all(
     services: Services,
 ) -> None:
@@ -200,9 +201,7 @@ async def test_if_requests_race_for_a_slug_one_is_stored_completely_and_the_othe
             "links[1].slug: already taken on this domain"
         }
         assert await count(services) == 3
-        async with asyncio.timeout(1):
-            while await visited(other, "wanted") != cached_link(won[1]):
-                await asyncio.sleep(0.005)
+        await becomes(lambda: visited(other, "wanted"), cached_link(won[1]))
 
 
 async def test_a_bulk_and_a_single_request_that_race_for_a_slug_do_not_both_get_it(
@@ -225,7 +224,7 @@ async def test_while_redis_is_unavailable_links_are_created_without_waiting_for_
     services: Services,
 ) -> None:
     cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         made = await cut_off.links.links.create_all(
             new_links(*(f"s{number}" for number in range(100)))
         )

@@ -18,6 +18,7 @@ from tests.factories import make_click_document
 from tests.reports.counted import Counted
 from tests.reports.history import DOMAINS, FIRST, VALUES, History, days, made, store
 from tests.reports.history import SOURCES as OF_SOURCES
+from tests.waiting import PATIENCE_SECONDS
 from tracker.clicks.sources import SOURCES
 from tracker.errors import RateLimited, Unavailable
 from tracker.ids import new_id
@@ -216,7 +217,10 @@ async def test_a_request_waits_for_its_place_no_longer_than_it_may_take(
     """With 30 seconds for itself, the last part would end after the client has gone."""
     monkeypatch.setattr(limits, "REPORT_SECONDS", 0.2)
     account_id = await with_a_click(services)
-    async with asyncio.timeout(10), services.reports.reports._counting.permit(account_id, 1):
+    async with (
+        asyncio.timeout(PATIENCE_SECONDS),
+        services.reports.reports._counting.permit(account_id, 1),
+    ):
         parts = parts_at_one_snapshot(
             services.stores.mongodb.reads, services.reports.reports, account_id
         )

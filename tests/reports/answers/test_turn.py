@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker.errors import RateLimited, Unavailable
 from tracker.reports.answers.turn import Permits, Progress
 from tracker.reports.limits import PermitLimits
@@ -28,8 +29,7 @@ async def order(asked: str, limits: PermitLimits) -> str:
 
     requests = [asyncio.create_task(request(name)) for name in asked]
     for number in range(len(asked)):
-        while len(ends) <= number:
-            await asyncio.sleep(0)
+        await eventually(lambda number=number: len(ends) > number)
         assert len(begun) - number <= limits.of_all
         ends[number].set()
     await asyncio.gather(*requests)
@@ -85,7 +85,7 @@ async def test_a_request_that_stops_waiting_frees_its_place_in_both_queues() -> 
         left.cancel()
         with pytest.raises(Unavailable):
             await hold(permits, "b", seconds=0)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         await hold(permits, "b")
 
 

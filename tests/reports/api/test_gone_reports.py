@@ -4,7 +4,8 @@ import orjson
 import pytest
 
 from tests.factories import create_share
-from tests.http.serving import client_of, until
+from tests.http.serving import client_of
+from tests.waiting import eventually
 from tests.web.client import HOST, Client
 from tracker.accounts.accounts import Account
 from tracker.reports.answers.turn import Permits
@@ -39,5 +40,5 @@ async def test_a_report_ends_with_its_client(
     async with permits.permit(account.id, 60):
         async with client_of(client.port) as connection:
             connection.send(f"{head}\r\n\r\n".encode() + content)
-            await until(lambda: permits._waiting[account.id] == 1)
-        await until(lambda: permits._waiting[account.id] == 0)
+            await eventually(lambda: permits._waiting[account.id] == 1)
+        await eventually(lambda: permits._waiting[account.id] == 0)

@@ -10,8 +10,8 @@ import pytest
 
 from tests.conversions.scene import applied, drained
 from tests.factories import create_link, make_conversion, make_visit
-from tests.http.serving import until
 from tests.stores.redis.own_redis import unavailable_redis
+from tests.waiting import eventually
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tests.web.link_list import slugs
@@ -253,7 +253,7 @@ async def test_both_ways_of_answering_record_the_values_of_the_link(
     raw = b"GET /c/abc?a=2 HTTP/1.1\r\nHost: tracker.test\r\n\r\n"
     async with running(SERVING, services, services.loops), both_ways(services) as ways:
         caches = services.links.link_cache, services.links.domain_cache
-        await until(lambda: all(cache.verified for cache in caches))
+        await eventually(lambda: all(cache.verified for cache in caches))
         await ways.compare([[Sent("GET", raw)]] * 3)
         assert ways.fast_path.taken["GET /c/"] > 0
     recorded = {one.link_utm for one in await journaled_clicks(services)}

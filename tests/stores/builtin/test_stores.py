@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from pymongo import MongoClient
 from redis import Redis
 
 from config.settings import Settings
+from tests.waiting import until
 from tracker.stores.builtin import binaries, child, servers, stores
 from tracker.stores.builtin.child import reason
 from tracker.stores.builtin.data_folder import DataFolder
@@ -279,10 +279,7 @@ def test_a_store_that_ends_with_its_folder_is_noticed_too(settings: Settings, da
         (data / "redis/redis.log").unlink()
         with Redis.from_url(complete.redis_url) as redis:
             redis.shutdown(nosave=True)
-        deadline = time.monotonic() + 10
-        while not own.log_ended():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(own.log_ended)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 
 from redis.asyncio import Redis
 
+from tests.waiting import eventually
 from tracker.limits.allowance import Allowance
 from tracker.stores.breaker import Breaker
 from tracker.stores.cache.cache import Cache, Versioned
@@ -46,8 +47,7 @@ class ThingLookup:
         return found
 
     async def asked_for(self, times: int) -> None:
-        while len(self.asked) < times:
-            await asyncio.sleep(0)
+        await eventually(lambda: len(self.asked) >= times)
 
 
 def cached(

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from tests.waiting import PATIENCE_SECONDS
 from tracker.stores.cache.changes import Changes
 
 
@@ -12,7 +13,7 @@ async def listening(changes: Changes) -> AsyncIterator[None]:
     """Listen to the changes of other processes while the block runs."""
     task = asyncio.ensure_future(changes.listen())
     try:
-        await asyncio.wait_for(changes.subscribed.wait(), 5)
+        await asyncio.wait_for(changes.subscribed.wait(), PATIENCE_SECONDS)
         yield
     finally:
         task.cancel()

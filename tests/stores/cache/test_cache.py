@@ -8,6 +8,7 @@ import pytest
 
 from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingLookup, aged, cached
 from tests.stores.redis.test_memory_budget import skipped_writes
+from tests.waiting import eventually
 from tracker.service.services import Services
 from tracker.stores.cache import cache as levels
 from tracker.stores.cache import lookup, memory
@@ -153,9 +154,7 @@ async def test_a_value_in_steady_use_is_refreshed_before_it_expires(
     aged(cache, memory.MEMORY_SECONDS * 0.8)
     held = cache._memory.values[NAME]
     assert cache.peek(NAME) is held
-    async with asyncio.timeout(5):
-        while cache._memory.values[NAME] is held:
-            await asyncio.sleep(0)
+    await eventually(lambda: cache._memory.values[NAME] is not held)
     assert cache._memory.values[NAME].loaded_at > held.loaded_at
 
 

@@ -4,7 +4,7 @@ import pytest
 from pymongo.errors import NetworkTimeout
 
 from tests.clock import Clock
-from tests.http.serving import until
+from tests.waiting import eventually
 from tracker.errors import Unauthorized
 from tracker.stores.cache import trusted_memory
 from tracker.stores.cache.trusted_memory import REFRESH_SECONDS, TRUST_SECONDS, TrustedMemory
@@ -107,7 +107,7 @@ async def test_a_value_in_use_is_read_again_before_anybody_waits_for_it(
     await memory.get("one", source.read)
     source.value, clock.seconds = "new", REFRESH_SECONDS
     assert [await memory.get("one", source.read) for _ in range(2)] == ["value", "value"]
-    await until(lambda: not memory._refreshing)
+    await eventually(lambda: not memory._refreshing)
     assert (await memory.get("one", source.read), source.reads) == ("new", 2)
     clock.seconds += REFRESH_SECONDS - 0.01
     assert (await memory.get("one", source.read), source.reads) == ("new", 2)
@@ -119,7 +119,7 @@ async def test_what_is_gone_when_it_is_read_again_is_forgotten(
     await memory.get("one", source.read)
     source.error, clock.seconds = Unauthorized("revoked"), REFRESH_SECONDS
     await memory.get("one", source.read)
-    await until(lambda: not memory._refreshing)
+    await eventually(lambda: not memory._refreshing)
     with pytest.raises(Unauthorized):
         await memory.get("one", source.read)
 
@@ -130,9 +130,9 @@ async def test_what_cannot_be_read_again_is_trusted_until_its_time_is_over(
     await memory.get("one", source.read)
     source.error, clock.seconds = NetworkTimeout("slow"), REFRESH_SECONDS
     await memory.get("one", source.read)
-    await until(lambda: not memory._refreshing)
+    await eventually(lambda: not memory._refreshing)
     assert await memory.get("one", source.read) == "value"
-    await until(lambda: not memory._refreshing)
+    await eventually(lambda: not memory._refreshing)
     clock.seconds = TRUST_SECONDS
     with pytest.raises(NetworkTimeout):
         await memory.get("one", source.read)

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.waiting import PATIENCE_SECONDS
 from tracker.clock import day_of, now
 from tracker.service.services import Services
 from tracker.stores.mongodb import indexes
@@ -40,7 +41,7 @@ async def test_a_start_does_not_wait_for_the_open_transaction_of_a_killed_drain(
         session.start_transaction(),
     ):
         await services.stores.mongodb["clicks"].insert_one({"_id": 1}, session=session)
-        await asyncio.wait_for(prepared(services, days), timeout=4)
+        await asyncio.wait_for(prepared(services, days), PATIENCE_SECONDS)
     await set_click_retention(services.stores.mongodb.database, 0)
 
 

@@ -18,6 +18,7 @@ from pymongo.errors import (
 )
 
 from tests.stores.relay import Relay, relay
+from tests.waiting import eventually
 from tracker.service.services import Services
 from tracker.stores.mongodb import drivers, transaction
 from tracker.stores.mongodb.drivers import Database
@@ -97,8 +98,7 @@ async def test_a_conflict_is_tried_again_until_the_other_transaction_ends(
         other.start_transaction()
         await Insert(services.stores.mongodb.database, "a")(other)
         waiting = asyncio.create_task(in_transaction(session, insert))
-        while insert.runs < 3:
-            await asyncio.sleep(0)
+        await eventually(lambda: insert.runs >= 3)
         await other.abort_transaction()
         assert await waiting == 1
     assert await names(services) == {"a"}
@@ -110,8 +110,7 @@ async def test_a_conflict_that_another_wins_becomes_a_duplicate_key(services: Se
         other.start_transaction()
         await Insert(services.stores.mongodb.database, "a")(other)
         waiting = asyncio.create_task(in_transaction(session, insert))
-        while insert.runs < 2:
-            await asyncio.sleep(0)
+        await eventually(lambda: insert.runs >= 2)
         await other.commit_transaction()
         with pytest.raises(DuplicateKeyError):
             await waiting

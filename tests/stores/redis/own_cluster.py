@@ -1,7 +1,6 @@
 """A Redis Cluster of a test, on ports of its own."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -11,10 +10,10 @@ from redis import Redis
 from config.redis_address import cluster_address
 from lab.redis_cluster import add_replica, give_slots, is_formed, options
 from tests.stores.redis.own_redis import OwnRedis, own_redis
+from tests.waiting import until
 from tracker.stores.redis.hash_slots import slot_of
 
 _PRIMARIES = 3
-_FORM_SECONDS = 30
 _FIRST_MAJOR = 7
 """The first version of Redis whose servers may have any port for their bus."""
 
@@ -46,10 +45,10 @@ def own_cluster(folder: Path, replicas: bool = False) -> Iterator[OwnCluster]:
         servers = [stack.enter_context(_server(folder / str(one))) for one in range(number)]
         ports = [one.port for one in servers]
         give_slots(ports[:_PRIMARIES])
-        _wait(lambda: is_formed(ports[:_PRIMARIES]))
+        until(lambda: is_formed(ports[:_PRIMARIES]))
         for replica, primary in zip(ports[_PRIMARIES:], ports, strict=False):
             add_replica(replica, primary)
-        _wait(lambda: is_formed(ports))
+        until(lambda: is_formed(ports))
         yield OwnCluster(servers)
 
 
@@ -72,10 +71,3 @@ def forget_everything(url: str) -> None:
     for one in urls:
         with Redis.from_url(one) as client:
             client.flushall()
-
-
-def _wait(is_done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + _FORM_SECONDS
-    while not is_done():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

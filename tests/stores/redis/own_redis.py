@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from tests.waiting import until
 from tracker.stores.builtin.child import free_port
 from tracker.stores.builtin.servers import redis_program, redis_url
 
@@ -31,11 +31,8 @@ class OwnRedis:
 
     def start(self) -> None:
         self._process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
         with redis.Redis.from_url(self.url, retry=Retry(NoBackoff(), 0)) as client:
-            while not _answers(client):
-                assert time.monotonic() < deadline
-                time.sleep(0.01)
+            until(lambda: _answers(client))
 
     def kill(self) -> None:
         if self._process is not None:

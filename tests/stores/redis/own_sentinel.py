@@ -1,6 +1,5 @@
 """A primary, a replica and a sentinel of a test, on ports of their own."""
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import redis
 
 from tests.stores.redis.own_redis import OwnRedis, own_redis
+from tests.waiting import until
 
 NAME = "primary"
 DOWN_MS = 500
@@ -47,8 +47,7 @@ def replicated(folder: Path) -> Iterator[Replicated]:
             while client.wait(1, 1000) < 1:
                 client.set("in step", 1)
         with redis.Redis(port=sentinel.port) as client:
-            while not any(_is_in_step(one) for one in client.sentinel_slaves(NAME)):
-                time.sleep(0.01)
+            until(lambda: any(_is_in_step(one) for one in client.sentinel_slaves(NAME)))
         yield Replicated(first, second, sentinel)
 
 

@@ -12,6 +12,7 @@ from redis.exceptions import MovedError, RedisError
 from lab.redis_cluster import client_of
 from tests.stores.redis.own_cluster import OwnCluster, own_cluster
 from tests.stores.redis.own_redis import own_redis, unavailable_redis
+from tests.waiting import PATIENCE_SECONDS
 from tracker.stores.redis import clients, keys
 from tracker.stores.redis.cluster import ClusterRedis, server_of, servers
 from tracker.stores.redis.command_connection import RedisCommandConnection
@@ -224,7 +225,7 @@ async def test_what_is_published_is_heard_at_the_server_of_the_channel(
         server = await server_of(client, keys.CHANGES)
         async with server.pubsub() as subscription:
             await subscription.subscribe(keys.CHANGES)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 while await subscription.get_message(timeout=1) is None:
                     pass
                 assert await client.publish(keys.CHANGES, "x") == 1

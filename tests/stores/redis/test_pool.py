@@ -15,6 +15,7 @@ from config.settings import Settings
 from tests.factories import make_click
 from tests.stores.redis.own_redis import OwnRedis, closing_redis, own_redis
 from tests.stores.relay import Relay, relay
+from tests.waiting import PATIENCE_SECONDS, becomes, eventually
 from tracker.service import background
 from tracker.service.services import Services
 from tracker.stores.builtin.servers import redis_url
@@ -103,6 +104,9 @@ class Pair:
         self._ports = one.port, other.port
         self.way = way
 
+    async def state_of_replica(self) -> object:
+        return (await self.other.info("replication"))["master_link_status"]
+
     async def fail_over(self) -> None:
         """Promote the replica and demote the primary; all connections stay open."""
         await self.other.replicaof("NO", "ONE")
@@ -116,9 +120,7 @@ async def pair(folder: Path) -> AsyncIterator[Pair]:
         async with relay(one.port) as way:
             built = Pair(one, other, way)
             await built.other.replicaof("127.0.0.1", one.port)
-            async with asyncio.timeout(20):
-                while (await built.other.info("replication"))["master_link_status"] != "up":
-                    await asyncio.sleep(0.05)
+            await becomes(built.state_of_replica, "up")
             yield built
             await built.one.aclose()
             await built.other.aclose()
@@ -147,13 +149,10 @@ async def test_after_a_failover_nothing_stays_in_the_spool(
         await stores.fail_over()
         for _ in range(50):
             await services.journal.journal.append(make_click())
-        async with asyncio.timeout(20):
-            while services.journal.journal.bytes_waiting or not await written(services):
-                await asyncio.sleep(0.05)
+        await eventually(lambda: written(services))
+        await eventually(lambda: not services.journal.journal.bytes_waiting)
         assert await records(stores.other) == 100
-        async with asyncio.timeout(20):
-            while services.stores.breaker.is_open:
-                await asyncio.sleep(0.05)
+        await eventually(lambda: not services.stores.breaker.is_open)
         await services.journal.journal.append(make_click())
         assert services.journal.journal.bytes_waiting == 0
 
@@ -162,14 +161,12 @@ async def test_after_a_failover_changes_are_heard_from_the_new_primary(
     settings: Settings, tmp_path: Path
 ) -> None:
     async with pair(tmp_path) as stores, serving(settings, stores) as services:
-        await asyncio.wait_for(services.changes.subscribed.wait(), 10)
+        await asyncio.wait_for(services.changes.subscribed.wait(), PATIENCE_SECONDS)
         await services.stores.redis.get("a")  # a connection to the old one
         await stores.fail_over()
         with pytest.raises(RedisError):
             await clients.check_writable(services.stores.redis)
-        async with asyncio.timeout(20):
-            while not (await stores.other.pubsub_numsub(CHANGES))[0][1]:
-                await asyncio.sleep(0.05)
+        await becomes(lambda: stores.other.pubsub_numsub(CHANGES), [(CHANGES.encode(), 1)])
 
 
 async def written(services: Services) -> bool:

@@ -13,6 +13,7 @@ from config.redis_address import sentinel_address
 from tests.factories import make_click, make_conversion
 from tests.stores.redis.own_redis import closing_redis
 from tests.stores.redis.own_sentinel import Replicated, replicated
+from tests.waiting import PATIENCE_SECONDS, becomes
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.appender import Claim
 from tracker.journal.journal import Journal
@@ -42,7 +43,7 @@ def servers(tmp_path: Path) -> Iterator[Replicated]:
 
 async def written(client: Any) -> None:
     """Write as soon as there is a primary that takes it."""
-    async with asyncio.timeout(25):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             try:
                 await clients.check_writable(client)
@@ -79,20 +80,18 @@ async def test_after_a_demotion_no_connection_stays_with_the_old_primary(
         await waiting.set("a", 1)
         following = asyncio.create_task(clients.follow(client))
         servers.fail_over()
-        async with asyncio.timeout(25):
-            while (await info(client))["tcp_port"] != servers.second.port:
-                await asyncio.sleep(0.01)
+        await becomes(lambda: port_of(client), servers.second.port)
         await cancel_and_wait(following)
         await written(waiting)
-        assert (await info(waiting))["tcp_port"] == servers.second.port
+        assert await port_of(waiting) == servers.second.port
 
 
-async def info(client: Any) -> dict[str, Any]:
+async def port_of(client: Any) -> int:
+    """Return the port of the server that answers, 0 if none does."""
     try:
-        found: dict[str, Any] = await client.info("server")
+        return int((await client.info("server"))["tcp_port"])
     except RedisError:
-        return {"tcp_port": 0}
-    return found
+        return 0
 
 
 async def test_a_primary_that_dies_with_what_a_replica_lacks_loses_no_answered_click(
@@ -114,7 +113,7 @@ async def test_a_primary_that_dies_with_what_a_replica_lacks_loses_no_answered_c
         assert await journal.replay_once() == 0
         servers.first.kill()
         servers.second.thaw()
-        async with asyncio.timeout(25):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while await journal.replay_once() == 0 or journal.bytes_waiting:
                 await asyncio.sleep(0.01)
                 journal._appenders[0]._replicas = 0  # the new primary has none
@@ -199,7 +198,7 @@ async def test_a_sentinel_that_did_not_answer_is_asked_again_when_others_do_not(
     async with await asyncio.start_server(answer, "127.0.0.1", port):
         with pytest.raises(RedisError):
             await sentinels.primary()
-        await asyncio.wait_for(asked.wait(), 20)
+        await asyncio.wait_for(asked.wait(), PATIENCE_SECONDS)
     await sentinels.close()
 
 

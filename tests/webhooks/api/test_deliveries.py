@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import eventually
 from tests.web.keyed_client import KeyedClient
 from tests.webhooks.receiver import Handler, answer
 from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored, webhook_now
@@ -217,8 +218,7 @@ async def test_tests_in_progress_are_limited_for_each_account(
         receiver.behaviour = wait
         test = f"/api/webhooks/{webhook.id}/test"
         running = [asyncio.create_task(api.post(test)) for _ in range(MAX_TESTS_PER_ACCOUNT)]
-        while len(receiver.received) < MAX_TESTS_PER_ACCOUNT:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: len(receiver.received) >= MAX_TESTS_PER_ACCOUNT)
         refused = await api.post(test)
         release.set()
         answered = await asyncio.gather(*running)

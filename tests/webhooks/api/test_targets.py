@@ -10,7 +10,7 @@ from dns.resolver import NoResolverConfiguration
 
 from config.settings import Settings
 from tests.dns.dns_server import DnsServer
-from tests.http.serving import until
+from tests.waiting import eventually
 from tests.web.client import Client, Response
 from tests.web.keyed_client import KeyedClient
 from tracker.accounts.accounts import Account
@@ -144,7 +144,7 @@ async def test_names_that_dns_never_answers_delay_neither_redis_nor_other_accoun
     dns.silent = {*slow, *(f"_tracker.{name}" for name in slow)}
     dns.has(NAME, "A", "8.8.8.8")
     hanging = [asyncio.ensure_future(call(api, account, number)) for number in range(20)]
-    await until(lambda: sum(one.done() for one in hanging) == 10)
+    await eventually(lambda: sum(one.done() for one in hanging) == 10)
     for one in hanging:
         if one.done():
             answer = one.result()

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tornado.platform.asyncio import AsyncIOLoop
 
+from tests.waiting import eventually
 from tests.webhooks.receiver import (
     SECRET,
     Behaviour,
@@ -323,8 +324,7 @@ async def test_a_request_may_be_cancelled_at_any_time() -> None:
         receiver.behaviour = hang
         client = WebhookClient(allow_private=True, dns_address=None)
         sending = asyncio.ensure_future(client.send(request(receiver.url)))
-        while not receiver.received:
-            await asyncio.sleep(0.01)
+        await eventually(lambda: receiver.received)
         sending.cancel()
         with pytest.raises(asyncio.CancelledError):
             await sending

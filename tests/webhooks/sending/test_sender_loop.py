@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tests.webhooks.receiver import Handler, answer, hang
 from tests.webhooks.sending.scene import (
     converted,
@@ -43,8 +44,7 @@ async def test_a_stop_waits_for_attempts_that_end_soon_and_releases_the_others(
         one = await stack.enter_async_context(sending(services))
         await converted(services, ACCOUNT)
         async with running(one):
-            while not (slow.received and dead.received):
-                await asyncio.sleep(0.01)
+            await eventually(lambda: slow.received and dead.received)
             asyncio.get_running_loop().call_soon(release.set)
         by_webhook = {row["webhook_id"]: row for row in await stored(services)}
         given_back = by_webhook.pop(webhook.id)
@@ -84,8 +84,7 @@ async def test_a_running_sender_sends_new_deliveries_and_stops_at_once_when_idle
         async with running(one):
             for number in range(1, 4):
                 await converted(services, ACCOUNT)
-                while len(receiver.received) < number:
-                    await asyncio.sleep(0.01)
+                await eventually(lambda number=number: len(receiver.received) >= number)
             began = time.monotonic()
         assert time.monotonic() - began < sender_module.STOP_SECONDS
 
@@ -97,15 +96,13 @@ async def test_deliveries_that_this_process_makes_due_are_sent_at_once(
     async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
         looked = looks(services, monkeypatch)
         async with running(one):
-            while len(looked) < 1:
-                await asyncio.sleep(0.01)
-            async with asyncio.timeout(10):
+            await eventually(lambda: len(looked) >= 1)
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 await converted(services, ACCOUNT)
                 while not receiver.received or (await the_one(services))["status"] != "delivered":
                     await asyncio.sleep(0.01)
                 await services.webhooks.deliveries.retry((await the_one(services))["_id"], now())
-                while len(receiver.received) < 2:
-                    await asyncio.sleep(0.01)
+                await eventually(lambda: len(receiver.received) >= 2)
 
 
 async def test_a_busy_drain_does_not_make_the_sender_poll_without_pause(

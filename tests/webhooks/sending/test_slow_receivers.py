@@ -1,11 +1,11 @@
 """Receivers that hang or are slow delay no other."""
 
 import asyncio
-import time
 from contextlib import AsyncExitStack
 
 import pytest
 
+from tests.waiting import eventually
 from tests.webhooks.receiver import Handler, hang
 from tests.webhooks.sending.scene import (
     converted,
@@ -15,9 +15,16 @@ from tests.webhooks.sending.scene import (
 )
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.webhooks.sending import client
 from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
 
 ACCOUNT = new_id()
+
+
+@pytest.fixture(autouse=True)
+def hanging_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no attempt end by its timeout: what is sent meanwhile waited for none that hangs."""
+    monkeypatch.setattr(client, "ATTEMPT_SECONDS", 3600.0)
 
 
 async def test_one_receiver_that_hangs_among_fifty_delays_no_other(
@@ -29,11 +36,8 @@ async def test_one_receiver_that_hangs_among_fifty_delays_no_other(
         pairs[0][0].behaviour = hang
         one = await stack.enter_async_context(sending(services))
         await converted(services, ACCOUNT, 20)
-        began = time.monotonic()
         async with running(one):
-            while any(len(receiver.received) < 20 for receiver, _ in pairs[1:]):
-                await asyncio.sleep(0.01)
-                assert time.monotonic() - began < 12  # the one hangs for 15
+            await eventually(lambda: all(len(receiver.received) == 20 for receiver, _ in pairs[1:]))
             assert len(pairs[0][0].received) <= 4
 
 
@@ -62,12 +66,9 @@ async def test_many_receivers_that_hang_leave_slots_for_those_that_answer(
             await converted(services, account, 5)
         async with running(one):
             most = 10 if tried else 2
-            async with asyncio.timeout(12):  # those that hang do for 15 seconds
-                while sum(len(hanging.received) for hanging in dead) < most:
-                    await asyncio.sleep(0.01)
-                await converted(services, other, 30)
-                while len(good.received) < 30:
-                    await asyncio.sleep(0.01)
+            await eventually(lambda: sum(len(hanging.received) for hanging in dead) >= most)
+            await converted(services, other, 30)
+            await eventually(lambda: len(good.received) >= 30)
             assert sum(len(hanging.received) for hanging in dead) == most
 
 
@@ -85,23 +86,23 @@ async def test_untested_webhooks_wait_for_others_that_hang_only_until_these_are_
             dead.append(receiver)
             await converted(services, account)
         async with running(one):
-            async with asyncio.timeout(12):  # those that hang do for 15 seconds
-                while not all(hanging.received for hanging in dead):
-                    await asyncio.sleep(0.01)
-                other = new_id()
-                good, _ = await stack.enter_async_context(listening(services, other))
-                await converted(services, other)
-                while not good.received:
-                    await asyncio.sleep(0.01)
+            await eventually(lambda: all(hanging.received for hanging in dead))
+            other = new_id()
+            good, _ = await stack.enter_async_context(listening(services, other))
+            await converted(services, other)
+            await eventually(lambda: good.received)
 
 
 async def test_slow_receivers_do_not_delay_others(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 50)
+    go_on = asyncio.Event()
+    go_on.set()
 
     async def slow(handler: Handler) -> None:
         await asyncio.sleep(1.5)
+        await go_on.wait()
         handler.finish()
 
     async with AsyncExitStack() as stack:
@@ -116,10 +117,9 @@ async def test_slow_receivers_do_not_delay_others(
         good, _ = await stack.enter_async_context(listening(services, other))
         await converted(services, slow_account, 20)
         async with running(one):
-            while sum(len(receiver.received) for receiver, _ in busy) < 20:
-                await asyncio.sleep(0.01)
+            await eventually(lambda: sum(len(receiver.received) for receiver, _ in busy) >= 20)
             assert one._limiter.free_permits >= 12
+            go_on.clear()
             await converted(services, other, 10)
-            async with asyncio.timeout(10):  # sixteen at a time, the others would take 22
-                while len(good.received) < 10:
-                    await asyncio.sleep(0.01)
+            await eventually(lambda: len(good.received) >= 10)
+            go_on.set()
