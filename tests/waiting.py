@@ -7,7 +7,8 @@ says nothing about speed. To wait for an event or a task, use `asyncio.wait_for`
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 PATIENCE_SECONDS: Final = 20.0
@@ -53,6 +54,14 @@ def until(condition: Callable[[], object]) -> None:
         if time.monotonic() > deadline:
             raise AssertionError(_never(condition, PROCESS_PATIENCE_SECONDS))
         time.sleep(_LOOK_SECONDS)
+
+
+@contextmanager
+def bounded_work() -> Iterator[None]:
+    """Fail after a block that took very much of the processor: its work grew with a square."""
+    began = time.thread_time()
+    yield
+    assert time.thread_time() - began < PATIENCE_SECONDS
 
 
 async def _value(found: Any) -> Any:

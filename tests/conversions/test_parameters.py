@@ -1,7 +1,6 @@
 """Every rule for what a sender may say of a conversion, as JSON and as text."""
 
 import json
-import time
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -12,6 +11,7 @@ import pytest
 from bson import Decimal128
 
 from tests.conversions.parsing import from_json
+from tests.waiting import bounded_work
 from tracker.conversions.parameters import ConversionParameters, parse_text
 from tracker.errors import BadRequest
 
@@ -209,10 +209,8 @@ def test_a_number_that_json_does_not_allow_is_refused(text: bytes) -> None:
 @pytest.mark.parametrize("pattern", ["1{}x", "1.{}x", "{}", "-.{}x", "1e{}"])
 def test_a_number_of_a_megabyte_is_refused_at_once(pattern: str, size: int) -> None:
     text = pattern.format("1" * size)
-    started = time.perf_counter()
-    with pytest.raises(BadRequest, match=r"^value: "):
+    with bounded_work(), pytest.raises(BadRequest, match=r"^value: "):
         queried(value=text)
-    assert time.perf_counter() - started < 1
 
 
 @pytest.mark.parametrize("name", ["transaction_id", "txid"])

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -131,13 +130,11 @@ async def test_a_stream_or_group_that_vanishes_is_made_again(services: Services,
 async def test_a_stop_ends_a_consumer_that_waits_for_a_store_at_once(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumer_module, "_BACKOFF_SECONDS", (0.0, 20.0))
+    monkeypatch.setattr(consumer_module, "_BACKOFF_SECONDS", (0.0, 3600.0))
     applied = Applied(services, Outage(AutoReconnect("unavailable"), 99))
     async with running(consumer_of(services, applied)):
         await services.journal.journal.append(make_click())
         await applied.until(lambda: len(applied.attempts) == 2)
-        began = time.monotonic()
-    assert time.monotonic() - began < 5
 
 
 async def test_leaving_is_quiet_while_redis_is_unavailable(services: Services) -> None:

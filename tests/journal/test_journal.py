@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import shutil
-import time
 from collections.abc import AsyncIterator, Iterator, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ from redis.asyncio import Redis
 
 from config.settings import Settings
 from tests.factories import make_click
+from tests.stores.counted_breaker import CountedBreaker
 from tests.stores.redis.own_redis import OwnRedis, hanging_redis, own_redis, unavailable_redis
-from tests.waiting import becomes, eventually
+from tests.waiting import PATIENCE_SECONDS, becomes, eventually
 from tracker.clicks.click import Click
 from tracker.errors import Unavailable
 from tracker.ids import new_id
@@ -27,7 +27,7 @@ from tracker.journal.entry import EntryDecoder
 from tracker.journal.journal import Journal
 from tracker.journal.spool import Spool
 from tracker.metrics import REGISTRY
-from tracker.stores.breaker import OPEN_SECONDS, Breaker
+from tracker.stores.breaker import Breaker
 from tracker.stores.redis.clients import redis_for_requests
 from tracker.stores.redis.keys import JOURNAL, transaction_claim
 
@@ -50,10 +50,10 @@ def claim(holder: int, *names: str) -> Claim:
 
 @contextlib.asynccontextmanager
 async def journal(
-    url: str, folder: Path, max_bytes: int = 1024**3
+    url: str, folder: Path, max_bytes: int = 1024**3, breaker: Breaker | None = None
 ) -> AsyncIterator[tuple[Journal, Redis]]:
     async with redis_for_requests(url) as redis:
-        built = Journal(redis, Breaker(), Spool(folder / "spool", max_bytes))
+        built = Journal(redis, breaker or Breaker(), Spool(folder / "spool", max_bytes))
         try:
             yield built, redis
         finally:
@@ -208,31 +208,27 @@ async def test_a_stop_waits_for_appends_and_moves_spooled_records(
     assert spool_files(tmp_path) == []
 
 
-async def test_a_redis_that_hangs_costs_about_a_second_and_is_then_left_alone(
+async def test_a_redis_that_hangs_is_waited_for_once_and_is_then_left_alone(
     tmp_path: Path,
 ) -> None:
+    breaker = CountedBreaker()
     with hanging_redis() as url:
-        async with journal(url, tmp_path) as (built, _):
-            begun = time.monotonic()
-            await built.append(click(1))
-            first = time.monotonic()
-            for number in range(2, 12):
+        async with journal(url, tmp_path, breaker=breaker) as (built, _):
+            for number in range(1, 12):
                 await built.append(click(number))
-            then = time.monotonic()
-            assert first - begun < 2
-            assert then - first < OPEN_SECONDS / 2
+            assert breaker.failures == 1
             assert len(spool_files(tmp_path)) == 1
 
 
-async def test_a_redis_that_freezes_under_load_costs_about_a_second(
+async def test_a_redis_that_freezes_under_load_is_waited_for_together(
     server: OwnRedis, tmp_path: Path
 ) -> None:
-    async with journal(server.url, tmp_path) as (built, redis):
+    breaker = CountedBreaker()
+    async with journal(server.url, tmp_path, breaker=breaker) as (built, redis):
         await built.append(click(0))
         server.freeze()
-        begun = time.monotonic()
         await asyncio.gather(*(built.append(click(number)) for number in range(1, 100)))
-        assert time.monotonic() - begun < 2
+        assert breaker.failures == 1
         server.thaw()
         assert await built.replay_once() == 1
         ids = {one.id for one in await streamed(redis)}
@@ -292,12 +288,10 @@ async def test_a_stop_leaves_records_that_it_has_no_time_to_move_for_the_next_st
         assert await streamed(redis) == clicks(0, 1, 2)
 
 
-async def test_a_stop_with_a_redis_that_hangs_ends_within_seconds(tmp_path: Path) -> None:
+async def test_a_stop_with_a_redis_that_hangs_ends(tmp_path: Path) -> None:
     with hanging_redis() as url:
-        async with journal(url, tmp_path) as (built, _):
+        async with asyncio.timeout(PATIENCE_SECONDS), journal(url, tmp_path) as (built, _):
             await built.append(click(1))
-            begun = time.monotonic()
-        assert time.monotonic() - begun < 4
     assert len(spool_files(tmp_path)) == 1
 
 

@@ -1,7 +1,6 @@
 """Every whole entry of a file is found, whatever else is in it."""
 
 import io
-import time
 import zlib
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.waiting import bounded_work
 from tracker.journal import spool_file
 from tracker.journal.spool_file import (
     BATCH_BYTES,
@@ -109,10 +109,9 @@ def test_an_entry_is_found_wherever_in_the_damage_it_begins(path: Path, distance
 
 
 def test_many_magics_that_begin_nothing_are_passed_over_quickly(path: Path) -> None:
-    begun = time.monotonic()
-    found, _ = read(path, (MARKER + b"TRK1") * 100_000 + frame(b"found"))
+    with bounded_work():
+        found, _ = read(path, (MARKER + b"TRK1") * 100_000 + frame(b"found"))
     assert found == [b"found"]
-    assert time.monotonic() - begun < 5
 
 
 def test_a_payload_that_is_whole_though_its_length_is_not_is_damage_and_no_torn_tail(

@@ -9,6 +9,7 @@ import pytest
 
 from config.settings import Settings, SettingsError, read
 from tests.dns.dns_server import DnsServer
+from tests.waiting import PATIENCE_SECONDS
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.links import verification as module
@@ -124,11 +125,12 @@ async def test_a_silent_server_is_not_waited_for_longer_than_the_limit(
 ) -> None:
     assert module.TIMEOUT_SECONDS < 5
     monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 3600.0)
     dns.silent = silent
     began = time.monotonic()
-    check = await look_up(WANTED, asking(dns))
+    check = await asyncio.wait_for(look_up(WANTED, asking(dns)), PATIENCE_SECONDS)
     assert (check.proven, check.error is None) == (False, False)
-    assert 0.25 < time.monotonic() - began < 3
+    assert time.monotonic() - began > 0.25
 
 
 async def test_the_limit_holds_in_a_pause_between_tries(
@@ -136,11 +138,10 @@ async def test_the_limit_holds_in_a_pause_between_tries(
 ) -> None:
     monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.5)
     monkeypatch.setattr("tracker.dns.resolver._TRY_SECONDS", 0.05)
+    monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 3600.0)
     dns.silent = {TXT, NAME}
-    began = time.monotonic()
-    check = await look_up(WANTED, asking(dns))
+    check = await asyncio.wait_for(look_up(WANTED, asking(dns)), PATIENCE_SECONDS)
     assert (check.proven, check.error is None) == (False, False)
-    assert time.monotonic() - began < 3
 
 
 async def test_a_lost_query_is_sent_again(dns: DnsServer, monkeypatch: pytest.MonkeyPatch) -> None:

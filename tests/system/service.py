@@ -16,9 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from config.settings import Settings
 from tests.test_import_order import ROOT
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 
-START_SECONDS = 30.0
-STOP_SECONDS = 25.0
+START_SECONDS = STOP_SECONDS = PROCESS_PATIENCE_SECONDS
 
 
 class Response(NamedTuple):

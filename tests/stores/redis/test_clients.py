@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 
 from config.settings import Settings
 from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
+from tests.waiting import PATIENCE_SECONDS
 from tracker.service.services import Services
 from tracker.stores.breaker import Breaker
 from tracker.stores.builtin.child import free_port
@@ -23,21 +24,23 @@ from tracker.stores.startup.redis_advice import redis_advice
 pytestmark = pytest.mark.redis
 
 
-async def test_an_unavailable_redis_is_noticed_at_once() -> None:
-    async with clients.redis_for_requests(unavailable_redis()) as client:
-        begun = time.monotonic()
+async def test_an_unavailable_redis_is_noticed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "REQUEST_TIMEOUT_SECONDS", 3600.0)
+    async with (
+        clients.redis_for_requests(unavailable_redis()) as client,
+        asyncio.timeout(PATIENCE_SECONDS),
+    ):
         with pytest.raises(RedisError):
             await client.ping()
-        assert time.monotonic() - begun < 0.9
 
 
-async def test_a_redis_that_hangs_costs_about_a_second() -> None:
+async def test_a_redis_that_hangs_is_waited_for_as_long_as_a_request_may() -> None:
     with hanging_redis() as url:
-        async with clients.redis_for_requests(url) as client:
+        async with clients.redis_for_requests(url) as client, asyncio.timeout(PATIENCE_SECONDS):
             begun = time.monotonic()
             with pytest.raises(RedisError):
                 await client.ping()
-            assert 0.8 < time.monotonic() - begun < 4.0
+            assert time.monotonic() - begun > clients.REQUEST_TIMEOUT_SECONDS * 0.8
 
 
 async def test_more_calls_than_connections_wait_for_their_turn(settings: Settings) -> None:
@@ -54,12 +57,10 @@ async def test_a_blocking_read_outlasts_the_timeout_of_requests(settings: Settin
         assert time.monotonic() - begun > clients.REQUEST_TIMEOUT_SECONDS
 
 
-async def test_an_unavailable_mongodb_is_noticed_in_seconds() -> None:
-    with contextlib.closing(drivers.mongodb(mongodb_uri(free_port()))) as client:
-        begun = time.monotonic()
-        with pytest.raises(PyMongoError):
-            await client.admin.command("ping")
-        assert time.monotonic() - begun < drivers.MONGODB_TIMEOUT_SECONDS + 5
+async def test_an_unavailable_mongodb_is_noticed() -> None:
+    uri = mongodb_uri(free_port())
+    with contextlib.closing(drivers.mongodb(uri)) as client, pytest.raises(PyMongoError):
+        await asyncio.wait_for(client.admin.command("ping"), PATIENCE_SECONDS)
 
 
 async def test_writes_are_acknowledged_by_a_majority_on_disk(services: Services) -> None:

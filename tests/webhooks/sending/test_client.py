@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tornado.platform.asyncio import AsyncIOLoop
 
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tests.webhooks.receiver import (
     SECRET,
     Behaviour,
@@ -48,6 +48,12 @@ def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert [one.getMessage() for one in logged if one.levelno >= logging.WARNING] == []
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no attempt end by its timeout but those of `brief`."""
+    monkeypatch.setattr(module, "ATTEMPT_SECONDS", 3600.0)
+
+
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ATTEMPT_SECONDS", 0.5)
@@ -64,7 +70,7 @@ async def outcome_of(behaviour: Behaviour) -> tuple[Outcome, Receiver]:
     async with receiving() as receiver:
         receiver.behaviour = behaviour
         client = WebhookClient(allow_private=True, dns_address=None)
-        outcome = await client.send(request(receiver.url))
+        outcome = await asyncio.wait_for(client.send(request(receiver.url)), PATIENCE_SECONDS)
         client.close()
         return outcome, receiver
 
@@ -139,7 +145,7 @@ async def test_any_2xx_is_a_success(code: int, delivered: bool, failure: str | N
     outcome, _ = await outcome_of(raw(f"HTTP/1.1 {code} x\r\nContent-Length: 0\r\n\r\n".encode()))
     assert (outcome.code, outcome.delivered, outcome.failure) == (code, delivered, failure)
     assert outcome.error is None
-    assert 0 <= outcome.milliseconds < 15_000
+    assert outcome.milliseconds >= 0
 
 
 async def test_the_first_kilobyte_of_an_answer_is_kept_as_text() -> None:
@@ -176,7 +182,7 @@ async def test_a_receiver_that_does_not_answer_in_time_is_a_timeout(behaviour: B
     outcome, _ = await outcome_of(behaviour)
     assert (outcome.code, outcome.failure) == (None, "timeout")
     assert outcome.error == "timeout: during request"
-    assert 400 <= outcome.milliseconds < 10_000
+    assert outcome.milliseconds >= 400
 
 
 @pytest.mark.usefixtures("brief")
@@ -189,7 +195,6 @@ async def test_the_code_of_an_answer_that_trickles_counts_at_the_timeout(
     outcome, _ = await outcome_of(endless(head, piece, 0.01))
     assert (outcome.code, outcome.delivered, outcome.error) == (200, True, None)
     assert set(outcome.answer) == {"x"}
-    assert outcome.milliseconds < 10_000
 
 
 @pytest.mark.parametrize(
@@ -205,7 +210,6 @@ async def test_the_code_of_an_endless_answer_counts(head: bytes, piece: bytes) -
     outcome, receiver = await outcome_of(endless(head, piece))
     assert outcome.code == (500 if b"500" in head else 200)
     assert outcome.answer == "x" * MAX_BODY_BYTES
-    assert outcome.milliseconds < 10_000
     assert receiver.written < 50_000_000  # what the buffers of two sockets may hold, and more
 
 
@@ -217,7 +221,6 @@ async def test_an_answer_sent_byte_by_byte_is_cut_off_and_its_code_counts(
 ) -> None:
     outcome, _ = await outcome_of(endless(head, piece, 0.001))
     assert (outcome.code, outcome.error) == (200, None)
-    assert outcome.milliseconds < 10_000  # 15,000 if nothing but the time ends it
     assert set(outcome.answer) == {"x"}
 
 
@@ -269,7 +272,6 @@ async def test_a_body_in_a_few_chunks_is_kept_whole(size: int, pieces: int) -> N
 async def test_an_invalid_answer_is_a_failure_of_the_connection(behaviour: Behaviour) -> None:
     outcome, _ = await outcome_of(behaviour)
     assert (outcome.code, outcome.failure, outcome.answer) == (None, "connection", "")
-    assert outcome.milliseconds < 10_000
 
 
 @pytest.mark.parametrize(
@@ -345,7 +347,6 @@ async def test_a_chunk_that_cannot_be_read_ends_the_attempt_at_once(
 ) -> None:
     outcome, _ = await outcome_of(raw(CHUNKED + body) if ends else held(CHUNKED + body))
     assert (outcome.code, outcome.error) == (200, None)
-    assert outcome.milliseconds < 10_000  # 15,000 if nothing but the time ends it
 
 
 @pytest.mark.parametrize(
@@ -362,7 +363,6 @@ async def test_a_chunk_that_cannot_be_read_ends_the_attempt_at_once(
 async def test_an_answer_that_cannot_be_read_ends_the_attempt_at_once(answered: bytes) -> None:
     outcome, _ = await outcome_of(held(answered))
     assert (outcome.code, outcome.failure) == (None, "connection")
-    assert outcome.milliseconds < 10_000
     assert len(outcome.error or "") < 100
 
 
@@ -378,7 +378,6 @@ async def test_a_connection_that_is_reset_within_a_body_ends_the_attempt_at_once
     monkeypatch.setattr(module._Answer, "take_body", take)
     outcome, _ = await outcome_of(reset_after(CHUNKED + b"1\r\nx\r\n", arrived))
     assert (outcome.code, outcome.answer, outcome.error) == (200, "x", None)
-    assert outcome.milliseconds < 10_000
 
 
 HEADS = st.binary(max_size=40) | st.from_regex(
@@ -401,7 +400,6 @@ def test_any_bytes_of_a_receiver_lead_to_an_outcome(
     assert (outcome.code is None) == (outcome.error is not None)
     assert outcome.code is None or 200 <= outcome.code <= 599
     assert outcome.failure in (None, "3xx", "4xx", "5xx", "connection")
-    assert outcome.milliseconds < 10_000
 
 
 async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

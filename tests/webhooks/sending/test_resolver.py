@@ -1,13 +1,13 @@
 """A delivery reaches no private address, however it is written and whatever DNS answers."""
 
 import asyncio
-import time
 
 import pytest
 
 from config.settings import Settings
 from tests.dns.dns_server import DnsServer
 from tests.dns.test_addresses import INSIDE, INSIDE_6, mapped
+from tests.waiting import PATIENCE_SECONDS
 from tests.webhooks.receiver import receiving
 from tests.webhooks.sending.test_client import request
 from tracker.dns.addresses import Address
@@ -167,21 +167,18 @@ async def test_a_name_server_that_fails_or_is_slow_is_a_failure_of_dns(
     for name in ("broken.example", "slow.example"):
         outcome = await sent(f"http://{name}/", dns)
         assert outcome.error == f"dns: {name} could not be resolved"
-        assert outcome.milliseconds < 5000
 
 
 async def test_slow_names_delay_no_other_name(
     dns: DnsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 20)
+    monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 3600)
     slow = [f"slow{number}.example" for number in range(200)]
     dns.silent.update(slow)
     dns.has(NAME, "A", "8.8.8.8")
     waiting = [asyncio.ensure_future(resolved(dns, name)) for name in slow]
     await asyncio.sleep(0)
-    began = time.monotonic()
-    assert await resolved(dns, NAME) == ["8.8.8.8"]
-    assert time.monotonic() - began < 10
+    assert await asyncio.wait_for(resolved(dns, NAME), PATIENCE_SECONDS) == ["8.8.8.8"]
     assert not any(one.done() for one in waiting)
     for one in waiting:
         one.cancel()

@@ -78,15 +78,18 @@ async def test_a_stop_does_not_release_deliveries_that_are_being_recorded(
 
 
 async def test_a_running_sender_sends_new_deliveries_and_stops_at_once_when_idle(
-    services: Services,
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
-        async with running(one):
-            for number in range(1, 4):
-                await converted(services, ACCOUNT)
-                await eventually(lambda number=number: len(receiver.received) >= number)
-            began = time.monotonic()
-        assert time.monotonic() - began < sender_module.STOP_SECONDS
+    monkeypatch.setattr(sender_module, "IDLE_SECONDS", 3600)
+    async with (
+        listening(services, ACCOUNT) as (receiver, _),
+        sending(services) as one,
+        asyncio.timeout(PATIENCE_SECONDS),
+        running(one),
+    ):
+        for number in range(1, 4):
+            await converted(services, ACCOUNT)
+            await eventually(lambda number=number: len(receiver.received) >= number)
 
 
 async def test_deliveries_that_this_process_makes_due_are_sent_at_once(
