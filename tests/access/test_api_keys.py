@@ -198,8 +198,10 @@ async def test_requests_at_the_same_time_write_last_used_once(
     monkeypatch.setattr(api_keys, "now", lambda: NOON + timedelta(milliseconds=next(ticks)))
     database = services.stores.mongodb.database
     await database.command("profile", 2, filter={"command.update": "api_keys"})
-    await asyncio.gather(*(services.access.api_keys.authenticate(secret) for _ in range(10)))
-    await database.command("profile", 0)
+    try:
+        await asyncio.gather(*(services.access.api_keys.authenticate(secret) for _ in range(10)))
+    finally:
+        await database.command("profile", 0)
     changed = await database["system.profile"].count_documents(
         {"op": "update", "ns": f"{database.name}.api_keys", "nModified": 1}
     )

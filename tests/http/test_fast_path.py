@@ -213,7 +213,7 @@ async def test_a_server_that_is_ending_does_not_use_the_fast_path() -> None:
         client.send(get("/fast"))
         assert (await client.answer()).body == b"/fast"
         server.stop()
-        finishing = asyncio.create_task(server.finish(5, 0.2))
+        finishing = asyncio.create_task(server.finish(3600, 3600))
         await asyncio.sleep(0)
         client.send(get("/fast"))
         answer = await client.answer()

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tornado.web import RequestHandler, stream_request_body
 
-from tests.clock import Clock
+from tests.http.server_clock import ServerClock
 from tests.http.serving import Client, application, client_of, get, post, serving
 from tests.open_files import room_for
-from tests.waiting import PATIENCE_SECONDS, eventually
+from tests.waiting import PATIENCE_SECONDS
 from tracker import metrics
 from tracker.http.limits import Limits
 
@@ -137,28 +137,15 @@ async def test_an_idle_connection_is_closed_in_time() -> None:
         assert seconds >= 2 * LIMIT_SECONDS * 0.9
 
 
-class Timed:
-    """The loop of a server whose time only the test moves."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self.time = Clock()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loop, name)
-
-
 async def test_a_connection_with_another_request_in_time_is_kept() -> None:
-    limits = Limits(head_seconds=LIMIT_SECONDS, idle_seconds=10.0)
+    limits = Limits(idle_seconds=10.0, stalled_seconds=LIMIT_SECONDS)
     async with serving(APPLICATION, limits) as (server, port), client_of(port) as client:
-        state: Any = server._state
-        state.loop = timed = Timed(state.loop)
-        for seconds in range(0, 50, 9):
-            timed.time.seconds = seconds
-            await eventually(lambda seconds=seconds: state.now == seconds)
+        clock = ServerClock(server)
+        for _ in range(5):
             client.send(get())
             assert (await client.answer()).status == 200
-        timed.time.seconds += 11.0
+            await clock.pass_seconds(9.0)
+        await clock.pass_seconds(20.0)
         assert await client.rest() == b""
 
 

@@ -273,7 +273,7 @@ async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
     asked = list[Any]()
     with hanging_redis() as url:
         async with without_redis(services, url) as drain_number:
-            execute = drain_number._redis.execute_command
+            execute: Any = drain_number._redis.execute_command
 
             def noted(*arguments: Any, **options: Any) -> Any:
                 asked.append(arguments)

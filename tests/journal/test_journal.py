@@ -26,6 +26,7 @@ from tracker.journal.appender import CLAIM_SECONDS, Claim
 from tracker.journal.entry import EntryDecoder
 from tracker.journal.journal import Journal
 from tracker.journal.spool import Spool
+from tracker.loops import cancel_and_wait
 from tracker.metrics import REGISTRY
 from tracker.stores.breaker import Breaker
 from tracker.stores.redis.clients import redis_for_requests
@@ -159,8 +160,7 @@ async def test_the_loop_moves_spooled_records_as_soon_as_redis_is_back(
         replay = asyncio.ensure_future(built.replay())
         server.start()
         await eventually(lambda: not spool_files(tmp_path))
-        replay.cancel()
-        await asyncio.gather(replay, return_exceptions=True)
+        await cancel_and_wait(replay)
         assert await streamed(redis) == clicks(1)
 
 
@@ -177,8 +177,7 @@ async def test_a_spool_that_is_removed_while_redis_is_down_is_written_again_with
         await built.append(click(2))
         server.start()
         await becomes(lambda: streamed(redis), clicks(1, 2))
-        replay.cancel()
-        await asyncio.gather(replay, return_exceptions=True)
+        await cancel_and_wait(replay)
 
 
 async def test_records_spooled_by_a_dead_process_are_moved_by_the_next(

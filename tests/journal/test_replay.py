@@ -10,6 +10,7 @@ import pytest
 
 from tests.journal.spooling import HEADER, Logs, Sink, opened, replayed, spooled
 from tracker.journal import spool as module
+from tracker.loops import cancel_and_wait
 
 
 async def test_several_files_are_replayed_in_order(folder: Path) -> None:
@@ -102,8 +103,7 @@ async def test_a_cancelled_replay_keeps_the_file_and_its_place_in_it(
     async with opened(folder) as spool:
         replay = asyncio.ensure_future(spool.replay(hang))
         await sending.wait()
-        replay.cancel()
-        await asyncio.gather(replay, return_exceptions=True)
+        await cancel_and_wait(replay)
         assert path.exists()
         assert await spool.replay(sink.send) == 2
     assert sink.taken == [b"1", b"2", b"3"]
@@ -123,8 +123,7 @@ async def test_a_replay_cancelled_at_any_moment_loses_and_repeats_nothing(
         replay = asyncio.ensure_future(spool.replay(send))
         for _ in range(steps):
             await asyncio.sleep(0)
-        replay.cancel()
-        await asyncio.gather(replay, return_exceptions=True)
+        await cancel_and_wait(replay)
         await spool.replay(send)
     assert taken == [b"1", b"2", b"3"]
 

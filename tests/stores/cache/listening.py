@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.waiting import PATIENCE_SECONDS
+from tracker.loops import cancel_and_wait
 from tracker.stores.cache.changes import Changes
 
 
@@ -16,5 +17,4 @@ async def listening(changes: Changes) -> AsyncIterator[None]:
         await asyncio.wait_for(changes.subscribed.wait(), PATIENCE_SECONDS)
         yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cancel_and_wait(task)

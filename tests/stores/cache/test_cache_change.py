@@ -6,6 +6,7 @@ import pytest
 
 from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingLookup, aged, cached
 from tests.stores.redis.own_redis import unavailable_redis
+from tests.waiting import becomes
 from tracker.errors import Unavailable
 from tracker.service.services import Services
 from tracker.stores.cache import cache as levels
@@ -59,11 +60,14 @@ async def test_a_look_up_that_a_change_overtakes_is_not_kept(services: Services)
 async def test_a_copy_that_redis_still_held_during_a_change_is_not_kept(services: Services) -> None:
     cache = cached(services.stores.redis, ThingLookup(OLD))
     await cache.get(NAME)
-    await services.stores.redis.client_pause(300, all=False)
-    change = asyncio.ensure_future(cache.changed(NAME, NEW, NEW.version))
-    await asyncio.sleep(0)
-    assert await cache.get(NAME) == OLD
-    assert not change.done()
+    await services.stores.redis.client_pause(60_000, all=False)
+    try:
+        change = asyncio.ensure_future(cache.changed(NAME, NEW, NEW.version))
+        await asyncio.sleep(0)
+        assert await cache.get(NAME) == OLD
+        assert not change.done()
+    finally:
+        await services.stores.redis.client_unpause()
     await change
     assert await cache.get(NAME) == NEW
 
@@ -83,7 +87,7 @@ async def test_a_value_read_during_a_change_is_forgotten_soon_if_the_writer_dies
     assert 0 < left <= levels.UPDATE_SECONDS * 1000
     await services.stores.redis.pexpire(NAME, 1)
     reader.forget_all()
-    await asyncio.sleep(0.01)
+    await becomes(lambda: services.stores.redis.exists(NAME), 0)
     assert await reader.get(NAME) == NEW
 
 

@@ -13,6 +13,7 @@ from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingLookup
 from tests.stores.cache.listening import listening
 from tests.stores.redis.own_redis import own_redis
 from tests.waiting import PATIENCE_SECONDS, becomes, eventually
+from tracker.loops import cancel_and_wait
 from tracker.service.services import Services
 from tracker.stores.breaker import Breaker
 from tracker.stores.cache import changes
@@ -136,11 +137,11 @@ async def test_a_silent_redis_counts_as_lost(tmp_path: Path) -> None:
 async def test_a_quiet_redis_does_not_count_as_lost(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(changes, "SILENCE_SECONDS", 1.5)
     monkeypatch.setattr(changes, "PING_SECONDS", 0.05)
     async with process(settings.redis_url, ThingLookup(OLD)) as built:
         await built.cache.get(NAME)
-        await asyncio.sleep(1)
+        await asyncio.sleep(2.5)
         assert built.cache.verified
         assert NAME in built.cache._memory.values
 
@@ -160,7 +161,6 @@ async def test_every_cache_of_a_service_follows_the_changes(
         assert await cache.get(name) is None
         await writer.stores.redis.publish(CHANGES, name)
     await eventually(lambda: not any(cache._memory.values for cache in names.values()))
-    listening.cancel()
-    await asyncio.gather(listening, return_exceptions=True)
+    await cancel_and_wait(listening)
     await writer.stop()
     await writer.close()

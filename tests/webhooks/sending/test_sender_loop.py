@@ -65,7 +65,9 @@ async def test_a_stop_does_not_release_deliveries_that_are_being_recorded(
 
     async def slowly(results: Any) -> None:
         recording.set()
-        await asyncio.sleep(0.75)
+        await asyncio.sleep(0.25)
+        monkeypatch.setattr(sender_module, "STOP_SECONDS", PATIENCE_SECONDS)
+        await asyncio.sleep(0.5)
         await record(results)
 
     monkeypatch.setattr(services.webhooks.deliveries, "record", slowly)
@@ -89,7 +91,7 @@ async def test_a_running_sender_sends_new_deliveries_and_stops_at_once_when_idle
     ):
         for number in range(1, 4):
             await converted(services, ACCOUNT)
-            await eventually(lambda number=number: len(receiver.received) >= number)
+            await eventually(lambda: len(receiver.received) >= number)  # noqa: B023
 
 
 async def test_deliveries_that_this_process_makes_due_are_sent_at_once(
