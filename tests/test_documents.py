@@ -20,6 +20,7 @@ import pytest
 
 from config.settings import Settings
 from tests.documents import API, GUIDES, OPERATIONS, README, REPORTS, WEBHOOKS, block, text
+from tests.ports import free_port
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
@@ -27,7 +28,6 @@ from tests.waiting import becomes
 from tests.web.table import KEYED_ENDPOINTS
 from tests.webhooks.receiver import SECRET
 from tracker.service.banner import COMMANDS
-from tracker.stores.builtin.child import free_port
 from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus
 from tracker.webhooks.operational_messages import delivery_failed, webhook_disabled
 from tracker.webhooks.payloads.payload import render

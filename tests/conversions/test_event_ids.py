@@ -11,11 +11,11 @@ import pytest
 from config.settings import Settings
 from tests.conversions import scene
 from tests.factories import make_conversion
+from tests.ports import free_port
 from tracker.conversions import event_ids
 from tracker.conversions.event_ids import EventIds, SpareBlock
 from tracker.errors import Unavailable
 from tracker.service.services import Services
-from tracker.stores.builtin.child import free_port
 from tracker.stores.mongodb import drivers
 
 

@@ -13,6 +13,7 @@ from config.settings import Settings
 from tests.conversions import scene
 from tests.factories import create_click, create_event_config, make_click, make_parameters
 from tests.ingest import ledger
+from tests.ports import free_port
 from tests.stores.counted_breaker import CountedBreaker
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import ConversionParameters
@@ -21,7 +22,6 @@ from tracker.errors import BadRequest, NotFound, TrackerError, Unavailable
 from tracker.ids import new_id
 from tracker.journal.appender import CLAIM_SECONDS
 from tracker.service.services import Services
-from tracker.stores.builtin.child import free_port
 from tracker.stores.mongodb import drivers
 from tracker.stores.redis.memory_budget import SKIPPED_FROM, OptionalWrite
 

@@ -1,7 +1,7 @@
 """The clock by which a server measures its clients, moved by a test."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from tests.clock import Clock
 from tests.waiting import eventually
@@ -23,12 +23,13 @@ class ServerClock:
     """From now on time passes for `server` only in `pass_seconds`."""
 
     def __init__(self, server: Server) -> None:
-        self._state: Any = server._state
-        self._state.loop = _Loop(self._state.loop)
-        self._state.loop.time.seconds = self._state.now
+        self._state = server._state
+        loop = _Loop(self._state.loop)
+        self._clock = loop.time
+        self._clock.seconds = self._state.now
+        self._state.loop = cast(asyncio.AbstractEventLoop, loop)
 
     async def pass_seconds(self, seconds: float) -> None:
         """Let time pass, and wait until the server has checked its connections."""
-        time = self._state.loop.time
-        time.seconds += seconds
-        await eventually(lambda: self._state.now == time.seconds)
+        self._clock.seconds += seconds
+        await eventually(lambda: self._state.now == self._clock.seconds)

@@ -12,13 +12,13 @@ from tests.conversions import scene
 from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_mongodb
+from tests.ports import free_port
 from tracker.clicks.document import ClickDocument
 from tracker.conversions.document import ConversionStatus, document
 from tracker.ids import new_id
 from tracker.ingest.batch_writer import BatchWriter, Move, WriteConflict, WriteSet
 from tracker.ingest.drain_number import DrainNumber
 from tracker.service.services import Services
-from tracker.stores.builtin.child import free_port
 from tracker.stores.builtin.servers import mongodb_uri
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_read

@@ -15,11 +15,11 @@ from config.settings import Settings
 from tests.conversions import scene
 from tests.factories import make_click
 from tests.ingest.consuming import STALE, Applied, Outage, clicks_in, consumer_of, running
+from tests.ports import free_port
 from tests.suspended import suspended
 from tracker.ingest import consumer as consumer_module
 from tracker.ingest.consumer import Consumer
 from tracker.service.services import Services
-from tracker.stores.builtin.child import free_port
 from tracker.stores.builtin.stores import run_stores
 from tracker.stores.mongodb import drivers, indexes
 from tracker.stores.redis import clients

@@ -10,13 +10,13 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from config.settings import Settings
+from tests.ports import free_port
 from tests.test_import_order import ROOT
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker.ingest import drain_counters
 from tracker.ingest.drain_counters import CounterPublisher, families
 from tracker.metrics import DEAD_LETTERS, DRAINED, WEBHOOK_ATTEMPTS
 from tracker.service.services import Services
-from tracker.stores.builtin.child import free_port
 from tracker.stores.builtin.servers import redis_url
 from tracker.stores.redis import clients
 from tracker.stores.redis.keys import DRAIN_COUNTER_SUMS

@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tests.conversions import scene
+from tests.ports import free_port
 from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
 from tests.stores.relay import relay
 from tests.waiting import eventually
@@ -23,7 +24,6 @@ from tracker.ingest.drain_number import DRAIN_NUMBERS, LEASE_SECONDS, DrainNumbe
 from tracker.loops import Loops
 from tracker.service.background import leased
 from tracker.service.services import Services
-from tracker.stores.builtin.child import free_port
 from tracker.stores.mongodb import drivers
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.redis import clients

@@ -9,8 +9,9 @@ import pytest
 
 from lab import requests
 from lab.bench import nginx
-from lab.processes import Process, free_ports, running
+from lab.processes import Process, running
 from lab.scene import Place, Scene
+from tests.ports import free_port
 from tracker.service.services import Services
 
 SCENE = Scene(UUID(int=1), "", [Place("load2-0"), Place("load2-1")], [], {})
@@ -18,7 +19,7 @@ SCENE = Scene(UUID(int=1), "", [Place("load2-0"), Place("load2-1")], [], {})
 
 @pytest.mark.skipif(bool(nginx.missing_for_lua()), reason=nginx.missing_for_lua())
 async def test_nginx_redirects_once_redis_has_the_click(tmp_path: Path, services: Services) -> None:
-    [port] = free_ports(1)
+    port = free_port()
     program = nginx.recording(tmp_path, services.settings.redis_url, SCENE)
     async with running([Process(program, port)]):
         answer = await requests.ask(port, requests.head("GET", "/c/load2-1?n=1", {}))

@@ -12,7 +12,7 @@ from lab import client
 from lab.client import Load, outcome, percentile
 from lab.traffic import Closed, Paced, Prepared
 from tests.lab.answering import BUSY, CLICK_ID, REDIRECT, answering
-from tracker.stores.builtin.child import free_port
+from tests.ports import free_port
 
 GET = b"GET /c/one HTTP/1.1\r\nHost: a\r\n\r\n"
 LISTED = b"HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\nhello\r\n\r\nyo"

@@ -6,11 +6,12 @@ import subprocess
 import sys
 import urllib.request
 
-from lab.processes import ROOT, free_ports
+from lab.processes import ROOT
+from tests.ports import free_port
 
 
 def test_the_command_prints_the_way_into_its_console_and_ends_by_an_interrupt() -> None:
-    [port] = free_ports(1)
+    port = free_port()
     command = [sys.executable, "-m", "lab.demo", "--port", str(port)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None

@@ -9,13 +9,13 @@ import pytest
 
 from config.settings import Settings, SettingsError, read
 from tests.dns.dns_server import DnsServer
+from tests.ports import free_port
 from tests.waiting import PATIENCE_SECONDS
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.links import verification as module
 from tracker.links.domain import Domain
 from tracker.links.verification import DnsRecord, look_up, verification
-from tracker.stores.builtin.child import free_port
 
 NAME, TXT, TOKEN = "go.example", "_tracker.go.example", "To-ken_1"
 HOST = "a-0123456789abcdef01234567.tracker.test"

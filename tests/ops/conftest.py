@@ -8,9 +8,9 @@ from tornado.platform.asyncio import AsyncIOLoop
 from config.settings import Settings
 from tests.factories import create_link
 from tests.ops.proxied import BASE_HOST, PROVEN, UNPROVEN, Proxied
+from tests.ports import free_port
 from tests.system.service import environment, running
 from tracker.service.services import Services
-from tracker.stores.builtin.child import free_port
 
 
 @pytest.fixture

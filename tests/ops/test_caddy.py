@@ -20,9 +20,9 @@ from tests.ops.proxied import (
     process,
     replaced,
 )
+from tests.ports import free_port
 from tests.test_import_order import ROOT
 from tests.waiting import until
-from tracker.stores.builtin.child import free_port
 
 pytestmark = pytest.mark.skipif(not shutil.which("caddy"), reason="caddy is not installed")
 

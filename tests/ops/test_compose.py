@@ -20,10 +20,10 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from config import secret_key
 from tests.documents import DEPLOY, README, block
+from tests.ports import free_port
 from tests.test_import_order import ROOT
 from tests.waiting import until
 from tracker.stores.builtin import binaries
-from tracker.stores.builtin.child import free_port
 
 TEXT = (ROOT / "compose.yaml").read_text("utf-8")
 SERVICES: dict[str, Any] = yaml.safe_load(TEXT)["services"]

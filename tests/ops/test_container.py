@@ -16,10 +16,10 @@ import msgspec
 import pytest
 
 from config.settings import Settings
+from tests.ports import free_port
 from tests.system.service import environment, running
 from tests.test_import_order import ROOT
 from tracker import __version__
-from tracker.stores.builtin.child import free_port
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", "")
 COMPOSE = (ROOT / "compose.yaml").read_text("utf-8")

@@ -15,10 +15,10 @@ import pytest
 
 from config.settings import Settings
 from tests.documents import DEPLOY, OPERATIONS, block, text
+from tests.ports import free_port
 from tests.system.service import environment
 from tests.test_import_order import ROOT
 from tests.waiting import until
-from tracker.stores.builtin.child import free_port
 
 HONCHO = shutil.which("honcho", path=f"{ROOT}/.venv/bin:{os.environ['PATH']}")
 STOP_SECONDS = 40

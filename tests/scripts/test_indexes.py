@@ -10,8 +10,8 @@ import pytest
 from pymongo import MongoClient
 from pymongo.database import Database
 
+from tests.ports import free_port
 from tests.scripts.conftest import ROOT, Run
-from tracker.stores.builtin.child import free_port
 from tracker.stores.builtin.servers import mongodb_uri
 from tracker.stores.mongodb.indexes import INDEXES
 

@@ -13,13 +13,13 @@ import pytest
 import redis
 
 from config.settings import Settings
+from tests.ports import free_port
 from tests.system.conftest import Rows
 from tests.system.owner import new_owner
 from tests.system.service import Service, environment, running
 from tests.waiting import until
 from tracker.service.http_servers import QUIET_SECONDS
 from tracker.stores.builtin.binaries import redis_server as redis_binary
-from tracker.stores.builtin.child import free_port
 
 BURST = 400
 VISITORS = 4

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from config.settings import Settings
+from tests.ports import free_port
 from tests.system.certificates import Authority
 from tests.system.owner import new_owner
 from tests.system.service import Client, Response, environment, running
@@ -19,7 +20,6 @@ from tests.system.test_roles import drain
 from tests.system.test_tls import named_example
 from tests.test_import_order import ROOT
 from tests.waiting import until
-from tracker.stores.builtin.child import free_port
 
 INTERNAL = ("/metrics", "/docs", "/docs/docs.js", "/openapi.json", "/internal/tls-ask?domain=a.b")
 HEALTH = ("/healthz", "/livez", "/readyz")

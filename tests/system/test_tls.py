@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from config.settings import Settings
+from tests.ports import free_port
 from tests.suspended import suspended
 from tests.system.certificates import Authority
 from tests.system.service import Service, environment, running
 from tests.system.test_processes import ask_each, processes
 from tests.test_import_order import ROOT
 from tests.waiting import until
-from tracker.stores.builtin.child import free_port
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typing import Any
 
 from pymongo import MongoClient
 
+from tests.ports import free_port
 from tests.system.certificates import Authority
 from tracker.stores.builtin import binaries
-from tracker.stores.builtin.child import free_port
 from tracker.stores.builtin.servers import mongod_program, mongodb_uri
 
 

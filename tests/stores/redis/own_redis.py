@@ -17,14 +17,14 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from tests.ports import free_port
 from tests.waiting import until
-from tracker.stores.builtin.child import free_port
 from tracker.stores.builtin.servers import redis_program, redis_url
 
 
 class OwnRedis:
     def __init__(self, folder: Path, *options: str) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self.command = [*redis_program(folder).command(self.port), *options]
         self._process: subprocess.Popen[bytes] | None = None
         self.url = redis_url(self.port)
@@ -50,13 +50,6 @@ class OwnRedis:
     def _signal(self, number: signal.Signals) -> None:
         assert self._process is not None
         os.kill(self._process.pid, number)
-
-
-def _free_port() -> int:
-    """Return a free port to which a cluster can add 10,000 for the port between its nodes."""
-    while (port := free_port()) > 55_535:
-        pass
-    return port
 
 
 def _answers(client: redis.Redis) -> bool:

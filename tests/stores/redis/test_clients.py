@@ -11,11 +11,11 @@ from pymongo.errors import PyMongoError
 from redis.exceptions import RedisError
 
 from config.settings import Settings
+from tests.ports import free_port
 from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
 from tests.waiting import PATIENCE_SECONDS
 from tracker.service.services import Services
 from tracker.stores.breaker import Breaker
-from tracker.stores.builtin.child import free_port
 from tracker.stores.builtin.servers import mongodb_uri
 from tracker.stores.mongodb import drivers
 from tracker.stores.redis import clients

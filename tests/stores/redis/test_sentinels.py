@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 
 from config.redis_address import sentinel_address
 from tests.factories import make_click, make_conversion
+from tests.ports import free_port
 from tests.stores.redis.own_redis import closing_redis
 from tests.stores.redis.own_sentinel import Replicated, replicated
 from tests.waiting import PATIENCE_SECONDS, becomes
@@ -20,7 +21,6 @@ from tracker.journal.journal import Journal
 from tracker.journal.spool import Spool
 from tracker.loops import cancel_and_wait
 from tracker.stores.breaker import Breaker
-from tracker.stores.builtin.child import free_port
 from tracker.stores.redis import clients, keys
 from tracker.stores.redis.clients import redis_for_requests
 from tracker.stores.redis.pool import Generation

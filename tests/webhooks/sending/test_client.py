@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tornado.platform.asyncio import AsyncIOLoop
 
+from tests.ports import free_port
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tests.webhooks.receiver import (
     SECRET,
@@ -25,7 +26,6 @@ from tests.webhooks.receiver import (
     reset,
     reset_after,
 )
-from tracker.stores.builtin.child import free_port
 from tracker.webhooks.delivery import Outcome
 from tracker.webhooks.limits import MAX_BODY_BYTES, MAX_CHUNKS, MAX_HEAD_BYTES
 from tracker.webhooks.payloads.target_template import TargetTemplate
