@@ -130,10 +130,10 @@ async def test_the_line_of_today_ends_now(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     await applied(services, [make_click(account.id, at=now_ms())])
-    tomorrow = (now() + timedelta(days=1)).date().isoformat()
+    moment = now()
+    today, tomorrow = (one.date().isoformat() for one in (moment, moment + timedelta(days=1)))
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
-        today = now().date().isoformat()
         await page.goto(f"/console/overview?from={today}&to={tomorrow}&interval=hour&compare=none")
         series = page.locator(".series").first
         await series.get_by_text("As a table").click()

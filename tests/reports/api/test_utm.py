@@ -2,6 +2,7 @@
 
 import csv
 import io
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -56,11 +57,11 @@ async def reported(
     api: KeyedClient, account: Account, by: str = "utm_source", **filters: Any
 ) -> dict[str, tuple[int, int]]:
     """Return the clicks and conversions of a report by its keys."""
-    day = now().date().isoformat()
+    today = now().date()  # what was counted before midnight is of yesterday
     answer = await api.post(
         "/api/reports",
         accountId=str(account.id),
-        dateRange={"from": day, "to": day},
+        dateRange={"from": str(today - timedelta(days=1)), "to": str(today)},
         groupBy=by,
         filters={"bots": "include", **filters},
     )

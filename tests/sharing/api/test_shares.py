@@ -315,6 +315,7 @@ async def test_a_report_that_was_refused_is_not_an_opening(
 
 
 def test_a_shared_report_of_the_last_days_ends_today() -> None:
-    overview = SharedReport(last_days=7).overview(UUID(int=0), now().date())
+    today = now().date()
+    overview = SharedReport(last_days=7).overview(UUID(int=0), today)
     assert overview.date_range.days().days == 7
-    assert overview.date_range.days().last == now().date()
+    assert overview.date_range.days().last == today
