@@ -99,7 +99,9 @@ def test_the_suite_runs_on_given_stores_as_it_stands(tmp_path: Path) -> None:
 def test_a_backup_is_made_checked_and_restored_as_it_stands(
     settings: Settings, mongodb: MongoClient[dict[str, Any]], tmp_path: Path
 ) -> None:
-    variables = environment(settings)
+    # Not the database of the other tests: dropped, it would be without its indexes.
+    name = "tracker_pasted"
+    variables = environment(settings, MONGODB_DATABASE=name)
     owner = new_owner(variables)
     commands = block(OPERATIONS, "python -m scripts.backup")
     assert set(re.findall(r"/backups\S*", commands)) == {"/backups/2026-01-31"}
@@ -107,9 +109,12 @@ def test_a_backup_is_made_checked_and_restored_as_it_stands(
     create, check, restore = commands.splitlines()
     pasted(f"{create}\n{check}", variables)
     forget_everything(settings.redis_url)
-    mongodb.drop_database(settings.mongodb_database)
-    pasted(restore, variables)
-    [account] = mongodb[settings.mongodb_database]["accounts"].find()
+    mongodb.drop_database(name)
+    try:
+        pasted(restore, variables)
+        [account] = mongodb[name]["accounts"].find()
+    finally:
+        mongodb.drop_database(name)
     assert str(account["_id"]) == owner.account_id
 
 
