@@ -2,7 +2,7 @@
 
 import re
 
-from tests.test_import_order import ROOT
+from tests.paths import ROOT
 
 ARCHITECTURE = "ARCHITECTURE.md"
 DECISIONS = sorted(f"docs/decisions/{path.name}" for path in ROOT.glob("docs/decisions/*.md"))

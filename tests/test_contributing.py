@@ -3,7 +3,7 @@
 import re
 
 from tests.documents import text
-from tests.test_import_order import ROOT
+from tests.paths import ROOT
 
 
 def test_every_file_that_is_named_exists() -> None:

@@ -19,12 +19,12 @@ from pymongo import MongoClient
 from config.settings import Settings
 from tests import documents
 from tests.documents import DEPLOY, DOCUMENTS, OPERATIONS, WEBHOOKS, block, blocks, text
+from tests.paths import ROOT
 from tests.ports import free_port
 from tests.stores.given import EXAMPLE
 from tests.stores.redis.own_cluster import forget_everything
 from tests.system.owner import new_owner
 from tests.system.service import environment, running
-from tests.test_import_order import ROOT
 from tracker.conversions.event_ids import GAP_IDS
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import run_stores

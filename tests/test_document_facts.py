@@ -24,7 +24,7 @@ from tests.documents import (
     table,
     text,
 )
-from tests.test_import_order import ROOT
+from tests.paths import ROOT
 from tests.web.table import KEYED_ENDPOINTS
 from tracker import metrics
 from tracker.access.principal import OPERATOR, SCOPES, Principal

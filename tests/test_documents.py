@@ -20,10 +20,10 @@ import pytest
 
 from config.settings import Settings
 from tests.documents import API, GUIDES, OPERATIONS, README, REPORTS, WEBHOOKS, block, text
+from tests.paths import ROOT
 from tests.ports import free_port
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running
-from tests.test_import_order import ROOT
 from tests.waiting import becomes
 from tests.web.table import KEYED_ENDPOINTS
 from tests.webhooks.receiver import SECRET

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.paths import FILES, ROOT
 
 # Rooms on one line do not import each other.
 ORDER = (
@@ -48,16 +48,6 @@ MONGODB_DRIVERS_IN = "tracker.stores.mongodb.drivers"
 
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 FOLDERS = ("config", "scripts", "lab")
-
-FILES = [
-    *(
-        path
-        for folder in ("config", "tracker", "scripts", "lab")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        if path.name != "__init__.py"
-    ),
-    ROOT / "run.py",
-]
 
 
 def module_of(path: Path) -> str:
@@ -112,6 +102,16 @@ def test_no_folder_imports_one_that_imports_it() -> None:
         others = {folder_of(found) for n in imports_of(path) if (found := imported_module(n))}
         graph.setdefault(folder, set()).update(others - {folder})
     TopologicalSorter(graph).prepare()  # CycleError names the circle.
+
+
+def test_test_modules_are_imported_by_nothing() -> None:
+    found = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for name in imports_of(path)
+        if name.startswith("tests.") and ".test_" in name.rpartition(".")[0]
+    ]
+    assert found == []
 
 
 def test_a_folder_has_at_most_seventeen_files() -> None:

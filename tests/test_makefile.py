@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_import_order import ROOT
+from tests.paths import ROOT
 
 
 def commands(verb: str, environment: Path) -> str:

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.test_import_order import ROOT
+from tests.paths import ROOT
 
 # A process of its own, because metrics are made on import, once.
 PROGRAM = """

@@ -9,7 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.test_import_order import ROOT
+from tests.paths import ROOT
 
 NAMES = ("requirements", "requirements-trial", "requirements-dev")
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from tests.test_import_order import ROOT
+from tests.paths import ROOT
 
 MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 40

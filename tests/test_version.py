@@ -9,8 +9,8 @@ from datetime import date
 from pathlib import Path
 
 from config.settings import Settings
+from tests.paths import ROOT
 from tests.system.service import environment, running
-from tests.test_import_order import ROOT
 from tracker import __version__
 from tracker.web.openapi.document import document
 

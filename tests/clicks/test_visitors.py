@@ -15,7 +15,7 @@ from tests.conversions import scene
 from tests.factories import CHROME, make_click
 from tests.ingest import ledger
 from tests.stores.redis.own_redis import unavailable_redis
-from tests.stores.redis.test_memory_budget import skipped_writes
+from tests.stores.redis.skipped_writes import skipped_writes
 from tracker.calendar import calendar_of
 from tracker.clicks import visitors
 from tracker.clicks.click import Click

@@ -17,9 +17,9 @@ import pytest
 from config.settings import Settings
 from lab import npm
 from tests.documents import API, block
+from tests.paths import ROOT
 from tests.system.owner import new_owner
 from tests.system.service import Service, environment, running
-from tests.test_import_order import ROOT
 
 PROGRAMS = ROOT / "tests/clients"
 PATIENCE_SECONDS = 300

@@ -1,40 +1,28 @@
 """Every page of the console, with hostile data in it: axe finds nothing, and nothing runs."""
 
-import re
 from hashlib import sha256
-from pathlib import Path
 from typing import Final
 
 import pytest
-from playwright.async_api import Page, ViewportSize, expect
+from playwright.async_api import Page, expect
 
+from tests.console.accessibility import AXE, NARROW, ROUTES, path_of, violations
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
-from tests.console.scene import HOSTILE, Scene, create_scene
+from tests.console.scene import HOSTILE, create_scene
 from tests.factories import create_share
 from tracker.accounts.accounts import Account
-from tracker.console.assets import STATIC
 from tracker.service.services import Services
 
-AXE: Final = (Path(__file__).parent / "axe/axe.min.js").read_text(encoding="utf-8")
 AXE_SHA256: Final = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
-ROUTES: Final = re.findall(
-    r'^  \["(/console/[^"]+)", "console/pages/', (STATIC / "app.js").read_text(), re.MULTILINE
-)
 STYLE: Final = "/console/style"
 SHARED: Final = "/console/shared"
 OUTSIDE: Final = ["/console/sign-in", "/console/join", SHARED, STYLE]
 UNKNOWN: Final = "/console/no-such-page"
-NARROW: Final[ViewportSize] = {"width": 360, "height": 740}
 
 
 def test_axe_is_the_file_of_its_makers() -> None:
     assert sha256(AXE.encode()).hexdigest() == AXE_SHA256
-
-
-def path_of(route: str, scene: Scene) -> str:
-    ids = {"links": scene.link, "webhooks": scene.webhook, "conversions": scene.event}
-    return re.sub(r"(\w+)/:id", lambda match: f"{match[1]}/{ids[match[1]]}", route)
 
 
 async def show(page: Page, path: str) -> None:
@@ -53,16 +41,6 @@ async def share_token(services: Services, account: Account) -> str:
         '"panels":[{"groupBy":"link"},{"groupBy":"country"},{"groupBy":"tag"}]}'
     )
     return (await create_share(services, account.id, HOSTILE, report, show_link_names=True))[1]
-
-
-async def violations(page: Page) -> list[str]:
-    """Return what axe finds, with the elements."""
-    await page.evaluate(AXE)
-    found = await page.evaluate(
-        "axe.run().then(({violations}) => violations.map("
-        "(one) => one.id + ': ' + one.nodes.map((node) => node.html.slice(0, 200)).join(' | ')))"
-    )
-    return [str(one) for one in found]
 
 
 @pytest.mark.parametrize("route", [*ROUTES, *OUTSIDE, UNKNOWN])

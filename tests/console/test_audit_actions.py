@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tests.test_import_order import FILES
+from tests.paths import FILES
 from tracker.console.assets import STATIC
 
 KINDS: Final = (

@@ -8,10 +8,10 @@ import pytest
 from playwright.async_api import Page, Route, expect
 
 import tracker
+from tests.console.accessibility import ROUTES, path_of
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import create_scene
-from tests.console.test_accessibility import ROUTES, path_of
 from tests.conversions.scene import applied
 from tests.factories import create_person, create_share, make_click
 from tests.web.person import PASSWORD

@@ -9,7 +9,7 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
-from tests.console.test_overview import phones_and_desktops, query_of
+from tests.console.report_queries import phones_and_desktops, query_of
 from tests.conversions.scene import applied
 from tests.factories import create_event_config, create_link, make_click, make_conversion
 from tracker.accounts.accounts import Account

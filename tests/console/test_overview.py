@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,32 +11,19 @@ from playwright.async_api import Page, expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
+from tests.console.report_queries import phones_and_desktops, query_of
 from tests.console.scene import HOSTILE
-from tests.conversions.scene import applied
 from tests.factories import (
-    CHROME,
     create_event_config,
     create_link,
     create_webhook,
-    make_click,
     make_click_document,
-    make_conversion,
 )
 from tests.reports.history import store
 from tracker.accounts.accounts import Account
 from tracker.calendar import calendar_of
 from tracker.clock import now
-from tracker.links.link import Link
 from tracker.service.services import Services
-
-IPHONE = (
-    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
-    "Gecko) Version/18.1 Mobile/15E148 Safari/604.1"
-)
-
-
-def query_of(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
 async def tile(page: Page, name: str) -> str:
@@ -102,40 +88,6 @@ async def test_the_figures_on_the_page_are_those_of_the_api_over_a_change_of_clo
         else:
             assert len(rows) == (49 if zone == "Europe/Berlin" else 48)
             assert sum(int(row[1]) for row in rows) == sum(counted[name] for name in days)
-
-
-async def phones_and_desktops(services: Services, account: Account) -> Link:
-    """Store clicks of yesterday: 3 of phones in Germany, 2 of desktops in France; return a link."""
-    link = await create_link(services, account.id, "spring", internal_name="Spring")
-    other = await create_link(services, account.id, "hostile", internal_name=HOSTILE)
-    config = await create_event_config(services, account.id, name="Purchase")
-    yesterday = int((now() - timedelta(days=1)).timestamp() * 1000)
-    people = [(link, "DE", IPHONE, "utm_campaign=spring,%20sale")] * 3 + [
-        (other, "FR", CHROME, "")
-    ] * 2
-    clicks = [
-        make_click(
-            account.id,
-            link_id=of.id.bytes,
-            at=yesterday,
-            edge_country=country,
-            user_agent=agent,
-            address=f"203.0.113.{number}",
-            query=query,
-        )
-        for number, (of, country, agent, query) in enumerate(people)
-    ]
-    event = make_conversion(
-        1,
-        clicks[0].id,
-        at=yesterday,
-        account_id=account.id.bytes,
-        event_config_id=config.id.bytes,
-        value="12.50",
-        payout="2.50",
-    )
-    await applied(services, [*clicks, event])
-    return link
 
 
 async def test_clicking_rows_filters_and_the_address_keeps_it(

@@ -3,10 +3,10 @@
 import pytest
 from playwright.async_api import Page, expect
 
+from tests.console.accessibility import NARROW, violations
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import HOSTILE, create_scene
-from tests.console.test_accessibility import NARROW, violations
 from tests.factories import create_share, create_view
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account

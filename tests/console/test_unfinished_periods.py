@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.async_api import Locator, Page, expect
 
+from tests.console.accessibility import NARROW, violations
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
-from tests.console.test_accessibility import NARROW, violations
 from tests.factories import create_link, make_click_document, make_event_document
 from tests.reports.history import store
 from tracker.accounts.accounts import Account

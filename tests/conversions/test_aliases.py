@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conversions import scene
+from tests.conversions.outage import without_mongodb
 from tests.conversions.parsing import from_json
-from tests.conversions.test_recorder import without_mongodb
 from tests.factories import create_click, create_event_config, make_parameters
 from tracker.conversions.aliases import AliasedParameter, Aliases, with_aliases
 from tracker.conversions.event_config import PayoutType

@@ -7,7 +7,7 @@ import pytest
 
 from config.settings import Settings
 from tests.conversions import scene
-from tests.conversions.test_rules import report
+from tests.conversions.rules import report
 from tests.factories import create_click, create_event_config
 from tracker.errors import RateLimited
 from tracker.ids import new_id

@@ -11,6 +11,7 @@ from bson import Decimal128
 
 from config.settings import Settings
 from tests.conversions import scene
+from tests.conversions.outage import without_mongodb
 from tests.factories import create_click, create_event_config, make_click, make_parameters
 from tests.ingest import ledger
 from tests.ports import free_port
@@ -39,11 +40,6 @@ async def only_event(services: Services) -> dict[str, Any]:
 
 def without_redis(settings: Settings) -> Settings:
     return msgspec.structs.replace(settings, redis_url=f"redis://127.0.0.1:{free_port()}/0")
-
-
-def without_mongodb(settings: Settings) -> Settings:
-    uri = f"mongodb://127.0.0.1:{free_port()}/?directConnection=true"
-    return msgspec.structs.replace(settings, mongodb_uri=uri)
 
 
 async def test_an_event_of_a_postback_key_alone_is_pending(services: Services) -> None:

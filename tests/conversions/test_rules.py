@@ -9,39 +9,22 @@ from uuid import UUID
 import pytest
 
 from tests.conversions import scene
+from tests.conversions.rules import account_with, report, statuses
 from tests.factories import (
     create_click,
     create_event_config,
     create_webhook,
     make_click,
     make_conversion,
-    make_parameters,
 )
 from tests.ingest import ledger
 from tests.waiting import eventually
-from tracker.accounts.accounts import Account
-from tracker.conversions.recorder import RecordedConversion
 from tracker.conversions.rules import ConversionRules, Rule
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.metrics import CONVERSIONS_REFUSED
 from tracker.service.background import SERVING, running
 from tracker.service.services import Services
-
-
-async def report(services: Services, client: str = "", **fields: Any) -> RecordedConversion:
-    return await services.conversions.recorder.record(make_parameters(**fields), client)
-
-
-async def account_with(services: Services, **rules: Any) -> Account:
-    account = await services.accounts.accounts.create("Acme")
-    await services.conversions.account_rules.change(account.id, rules)
-    return account
-
-
-async def statuses(services: Services) -> list[tuple[str, str | None]]:
-    rows = await scene.stored_events(services)
-    return [(row["status"], row.get("refused")) for row in rows]
 
 
 @pytest.mark.parametrize(

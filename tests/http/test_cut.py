@@ -9,8 +9,8 @@ import pytest
 import trustme
 from tornado.web import RequestHandler
 
+from tests.http.certificates import issue, trusting
 from tests.http.serving import application, client_of, get, serving
-from tests.http.test_tls import issue, trusting
 from tests.waiting import eventually
 from tracker.http.exchange import Exchange
 from tracker.http.tls import server_context

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.http.fuzz_progress import followed
-from tests.test_import_order import ROOT
+from tests.paths import ROOT
 
 BLIND = """\
 INFO: seed corpus: files: 285 min: 3b max: 1537b total: 26142b rss: 54Mb

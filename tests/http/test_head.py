@@ -7,21 +7,10 @@ from tornado.httputil import HTTPHeaders
 
 from tests.http.conformance import ROWS
 from tests.http.exchange_record import LIMITS
-from tracker.http.head import Head, HeadReader, check_partial
+from tests.http.heads import raw_of, read
+from tracker.http.head import HeadReader, check_partial
 from tracker.http.limits import Limits
 from tracker.http.rejection import RejectedRequest
-
-WIDE = Limits(fields=1000)
-
-
-def raw_of(pairs: list[tuple[str, str]]) -> bytes:
-    lines = "".join(f"{name}: {value}\r\n" for name, value in pairs)
-    return f"GET / HTTP/1.1\r\nHost: a\r\n{lines}\r\n".encode("latin-1")
-
-
-def read(reader: HeadReader, raw: bytes, limits: Limits = WIDE) -> Head:
-    return reader.read(raw, 0, raw.index(b"\r\n\r\n") + 4, limits)
-
 
 WHOLE = [row.raw for row in ROWS if b"\r\n\r\n" in row.raw.lstrip(b"\r\n")]
 

@@ -11,9 +11,9 @@ import pytest
 import trustme
 from tornado.netutil import bind_sockets
 
+from tests.http.certificates import APPLICATION, issue, trusting
 from tests.http.exchange_record import render
 from tests.http.serving import client_of, get, post
-from tests.http.test_tls import APPLICATION, issue, trusting
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker import metrics
 from tracker.http.limits import Admission, Limits

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tornado.httputil import HTTPHeaders, HTTPInputError
 
-from tests.http.test_head import raw_of, read
+from tests.http.heads import raw_of, read
 from tracker.http.head import HeadReader
 
 TOKEN = "!#$%&'*+-.^_`|~019AaZz"

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.conversions import scene
-from tests.conversions.test_rules import account_with, statuses
+from tests.conversions.rules import account_with, statuses
 from tests.factories import make_click, make_conversion
 from tests.ingest import ledger
-from tests.ingest.test_pending import interposed
+from tests.ingest.pending import interposed
 from tracker.accounts.accounts import Account
 from tracker.conversions.conversion import Conversion
 from tracker.ids import new_id

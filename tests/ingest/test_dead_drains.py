@@ -9,7 +9,7 @@ from config.settings import Settings
 from tests.conversions import scene
 from tests.factories import make_click
 from tests.ingest import ledger
-from tests.ingest.test_drain_number import drain_number_of, recorded
+from tests.ingest.drain_numbers import drain_number_of, recorded
 from tracker.ids import new_id
 from tracker.ingest.drain_number import DrainNumber
 from tracker.service.background import leased

@@ -10,8 +10,8 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from config.settings import Settings
+from tests.paths import ROOT
 from tests.ports import free_port
-from tests.test_import_order import ROOT
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker.ingest import drain_counters
 from tracker.ingest.drain_counters import CounterPublisher, families

@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tests.conversions import scene
+from tests.ingest.drain_numbers import drain_number_of, recorded
 from tests.ports import free_port
 from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
 from tests.stores.relay import relay
@@ -34,18 +35,8 @@ SHORT_LEASE = 1.5
 """Seconds; renewed every half."""
 
 
-def drain_number_of(services: Services) -> DrainNumber:
-    return DrainNumber(services.stores.redis, services.stores.mongodb)
-
-
 def kept(redis: Redis, mongodb: MongoDB) -> contextlib.AbstractAsyncContextManager[DrainNumber]:
     return leased(DrainNumber(redis, mongodb, SHORT_LEASE), Loops())
-
-
-async def recorded(services: Services) -> dict[bytes, bytes]:
-    """Return the sessions on record, by drain number."""
-    found: Any = await services.stores.redis.hgetall("{slot}:sessions")
-    return dict(found)
 
 
 async def session_id(drain_number: DrainNumber) -> bytes:

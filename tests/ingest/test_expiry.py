@@ -9,7 +9,7 @@ from config.settings import Settings
 from tests.conversions import scene
 from tests.factories import make_conversion
 from tests.ingest import ledger
-from tests.ingest.test_pending import pair
+from tests.ingest.pending import pair
 from tracker.clock import now
 from tracker.service.services import Services
 from tracker.stores.mongodb import indexes

@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 from pymongo.errors import ExecutionTimeout
 
-from tests.reports.answers.test_reports import HOST, check
+from tests.reports.answers.drawn import HOST, check
 from tests.reports.counted import Counted
 from tests.reports.history import DAYS, FIRST, History, made, more
 from tracker.ingest import joint_counting

@@ -8,11 +8,10 @@ import msgspec
 import pytest
 
 from tests.conversions import scene
-from tests.factories import make_click, make_conversion, store_click
+from tests.factories import make_conversion, store_click
 from tests.ingest import ledger
+from tests.ingest.pending import CONFIG, interposed, pair
 from tests.stores.mongodb.profiler import profiled
-from tracker.clicks.click import Click
-from tracker.conversions.conversion import Conversion
 from tracker.ids import new_id
 from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record
@@ -20,33 +19,9 @@ from tracker.service.services import Services
 
 pytestmark = pytest.mark.redis
 
-ACCOUNT = new_id()
-CONFIG = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes, "value": "5"}
-
-
-def pair(number: int = 1) -> tuple[Click, Conversion]:
-    """Return a click of a German visitor, and an event of it."""
-    click = make_click(ACCOUNT, address="193.99.144.80")
-    return click, make_conversion(number, click.id, **CONFIG)
-
 
 async def statuses(services: Services) -> list[str]:
     return [row["status"] for row in await scene.stored_events(services)]
-
-
-async def interposed(services: Services, own: Sequence[Record], others: Sequence[Record]) -> None:
-    """Apply `others` with another drain when the first has planned its batch."""
-    drain: Any = scene.drain_of(services)
-    write = drain._writer.write
-    left = [others]
-
-    async def write_after_the_other(write_set: Any) -> None:
-        if left:
-            await scene.applied(services, left.pop())
-        await write(write_set)
-
-    drain._writer.write = write_after_the_other
-    await drain.apply(own)
 
 
 async def within(services: Services, own: Sequence[Record], others: Sequence[Record]) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from lab.chaos.disturbances import SERVICE_KINDS
 from lab.chaos.topology import TOPOLOGIES
+from tests.paths import ROOT
 from tests.system.service import environment
-from tests.test_import_order import ROOT
 from tests.waiting import until
 
 SECONDS = 12

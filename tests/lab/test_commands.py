@@ -10,8 +10,8 @@ import pytest
 
 from lab.bench.sustained import ATTEMPTS
 from tests.lab.chaos_run import children, parents
+from tests.paths import ROOT
 from tests.system.service import START_SECONDS, environment
-from tests.test_import_order import ROOT
 from tests.waiting import until
 
 TIMEOUT_SECONDS = 100

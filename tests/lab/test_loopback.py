@@ -12,9 +12,9 @@ from config.settings import Settings
 from lab.loopback.guard import ATTEMPTS, variables
 from lab.loopback.run import read
 from tests.lab.going_beyond import CONNECT, WAYS, WAYS_ON_A_LOOP
+from tests.paths import ROOT
 from tests.system.owner import new_owner
 from tests.system.service import environment, running
-from tests.test_import_order import ROOT
 
 BEYOND = re.compile(r"(192\.0\.2\.1|2001:db8::1|::ffff:192\.0\.2\.1|<broadcast>|name\.example)\W")
 ALL = [*WAYS, *(f"{name} on a loop" for name in WAYS_ON_A_LOOP)]

@@ -20,8 +20,8 @@ from tests.ops.proxied import (
     process,
     replaced,
 )
+from tests.paths import ROOT
 from tests.ports import free_port
-from tests.test_import_order import ROOT
 from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(not shutil.which("caddy"), reason="caddy is not installed")

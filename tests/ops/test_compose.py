@@ -20,8 +20,8 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from config import secret_key
 from tests.documents import DEPLOY, README, block
+from tests.paths import ROOT
 from tests.ports import free_port
-from tests.test_import_order import ROOT
 from tests.waiting import until
 from tracker.stores.builtin import binaries
 

@@ -16,9 +16,9 @@ import msgspec
 import pytest
 
 from config.settings import Settings
+from tests.paths import ROOT
 from tests.ports import free_port
 from tests.system.service import environment, running
-from tests.test_import_order import ROOT
 from tracker import __version__
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", "")

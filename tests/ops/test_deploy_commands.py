@@ -15,9 +15,9 @@ import pytest
 
 from config.settings import Settings
 from tests.documents import DEPLOY, OPERATIONS, block, text
+from tests.paths import ROOT
 from tests.ports import free_port
 from tests.system.service import environment
-from tests.test_import_order import ROOT
 from tests.waiting import until
 
 HONCHO = shutil.which("honcho", path=f"{ROOT}/.venv/bin:{os.environ['PATH']}")

@@ -5,30 +5,17 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.documents import OPERATIONS, named
-from tests.test_import_order import ROOT
+from tests.ops.monitoring import ALERTS, DASHBOARD, expressions, panels
 from tracker import metrics
 from tracker.ingest.drain_counters import families
 
-ALERTS = ROOT / "ops" / "prometheus-alerts.yml"
-DASHBOARD = ROOT / "ops" / "grafana-dashboard.json"
 promtool_needed = pytest.mark.skipif(
     not shutil.which("promtool"), reason="promtool is not installed"
 )
-
-
-def panels() -> list[dict[str, Any]]:
-    shown: list[dict[str, Any]] = json.loads(DASHBOARD.read_text("utf-8"))["panels"]
-    return shown
-
-
-def expressions() -> list[str]:
-    """Return the expressions of the dashboard."""
-    return [target["expr"] for panel in panels() for target in panel.get("targets", ())]
 
 
 @pytest.mark.parametrize("file", [ALERTS, DASHBOARD], ids=lambda file: file.name)

@@ -23,8 +23,8 @@ from tests.ops.proxied import (
     process,
     replaced,
 )
+from tests.paths import ROOT
 from tests.ports import free_port
-from tests.test_import_order import ROOT
 
 pytestmark = pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")
 

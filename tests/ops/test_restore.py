@@ -1,9 +1,6 @@
 """Backup and restore as docs/operations.md describes them, with the folders of both stores."""
 
-import contextlib
 import shutil
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -13,34 +10,11 @@ from pymongo import MongoClient
 from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
-from tests.factories import CHROME, create_event_config, create_link
+from tests.ops.restoring import GAP, convert, prepare, visitors
 from tests.system.owner import script
-from tests.system.service import Service, environment, running
+from tests.system.service import environment, running
 from tests.waiting import until
-from tracker.service.services import Services
 from tracker.stores.builtin.stores import run_stores
-
-GAP = 1_000_000_000
-
-
-@contextlib.contextmanager
-def visitors(service: Service, answered: list[UUID]) -> Iterator[None]:
-    """Open a link again and again in the body, and at least ten times."""
-    stop = threading.Event()
-
-    def visit() -> None:
-        with service.client() as client:
-            while not (stop.is_set() and len(answered) >= 10):
-                answer = client("GET", "/c/abc", headers={"User-Agent": CHROME})
-                answered.append(UUID(answer.click_id))
-
-    visiting = threading.Thread(target=visit)
-    visiting.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        visiting.join()
 
 
 def connected(stores: Settings) -> MongoClient[dict[str, Any]]:
@@ -58,22 +32,6 @@ def back_up(stores: Settings, backup: Path) -> None:
         client.admin.command("fsync", lock=True)
         shutil.copytree(stores.data_path / "mongodb", backup / "mongodb")
         client.admin.command("fsyncUnlock")
-
-
-async def prepare(stores: Settings) -> str:
-    """Store a link /c/abc and an event configuration; return its postback key."""
-    services = Services(stores)
-    account = await services.accounts.accounts.create("Acme")
-    await create_link(services, account.id, slug="abc")
-    config = await create_event_config(services, account.id)
-    await services.close()
-    return config.pbk
-
-
-def convert(service: Service, pbk: str) -> int:
-    """Report a conversion; return its id."""
-    event_id: int = service.get(f"/api/event?pbk={pbk}").json["eventId"]
-    return event_id
 
 
 def test_what_was_answered_before_a_backup_is_there_and_right_after_everything_was_lost(

@@ -8,7 +8,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from tests.documents import OPERATIONS, table
-from tests.test_import_order import ROOT
+from tests.paths import ROOT
 
 FILES = sorted((ROOT / ".github/workflows").glob("*.yml"))
 TEXTS = [file.read_text("utf-8") for file in FILES]

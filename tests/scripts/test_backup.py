@@ -14,7 +14,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
 from scripts.backup_files import documents
-from tests.ops.test_restore import GAP, convert, prepare, visitors
+from tests.ops.restoring import GAP, convert, prepare, visitors
 from tests.scripts.conftest import Run
 from tests.system.owner import script
 from tests.system.service import environment, running

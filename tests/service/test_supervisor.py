@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_import_order import ROOT
+from tests.paths import ROOT
 from tracker.service.supervisor import MAX_PAUSE_SECONDS, pause_seconds
 
 SECONDS = 20.0

@@ -11,8 +11,8 @@ from pymongo import MongoClient
 from redis import Redis
 
 from config.settings import Settings
+from tests.paths import ROOT
 from tests.stores.given import EXAMPLE, borrowed_mongodb, borrowed_redis
-from tests.test_import_order import ROOT
 from tracker.stores.builtin.stores import run_stores
 
 

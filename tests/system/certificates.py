@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import trustme
 
+from tests.ports import free_port
+
 
 class Certificate(NamedTuple):
     """The files that TLS_CERT and TLS_KEY name."""
@@ -52,3 +54,9 @@ class Authority:
             return str(certificate["serialNumber"])
         finally:
             connection.close()
+
+
+def named_example(scheme: str) -> dict[str, str]:
+    """Return the variables of a service on a free port, whose host is not localhost."""
+    port = free_port()
+    return {"PORT": str(port), "BASE_URL": f"{scheme}://go.example:{port}"}

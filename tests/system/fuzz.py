@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 
 from lab.loopback.run import loopback_only
 from tests.dns.dns_server import in_a_thread
+from tests.paths import ROOT
 from tests.system.fuzz_hooks import REAL
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running
-from tests.test_import_order import ROOT
 from tracker.clicks.api.click_schema import EXAMPLE_SLUG
 from tracker.conversions.api.event_schema import EXAMPLE_PBK
 from tracker.links.api.short_link_schema import EXAMPLE_LINK

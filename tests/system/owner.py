@@ -13,8 +13,8 @@ import msgspec
 
 from config.settings import read
 from tests.factories import create_event_config
+from tests.paths import ROOT
 from tests.system.service import Response, Service
-from tests.test_import_order import ROOT
 from tracker.conversions.event_config import PayoutType
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import attach_stores

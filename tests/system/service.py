@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from config.settings import Settings
-from tests.test_import_order import ROOT
+from tests.paths import ROOT
 from tests.waiting import PROCESS_PATIENCE_SECONDS
 
 START_SECONDS = STOP_SECONDS = PROCESS_PATIENCE_SECONDS

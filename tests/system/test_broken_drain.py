@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from config.settings import Settings
+from tests.paths import ROOT
 from tests.system.service import STOP_SECONDS, environment
-from tests.test_import_order import ROOT
 
 
 @pytest.mark.parametrize("role", ["all", "drain"])

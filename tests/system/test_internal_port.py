@@ -11,14 +11,12 @@ from pathlib import Path
 import pytest
 
 from config.settings import Settings
+from tests.paths import ROOT
 from tests.ports import free_port
-from tests.system.certificates import Authority
+from tests.system.certificates import Authority, named_example
 from tests.system.owner import new_owner
+from tests.system.processes import ask_each, check_both_ready, drain
 from tests.system.service import Client, Response, environment, running
-from tests.system.test_processes import ask_each, check_both_ready
-from tests.system.test_roles import drain
-from tests.system.test_tls import named_example
-from tests.test_import_order import ROOT
 from tests.waiting import until
 
 INTERNAL = ("/metrics", "/docs", "/docs/docs.js", "/openapi.json", "/internal/tls-ask?domain=a.b")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.paths import ROOT
 from tests.system.service import environment
-from tests.test_import_order import ROOT
 from tests.waiting import until
 
 # `-X importtime` names each module on standard error once it is imported.

@@ -12,11 +12,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from config.settings import Settings
-from tests.ops.test_monitoring import ALERTS, expressions
+from tests.ops.monitoring import ALERTS, expressions
+from tests.paths import ROOT
 from tests.ports import free_port
+from tests.system.processes import drain
 from tests.system.service import environment, running
-from tests.system.test_roles import drain
-from tests.test_import_order import ROOT
 from tests.waiting import until
 from tracker.conversions.rules import Rule
 from tracker.service.background import OF_DRAINS

@@ -13,10 +13,10 @@ import pytest
 import redis
 
 from config.settings import Settings
+from tests.paths import ROOT
 from tests.system.conftest import Rows
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import environment, running
-from tests.test_import_order import ROOT
 from tests.waiting import until
 
 PREVIOUS = "a172bc73"

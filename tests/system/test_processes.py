@@ -9,62 +9,30 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 from uuid import UUID
 
 import pytest
 import redis
 
 from config.settings import Settings
+from tests.paths import ROOT
 from tests.suspended import suspended
 from tests.system.conftest import Rows
 from tests.system.owner import new_owner
+from tests.system.processes import ask_each, check_both_ready, processes
 from tests.system.service import Service, environment, running
-from tests.test_import_order import ROOT
 from tests.waiting import until
 
 CONVERSION = (
     b"POST /api/event HTTP/1.1\r\nHost: tracker.test\r\nExpect: 100-continue\r\n"
     b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\n"
 )
-Answer = TypeVar("Answer")
 GONE = (OSError, http.client.HTTPException)
 
 
 def two(settings: Settings | None = None, **variables: str) -> dict[str, str]:
     return environment(settings, WEB_CONCURRENCY="2", **variables)
-
-
-def processes(service: Service) -> list[int]:
-    """Return the pids of the workers, in the order in which they were started."""
-    parent = service.process.pid
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [int(pid) for pid in children if is_worker(pid)]
-
-
-def is_worker(pid: str) -> bool:
-    try:
-        return b"run.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False  # it ended meanwhile
-
-
-def ask_each(service: Service, ask: Callable[[], Answer]) -> list[Answer]:
-    """Return what `ask` returns of each worker, while the other is suspended."""
-    one, other = processes(service)
-    answers = []
-    for asleep in (other, one):
-        with suspended(asleep):
-            answers.append(ask())
-    return answers
-
-
-def check_both_ready(service: Service) -> list[int]:
-    statuses = ask_each(service, lambda: service.get("/healthz").status)
-    assert statuses == [200, 200]
-    return processes(service)
 
 
 def kill_and_await_replacement(service: Service, pid: int) -> int:

@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +11,11 @@ import redis
 from pymongo import MongoClient
 
 from config.settings import Settings
+from tests.paths import ROOT
 from tests.system.conftest import Rows
 from tests.system.owner import new_owner
+from tests.system.processes import drain
 from tests.system.service import Service, environment, running
-from tests.test_import_order import ROOT
 from tests.waiting import until
 from tracker.stores.builtin.data_folder import Addresses, DataFolder
 
@@ -126,15 +125,3 @@ def pids_of(addresses: Addresses) -> list[int]:
     ):
         info: Any = client.info("server")
         return [info["process_id"], mongod.admin.command("serverStatus")["pid"]]
-
-
-@contextmanager
-def drain(variables: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(
-        [sys.executable, "run.py", "--role", "drain"], cwd=ROOT, env=dict(variables)
-    )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.wait(25)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from config.settings import Settings
+from tests.paths import ROOT
 from tests.stores.mongodb.own_mongodb import uninitiated_mongodb
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.system.service import environment, running
-from tests.test_import_order import ROOT
 from tests.waiting import until
 
 

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from config.settings import Settings
-from tests.ports import free_port
+from tests.paths import ROOT
 from tests.suspended import suspended
-from tests.system.certificates import Authority
+from tests.system.certificates import Authority, named_example
+from tests.system.processes import ask_each, processes
 from tests.system.service import Service, environment, running
-from tests.system.test_processes import ask_each, processes
-from tests.test_import_order import ROOT
 from tests.waiting import until
 
 
@@ -212,12 +211,6 @@ def test_a_check_says_whether_the_files_can_be_used_and_starts_nothing(
     code, printed, errors = checked()
     assert (code, printed, expected in errors) == (2, "", True)
     assert not data.exists()
-
-
-def named_example(scheme: str) -> dict[str, str]:
-    """Return the variables of a service on a free port, whose host is not localhost."""
-    port = free_port()
-    return {"PORT": str(port), "BASE_URL": f"{scheme}://go.example:{port}"}
 
 
 HSTS = "Strict-Transport-Security"

@@ -15,10 +15,10 @@ import redis
 from pymongo import MongoClient
 
 from config.settings import Settings
+from tests.paths import ROOT
 from tests.ports import free_port
 from tests.system.owner import script
 from tests.system.service import environment, running
-from tests.test_import_order import ROOT
 from tests.waiting import until
 from tracker.stores.builtin.data_folder import DataFolder
 from tracker.stores.builtin.stores import attach_stores

@@ -14,8 +14,8 @@ from standardwebhooks import Webhook
 from config.settings import Settings
 from tests.system.conftest import Rows
 from tests.system.owner import new_event_config, new_owner
+from tests.system.processes import drain
 from tests.system.service import environment, running
-from tests.system.test_roles import drain
 from tests.waiting import until
 
 

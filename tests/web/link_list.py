@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.links.api.test_short_links import PATH
+from tests.links.api.short_links import PATH
 from tests.web.client import Client, Response
 from tracker.accounts.accounts import Account
 

@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from tests.factories import create_link
-from tests.links.api.test_short_link_list import make_many
-from tests.reports.api.test_reports import DAYS, click, event
+from tests.links.api.short_links import make_many
+from tests.reports.api.traffic import DAYS, click, event
 from tests.reports.history import store
 from tests.web.client import Client, Response
 from tests.web.keyed_client import KeyedClient

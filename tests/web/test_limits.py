@@ -14,7 +14,7 @@ import pytest
 from config.settings import Settings
 from tests.clock import Clock
 from tests.factories import LANDING, create_event_config, create_link
-from tests.links.api.test_short_links import PATH
+from tests.links.api.short_links import PATH
 from tests.stores.cache.listening import listening
 from tests.stores.mongodb.profiler import profiled
 from tests.stores.redis.own_redis import unavailable_redis

@@ -7,25 +7,10 @@ import pytest
 
 from tests.factories import create_person
 from tests.web.client import Response
+from tests.web.lists import LISTS
 from tests.web.table import KEYED_ENDPOINTS
 from tests.web.world import World
 from tracker.ids import new_id
-
-LISTS = {
-    "short links": ("GET", "/api/short-links", "links"),
-    "tags": ("GET", "/api/tags", "tags"),
-    "tags by POST": ("POST", "/api/tags", "tags"),
-    "domains": ("GET", "/api/domains", "domains"),
-    "event configs": ("GET", "/api/event-configs", "event_configs"),
-    "webhooks": ("GET", "/api/webhooks", "webhooks"),
-    "keys": ("GET", "/api/keys", "api_keys"),
-    "members": ("GET", "/api/members", "members"),
-    "invitations": ("GET", "/api/invitations", "invitations"),
-    "password resets": ("GET", "/api/password-resets", "invitations"),
-    "shares": ("GET", "/api/shares", "shares"),
-    "views": ("GET", "/api/views", "views"),
-}
-
 
 UNIQUE = {"slug", "key", "domain_name", "pbk", "sha256"}
 

@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
-from tests.test_import_order import ROOT
+from tests.paths import ROOT
 from tests.web.client import Client
 from tests.web.document import BASE_URL, DOCUMENT, OPERATIONS, PROTECTED, refusals, resolved
 from tests.web.table import KEYED_ENDPOINTS, PEOPLES_ENDPOINTS

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import orjson
 import pytest
 
-from tests.conversions.api.test_event import form_data
+from tests.conversions.api.reporting import form_data
 from tests.factories import create_event_config, create_link, create_share
 from tests.web.client import Client, Response
 from tests.web.document import DOCUMENT, PROTECTED, REQUESTS, refusals, resolved

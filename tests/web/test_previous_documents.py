@@ -21,7 +21,7 @@ from tests.factories import make_conversion
 from tests.ingest import ledger
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
-from tests.web.test_lists import LISTS
+from tests.web.lists import LISTS
 from tracker.reports.repair.day_count import DayCounts
 from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services

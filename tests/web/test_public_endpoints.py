@@ -6,8 +6,7 @@ from typing import get_origin
 import orjson
 import pytest
 
-from tests.accounts.api.test_session import FROM_CONSOLE
-from tests.accounts.api.test_session_attacks import CROSS_SITE
+from tests.accounts.api.signing_in import CROSS_SITE, FROM_CONSOLE
 from tests.web.client import Client
 from tests.web.table import PUBLIC_ENDPOINTS
 from tracker.access.rate_limit import LimitScope

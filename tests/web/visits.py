@@ -7,7 +7,7 @@ from random import Random
 from typing import NamedTuple
 
 from tests.factories import CHROME
-from tests.syntax.test_accept import IMAGES, NAVIGATIONS
+from tests.syntax.accept_fields import IMAGES, NAVIGATIONS
 from tests.web.ways import WAY, Sent
 
 LINKS = {

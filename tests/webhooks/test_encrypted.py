@@ -1,6 +1,5 @@
 """With SECRET_KEY secrets are encrypted in MongoDB, and unreadable ones lose no delivery."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.factories import create_webhook
+from tests.webhooks.keys import KEY, NEW_KEY, use_keys
 from tests.webhooks.receiver import Receiver, receiving
 from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored, webhook_now
 from tracker import metrics
@@ -17,16 +17,9 @@ from tracker.service.services import Services
 from tracker.stores.mongodb.reseal import count_secrets, rewrite_secrets
 from tracker.stores.secret_box import PREFIX, Purpose, SecretBox, UnreadableSecret
 from tracker.webhooks.sending.postponed import PAUSE_MS
-from tracker.webhooks.store import Webhook, Webhooks
+from tracker.webhooks.store import Webhook
 
 ACCOUNT = new_id()
-KEY, NEW_KEY = os.urandom(32), os.urandom(32)
-
-
-def use_keys(services: Services, *keys: bytes) -> None:
-    """Use these keys, as a service started with them does."""
-    webhooks = Webhooks(services.stores.mongodb, SecretBox(keys, Purpose.WEBHOOK))
-    services.webhooks = services.webhooks._replace(webhooks=webhooks)
 
 
 async def row_of(services: Services, webhook: Webhook) -> dict[str, Any]:

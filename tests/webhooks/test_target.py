@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.dns.test_addresses import INSIDE, INSIDE_6, OUTSIDE, OUTSIDE_6, mapped
+from tests.dns.networks import INSIDE, INSIDE_6, OUTSIDE, OUTSIDE_6, mapped
 from tracker.dns.resolver import DnsFailed
 from tracker.errors import BadRequest
 from tracker.webhooks.target import Resolve, check_addresses, check_target

@@ -6,8 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.accounts.api.test_session import FROM_CONSOLE, secret_in
-from tests.accounts.api.test_session_attacks import CROSS_SITE
+from tests.accounts.api.signing_in import CROSS_SITE, FROM_CONSOLE, secret_in
 from tests.web.client import Client, Response
 from tests.web.fixtures import Logged
 from tests.web.person import PASSWORD, create_person, have_totp, totp_code

@@ -9,7 +9,7 @@ import pytest
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tests.web.scopes import each_scope_of
-from tests.web.test_parameters import TIME
+from tests.web.time_texts import TIME
 from tracker.access.principal import EVERY_SCOPE
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, now

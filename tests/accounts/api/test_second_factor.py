@@ -6,8 +6,7 @@ import orjson
 import pyotp
 import pytest
 
-from tests.accounts.api.test_self_service import another_browser, audited
-from tests.accounts.api.test_session import FROM_CONSOLE, secret_in
+from tests.accounts.api.signing_in import FROM_CONSOLE, another_browser, audited, secret_in
 from tests.web.client import Client, Response
 from tests.web.fixtures import Logged
 from tests.web.person import PASSWORD, PersonClient, have_totp, signed_in, totp_code

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from tests.accounts.api.test_session import secret_in, sign_in
+from tests.accounts.api.signing_in import another_browser, audited, secret_in, sign_in
 from tests.web.client import Client
-from tests.web.person import BROWSER, PASSWORD, PersonClient, signed_in
+from tests.web.person import PASSWORD, signed_in
 from tracker.access import sessions
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
@@ -13,19 +13,6 @@ from tracker.clock import now
 from tracker.service.services import Services
 
 NEW_PASSWORD = "staple battery horse correct"
-
-
-async def another_browser(
-    services: Services, client: Client, person: PersonClient, account: Account
-) -> PersonClient:
-    """Return the client of the same person in a browser that signed in later."""
-    _, secret = await services.access.sessions.start(person.person.id, account.id, BROWSER)
-    return PersonClient(client, secret, person.person)
-
-
-async def audited(services: Services, account: Account) -> list[str]:
-    entries = services.stores.mongodb["audit"].find({"account_id": account.id}, ["action"])
-    return [one["action"] async for one in entries.sort("_id", 1)]
 
 
 async def test_a_person_sees_the_sessions_of_all_their_accounts_without_secrets(

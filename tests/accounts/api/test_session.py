@@ -1,34 +1,16 @@
 """Signing in, and what a session may do; attacks on it are in `test_session_attacks`."""
 
-import re
-
-import orjson
 import pytest
 from argon2 import PasswordHasher
 
-from tests.web.client import Client, Response
+from tests.accounts.api.signing_in import FROM_CONSOLE, secret_in, sign_in
+from tests.web.client import Client
 from tests.web.person import PASSWORD, create_person, signed_in
 from tracker.access.roles import Role
 from tracker.access.session_cookie import SessionCookie
 from tracker.accounts.accounts import Account
 from tracker.public_url import PublicUrl
 from tracker.service.services import Services
-
-FROM_CONSOLE: dict[str, str | bytes] = {
-    "Sec_Fetch_Site": "same-origin",
-    "Content_Type": "application/json",
-}
-
-
-async def sign_in(client: Client, email: str, password: str = PASSWORD, **headers: str) -> Response:
-    body = orjson.dumps({"email": email, "password": password})
-    return await client.request("POST", "/api/sign-in", {**FROM_CONSOLE, **headers}, body)
-
-
-def secret_in(response: Response) -> str:
-    match = re.match(r"session=([\w-]{43});", response.headers["Set-Cookie"])
-    assert match is not None
-    return match[1]
 
 
 async def test_a_person_signs_in_and_out(

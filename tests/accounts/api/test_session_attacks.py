@@ -4,7 +4,7 @@ import orjson
 import pytest
 from tornado.httputil import HTTPHeaders
 
-from tests.accounts.api.test_session import FROM_CONSOLE, secret_in, sign_in
+from tests.accounts.api.signing_in import CROSS_SITE, FROM_CONSOLE, secret_in, sign_in
 from tests.web.client import Client
 from tests.web.fixtures import Logged
 from tests.web.person import BROWSER, PASSWORD, PersonClient, create_person, signed_in
@@ -15,19 +15,6 @@ from tracker.accounts.accounts import Account
 from tracker.accounts.sign_in_limit import FOR_EMAIL, PER_MINUTE
 from tracker.public_url import PublicUrl
 from tracker.service.services import Services
-
-CROSS_SITE = {
-    "a page elsewhere": {"Sec_Fetch_Site": "cross-site"},
-    "a sibling domain": {"Sec_Fetch_Site": "same-site"},
-    "a typed address": {"Sec_Fetch_Site": "none"},
-    "an old browser, elsewhere": {"Sec_Fetch_Site": "", "Origin": "https://evil.example"},
-    "a sandboxed page": {"Sec_Fetch_Site": "", "Origin": "null"},
-    "another port": {"Sec_Fetch_Site": "", "Origin": "http://tracker.test:81"},
-    "another scheme": {"Sec_Fetch_Site": "", "Origin": "https://tracker.test"},
-    "no browser": {"Sec_Fetch_Site": ""},
-    "a contradiction": {"Sec_Fetch_Site": "same-origin", "Origin": "https://evil.example"},
-    "another host": {"Host": "go.example.com"},
-}
 
 
 @pytest.mark.parametrize("headers", CROSS_SITE.values(), ids=CROSS_SITE)

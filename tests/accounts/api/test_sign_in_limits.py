@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.accounts.api.test_session import sign_in
-from tests.sharing.api.test_shares import FROM_PAGE, share
-from tests.sharing.api.test_shares import PASSWORD as SHARE_PASSWORD
+from tests.accounts.api.signing_in import sign_in
+from tests.sharing.api.shares import FROM_PAGE, share
+from tests.sharing.api.shares import PASSWORD as SHARE_PASSWORD
 from tests.web.client import Client, Response
 from tests.web.keyed_client import KeyedClient
 from tests.web.person import PASSWORD, create_person

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from tests.clicks.api.both_paths import BOTH_PATHS
 from tests.conversions import scene
 from tests.factories import LANDING, create_link
 from tests.web.client import Client, Response
@@ -14,7 +15,6 @@ from tracker.access.client_address import ClientAddress
 from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
-BOTH_PATHS = pytest.mark.parametrize("target", ["/c/abc", "/api/click?s=abc"])
 IDN, IDN_ASCII = "b\u00fccher.example", "xn--bcher-kva.example"
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.clicks.api.test_click import BOTH_PATHS
+from tests.clicks.api.both_paths import BOTH_PATHS
 from tests.factories import create_link
-from tests.syntax.test_accept import NAVIGATIONS
+from tests.syntax.accept_fields import NAVIGATIONS
 from tests.web.client import Client
 from tests.web.records import journaled_clicks
 from tracker.accounts.accounts import Account

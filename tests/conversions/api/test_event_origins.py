@@ -4,7 +4,7 @@ import orjson
 import pytest
 from tornado.httputil import HTTPServerRequest
 
-from tests.conversions.api.test_event import by_posted_query
+from tests.conversions.api.reporting import by_posted_query
 from tests.factories import create_event_config
 from tests.web.client import Client, Response
 from tracker.accounts.accounts import Account

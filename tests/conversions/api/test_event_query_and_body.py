@@ -7,7 +7,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from tests.conversions.api.test_event import FORM, JSON, form_data
+from tests.conversions.api.reporting import FORM, JSON, form_data
 from tests.factories import create_event_config
 from tests.web.client import Client, Response
 from tests.web.records import journaled_events

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.conversions.api.test_event import (
+from tests.conversions.api.reporting import (
     EVERY_WAY,
     FORM,
     JSON,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conversions.api.test_event import clicked, drained
+from tests.conversions.api.reporting import clicked, drained
 from tests.factories import create_event_config
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient

@@ -10,7 +10,7 @@ import pytest
 from config.settings import Settings
 from tests.dns.dns_server import DnsServer
 from tests.factories import create_link
-from tests.links.api.test_domains import NAME, PATH, add, send
+from tests.links.api.domains import NAME, PATH, add, send
 from tests.web.client import Client, Response
 from tracker.access.audit import AuditFilter
 from tracker.accounts.accounts import Account

@@ -3,18 +3,16 @@
 from typing import Any
 
 import msgspec
-import orjson
 import pytest
 
 from config.settings import Settings
 from tests.dns.dns_server import DnsServer
 from tests.factories import LANDING, create_link
-from tests.web.client import Client, Response
+from tests.links.api.domains import NAME, PATH, add, send
+from tests.web.client import Client
 from tracker.accounts.accounts import Account
 from tracker.ids import new_id
 from tracker.service.services import Services
-
-PATH, NAME = "/api/domains", "go.example"
 
 
 @pytest.fixture
@@ -22,20 +20,6 @@ def settings(settings: Settings, dns: DnsServer) -> Settings:
     return msgspec.structs.replace(
         settings, dns_resolver=dns.address, reserved_hosts="WWW.tracker.test, *.inner.test"
     )
-
-
-async def send(
-    client: Client, secret: str, method: str, path: str = PATH, **fields: Any
-) -> Response:
-    body = orjson.dumps(fields) if fields else b""
-    return await client.request(method, path, {"Authorization": f"Bearer {secret}"}, body)
-
-
-async def add(client: Client, secret: str, account: Account, name: str = NAME) -> dict[str, Any]:
-    response = await send(client, secret, "POST", accountId=str(account.id), domain_name=name)
-    assert response.status == 200
-    added: dict[str, Any] = response.json()
-    return added
 
 
 async def test_domains_are_listed_newest_first_in_pages(

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from tests.factories import LANDING, create_link, make_new_link
-from tests.links.api.test_short_links import PATH
+from tests.links.api.short_links import BULK, PATH
 from tests.links.processes import process, visited
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import PATIENCE_SECONDS, becomes, eventually
@@ -22,7 +22,6 @@ from tracker.links.link import Link, cached_link
 from tracker.links.store import NewLink
 from tracker.service.services import Services
 
-BULK = f"{PATH}/bulk"
 GOOD = {"destination_url": LANDING}
 ACCOUNT = new_id()
 

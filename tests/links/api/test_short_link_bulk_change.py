@@ -9,8 +9,7 @@ import orjson
 import pytest
 
 from tests.factories import create_link
-from tests.links.api.test_short_link_bulk import BULK
-from tests.links.api.test_short_link_restore import archived, audited
+from tests.links.api.short_links import BULK, archived, audited
 from tests.links.processes import process, visited
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import becomes

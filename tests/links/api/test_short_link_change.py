@@ -1,33 +1,15 @@
 """Showing, changing and archiving a short link over HTTP."""
 
 from typing import Any
-from uuid import UUID
 
-import orjson
 import pytest
 
 from tests.factories import create_link
-from tests.links.api.test_short_links import PATH, create
-from tests.web.client import Client, Response
+from tests.links.api.short_links import METHODS, NEW, create, send, stored
+from tests.web.client import Client
 from tracker.accounts.accounts import Account
 from tracker.ids import EXAMPLE_ID, new_id
 from tracker.service.services import Services
-
-NEW = "https://new.example/page"
-
-
-async def send(
-    client: Client, secret: str, method: str, link_id: object, body: Any = None
-) -> Response:
-    headers: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}"}
-    data = b"" if body is None else orjson.dumps(body)
-    return await client.request(method, f"{PATH}/{link_id}", headers, data)
-
-
-async def stored(services: Services, link_id: UUID) -> dict[str, Any]:
-    row = await services.stores.mongodb["links"].find_one({"_id": link_id})
-    assert row is not None
-    return row
 
 
 async def test_a_link_is_shown_as_it_was_created(
@@ -46,9 +28,6 @@ async def test_an_archived_link_is_shown_as_such(
     assert (await send(client, secret, "DELETE", made["id"])).status == 200
     response = await send(client, secret, "GET", made["id"])
     assert (response.status, response.json()) == (200, {**made, "archived": True})
-
-
-METHODS: list[tuple[str, Any]] = [("GET", None), ("PATCH", {"active": False}), ("DELETE", None)]
 
 
 @pytest.mark.parametrize(("method", "body"), METHODS)

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from tests.factories import create_link
-from tests.links.api.test_short_link_change import METHODS, NEW, send, stored
+from tests.links.api.short_links import METHODS, NEW, send, stored
 from tests.links.processes import expire, process, visited
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import becomes

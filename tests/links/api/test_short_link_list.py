@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from tests.factories import LANDING, create_link
-from tests.links.api.test_short_links import create
+from tests.links.api.short_links import create, make_many
 from tests.web.client import Client
 from tests.web.link_list import listed, slugs
 from tracker.accounts.accounts import Account
@@ -13,17 +13,6 @@ from tracker.clock import iso
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.mongodb.documents import as_document
-
-
-async def make_many(services: Services, account: Account, number: int) -> list[str]:
-    """Create links one after the other; return their slugs, newest first."""
-    first = await create_link(services, account.id, "s0")
-    others = [
-        {**as_document(first), "_id": new_id(), "slug": f"s{one}"} for one in range(1, number)
-    ]
-    if others:
-        await services.stores.mongodb["links"].insert_many(others)
-    return [f"s{one}" for one in reversed(range(number))]
 
 
 async def test_a_row_has_every_field_of_a_short_link_and_its_tags_by_name(

@@ -7,13 +7,12 @@ from uuid import UUID
 import pytest
 
 from tests.factories import create_link
-from tests.links.api.test_short_link_change import stored
-from tests.links.api.test_short_links import PATH
+from tests.links.api.short_links import PATH, archived, audited, stored
 from tests.links.processes import process, visited
 from tests.waiting import becomes
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
-from tracker.access.audit import AuditEntry, AuditFilter, FieldChange
+from tracker.access.audit import FieldChange
 from tracker.accounts.accounts import Account
 from tracker.errors import BadRequest
 from tracker.ids import new_id
@@ -21,17 +20,6 @@ from tracker.links.domain import Domain
 from tracker.links.domains import Domains
 from tracker.links.link import Link, cached_link
 from tracker.service.services import Services
-
-
-async def archived(services: Services, account: Account, **fields: Any) -> Link:
-    link = await create_link(services, account.id, **fields)
-    return await services.links.links.change(link.id, {"archived": True})
-
-
-async def audited(services: Services, account: Account) -> list[AuditEntry]:
-    """Return the entries about short links, newest first."""
-    entries, _ = await services.access.audit.page(account.id, AuditFilter(), 1, 100)
-    return [one for one in entries if one.target.kind == "short_link"]
 
 
 @pytest.mark.usefixtures("long_memory")

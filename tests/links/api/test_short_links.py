@@ -4,11 +4,11 @@ import re
 from typing import Any
 from uuid import UUID
 
-import orjson
 import pytest
 
 from tests.factories import LANDING, create_link
-from tests.web.client import Client, Response
+from tests.links.api.short_links import create, post
+from tests.web.client import Client
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
 from tracker.errors import NotFound
@@ -16,17 +16,8 @@ from tracker.ids import EXAMPLE_ID, SLUG_ALPHABET, new_id
 from tracker.links.api.short_link_schema import ChangeShortLink, NewShortLink, ShortLink
 from tracker.service.services import Services
 
-PATH = "/api/short-links"
 # With the invisible joiners that both need.
 PERSIAN_AND_A_FAMILY = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f468\u200d\U0001f469"
-
-
-async def create(client: Client, secret: str, **fields: Any) -> Response:
-    return await post(client, secret, orjson.dumps({"destination_url": LANDING, **fields}))
-
-
-async def post(client: Client, secret: str, body: bytes) -> Response:
-    return await client.post(PATH, body, Authorization=f"Bearer {secret}")
 
 
 async def test_the_required_fields_are_enough_for_a_link_that_redirects(

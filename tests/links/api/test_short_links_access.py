@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from tests.factories import LANDING, create_link
-from tests.links.api.test_short_links import PATH, create
+from tests.links.api.short_links import PATH, create
 from tests.web.client import Client
 from tracker.accounts.accounts import Account
 from tracker.clock import now

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.factories import make_click_document
-from tests.reports.answers.test_reports import GROUPS, HOST, check, drawn
+from tests.reports.answers.drawn import GROUPS, HOST, check, drawn
 from tests.reports.counted import Counted
 from tests.reports.history import History, made, more, moved, store
 from tests.stores.mongodb.profiler import profiled

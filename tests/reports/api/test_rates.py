@@ -8,9 +8,9 @@ from typing import Any, get_args
 import pytest
 
 from tests.factories import create_event_config, create_link
-from tests.reports.api.test_reports import DAYS, click, event
+from tests.reports.api.traffic import DAYS, click, event
 from tests.reports.history import store
-from tests.sharing.api.test_shares import opened, share
+from tests.sharing.api.shares import opened, share
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tracker.accounts.accounts import Account

@@ -1,6 +1,5 @@
 """`POST /api/reports`: the answer, its fields and pages, and the requests that are rejected."""
 
-from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 from uuid import UUID, uuid4
@@ -9,12 +8,10 @@ import pytest
 from bson import Decimal128
 
 from tests.factories import (
-    Document,
     create_event_config,
     create_link,
-    make_click_document,
-    make_event_document,
 )
+from tests.reports.api.traffic import DAYS, click, event
 from tests.reports.history import store
 from tests.web.client import Client, Response
 from tests.web.keyed_client import KeyedClient
@@ -24,8 +21,6 @@ from tracker.reports.joint_counts.scope import Moment
 from tracker.reports.query import Report, ReportQuery
 from tracker.service.services import Services
 
-AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
-DAYS = {"from": "2026-01-30", "to": "2026-01-31"}
 MEASURES = (
     "clicks",
     "uniqueClicks",
@@ -40,20 +35,6 @@ MEASURES = (
 async def report(api: KeyedClient, account: Account, **fields: Any) -> Response:
     body = {"accountId": str(account.id), "dateRange": DAYS, "groupBy": "link", **fields}
     return await api.post("/api/reports", **body)
-
-
-def click(account_id: UUID, link_id: UUID, **fields: Any) -> Document:
-    return make_click_document(
-        account_id=account_id, link_id=link_id, at=AT, **({"unique": False} | fields)
-    )
-
-
-def event(number: int, of: Document, **fields: Any) -> Document:
-    """Return a conversion of the click `of`, or without a click if `of` has only the account."""
-    taken_over = {name: value for name, value in of.items() if name not in ("_id", "at", "unique")}
-    if "_id" in of:
-        taken_over |= {"click_id": of["_id"], "status": "attributed"}
-    return make_event_document(number, at=AT + timedelta(minutes=30), **(taken_over | fields))
 
 
 async def test_a_report_has_rows_totals_the_request_and_the_page(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.factories import make_click_document
-from tests.reports.answers.test_reports import GROUPS, HOST, check, drawn
+from tests.reports.answers.drawn import GROUPS, HOST, check, drawn
 from tests.reports.counted import Counted
 from tests.reports.history import DAYS, FIRST, History, made, more, moved, store
 from tests.stores.mongodb.profiler import profiled

@@ -11,43 +11,20 @@ from bson import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.factories import make_click_document, make_event_document
+from tests.reports.rollups.examples import ACCOUNT, CLICK, CONFIG, EVENT, JOINED, LINK, VALUES
 from tracker.conversions.document import COUNTED, ConversionStatus
-from tracker.ids import new_id
 from tracker.reports.rollups.layout import RollupId, Sums, increments, stored_sums
 from tracker.reports.rollups.rollup import Rollup
 from tracker.stores.mongodb.documents import as_read
 from tracker.visitor_dimensions import NAMES, UNKNOWN
 
-ACCOUNT, LINK, CONFIG = new_id(), new_id(), new_id()
 DAY = "2026-01-31"
-AT = datetime(2026, 1, 31, 9, 59, 59, 999_000, UTC)
 OF_ACCOUNT = RollupId(ACCOUNT, "account", DAY, None)
 OF_LINK = RollupId(ACCOUNT, "link", DAY, LINK)
 OF_NO_LINK = RollupId(ACCOUNT, "link", DAY, None)
-VALUES = {name: f"Some {name}" for name in NAMES}
 CELLS = ("total", "hour.09", *(f"{name}.Some {name}" for name in NAMES))
 UNKNOWN_CELLS = ("total", "hour.09", *(f"{name}.unknown" for name in NAMES))
 DOMAIN = "domain.go%2Eexample%2Ecom"
-
-CLICK = make_click_document(
-    account_id=ACCOUNT, link_id=LINK, at=AT, domain_name="go.example.com", **VALUES, unique=False
-)
-EVENT = make_event_document(
-    1,
-    at=AT,
-    account_id=ACCOUNT,
-    event_config_id=CONFIG,
-    value=Decimal128("12.50"),
-    payout=Decimal128("1.25"),
-)
-JOINED = EVENT | {
-    "status": "attributed",
-    "link_id": LINK,
-    "domain_name": "go.example.com",
-    **VALUES,
-    "bot": None,
-}
 
 
 def each(cells: tuple[str, ...], **measures: int) -> Sums:

@@ -3,7 +3,7 @@
 from bson import Decimal128
 
 from tests.ingest.ledger import counted
-from tests.reports.rollups.test_rollup import CLICK, EVENT, JOINED, VALUES
+from tests.reports.rollups.examples import CLICK, EVENT, JOINED, VALUES
 from tracker.reports.rollups.layout import stored_sums
 from tracker.reports.rollups.rollup import Rollup
 from tracker.service.services import Services

@@ -8,6 +8,7 @@ import pytest
 
 from tests.factories import create_link, make_click
 from tests.journal.moving import move_journal
+from tests.service.api.silence import DEAD, silence
 from tests.waiting import PATIENCE_SECONDS
 from tests.web.client import Client
 from tracker.accounts.accounts import Account
@@ -18,29 +19,10 @@ from tracker.service.services import Services
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.redis import clients
 
-DEAD = "127.0.0.1:1"
 NOTHING = "visitors and postbacks cannot be served"
 NO_POSTBACKS = "postbacks cannot be served"
 MEMORY = "only links and postback keys in memory are found"
 STOP = "the process stops, and serves what still arrives"
-
-
-@asynccontextmanager
-async def silence() -> AsyncIterator[str]:
-    """Yield the address of a server that accepts connections and never answers."""
-    stop = asyncio.Event()
-
-    async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await stop.wait()
-        writer.close()
-
-    server = await asyncio.start_server(wait, "127.0.0.1", 0)
-    try:
-        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        stop.set()
-        server.close()
-        await server.wait_closed()
 
 
 Ready = dict[str, object]

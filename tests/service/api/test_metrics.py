@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.conversions import scene
 from tests.factories import create_event_config, create_link
 from tests.journal.moving import move_journal
-from tests.service.api.test_health import DEAD, silence
+from tests.service.api.silence import DEAD, silence
 from tests.web.client import Client
 from tests.webhooks.receiver import answer
 from tests.webhooks.sending.scene import converted, listening, sending

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conversions.scene import applied
 from tests.factories import create_link, create_share, make_click, make_conversion
-from tests.sharing.api.test_shares import opened, share
+from tests.sharing.api.shares import opened, share
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tracker.accounts.accounts import Account

@@ -10,35 +10,14 @@ import pytest
 
 from tests.conversions.scene import applied
 from tests.factories import create_link, make_click
-from tests.web.client import Client, Response
+from tests.sharing.api.shares import PASSWORD, REPORT, opened, share
+from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tracker.accounts.accounts import Account
 from tracker.accounts.sign_in_limit import PER_MINUTE
 from tracker.clock import iso, now, now_ms
 from tracker.service.services import Services
 from tracker.sharing.api.shared_report import SharedReport
-
-FROM_PAGE = {"Sec_Fetch_Site": "same-origin", "Content_Type": "application/json"}
-REPORT = {"lastDays": 7, "panels": [{"groupBy": "link"}, {"groupBy": "country"}]}
-PASSWORD = "a few unrelated words"
-
-
-async def share(api: KeyedClient, account: Account, **fields: Any) -> tuple[str, str]:
-    """Create a share; return its id and token."""
-    given = {"accountId": str(account.id), "name": "Spring", "report": REPORT} | fields
-    response = await api.post("/api/shares", **given)
-    assert response.status == 200, response.body
-    made = response.json()
-    url, _, token = made["url"].partition("#")
-    assert url == "http://tracker.test/console/shared"
-    return made["id"], token
-
-
-async def opened(client: Client, token: str, **fields: Any) -> Response:
-    """Open a share, as its page does."""
-
-    body = orjson.dumps({"token": token, **fields})
-    return await client.post("/api/shared", body, **FROM_PAGE)
 
 
 async def clicks(services: Services, account: Account) -> list[UUID]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingLookup, aged, cached
-from tests.stores.redis.test_memory_budget import skipped_writes
+from tests.stores.redis.skipped_writes import skipped_writes
 from tests.waiting import eventually
 from tracker.service.services import Services
 from tracker.stores.cache import cache as levels

@@ -14,6 +14,7 @@ from tests.conversions import scene
 from tests.factories import CHROME, make_click, make_parameters
 from tests.ingest import ledger
 from tests.stores.redis.own_redis import unavailable_redis
+from tests.stores.redis.skipped_writes import skipped_writes
 from tracker import metrics
 from tracker.clicks.click import Click
 from tracker.ids import new_id
@@ -64,13 +65,6 @@ def test_skipped_writes_are_counted() -> None:
     budget.used = 1.0
     assert not budget.allows(OptionalWrite.COPY)
     assert skipped_writes("copy") == before + 1
-
-
-def skipped_writes(kind: str) -> float:
-    counted = metrics.REGISTRY.get_sample_value(
-        "tracker_redis_optional_writes_skipped_total", {"kind": kind}
-    )
-    return counted or 0.0
 
 
 INFO = {"used_memory": 100, "used_memory_startup": 10, "mem_clients_normal": 5, "maxmemory": 0}

@@ -1,12 +1,12 @@
 """A start with an unusable Redis prints one line: the remedy, or the error. All are real."""
 
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from config.settings import Settings
 from tests.stores.redis.own_redis import own_redis, unavailable_redis
+from tests.stores.startup.addresses import NO_HOST, port_of
 from tests.stores.tls_front import tls_front
 from tests.system.certificates import Authority
 from tracker.service.services import Services
@@ -15,14 +15,6 @@ from tracker.stores.startup.checks import check_redis
 from tracker.stores.startup.diagnosis import StoreUnavailable, UnusableStore
 
 pytestmark = pytest.mark.redis
-
-NO_HOST = "no-such-host.invalid"
-
-
-def port_of(url: str) -> int:
-    port = urlsplit(url).port
-    assert port is not None
-    return port
 
 
 async def redis_says(url: str) -> tuple[bool, str]:

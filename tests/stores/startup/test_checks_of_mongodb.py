@@ -17,7 +17,7 @@ from tests.dns.dns_server import in_a_thread
 from tests.ports import free_port
 from tests.stores.mongodb.own_mongodb import guarded_mongodb, uninitiated_mongodb
 from tests.stores.relay import relay
-from tests.stores.startup.test_checks import NO_HOST, port_of
+from tests.stores.startup.addresses import NO_HOST, port_of
 from tests.system.certificates import Authority
 from tracker.service.services import Services
 from tracker.stores.builtin.servers import mongodb_uri

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from tests.web.keyed_client import KeyedClient
 from tests.web.scopes import each_scope_of
-from tests.webhooks.api.test_webhooks import FIELDS, PATH, PRIVATE, TARGET, create
+from tests.webhooks.api.webhooks import FIELDS, PATH, PRIVATE, TARGET, create
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id

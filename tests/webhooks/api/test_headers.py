@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.web.keyed_client import KeyedClient
+from tests.webhooks.keys import KEY, use_keys
 from tests.webhooks.receiver import Handler, receiving
 from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored, the_one
-from tests.webhooks.test_encrypted import KEY, use_keys
 from tracker.accounts.accounts import Account
 from tracker.clock import now
 from tracker.service.services import Services

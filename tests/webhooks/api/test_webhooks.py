@@ -7,35 +7,12 @@ import msgspec
 import pytest
 
 from tests.dns.dns_server import DnsServer
-from tests.web.client import Response
 from tests.web.keyed_client import KeyedClient
+from tests.webhooks.api.webhooks import FIELDS, PATH, PRIVATE, TARGET, create
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
 from tracker.service.services import Services
 from tracker.webhooks.payloads.template import DEFAULT
-
-PATH = "/api/webhooks"
-TARGET = "https://8.8.8.8/hook?key=1"
-FIELDS = [
-    *("id", "account_id", "name", "target_url", "method", "payload_template"),
-    *(
-        "headers",
-        "events",
-        "active",
-        "disabled_reason",
-        "disabled_at",
-        "failing_since",
-        "created_at",
-    ),
-]
-PRIVATE = (
-    "target_url: must not be in a private network, unless the operator sets "
-    "WEBHOOK_ALLOW_PRIVATE=true, as in a trial"
-)
-
-
-async def create(api: KeyedClient, account_id: UUID, **fields: Any) -> Response:
-    return await api.post(PATH, **{"account_id": str(account_id), "target_url": TARGET, **fields})
 
 
 async def test_the_required_fields_are_enough_to_create_a_webhook(

@@ -2,7 +2,6 @@
 
 import json
 import tracemalloc
-from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.webhooks.payloads.wild_payloads import WILD, as_json
 from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
 from tracker.webhooks.macros import MACROS
 from tracker.webhooks.payloads.payload import TooLong, as_query, render
@@ -139,12 +139,6 @@ def test_the_default_template_has_every_value_under_its_name() -> None:
     assert payload == {name: VALUES.fields.get(name) for name in MACROS}
 
 
-# What others put in: text of all kinds, much of it made to look like macros and JSON.
-WILD = st.one_of(
-    st.text(st.characters(exclude_categories=["Cs"])),
-    st.text('{}"\\[],:.\n\0\u2028aev_lu<>&=%+ ', max_size=20),
-    st.sampled_from([f"{{{name}}}" for name in MACROS] + ["{metadata.k}", '"}, "x": {"y": "']),
-)
 JSON = st.recursive(
     WILD
     | st.none()
@@ -184,17 +178,6 @@ class Leaf(NamedTuple):
 
 def as_text(value: Any) -> str:
     return "" if value is None else value if isinstance(value, str) else as_json(value)
-
-
-def as_json(value: Any) -> str:
-    """Return the value as JSON, encoded independently because numbers have to keep their digits."""
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{as_json(k)}:{as_json(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(as_json, value)) + "]"
-    if isinstance(value, Decimal):
-        return str(value)
-    return json.dumps(value, ensure_ascii=False)
 
 
 LEAVES = st.lists(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.conversions.parsing import from_json
 from tests.factories import Document, make_click_document, make_event_document
-from tests.webhooks.payloads.test_payload import WILD, as_json
+from tests.webhooks.payloads.wild_payloads import WILD, as_json
 from tracker.conversions.document import attribute
 from tracker.visitor_dimensions import NAMES
 from tracker.webhooks.macros import MACROS

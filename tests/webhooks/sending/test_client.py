@@ -2,8 +2,7 @@
 
 import asyncio
 import logging
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -26,14 +25,12 @@ from tests.webhooks.receiver import (
     reset,
     reset_after,
 )
+from tests.webhooks.sending.posting import PAYLOAD, request
 from tracker.webhooks.delivery import Outcome
 from tracker.webhooks.limits import MAX_BODY_BYTES, MAX_CHUNKS, MAX_HEAD_BYTES
-from tracker.webhooks.payloads.target_template import TargetTemplate
 from tracker.webhooks.sending import client as module
-from tracker.webhooks.sending.client import WebhookClient, WebhookRequest
-from tracker.webhooks.sending.signing import signed_request
+from tracker.webhooks.sending.client import WebhookClient
 
-PAYLOAD = b'{"id":"\xc3\xbc","v":12.50}'
 OTHER_SECRET = "whsec_" + "b3RoZXI=" * 4
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 LONG = b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n"
@@ -57,13 +54,6 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ATTEMPT_SECONDS", 0.5)
-
-
-def request(
-    url: str, method: str = "POST", secrets: Sequence[str] = (SECRET,), payload: bytes = PAYLOAD
-) -> WebhookRequest:
-    at = int(time.time())
-    return signed_request(method, TargetTemplate(url).fill({}), payload, "0123abcd", at, secrets)
 
 
 async def outcome_of(behaviour: Behaviour) -> tuple[Outcome, Receiver]:

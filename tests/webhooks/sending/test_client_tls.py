@@ -6,7 +6,7 @@ import pytest
 import trustme
 
 from tests.webhooks.receiver import receiving
-from tests.webhooks.sending.test_client import request
+from tests.webhooks.sending.posting import request
 from tracker.webhooks.sending.client import WebhookClient
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from config.settings import Settings
 from tests.dns.dns_server import DnsServer
-from tests.dns.test_addresses import INSIDE, INSIDE_6, mapped
+from tests.dns.networks import INSIDE, INSIDE_6, mapped
 from tests.waiting import PATIENCE_SECONDS
 from tests.webhooks.receiver import receiving
-from tests.webhooks.sending.test_client import request
+from tests.webhooks.sending.posting import request
 from tracker.dns.addresses import Address
 from tracker.dns.resolver import HostResolver
 from tracker.errors import BadRequest

@@ -1,0 +1,35 @@
+"""Pages by their routes, and their violations."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from playwright.async_api import Page, ViewportSize
+
+from tests.console.scene import Scene
+from tracker.console.assets import STATIC
+
+AXE: Final = (Path(__file__).parent / "axe/axe.min.js").read_text(encoding="utf-8")
+
+
+ROUTES: Final = re.findall(
+    r'^  \["(/console/[^"]+)", "console/pages/', (STATIC / "app.js").read_text(), re.MULTILINE
+)
+
+
+NARROW: Final[ViewportSize] = {"width": 360, "height": 740}
+
+
+def path_of(route: str, scene: Scene) -> str:
+    ids = {"links": scene.link, "webhooks": scene.webhook, "conversions": scene.event}
+    return re.sub(r"(\w+)/:id", lambda match: f"{match[1]}/{ids[match[1]]}", route)
+
+
+async def violations(page: Page) -> list[str]:
+    """Return what axe finds, with the elements."""
+    await page.evaluate(AXE)
+    found = await page.evaluate(
+        "axe.run().then(({violations}) => violations.map("
+        "(one) => one.id + ': ' + one.nodes.map((node) => node.html.slice(0, 200)).join(' | ')))"
+    )
+    return [str(one) for one in found]

@@ -1,0 +1,70 @@
+"""Requests for short links, and what is stored of them."""
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from tests.factories import LANDING, create_link
+from tests.web.client import Client, Response
+from tracker.access.audit import AuditEntry, AuditFilter
+from tracker.accounts.accounts import Account
+from tracker.ids import new_id
+from tracker.links.link import Link
+from tracker.service.services import Services
+from tracker.stores.mongodb.documents import as_document
+
+PATH = "/api/short-links"
+
+
+async def create(client: Client, secret: str, **fields: Any) -> Response:
+    return await post(client, secret, orjson.dumps({"destination_url": LANDING, **fields}))
+
+
+async def post(client: Client, secret: str, body: bytes) -> Response:
+    return await client.post(PATH, body, Authorization=f"Bearer {secret}")
+
+
+BULK = f"{PATH}/bulk"
+
+
+async def archived(services: Services, account: Account, **fields: Any) -> Link:
+    link = await create_link(services, account.id, **fields)
+    return await services.links.links.change(link.id, {"archived": True})
+
+
+async def audited(services: Services, account: Account) -> list[AuditEntry]:
+    """Return the entries about short links, newest first."""
+    entries, _ = await services.access.audit.page(account.id, AuditFilter(), 1, 100)
+    return [one for one in entries if one.target.kind == "short_link"]
+
+
+NEW = "https://new.example/page"
+
+
+async def send(
+    client: Client, secret: str, method: str, link_id: object, body: Any = None
+) -> Response:
+    headers: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}"}
+    data = b"" if body is None else orjson.dumps(body)
+    return await client.request(method, f"{PATH}/{link_id}", headers, data)
+
+
+async def stored(services: Services, link_id: UUID) -> dict[str, Any]:
+    row = await services.stores.mongodb["links"].find_one({"_id": link_id})
+    assert row is not None
+    return row
+
+
+METHODS: list[tuple[str, Any]] = [("GET", None), ("PATCH", {"active": False}), ("DELETE", None)]
+
+
+async def make_many(services: Services, account: Account, number: int) -> list[str]:
+    """Create links one after the other; return their slugs, newest first."""
+    first = await create_link(services, account.id, "s0")
+    others = [
+        {**as_document(first), "_id": new_id(), "slug": f"s{one}"} for one in range(1, number)
+    ]
+    if others:
+        await services.stores.mongodb["links"].insert_many(others)
+    return [f"s{one}" for one in reversed(range(number))]

@@ -1,0 +1,16 @@
+"""The folders and the files of the project."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+FILES = [
+    *(
+        path
+        for folder in ("config", "tracker", "scripts", "lab")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if path.name != "__init__.py"
+    ),
+    ROOT / "run.py",
+]

@@ -1,0 +1,16 @@
+"""Every endpoint that answers with a list."""
+
+LISTS = {
+    "short links": ("GET", "/api/short-links", "links"),
+    "tags": ("GET", "/api/tags", "tags"),
+    "tags by POST": ("POST", "/api/tags", "tags"),
+    "domains": ("GET", "/api/domains", "domains"),
+    "event configs": ("GET", "/api/event-configs", "event_configs"),
+    "webhooks": ("GET", "/api/webhooks", "webhooks"),
+    "keys": ("GET", "/api/keys", "api_keys"),
+    "members": ("GET", "/api/members", "members"),
+    "invitations": ("GET", "/api/invitations", "invitations"),
+    "password resets": ("GET", "/api/password-resets", "invitations"),
+    "shares": ("GET", "/api/shares", "shares"),
+    "views": ("GET", "/api/views", "views"),
+}
