@@ -5,8 +5,7 @@ from redis import Redis
 
 from tests.factories import create_link
 from tests.suspended import suspended
-from tests.web.client import Client
-from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.limits.network import network_of
 from tracker.service.services import Services
@@ -24,18 +23,18 @@ async def test_a_tag_is_found_by_its_id(services: Services, account: Account) ->
     assert await services.links.tags.find([tag.id]) == {tag.id: tag}
 
 
-async def test_a_new_tag_is_listed(api: KeyedClient, account: Account) -> None:
-    created = (await api.post("/api/tags", accountId=str(account.id), name="Spring")).json()
-    listed = (await api.get(f"/api/tags?accountId={account.id}")).json()
+async def test_a_new_tag_is_listed(world: World) -> None:
+    created = (
+        await world.api.post("/api/tags", accountId=str(world.account.id), name="Spring")
+    ).json()
+    listed = (await world.api.get(f"/api/tags?accountId={world.account.id}")).json()
     assert [row["id"] for row in listed["rows"]] == [created["id"]]
 
 
-async def test_a_click_is_answered_while_redis_hangs(
-    client: Client, services: Services, account: Account
-) -> None:
-    await create_link(services, account.id, "spring")
-    assert (await client.get("/c/spring")).status == 302
-    with Redis.from_url(services.settings.redis_url) as redis:
+async def test_a_click_is_answered_while_redis_hangs(world: World) -> None:
+    await create_link(world.services, world.account.id, "spring")
+    assert (await world.client.get("/c/spring")).status == 302
+    with Redis.from_url(world.services.settings.redis_url) as redis:
         pid = redis.info("server")["process_id"]
     with suspended(pid):
-        assert (await client.get("/c/spring")).status == 302
+        assert (await world.client.get("/c/spring")).status == 302

@@ -20,7 +20,7 @@ from tests.factories import (
 from tests.live.watching import Watcher, connected, telling, watching
 from tests.waiting import eventually
 from tests.web.client import Client
-from tests.web.person import signed_in
+from tests.web.world import World
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
@@ -46,26 +46,24 @@ async def watched(
         yield watcher
 
 
-async def test_what_lands_is_told_exactly_with_the_last_rows(
-    services: Services, client: Client, account: Account, other_account: Account, secret: str
-) -> None:
-    link = await create_link(services, account.id, "spring", internal_name=HOSTILE)
-    config = await create_event_config(services, account.id, name="Purchase")
+async def test_what_lands_is_told_exactly_with_the_last_rows(world: World) -> None:
+    link = await create_link(world.services, world.account.id, "spring", internal_name=HOSTILE)
+    config = await create_event_config(world.services, world.account.id, name="Purchase")
     own: Any = {"link_id": link.id.bytes, "at": now_ms()}
-    clicks = [make_click(account.id, address=f"203.0.113.{n}", **own) for n in range(40)]
-    bots = [make_click(account.id, user_agent=BOT, **own) for _ in range(5)]
-    foreign = [make_click(other_account.id, at=now_ms())]
+    clicks = [make_click(world.account.id, address=f"203.0.113.{n}", **own) for n in range(40)]
+    bots = [make_click(world.account.id, user_agent=BOT, **own) for _ in range(5)]
+    foreign = [make_click(world.other_account.id, at=now_ms())]
     event = make_conversion(
         7,
         clicks[0].id,
         at=now_ms(),
-        account_id=account.id.bytes,
+        account_id=world.account.id.bytes,
         event_config_id=config.id.bytes,
         value="12.50",
         payout="2.50",
     )
-    async with watched(services, client, account, secret) as watcher:
-        await applied(services, [*clicks, *bots, *foreign, event])
+    async with watched(world.services, world.client, world.account, world.secret) as watcher:
+        await applied(world.services, [*clicks, *bots, *foreign, event])
         told = await watcher.next("clicks")
         assert (told["count"], told["bots"], len(told["rows"])) == (45, 5, 20)
         last = told["rows"][-1]
@@ -96,23 +94,20 @@ class CountingEncoder:
 
 
 async def test_what_lands_is_encoded_once_for_all_streams_of_an_account(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     encoder = CountingEncoder()
     monkeypatch.setattr(stream, "_ENCODER", encoder)
-    bearer = f"Authorization: Bearer {secret}"
-    async with telling(services), contextlib.AsyncExitStack() as stack:
-        one = watching(services, client.port, account.id, bearer)
+    bearer = f"Authorization: Bearer {world.secret}"
+    async with telling(world.services), contextlib.AsyncExitStack() as stack:
+        one = watching(world.services, world.client.port, world.account.id, bearer)
         watchers = [await stack.enter_async_context(one)]
         for _ in range(4):
-            another = connected(client.port, account.id, bearer)
+            another = connected(world.client.port, world.account.id, bearer)
             watchers.append(await stack.enter_async_context(another))
             await watchers[-1].next("state")
-        await applied(services, [make_click(account.id, at=now_ms())])
+        await applied(world.services, [make_click(world.account.id, at=now_ms())])
         told = [await watcher.next("clicks") for watcher in watchers]
     assert [one["count"] for one in told] == [1] * 5
     assert told == [told[0]] * 5
@@ -121,168 +116,163 @@ async def test_what_lands_is_encoded_once_for_all_streams_of_an_account(
 
 
 async def test_a_stream_begins_with_the_last_minutes_and_how_far_the_journal_is_behind(
-    services: Services, client: Client, account: Account, secret: str
+    world: World,
 ) -> None:
     minutes_ago = [1, 4, 6, 60]
-    clicks = [make_click(account.id, at=now_ms() - ago * 60_000) for ago in minutes_ago]
-    await applied(services, clicks)
-    await services.stores.redis.xadd(keys.JOURNAL, {"x": "y"}, id=f"{now_ms() - 90_000}-0")
+    clicks = [make_click(world.account.id, at=now_ms() - ago * 60_000) for ago in minutes_ago]
+    await applied(world.services, clicks)
+    await world.services.stores.redis.xadd(keys.JOURNAL, {"x": "y"}, id=f"{now_ms() - 90_000}-0")
     async with (
-        telling(services),
-        connected(client.port, account.id, f"Authorization: Bearer {secret}") as watcher,
+        telling(world.services),
+        connected(
+            world.client.port, world.account.id, f"Authorization: Bearer {world.secret}"
+        ) as watcher,
     ):
         state = await watcher.next("state")
         assert state["clicks"] == 2
         assert 90 <= state["behindSeconds"] < 100
 
 
-async def test_a_conversion_is_told_when_its_account_is_known(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    click = make_click(account.id, at=now_ms())
-    async with watched(services, client, account, secret) as watcher:
-        await applied(services, [make_conversion(7, click.id, at=now_ms())])
-        await applied(services, [click])
+async def test_a_conversion_is_told_when_its_account_is_known(world: World) -> None:
+    click = make_click(world.account.id, at=now_ms())
+    async with watched(world.services, world.client, world.account, world.secret) as watcher:
+        await applied(world.services, [make_conversion(7, click.id, at=now_ms())])
+        await applied(world.services, [click])
         converted = await watcher.next("conversions")
         assert [row["event_id"] for row in converted["rows"]] == [7]
 
 
-async def test_a_claimed_conversion_is_told_when_it_counts(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    event = make_conversion(7, None, at=now_ms(), account_id=account.id.bytes)
-    await services.stores.mongodb["events"].insert_one(
+async def test_a_claimed_conversion_is_told_when_it_counts(world: World) -> None:
+    event = make_conversion(7, None, at=now_ms(), account_id=world.account.id.bytes)
+    await world.services.stores.mongodb["events"].insert_one(
         {**document(event), "status": ConversionStatus.CLAIMED}
     )
-    async with watched(services, client, account, secret) as watcher:
-        await applied(services, [event])
+    async with watched(world.services, world.client, world.account, world.secret) as watcher:
+        await applied(world.services, [event])
         converted = await watcher.next("conversions")
         assert [row["event_id"] for row in converted["rows"]] == [7]
 
 
-async def test_a_conversion_is_told_once_though_it_enters_another_state(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    before, first, later = [make_click(account.id, at=now_ms()) for _ in range(3)]
-    own: Any = {"at": now_ms(), "account_id": account.id.bytes}
-    await applied(services, [make_conversion(1, before.id, **own)])
-    async with watched(services, client, account, secret) as watcher:
-        await applied(services, [make_conversion(2, first.id, **own)])
-        await applied(services, [before, first])
+async def test_a_conversion_is_told_once_though_it_enters_another_state(world: World) -> None:
+    before, first, later = [make_click(world.account.id, at=now_ms()) for _ in range(3)]
+    own: Any = {"at": now_ms(), "account_id": world.account.id.bytes}
+    await applied(world.services, [make_conversion(1, before.id, **own)])
+    async with watched(world.services, world.client, world.account, world.secret) as watcher:
+        await applied(world.services, [make_conversion(2, first.id, **own)])
+        await applied(world.services, [before, first])
         converted = await watcher.next("conversions")
         assert (converted["count"], [row["event_id"] for row in converted["rows"]]) == (1, [2])
-        await applied(services, [later, make_conversion(3, later.id, **own)])
+        await applied(world.services, [later, make_conversion(3, later.id, **own)])
         converted = await watcher.next("conversions")
         assert (converted["count"], [row["event_id"] for row in converted["rows"]]) == (1, [3])
 
 
-async def test_a_stream_ends_with_its_key(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    async with watched(services, client, account, secret) as watcher:
-        [key] = await services.access.api_keys.list(account.id)
-        await services.access.api_keys.revoke(key.id)
+async def test_a_stream_ends_with_its_key(world: World) -> None:
+    async with watched(world.services, world.client, world.account, world.secret) as watcher:
+        [key] = await world.services.access.api_keys.list(world.account.id)
+        await world.services.access.api_keys.revoke(key.id)
         assert await watcher.next("end") == {"reason": "access_ended"}
         assert await watcher.rest() == b""
 
 
 @pytest.mark.parametrize("deed", ["signs out", "is removed", "switches"])
-async def test_a_stream_ends_with_its_session(
-    services: Services, client: Client, account: Account, other_account: Account, deed: str
-) -> None:
-    person = await signed_in(services, client, account.id)
-    await services.accounts.members.add(other_account.id, person.person.id, Role.VIEWER)
+async def test_a_stream_ends_with_its_session(world: World, deed: str) -> None:
+    person = await world.person()
+    await world.services.accounts.members.add(world.other_account.id, person.person.id, Role.VIEWER)
     fields = [f"Cookie: {person.cookie}={person.secret}", "Sec-Fetch-Site: same-origin"]
     async with (
-        telling(services),
-        watching(services, client.port, account.id, *fields) as watcher,
+        telling(world.services),
+        watching(world.services, world.client.port, world.account.id, *fields) as watcher,
     ):
         if deed == "signs out":
             await person.send("DELETE", "/api/session", {})
         elif deed == "switches":
-            await person.send("PATCH", "/api/session", {"accountId": str(other_account.id)})
+            await person.send("PATCH", "/api/session", {"accountId": str(world.other_account.id)})
         else:
-            await services.stores.mongodb["members"].delete_one(
-                {"person_id": person.person.id, "account_id": account.id}
+            await world.services.stores.mongodb["members"].delete_one(
+                {"person_id": person.person.id, "account_id": world.account.id}
             )
         assert await watcher.next("end") == {"reason": "access_ended"}
 
 
-async def test_streams_end_first_at_a_stop(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    async with watched(services, client, account, secret) as watcher:
-        services.live.live.stop()
+async def test_streams_end_first_at_a_stop(world: World) -> None:
+    async with watched(world.services, world.client, world.account, world.secret) as watcher:
+        world.services.live.live.stop()
         assert await watcher.next("end") == {"reason": "stopping"}
         assert await watcher.rest() == b""
-        async with connected(client.port, account.id, f"Authorization: Bearer {secret}") as another:
+        async with connected(
+            world.client.port, world.account.id, f"Authorization: Bearer {world.secret}"
+        ) as another:
             assert b" 503 " in await another.head()
 
 
 async def test_a_client_that_does_not_read_is_cut_off(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(stream, "MAX_WAITING", 3)
-    async with watched(services, client, account, secret) as watcher:
-        one = next(services.live.live.streams())
+    async with watched(world.services, world.client, world.account, world.secret) as watcher:
+        one = next(world.services.live.live.streams())
         for _ in range(5):
             one.put(stream.LiveEvent("clicks", stream.StreamEnd("too_slow")))
         assert await watcher.next("end") == {"reason": "too_slow"}
 
 
 @pytest.mark.parametrize(("bound", "status"), [("per_account", 429), ("total", 503)])
-async def test_streams_are_bounded(
-    services: Services, client: Client, account: Account, secret: str, bound: str, status: int
-) -> None:
+async def test_streams_are_bounded(world: World, bound: str, status: int) -> None:
     bounds: Any = {bound: 2}
     hub = LiveHub(
-        services.stores.mongodb.reads,
-        services.journal.backlog,
-        services.access.open_answers,
+        world.services.stores.mongodb.reads,
+        world.services.journal.backlog,
+        world.services.access.open_answers,
         "",
         **bounds,
     )
-    services.live = services.live._replace(live=hub)
-    bearer = f"Authorization: Bearer {secret}"
+    world.services.live = world.services.live._replace(live=hub)
+    bearer = f"Authorization: Bearer {world.secret}"
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(2):
-            one = await stack.enter_async_context(connected(client.port, account.id, bearer))
+            one = await stack.enter_async_context(
+                connected(world.client.port, world.account.id, bearer)
+            )
             assert b" 200 " in await one.head()
-        third = await stack.enter_async_context(connected(client.port, account.id, bearer))
+        third = await stack.enter_async_context(
+            connected(world.client.port, world.account.id, bearer)
+        )
         head = await third.head()
         assert f" {status} ".encode() in head
         assert b"Retry-After: 30" in head
-    await eventually(lambda: not [*services.live.live.streams()])
+    await eventually(lambda: not [*world.services.live.live.streams()])
 
 
 async def test_a_client_that_leaves_while_its_stream_opens_leaves_nothing_behind(
-    services: Services, client: Client, account: Account, secret: str
+    world: World,
 ) -> None:
-    async with telling(services):
+    async with telling(world.services):
         for _ in range(20):
-            async with connected(client.port, account.id, f"Authorization: Bearer {secret}"):
+            async with connected(
+                world.client.port, world.account.id, f"Authorization: Bearer {world.secret}"
+            ):
                 pass
-        async with connected(client.port, account.id, f"Authorization: Bearer {secret}") as last:
+        async with connected(
+            world.client.port, world.account.id, f"Authorization: Bearer {world.secret}"
+        ) as last:
             await last.next("state")
-            await eventually(lambda: len([*services.live.live.streams()]) == 1)
-        await eventually(lambda: not [*services.live.live.streams()])
+            await eventually(lambda: len([*world.services.live.live.streams()]) == 1)
+        await eventually(lambda: not [*world.services.live.live.streams()])
 
 
-async def test_a_client_that_reads_nothing_at_all_loses_its_connection(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
+async def test_a_client_that_reads_nothing_at_all_loses_its_connection(world: World) -> None:
     long: Any = stream.LiveEvent("clicks", stream.StreamEnd("x" * 200_000))  # type: ignore[arg-type]
-    async with connected(client.port, account.id, f"Authorization: Bearer {secret}") as watcher:
+    async with connected(
+        world.client.port, world.account.id, f"Authorization: Bearer {world.secret}"
+    ) as watcher:
         await watcher.head()
-        [one] = services.live.live.streams()
+        [one] = world.services.live.live.streams()
         for _ in range(2 * stream.MAX_WAITING):
             one.put(long)
             await asyncio.sleep(0)
         assert one.ended.is_set()
-        await eventually(lambda: not [*services.live.live.streams()])
+        await eventually(lambda: not [*world.services.live.live.streams()])
         with contextlib.suppress(ConnectionError):
             assert b"event: end" not in await watcher.rest()

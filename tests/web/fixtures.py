@@ -1,4 +1,4 @@
-"""The application on a real server, a client for it, and an account with an API key."""
+"""The application on a real server, a client for it, and accounts with an API key."""
 
 import contextlib
 import io
@@ -59,21 +59,6 @@ def other_account(services: Services, io_loop: AsyncIOLoop) -> Account:
 
 
 @pytest.fixture
-def secret(services: Services, account: Account, io_loop: AsyncIOLoop) -> str:
-    """Return an API key of `account` with every scope."""
-    made: tuple[ApiKey, str] = io_loop.run_sync(
-        lambda: services.access.api_keys.create(account.id, "a key")
-    )
-    return made[1]
-
-
-@pytest.fixture
-def api(client: Client, secret: str) -> KeyedClient:
-    """Return a client whose key has every scope of `account`."""
-    return KeyedClient(client, secret)
-
-
-@pytest.fixture
 def scoped_api(
     services: Services,
     client: Client,
@@ -89,9 +74,17 @@ def scoped_api(
 
 
 @pytest.fixture
-def world(services: Services, client: Client, account: Account, other_account: Account) -> World:
-    """Return two accounts, and requests for objects of every kind."""
-    return World(services, client, account, other_account)
+def world(
+    services: Services,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    io_loop: AsyncIOLoop,
+) -> World:
+    made: tuple[ApiKey, str] = io_loop.run_sync(
+        lambda: services.access.api_keys.create(account.id, "a key")
+    )
+    return World(services, client, account, other_account, secret=made[1])
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from tests.waiting import eventually
 from tests.web.client import Client, Response
 from tests.web.keyed_client import KeyedClient
 from tests.web.person import signed_in
+from tests.web.world import World
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
@@ -154,15 +155,13 @@ WHO: dict[str, Callable[[Scene], Awaitable[tuple[Send, End]]]] = {
 @pytest.mark.parametrize("who", WHO)
 @pytest.mark.parametrize("what", ATTACKS)
 async def test_nothing_comes_of_what_waits_while_access_ends(
-    services: Services,
-    client: Client,
-    account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
     what: str,
     who: str,
 ) -> None:
-    scene, attack = await a_scene(services, client, account), ATTACKS[what]
-    stored = services.stores.mongodb[attack.collection]
+    scene, attack = await a_scene(world.services, world.client, world.account), ATTACKS[what]
+    stored = world.services.stores.mongodb[attack.collection]
     send, end = await WHO[who](scene)
     module, _, name = attack.waits_for.rpartition(".")
     awaited = getattr(__import__(module, fromlist=[name]), name)
@@ -183,13 +182,13 @@ async def test_nothing_comes_of_what_waits_while_access_ends(
 
 @pytest.mark.parametrize("what", ["another role", "another receiver", "a key"])
 async def test_a_crowd_of_requests_does_not_delay_the_removal_of_who_sends_them(
-    services: Services, client: Client, account: Account, what: str
+    world: World, what: str
 ) -> None:
-    scene = await a_scene(services, client, account)
-    await create_member(services, account.id)
+    scene = await a_scene(world.services, world.client, world.account)
+    await create_member(world.services, world.account.id)
     send, remove = await of_a_member(scene, None)
     crowd = [asyncio.ensure_future(send(ATTACKS[what])) for _ in range(100)]
     await eventually(lambda: any(one.done() for one in crowd))
     await remove()
-    assert await services.stores.mongodb["members"].count_documents({}) == 2
+    assert await world.services.stores.mongodb["members"].count_documents({}) == 2
     assert {one.status for one in await asyncio.gather(*crowd)} <= {200, 401, 403}

@@ -14,6 +14,7 @@ from tests.http.serving import client_of, serving
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tests.web.client import Client
 from tests.web.records import journaled_events
+from tests.web.world import World
 from tracker import metrics
 from tracker.access.api_keys import ApiKey
 from tracker.accounts.accounts import Account
@@ -101,14 +102,14 @@ async def test_a_body_of_exactly_the_maximum_length_is_read(
 
 @pytest.mark.parametrize("framing", [declared(MIB), CHUNKED])
 async def test_a_long_body_is_not_received_before_its_key_is_checked(
-    client: Client, secret: str, framing: str
+    world: World, framing: str
 ) -> None:
     # With a wrong key the answer is 401 before the body is sent; with a valid key it is received.
     begun = chunk(b" " * (EARLY_BYTES + 1)) if framing == CHUNKED else b""
     expects = "" if begun else "Expect: 100-continue\r\n"
-    for key, status in (("trk_unknown", 401), (secret, 100)):
+    for key, status in (("trk_unknown", 401), (world.secret, 100)):
         fields = f"Authorization: Bearer {key}\r\n{expects}"
-        async with connected(client) as connection:
+        async with connected(world.client) as connection:
             connection.send(head(BULK, framing, fields) + begun)
             if begun and status == 100:
                 connection.send(chunk(b""))
@@ -117,18 +118,18 @@ async def test_a_long_body_is_not_received_before_its_key_is_checked(
 
 
 async def test_a_body_that_is_too_long_is_rejected_after_the_key_and_with_the_rate_limits(
-    client: Client, secret: str
+    world: World,
 ) -> None:
     for method, limit in (("POST", MAX_BODY_BYTES), ("GET", MAX_IGNORED_BODY_BYTES)):
-        for key, status in (("trk_unknown", 401), (secret, 413)):
-            async with connected(client) as connection:
+        for key, status in (("trk_unknown", 401), (world.secret, 413)):
+            async with connected(world.client) as connection:
                 fields = f"Authorization: Bearer {key}\r\n"
                 connection.send(head(LINKS, declared(limit + 1), fields, method))
                 answer = await connection.answer()
                 assert answer.status == status
                 assert answer.all_of("X-Ratelimit-Remaining")
-        sent: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}"}
-        response = await client.request(method, LINKS, sent, b" " * limit)
+        sent: dict[str, str | bytes] = {"Authorization": f"Bearer {world.secret}"}
+        response = await world.client.request(method, LINKS, sent, b" " * limit)
         assert (response.status, response.error.partition(":")[0]) == (
             (400, "body") if method == "POST" else (400, "accountId")
         )
@@ -136,35 +137,33 @@ async def test_a_body_that_is_too_long_is_rejected_after_the_key_and_with_the_ra
 
 @pytest.mark.parametrize(("length", "times"), [(EARLY_BYTES, 1), (EARLY_BYTES + 1, 2)])
 async def test_only_a_key_whose_body_is_received_later_is_read_again_and_nothing_counts_twice(
-    client: Client,
-    services: Services,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
     length: int,
     times: int,
 ) -> None:
     read = []
-    authenticate = services.access.api_keys.authenticate
+    authenticate = world.services.access.api_keys.authenticate
 
     async def counted(sent: str) -> ApiKey:
         read.append(sent)
         return await authenticate(sent)
 
-    monkeypatch.setattr(services.access.api_keys, "authenticate", counted)
+    monkeypatch.setattr(world.services.access.api_keys, "authenticate", counted)
     for left in ("99", "98"):
-        response = await client.post(BULK, b" " * length, Authorization=f"Bearer {secret}")
+        response = await world.client.post(
+            BULK, b" " * length, Authorization=f"Bearer {world.secret}"
+        )
         assert response.status == 400
         assert response.headers["X-RateLimit-Remaining"] == left
-    assert read == [secret] * 2 * times
+    assert read == [world.secret] * 2 * times
 
 
-async def test_a_bulk_request_of_the_maximum_length_is_created(
-    client: Client, account: Account, secret: str
-) -> None:
+async def test_a_bulk_request_of_the_maximum_length_is_created(world: World) -> None:
     links = [{"destination_url": f"{LANDING}?{'x' * 1900}{n}"} for n in range(100)]
-    body = orjson.dumps({"accountId": str(account.id), "links": links})
+    body = orjson.dumps({"accountId": str(world.account.id), "links": links})
     assert len(body) > 5 * EARLY_BYTES
-    response = await client.post(BULK, body, Authorization=f"Bearer {secret}")
+    response = await world.client.post(BULK, body, Authorization=f"Bearer {world.secret}")
     assert response.status == 200
     assert len(response.json()["rows"]) == 100
 
@@ -190,20 +189,18 @@ async def test_only_events_parse_a_body_as_a_form(client: Client, kind: str) -> 
         assert response.status == status
 
 
-async def test_an_event_query_beyond_the_limit_is_rejected_unparsed(
-    services: Services, client: Client, account: Account
-) -> None:
-    config = await create_event_config(services, account.id)
+async def test_an_event_query_beyond_the_limit_is_rejected_unparsed(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
     start = f"pbk={config.pbk}&x="
     longest = start + "x" * (MAX_EVENT_BYTES - len(start))
-    assert (await client.get(f"/api/event?{longest}")).status == 200
+    assert (await world.client.get(f"/api/event?{longest}")).status == 200
     for method in ("GET", "POST"):
-        response = await client.request(method, f"/api/event?{longest}x")
+        response = await world.client.request(method, f"/api/event?{longest}x")
         assert (response.status, response.error) == (413, f"query: at most {MAX_EVENT_BYTES} bytes")
         assert response.headers["Access-Control-Allow-Origin"] == "*"
-    image = await client.get(f"/api/event?{longest}x", Accept="image/*")
+    image = await world.client.get(f"/api/event?{longest}x", Accept="image/*")
     assert (image.status, image.headers["Content-Type"]) == (413, "image/gif")
-    assert len(await journaled_events(services)) == 1
+    assert len(await journaled_events(world.services)) == 1
 
 
 async def test_unfinished_bodies_share_a_memory_limit_and_the_oldest_is_dropped(
@@ -245,16 +242,16 @@ async def test_a_body_is_freed_when_its_client_disconnects(services: Services) -
 
 
 async def test_a_client_that_leaves_before_its_body_is_complete_leaves_no_handler(
-    client: Client, services: Services, account: Account
+    world: World,
 ) -> None:
-    _, secret = await services.access.api_keys.create(account.id, "A")
+    _, secret = await world.services.access.api_keys.create(world.account.id, "A")
     before = asyncio.all_tasks()
 
     def handlers() -> list[asyncio.Task[Any]]:
         new = asyncio.all_tasks() - before
         return [one for one in new if "RequestHandler._execute" in repr(one.get_coro())]
 
-    _, writer = await asyncio.open_connection("127.0.0.1", client.port)
+    _, writer = await asyncio.open_connection("127.0.0.1", world.client.port)
     head = f"POST /api/reports HTTP/1.1\r\nHost: tracker.test\r\nAuthorization: Bearer {secret}\r\n"
     writer.write(head.encode() + f"Content-Length: {EARLY_BYTES + 1}\r\n\r\n{{".encode())
     await eventually(lambda: bool(handlers()))

@@ -21,8 +21,8 @@ from tests.factories import create_link
 from tests.suspended import suspended
 from tests.web.client import Client
 from tests.web.fixtures import Logged
+from tests.web.world import World
 from tracker.access.rate_limit import RateLimiter
-from tracker.accounts.accounts import Account
 from tracker.clicks.redirect import RedirectResponse, Visit
 from tracker.clock import now
 from tracker.service.services import Services
@@ -135,10 +135,7 @@ async def test_an_internal_error_reveals_nothing_and_is_logged_under_the_request
     ],
 )
 async def test_a_search_beyond_its_limit_of_time_is_answered_and_logged_as_that(
-    services: Services,
-    client: Client,
-    secret: str,
-    account: Account,
+    world: World,
     logged: Logged,
     monkeypatch: pytest.MonkeyPatch,
     error: PyMongoError,
@@ -148,9 +145,10 @@ async def test_a_search_beyond_its_limit_of_time_is_answered_and_logged_as_that(
     async def fail(*given: object, **named: object) -> None:
         raise error
 
-    monkeypatch.setattr(services.links.links, "page", fail)
-    response = await client.get(
-        f"/api/short-links?accountId={account.id}&search=x", Authorization=f"Bearer {secret}"
+    monkeypatch.setattr(world.services.links.links, "page", fail)
+    response = await world.client.get(
+        f"/api/short-links?accountId={world.account.id}&search=x",
+        Authorization=f"Bearer {world.secret}",
     )
     assert (response.status, response.error) == (
         503,
@@ -164,17 +162,14 @@ async def test_a_search_beyond_its_limit_of_time_is_answered_and_logged_as_that(
 
 
 async def test_a_search_while_mongodb_hangs_is_answered_and_logged_as_unavailable(
-    services: Services,
-    client: Client,
-    secret: str,
-    account: Account,
+    world: World,
     logged: Logged,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """To the driver it is a time limit, until it has noticed."""
-    pid = (await services.stores.mongodb.client.admin.command("serverStatus"))["pid"]
-    page = services.links.links.page
-    path = f"/api/short-links?accountId={account.id}&search=x"
+    pid = (await world.services.stores.mongodb.client.admin.command("serverStatus"))["pid"]
+    page = world.services.links.links.page
+    path = f"/api/short-links?accountId={world.account.id}&search=x"
 
     async def hanging(*given: Any, **named: Any) -> Any:
         stack.enter_context(suspended(pid))
@@ -182,10 +177,10 @@ async def test_a_search_while_mongodb_hangs_is_answered_and_logged_as_unavailabl
             return await page(*given, **named)
 
     # Afterwards the driver knows the server.
-    assert (await client.get(path, Authorization=f"Bearer {secret}")).status == 200
-    monkeypatch.setattr(services.links.links, "page", hanging)
+    assert (await world.client.get(path, Authorization=f"Bearer {world.secret}")).status == 200
+    monkeypatch.setattr(world.services.links.links, "page", hanging)
     with ExitStack() as stack:
-        response = await client.get(path, Authorization=f"Bearer {secret}")
+        response = await world.client.get(path, Authorization=f"Bearer {world.secret}")
     assert (response.status, response.error) == (503, "storage is unavailable; try again")
     assert response.headers["X-Error-Code"] == "unavailable"
     _, told, _ = logged()
@@ -193,40 +188,39 @@ async def test_a_search_while_mongodb_hangs_is_answered_and_logged_as_unavailabl
 
 
 async def test_a_failing_endpoint_with_a_key_has_the_same_shape(
-    services: Services,
-    client: Client,
-    secret: str,
-    account: Account,
+    world: World,
     logged: Logged,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def fail(new: object) -> None:
-        raise KeyError(secret)
+        raise KeyError(world.secret)
 
-    monkeypatch.setattr(services.links.links, "create", fail)
-    body = orjson.dumps({"accountId": str(account.id), "destination_url": "https://x.test"})
-    response = await client.post("/api/short-links", body, Authorization=f"Bearer {secret}")
+    monkeypatch.setattr(world.services.links.links, "create", fail)
+    body = orjson.dumps({"accountId": str(world.account.id), "destination_url": "https://x.test"})
+    response = await world.client.post(
+        "/api/short-links", body, Authorization=f"Bearer {world.secret}"
+    )
     assert (response.status, response.error) == (500, "internal error")
     assert logged()[0]["level"] == "error"
 
 
 async def test_a_change_that_conflicts_for_too_long_may_be_tried_again(
-    services: Services,
-    client: Client,
-    secret: str,
+    world: World,
     logged: Logged,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(transaction, "RETRY_SECONDS", 0.0)
-    key = await services.access.api_keys.authenticate(secret)
+    key = await world.services.access.api_keys.authenticate(world.secret)
     async with (
-        await services.stores.mongodb.client.start_session() as other,
+        await world.services.stores.mongodb.client.start_session() as other,
         other.start_transaction(),
     ):
         held = {"$inc": {"held": 1}}
-        await services.stores.mongodb["api_keys"].update_one({"_id": key.id}, held, session=other)
-        response = await client.request(
-            "DELETE", f"/api/keys/{key.id}", {"Authorization": f"Bearer {secret}"}
+        await world.services.stores.mongodb["api_keys"].update_one(
+            {"_id": key.id}, held, session=other
+        )
+        response = await world.client.request(
+            "DELETE", f"/api/keys/{key.id}", {"Authorization": f"Bearer {world.secret}"}
         )
         await other.abort_transaction()
     assert (response.status, response.headers["X-Error-Code"]) == (503, "unavailable")
@@ -268,15 +262,17 @@ async def test_any_other_request_id_is_replaced(client: Client, sent: str | None
 
 
 async def test_every_answer_is_logged_once_without_query_key_or_address(
-    services: Services, client: Client, account: Account, secret: str, logged: Logged
+    world: World, logged: Logged
 ) -> None:
-    await create_link(services, account.id)
+    await create_link(world.services, world.account.id)
     logged()
     responses = [
-        await client.get("/c/abc?email=visitor@x.test", X_Forwarded_For="203.0.113.77"),
-        await client.post("/api/short-links?k=1", b"{}", Authorization=f"Bearer {secret}"),
-        await client.get("/api/event?pbk=postback-key&sub=personal"),
-        await client.request("TRACE", "/none?q=personal"),
+        await world.client.get("/c/abc?email=visitor@x.test", X_Forwarded_For="203.0.113.77"),
+        await world.client.post(
+            "/api/short-links?k=1", b"{}", Authorization=f"Bearer {world.secret}"
+        ),
+        await world.client.get("/api/event?pbk=postback-key&sub=personal"),
+        await world.client.request("TRACE", "/none?q=personal"),
     ]
     records = logged()
     assert [record["event"] for record in records] == ["request"] * 4
@@ -290,7 +286,14 @@ async def test_every_answer_is_logged_once_without_query_key_or_address(
         ("/none", 404),
     ]
     text = orjson.dumps(records).decode()
-    for private in ("visitor@", "personal", "postback-key", secret, "203.0.113.77", "127.0.0.1"):
+    for private in (
+        "visitor@",
+        "personal",
+        "postback-key",
+        world.secret,
+        "203.0.113.77",
+        "127.0.0.1",
+    ):
         assert private not in text
 
 
@@ -352,33 +355,33 @@ async def test_every_error_has_a_code_for_programs(
     assert response.headers.get_list("X-Error-Code") == [code]
 
 
-async def test_errors_with_the_same_status_have_different_codes(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    _, reading_secret = await services.access.api_keys.create(
-        account.id, "r", scopes=["links:read"]
+async def test_errors_with_the_same_status_have_different_codes(world: World) -> None:
+    _, reading_secret = await world.services.access.api_keys.create(
+        world.account.id, "r", scopes=["links:read"]
     )
-    revoked, revoked_secret = await services.access.api_keys.create(account.id, "revoked")
-    await services.access.api_keys.revoke(revoked.id)
-    _, expired = await services.access.api_keys.create(
-        account.id, "expired", expires_at=now() - timedelta(seconds=1)
+    revoked, revoked_secret = await world.services.access.api_keys.create(
+        world.account.id, "revoked"
+    )
+    await world.services.access.api_keys.revoke(revoked.id)
+    _, expired = await world.services.access.api_keys.create(
+        world.account.id, "expired", expires_at=now() - timedelta(seconds=1)
     )
 
     async def code(key: str, path: str = "/api/tags", name: str = "Spring") -> str:
-        body = orjson.dumps({"accountId": str(account.id), "name": name})
-        response = await client.post(path, body, Authorization=f"Bearer {key}")
+        body = orjson.dumps({"accountId": str(world.account.id), "name": name})
+        response = await world.client.post(path, body, Authorization=f"Bearer {key}")
         return response.headers.get("X-Error-Code", "")
 
-    assert await code(secret) == ""
-    assert await code(secret) == "already_taken"
-    assert await code(secret, name="") == "bad_request"
+    assert await code(world.secret) == ""
+    assert await code(world.secret) == "already_taken"
+    assert await code(world.secret, name="") == "bad_request"
     assert await code(reading_secret) == "missing_scope"
     assert await code(revoked_secret) == "key_revoked"
     assert await code(expired) == "key_expired"
-    services.web = services.web._replace(
-        rate_limiter=RateLimiter(services.stores.redis, services.stores.breaker, 1, 0)
+    world.services.web = world.services.web._replace(
+        rate_limiter=RateLimiter(world.services.stores.redis, world.services.stores.breaker, 1, 0)
     )
-    assert [await code(secret, name="2"), await code(secret)][1] == "rate_limited"
+    assert [await code(world.secret, name="2"), await code(world.secret)][1] == "rate_limited"
 
 
 @pytest.mark.parametrize(

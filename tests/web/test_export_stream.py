@@ -12,9 +12,9 @@ from pymongo.errors import ServerSelectionTimeoutError
 from tests.factories import create_link
 from tests.http.serving import client_of
 from tests.waiting import PATIENCE_SECONDS, eventually
-from tests.web.client import Client
 from tests.web.fixtures import Logged
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.links.link import Link
 from tracker.links.store import Links
@@ -79,15 +79,12 @@ async def paused(made: Source) -> int:
 
 
 async def test_rows_are_fetched_as_fast_as_they_are_read(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made = await source(services, account, monkeypatch)
-    async with client_of(client.port, receive_bytes=RECEIVE_BYTES) as reader:
-        reader.send(request_of(account, secret))
+    made = await source(world.services, world.account, monkeypatch)
+    async with client_of(world.client.port, receive_bytes=RECEIVE_BYTES) as reader:
+        reader.send(request_of(world.account, world.secret))
         # As much as the kernel takes, and one piece.
         assert await paused(made) < PIECES / 2
         assert len((await reader.answer()).body.splitlines()) == PIECES * 100 + 1
@@ -95,28 +92,22 @@ async def test_rows_are_fetched_as_fast_as_they_are_read(
 
 
 async def test_a_reader_that_leaves_ends_the_export(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
     logged: Logged,
 ) -> None:
-    made = await source(services, account, monkeypatch)
-    async with client_of(client.port, receive_bytes=RECEIVE_BYTES) as reader:
-        reader.send(request_of(account, secret))
+    made = await source(world.services, world.account, monkeypatch)
+    async with client_of(world.client.port, receive_bytes=RECEIVE_BYTES) as reader:
+        reader.send(request_of(world.account, world.secret))
         await eventually(lambda: made.fetched > 0)
     await asyncio.wait_for(made.closed.wait(), PATIENCE_SECONDS)
     assert made.fetched < PIECES
-    await services.web.exports.finish(10)
+    await world.services.web.exports.finish(10)
     assert failures(logged) == []
 
 
 async def test_a_reader_that_leaves_while_rows_are_fetched_ends_the_export(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fetching, ended = asyncio.Event(), asyncio.Event()
@@ -130,24 +121,21 @@ async def test_a_reader_that_leaves_while_rows_are_fetched_ends_the_export(
             ended.set()
 
     monkeypatch.setattr(Links, "all_of", never)
-    async with client_of(client.port) as reader:
-        reader.send(request_of(account, secret))
+    async with client_of(world.client.port) as reader:
+        reader.send(request_of(world.account, world.secret))
         await asyncio.wait_for(fetching.wait(), PATIENCE_SECONDS)
     await asyncio.wait_for(ended.wait(), PATIENCE_SECONDS)
 
 
 async def test_an_error_in_the_middle_cuts_the_connection(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
     logged: Logged,
 ) -> None:
     before = EXPORTS_CUT._value.get()
-    await source(services, account, monkeypatch, fail_at=2)
-    async with client_of(client.port) as reader:
-        reader.send(request_of(account, secret))
+    await source(world.services, world.account, monkeypatch, fail_at=2)
+    async with client_of(world.client.port) as reader:
+        reader.send(request_of(world.account, world.secret))
         with pytest.raises((IncompleteReadError, ConnectionResetError)):
             await reader.answer()
     assert EXPORTS_CUT._value.get() == before + 1
@@ -157,115 +145,95 @@ async def test_an_error_in_the_middle_cuts_the_connection(
 
 
 async def test_a_client_of_http_1_0_can_tell_a_part_from_the_whole(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    await source(services, account, monkeypatch, fail_at=2)
-    async with client_of(client.port) as reader:
-        reader.send(request_of(account, secret, "1.0"))
+    await source(world.services, world.account, monkeypatch, fail_at=2)
+    async with client_of(world.client.port) as reader:
+        reader.send(request_of(world.account, world.secret, "1.0"))
         with pytest.raises(ConnectionResetError):
             await reader.answer()
 
 
-async def test_a_client_of_http_1_0_gets_the_whole(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    await create_link(services, account.id, "abc")
-    async with client_of(client.port) as reader:
-        reader.send(request_of(account, secret, "1.0"))
+async def test_a_client_of_http_1_0_gets_the_whole(world: World) -> None:
+    await create_link(world.services, world.account.id, "abc")
+    async with client_of(world.client.port) as reader:
+        reader.send(request_of(world.account, world.secret, "1.0"))
         assert len((await reader.answer()).body.splitlines()) == 2
 
 
 async def test_an_error_before_the_first_row_is_answered(
-    services: Services,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    await source(services, account, monkeypatch, fail_at=0)
-    response = await api.get(f"/api/short-links?accountId={account.id}&format=csv")
+    await source(world.services, world.account, monkeypatch, fail_at=0)
+    response = await world.api.get(f"/api/short-links?accountId={world.account.id}&format=csv")
     assert (response.status, response.error) == (503, "storage is unavailable; try again")
     assert "Content-Disposition" not in response.headers
 
 
 async def test_an_export_that_takes_too_long_is_cut(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
     logged: Logged,
 ) -> None:
     monkeypatch.setattr(export_stream, "EXPORT_SECONDS", 0.3)
-    await source(services, account, monkeypatch)
-    async with client_of(client.port, receive_bytes=RECEIVE_BYTES) as reader:
-        reader.send(request_of(account, secret))
-        await eventually(lambda: bool(services.web.exports.count))
-        await eventually(lambda: not services.web.exports.count)
+    await source(world.services, world.account, monkeypatch)
+    async with client_of(world.client.port, receive_bytes=RECEIVE_BYTES) as reader:
+        reader.send(request_of(world.account, world.secret))
+        await eventually(lambda: bool(world.services.web.exports.count))
+        await eventually(lambda: not world.services.web.exports.count)
         with pytest.raises((IncompleteReadError, ConnectionResetError)):
             await reader.answer()
     assert [record["event"] for record in failures(logged)] == ["export cut"]
 
 
 async def test_a_stop_of_the_service_cuts_exports_that_do_not_end(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
     logged: Logged,
 ) -> None:
-    made = await source(services, account, monkeypatch)
-    async with client_of(client.port, receive_bytes=RECEIVE_BYTES) as reader:
-        reader.send(request_of(account, secret))
+    made = await source(world.services, world.account, monkeypatch)
+    async with client_of(world.client.port, receive_bytes=RECEIVE_BYTES) as reader:
+        reader.send(request_of(world.account, world.secret))
         await eventually(lambda: made.fetched > 0)
-        await services.web.exports.finish(0)
+        await world.services.web.exports.finish(0)
         with pytest.raises((IncompleteReadError, ConnectionResetError)):
             await reader.answer()
     assert [one["reason"] for one in failures(logged)] == ["export: the service stops; try again"]
 
 
 async def test_few_exports_run_at_once(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    account: Account,
-    other_account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    exports = type(services.web.exports)(per_account=1, total=2)
-    services.web = services.web._replace(exports=exports)
-    await source(services, account, monkeypatch)
-    _, other = await services.access.api_keys.create(other_account.id, "a key")
-    target = f"/api/short-links?accountId={account.id}&format=csv"
+    exports = type(world.services.web.exports)(per_account=1, total=2)
+    world.services.web = world.services.web._replace(exports=exports)
+    await source(world.services, world.account, monkeypatch)
+    _, other = await world.services.access.api_keys.create(world.other_account.id, "a key")
+    target = f"/api/short-links?accountId={world.account.id}&format=csv"
     async with (
-        client_of(client.port, receive_bytes=RECEIVE_BYTES) as first,
-        client_of(client.port, receive_bytes=RECEIVE_BYTES) as second,
+        client_of(world.client.port, receive_bytes=RECEIVE_BYTES) as first,
+        client_of(world.client.port, receive_bytes=RECEIVE_BYTES) as second,
     ):
-        first.send(request_of(account, secret))
-        await eventually(lambda: services.web.exports.count == 1)
-        response = await api.get(target)
+        first.send(request_of(world.account, world.secret))
+        await eventually(lambda: world.services.web.exports.count == 1)
+        response = await world.api.get(target)
         assert (response.status, response.headers["Retry-After"]) == (429, "30")
         assert response.error == "export: 1 exports of the account are under way; try again"
-        second.send(request_of(other_account, other))
-        await eventually(lambda: services.web.exports.count == 2)
-        third = await services.accounts.accounts.create("Third")
-        _, third_secret = await services.access.api_keys.create(third.id, "a key")
-        answer = await KeyedClient(client, third_secret).get(
+        second.send(request_of(world.other_account, other))
+        await eventually(lambda: world.services.web.exports.count == 2)
+        third = await world.services.accounts.accounts.create("Third")
+        _, third_secret = await world.services.access.api_keys.create(third.id, "a key")
+        answer = await KeyedClient(world.client, third_secret).get(
             f"/api/short-links?accountId={third.id}&format=csv"
         )
         assert (answer.status, answer.headers["Retry-After"]) == (503, "30")
-    await eventually(lambda: not services.web.exports.count)
+    await eventually(lambda: not world.services.web.exports.count)
 
 
-async def test_no_export_begins_once_the_service_stops(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await services.web.exports.finish(0)
-    response = await api.get(f"/api/short-links?accountId={account.id}&format=csv")
+async def test_no_export_begins_once_the_service_stops(world: World) -> None:
+    await world.services.web.exports.finish(0)
+    response = await world.api.get(f"/api/short-links?accountId={world.account.id}&format=csv")
     assert response.status == 503
     assert response.headers["Retry-After"] == "30"

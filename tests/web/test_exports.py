@@ -15,10 +15,9 @@ from tests.links.api.short_links import make_many
 from tests.reports.api.traffic import DAYS, click, event
 from tests.reports.history import store
 from tests.web.client import Client, Response
-from tests.web.keyed_client import KeyedClient
-from tests.web.person import signed_in
 from tests.web.reported import days, reported
 from tests.web.table import KEYED_ENDPOINTS
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.reports.answers.reading import Reading
 from tracker.reports.api import reports
@@ -73,9 +72,9 @@ async def ask(
 @BY_PATH
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
 async def test_a_list_without_rows_is_a_file_without_rows(
-    client: Client, secret: str, account: Account, endpoint: Endpoint, form: str
+    world: World, endpoint: Endpoint, form: str
 ) -> None:
-    response = await ask(client, secret, endpoint, account, format=form)
+    response = await ask(world.client, world.secret, endpoint, world.account, format=form)
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert response.headers["Content-Disposition"].startswith("attachment; filename=")
     assert response.headers["Content-Disposition"].endswith(f'.{form}"')
@@ -100,9 +99,9 @@ async def test_a_list_without_rows_is_a_file_without_rows(
     ],
 )
 async def test_accept_chooses_the_form(
-    client: Client, secret: str, account: Account, endpoint: Endpoint, accept: str, kind: str
+    world: World, endpoint: Endpoint, accept: str, kind: str
 ) -> None:
-    response = await ask(client, secret, endpoint, account, accept)
+    response = await ask(world.client, world.secret, endpoint, world.account, accept)
     assert response.headers["Content-Type"] == kind
     assert response.headers["Vary"] == "Accept"
 
@@ -119,17 +118,15 @@ async def test_accept_chooses_the_form(
     ],
 )
 async def test_an_export_is_always_a_file(
-    client: Client,
-    secret: str,
-    account: Account,
+    world: World,
     endpoint: Endpoint,
     accept: str,
     given: dict[str, Any],
     kind: str,
 ) -> None:
-    response = await ask(client, secret, endpoint, account, accept, **given)
+    response = await ask(world.client, world.secret, endpoint, world.account, accept, **given)
     assert (response.status, response.headers["Content-Type"]) == (200, f"{kind}; charset=utf-8")
-    refused = await ask(client, secret, endpoint, account, accept, format="json")
+    refused = await ask(world.client, world.secret, endpoint, world.account, accept, format="json")
     assert (refused.status, refused.error) == (400, "format: must be csv or ndjson")
 
 
@@ -137,81 +134,75 @@ def test_every_list_that_is_a_file_too_has_an_export() -> None:
     assert [f"{one.path}/export" for one in EXPORTING] == [one.path for one in FILES]
 
 
-async def test_an_export_has_the_rows_of_the_list_as_a_file(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await make_many(services, account, 30)
-    query = f"accountId={account.id}&search=1"
-    file = await api.get(f"/api/short-links/export?{query}")
+async def test_an_export_has_the_rows_of_the_list_as_a_file(world: World) -> None:
+    await make_many(world.services, world.account, 30)
+    query = f"accountId={world.account.id}&search=1"
+    file = await world.api.get(f"/api/short-links/export?{query}")
     assert len(table(file)) > 1
-    assert file.body == (await api.get(f"/api/short-links?{query}&format=csv")).body
-    body = {"accountId": str(account.id), "dateRange": DAYS, "groupBy": "link"}
-    file = await api.post("/api/reports/export", **body)
-    assert file.body == (await api.post("/api/reports", **body, format="csv")).body
+    assert file.body == (await world.api.get(f"/api/short-links?{query}&format=csv")).body
+    body = {"accountId": str(world.account.id), "dateRange": DAYS, "groupBy": "link"}
+    file = await world.api.post("/api/reports/export", **body)
+    assert file.body == (await world.api.post("/api/reports", **body, format="csv")).body
 
 
 @BY_PATH
-async def test_the_field_decides_before_the_header(
-    client: Client, secret: str, account: Account, endpoint: Endpoint
-) -> None:
-    response = await ask(client, secret, endpoint, account, "text/csv", format="json")
+async def test_the_field_decides_before_the_header(world: World, endpoint: Endpoint) -> None:
+    response = await ask(
+        world.client, world.secret, endpoint, world.account, "text/csv", format="json"
+    )
     assert response.headers["Content-Type"] == "application/json; charset=utf-8"
-    response = await ask(client, secret, endpoint, account, format="xlsx")
+    response = await ask(world.client, world.secret, endpoint, world.account, format="xlsx")
     assert (response.status, response.error) == (400, "format: must be csv or json or ndjson")
 
 
 @BY_ANY_PATH
-async def test_a_file_has_no_pages(
-    client: Client, secret: str, account: Account, endpoint: Endpoint
-) -> None:
+async def test_a_file_has_no_pages(world: World, endpoint: Endpoint) -> None:
     request = endpoint.query if endpoint.body is Nothing else endpoint.body
     if "page" not in request.__struct_encode_fields__:
         return
-    response = await ask(client, secret, endpoint, account, "text/csv", page=2)
+    response = await ask(world.client, world.secret, endpoint, world.account, "text/csv", page=2)
     message = "page: only 1 with text/csv, which has all rows"
     assert (response.status, response.error) == (400, message)
 
 
 @BY_ANY_PATH
 async def test_a_file_ignores_the_page_that_is_shown_by_default(
-    client: Client, secret: str, account: Account, endpoint: Endpoint
+    world: World, endpoint: Endpoint
 ) -> None:
     request = endpoint.query if endpoint.body is Nothing else endpoint.body
     pages: dict[str, Any] = {"page": 1, "pageSize": 25}
     given = {name: n for name, n in pages.items() if name in request.__struct_encode_fields__}
     assert given
-    response = await ask(client, secret, endpoint, account, format="csv", **given)
+    response = await ask(world.client, world.secret, endpoint, world.account, format="csv", **given)
     [_] = table(response)
 
 
-async def test_a_file_has_more_rows_than_a_page(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    newest = await make_many(services, account, 5)
+async def test_a_file_has_more_rows_than_a_page(world: World) -> None:
+    newest = await make_many(world.services, world.account, 5)
     [links] = [one for one in EXPORTING if one.path == "/api/short-links"]
-    response = await ask(client, secret, links, account, format="csv", page=1, pageSize=2)
+    response = await ask(
+        world.client, world.secret, links, world.account, format="csv", page=1, pageSize=2
+    )
     header, *rows = table(response)
     assert [row[header.index("slug")] for row in rows] == newest
 
 
 @BY_PATH
 async def test_a_file_needs_the_scope_and_the_account(
-    services: Services,
-    client: Client,
-    secret: str,
-    account: Account,
-    other_account: Account,
+    world: World,
     endpoint: Endpoint,
 ) -> None:
-    _, narrow = await services.access.api_keys.create(account.id, "narrow", ["tags:read"])
-    assert (await ask(client, narrow, endpoint, account, format="csv")).status == 403
-    assert (await ask(client, secret, endpoint, other_account, format="csv")).status == 403
+    _, narrow = await world.services.access.api_keys.create(
+        world.account.id, "narrow", ["tags:read"]
+    )
+    assert (await ask(world.client, narrow, endpoint, world.account, format="csv")).status == 403
+    assert (
+        await ask(world.client, world.secret, endpoint, world.other_account, format="csv")
+    ).status == 403
 
 
-async def test_links_are_all_there_in_each_order(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    newest = await make_many(services, account, 250)
+async def test_links_are_all_there_in_each_order(world: World) -> None:
+    newest = await make_many(world.services, world.account, 250)
     [links] = [one for one in EXPORTING if one.path == "/api/short-links"]
     for sort, expected in {
         "newest": newest,
@@ -219,29 +210,27 @@ async def test_links_are_all_there_in_each_order(
         "slug": newest[::-1],
         "name": newest[::-1],
     }.items():
-        response = await ask(client, secret, links, account, format="csv", sort=sort)
+        response = await ask(
+            world.client, world.secret, links, world.account, format="csv", sort=sort
+        )
         header, *rows = table(response)
         assert [row[header.index("slug")] for row in rows] == expected
 
 
-async def test_a_row_of_ndjson_is_that_of_the_list(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await create_link(services, account.id, "b")
-    await create_link(services, account.id, "a", internal_name="Größe")
-    target = f"/api/short-links?accountId={account.id}&search=e"
-    listed = (await api.get(target)).json()["rows"]
-    assert lines(await api.get(f"{target}&format=ndjson")) == listed
+async def test_a_row_of_ndjson_is_that_of_the_list(world: World) -> None:
+    await create_link(world.services, world.account.id, "b")
+    await create_link(world.services, world.account.id, "a", internal_name="Größe")
+    target = f"/api/short-links?accountId={world.account.id}&search=e"
+    listed = (await world.api.get(target)).json()["rows"]
+    assert lines(await world.api.get(f"{target}&format=ndjson")) == listed
 
 
-async def test_cells_are_as_in_json_but_safe(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    tag = await services.links.tags.create(account.id, "=SUM(A1)")
+async def test_cells_are_as_in_json_but_safe(world: World) -> None:
+    tag = await world.services.links.tags.create(world.account.id, "=SUM(A1)")
     link = await create_link(
-        services, account.id, "abc", tags=[tag.id], internal_name='=1+1,\r\n"two"'
+        world.services, world.account.id, "abc", tags=[tag.id], internal_name='=1+1,\r\n"two"'
     )
-    response = await api.get(f"/api/short-links?accountId={account.id}&format=csv")
+    response = await world.api.get(f"/api/short-links?accountId={world.account.id}&format=csv")
     header, row = table(response)
     cells = dict(zip(header, row, strict=True))
     assert cells["internal_name"] == '\'=1+1,\r\n"two"'
@@ -251,53 +240,54 @@ async def test_cells_are_as_in_json_but_safe(
     assert response.body.count(b"\r\n") == 3
 
 
-async def test_filters_choose_the_rows(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await create_link(services, account.id, "one")
-    await create_link(services, account.id, "two")
-    target = f"/api/short-links?accountId={account.id}&search=two"
-    assert [row["slug"] for row in lines(await api.get(f"{target}&format=ndjson"))] == ["two"]
+async def test_filters_choose_the_rows(world: World) -> None:
+    await create_link(world.services, world.account.id, "one")
+    await create_link(world.services, world.account.id, "two")
+    target = f"/api/short-links?accountId={world.account.id}&search=two"
+    assert [row["slug"] for row in lines(await world.api.get(f"{target}&format=ndjson"))] == ["two"]
 
 
 @pytest.mark.parametrize("path", ["/api/clicks", "/api/conversions"])
-async def test_a_feed_is_a_file_of_all_its_pages(
-    services: Services, api: KeyedClient, account: Account, path: str
-) -> None:
-    link = await create_link(services, account.id, "abc")
-    clicks = [click(account.id, link.id) for _ in range(130)]
-    await store(services, Random(1), clicks, [event(n, of) for n, of in enumerate(clicks, 1)])
-    target = f"{path}?accountId={account.id}&link={link.id}"
-    listed = (await api.get(f"{target}&pageSize=100")).json()
-    rest = (await api.get(f"{target}&pageSize=100&cursor={listed['next_cursor']}")).json()
-    assert lines(await api.get(f"{target}&format=ndjson")) == [*listed["rows"], *rest["rows"]]
-    header, *rows = table(await api.get(f"{target}&format=csv"))
+async def test_a_feed_is_a_file_of_all_its_pages(world: World, path: str) -> None:
+    link = await create_link(world.services, world.account.id, "abc")
+    clicks = [click(world.account.id, link.id) for _ in range(130)]
+    await store(world.services, Random(1), clicks, [event(n, of) for n, of in enumerate(clicks, 1)])
+    target = f"{path}?accountId={world.account.id}&link={link.id}"
+    listed = (await world.api.get(f"{target}&pageSize=100")).json()
+    rest = (await world.api.get(f"{target}&pageSize=100&cursor={listed['next_cursor']}")).json()
+    assert lines(await world.api.get(f"{target}&format=ndjson")) == [*listed["rows"], *rest["rows"]]
+    header, *rows = table(await world.api.get(f"{target}&format=csv"))
     assert len(rows) == 130
     assert {row[header.index("link.slug")] for row in rows} == {"abc"}
 
 
-async def test_a_file_of_a_feed_begins_at_no_cursor(api: KeyedClient, account: Account) -> None:
-    listed = (await api.get(f"/api/clicks?accountId={account.id}")).json()
+async def test_a_file_of_a_feed_begins_at_no_cursor(world: World) -> None:
+    listed = (await world.api.get(f"/api/clicks?accountId={world.account.id}")).json()
     since = listed["since_cursor"]
-    response = await api.get(f"/api/clicks?accountId={account.id}&since={since}&format=csv")
+    response = await world.api.get(
+        f"/api/clicks?accountId={world.account.id}&since={since}&format=csv"
+    )
     assert (response.status, response.error) == (
         400,
         "since: not with text/csv, which has all rows",
     )
 
 
-async def test_a_report_is_a_table_with_its_columns(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    link = await create_link(services, account.id, "abc", internal_name="-5")
-    one = click(account.id, link.id)
-    await store(services, Random(1), [one], [event(1, one, value=None)])
-    body = {"accountId": str(account.id), "dateRange": DAYS, "groupBy": "link", "format": "csv"}
-    header, row = table(await api.post("/api/reports", **body))
+async def test_a_report_is_a_table_with_its_columns(world: World) -> None:
+    link = await create_link(world.services, world.account.id, "abc", internal_name="-5")
+    one = click(world.account.id, link.id)
+    await store(world.services, Random(1), [one], [event(1, one, value=None)])
+    body = {
+        "accountId": str(world.account.id),
+        "dateRange": DAYS,
+        "groupBy": "link",
+        "format": "csv",
+    }
+    header, row = table(await world.api.post("/api/reports", **body))
     assert header == ["key", "name", *MEASURES, "value", "payout"]
     assert row[:3] == [str(link.id), "'-5", "1"]
     compared = {**body, "columns": ["clicks"], "compare": "previous_period"}
-    header, row = table(await api.post("/api/reports", **compared))
+    header, row = table(await world.api.post("/api/reports", **compared))
     assert header == ["key", "name", "clicks", "previous.clicks", "change.clicks"]
     assert row == [str(link.id), "'-5", "1", "0", ""]
 
@@ -329,9 +319,14 @@ async def test_a_report_is_read_once_and_sent_in_pieces(
         read.clear()
 
 
-async def test_a_report_as_a_file_has_no_series(api: KeyedClient, account: Account) -> None:
-    body = {"accountId": str(account.id), "dateRange": DAYS, "groupBy": "link", "interval": "day"}
-    response = await api.post("/api/reports", **body, format="csv")
+async def test_a_report_as_a_file_has_no_series(world: World) -> None:
+    body = {
+        "accountId": str(world.account.id),
+        "dateRange": DAYS,
+        "groupBy": "link",
+        "interval": "day",
+    }
+    response = await world.api.post("/api/reports", **body, format="csv")
     assert (response.status, response.error) == (
         400,
         "interval: not with text/csv, which has all rows",
@@ -339,16 +334,14 @@ async def test_a_report_as_a_file_has_no_series(api: KeyedClient, account: Accou
 
 
 @pytest.mark.parametrize(("site", "status"), [("same-origin", 200), ("cross-site", 403)])
-async def test_a_link_of_the_console_downloads_a_file(
-    services: Services, client: Client, account: Account, site: str, status: int
-) -> None:
-    person = await signed_in(services, client, account.id)
+async def test_a_link_of_the_console_downloads_a_file(world: World, site: str, status: int) -> None:
+    person = await world.person()
     headers: dict[str, str | bytes] = {
         "Cookie": f"session={person.secret}",
         "Sec-Fetch-Site": site,
         "Sec-Fetch-Mode": "navigate",
     }
-    target = f"/api/short-links?accountId={account.id}&format=csv"
-    response = await client.request("GET", target, headers)
+    target = f"/api/short-links?accountId={world.account.id}&format=csv"
+    response = await world.client.request("GET", target, headers)
     assert response.status == status
     assert response.headers["Cache-Control"] == "no-store"

@@ -20,6 +20,7 @@ from tests.stores.mongodb.profiler import profiled
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import becomes, eventually
 from tests.web.client import Client, Response
+from tests.web.world import World
 from tracker.access import api_keys
 from tracker.access.rate_limit import RateLimiter
 from tracker.accounts.accounts import Account
@@ -131,10 +132,7 @@ ANSWERS: list[tuple[str, str, bytes, Mapping[str, str], int]] = [
 )
 @pytest.mark.parametrize("known", [False, True])
 async def test_every_answer_says_how_many_requests_are_left(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     method: str,
     path: str,
     body: bytes,
@@ -142,15 +140,15 @@ async def test_every_answer_says_how_many_requests_are_left(
     status: int,
     known: bool,
 ) -> None:
-    link = await create_link(services, account.id)
-    path = path.replace(ID, str(link.id)).replace("ACCOUNT", str(account.id))
+    link = await create_link(world.services, world.account.id)
+    path = path.replace(ID, str(link.id)).replace("ACCOUNT", str(world.account.id))
     if body == b"BODY":
-        body = orjson.dumps({"accountId": str(account.id), "destination_url": LANDING})
-    sent: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}", **headers}
-    async with listening(services.changes):
+        body = orjson.dumps({"accountId": str(world.account.id), "destination_url": LANDING})
+    sent: dict[str, str | bytes] = {"Authorization": f"Bearer {world.secret}", **headers}
+    async with listening(world.services.changes):
         if known:
-            await remembered(services, client, account, secret)
-        response = await client.request(method, path, sent, body)
+            await remembered(world.services, world.client, world.account, world.secret)
+        response = await world.client.request(method, path, sent, body)
     assert response.status == status
     check_figures(response)
     assert limits(response) == (PER_MINUTE, PER_MINUTE - 1 - 2 * known)
@@ -159,29 +157,26 @@ async def test_every_answer_says_how_many_requests_are_left(
 
 
 async def test_an_internal_error_says_how_many_requests_are_left_too(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def fail(*_: object) -> None:
         raise KeyError
 
-    monkeypatch.setattr(services.links.links, "page", fail)
-    response = await listed(client, secret, account)
+    monkeypatch.setattr(world.services.links.links, "page", fail)
+    response = await listed(world.client, world.secret, world.account)
     assert response.status == 500
     check_figures(response)
     assert "Retry-After" not in response.headers
 
 
 async def test_the_request_after_the_last_of_an_address_is_refused_until_its_window_ends(
-    services: Services, client: Client, account: Account, secret: str
+    world: World,
 ) -> None:
     before = RATE_LIMITED.labels("ip")._value.get()
     statuses = []
     for _ in range(PER_MINUTE + 2):
-        response = await listed(client, secret, account)
+        response = await listed(world.client, world.secret, world.account)
         check_figures(response)
         statuses.append((response.status, limits(response)[1]))
     allowed = [(200, left) for left in reversed(range(PER_MINUTE))]
@@ -192,52 +187,57 @@ async def test_the_request_after_the_last_of_an_address_is_refused_until_its_win
     assert abs(again_at - int(response.headers["X-RateLimit-Reset"])) < 2
     assert RATE_LIMITED.labels("ip")._value.get() == before + 2
 
-    await services.stores.redis.pexpire(keys.rate_limit("ip", PEER), 500)
-    soon = await listed(client, secret, account)
+    await world.services.stores.redis.pexpire(keys.rate_limit("ip", PEER), 500)
+    soon = await listed(world.client, world.secret, world.account)
     assert (soon.status, soon.headers["Retry-After"]) == (429, "1")
-    await becomes(lambda: services.stores.redis.exists(keys.rate_limit("ip", PEER)), 0)
-    response = await listed(client, secret, account)
+    await becomes(lambda: world.services.stores.redis.exists(keys.rate_limit("ip", PEER)), 0)
+    response = await listed(world.client, world.secret, world.account)
     assert (response.status, limits(response)) == (200, (PER_HOUR, PER_HOUR - PER_MINUTE - 1))
 
 
 @pytest.mark.parametrize("network", ["2001:db8:0:7::", "::ffff:203.0.113."])
 async def test_a_client_with_a_whole_network_has_the_limit_of_one_address(
-    client: Client, account: Account, secret: str, network: str
+    world: World, network: str
 ) -> None:
     hosts = ["7"] * 3 if "." in network else ["1", "2", "ffff"]
-    seen = [limits(await listed(client, secret, account, network + host)) for host in hosts]
+    seen = [
+        limits(await listed(world.client, world.secret, world.account, network + host))
+        for host in hosts
+    ]
     assert seen == [(PER_MINUTE, PER_MINUTE - number) for number in (1, 2, 3)]
 
 
 async def test_the_request_after_the_last_of_an_account_is_refused_from_any_address_and_key(
-    services: Services, client: Client, account: Account, other_account: Account, secret: str
+    world: World,
 ) -> None:
-    _, second = await services.access.api_keys.create(account.id, "second")
-    _, other = await services.access.api_keys.create(other_account.id, "other")
+    _, second = await world.services.access.api_keys.create(world.account.id, "second")
+    _, other = await world.services.access.api_keys.create(world.other_account.id, "other")
     seen = []
     for number in range(PER_HOUR):
-        response = await listed(client, (secret, second)[number % 2], account, f"10.0.0.{number}")
+        response = await listed(
+            world.client, (world.secret, second)[number % 2], world.account, f"10.0.0.{number}"
+        )
         check_figures(response)
         seen.append((response.status, *limits(response)))
     # The tighter of the two: each address has 9 left.
     assert seen[:5] == [(200, PER_MINUTE, 9)] * 5
     assert seen[5:] == [(200, PER_HOUR, left) for left in reversed(range(10))]
-    for key in (secret, second):
-        response = await listed(client, key, account, "10.0.1.1")
+    for key in (world.secret, second):
+        response = await listed(world.client, key, world.account, "10.0.1.1")
         assert (response.status, limits(response)) == (429, (PER_HOUR, 0))
         assert response.error == "rate limit: 15 requests per hour for each account"
         assert 3500 <= int(response.headers["Retry-After"]) <= 3600
         check_figures(response)
-    assert (await listed(client, other, other_account, "10.0.1.1")).status == 200
+    assert (await listed(world.client, other, world.other_account, "10.0.1.1")).status == 200
 
 
-async def test_when_both_limits_are_used_up_the_later_reset_is_shown(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    await listed(client, secret, account)
-    for name in (keys.rate_limit("ip", PEER), keys.rate_limit("account", str(account.id))):
-        await services.stores.redis.incrby(name, PER_HOUR if "account" in name else PER_MINUTE - 2)
-    response = await listed(client, secret, account)
+async def test_when_both_limits_are_used_up_the_later_reset_is_shown(world: World) -> None:
+    await listed(world.client, world.secret, world.account)
+    for name in (keys.rate_limit("ip", PEER), keys.rate_limit("account", str(world.account.id))):
+        await world.services.stores.redis.incrby(
+            name, PER_HOUR if "account" in name else PER_MINUTE - 2
+        )
+    response = await listed(world.client, world.secret, world.account)
     assert (response.status, limits(response)) == (429, (PER_HOUR, 0))
     assert int(response.headers["X-RateLimit-Reset"]) - time.time() > 3500
 
@@ -254,97 +254,92 @@ async def remembered(services: Services, client: Client, account: Account, secre
     assert services.access.api_keys.peek_account(secret) == account.id
 
 
-async def test_a_401_counts_for_the_address_and_not_for_the_account(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    key, revoked = await services.access.api_keys.create(account.id, "revoked")
-    async with listening(services.changes):
-        await remembered(services, client, account, revoked)
-        await services.access.api_keys.revoke(key.id)
+async def test_a_401_counts_for_the_address_and_not_for_the_account(world: World) -> None:
+    key, revoked = await world.services.access.api_keys.create(world.account.id, "revoked")
+    async with listening(world.services.changes):
+        await remembered(world.services, world.client, world.account, revoked)
+        await world.services.access.api_keys.revoke(key.id)
         for number, sent in enumerate((None, "trk_unknown", revoked, revoked), 3):
-            response = await listed(client, sent, account)
+            response = await listed(world.client, sent, world.account)
             assert response.status == 401
             assert limits(response) == (PER_MINUTE, PER_MINUTE - number)
-            assert await used(services, account) == 2
+            assert await used(world.services, world.account) == 2
             assert "account" not in response.headers["RateLimit"]
         for _ in range(PER_MINUTE - 6):
-            assert (await listed(client, "trk_unknown", account)).status == 401
-        for sent in ("trk_unknown", None, revoked, secret):
-            assert (await listed(client, sent, account)).status == 429
-    assert await used(services, account) == 2
+            assert (await listed(world.client, "trk_unknown", world.account)).status == 401
+        for sent in ("trk_unknown", None, revoked, world.secret):
+            assert (await listed(world.client, sent, world.account)).status == 429
+    assert await used(world.services, world.account) == 2
 
 
 async def test_a_key_that_expires_while_it_is_remembered_uses_up_nothing_of_its_account(
-    services: Services, client: Client, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end = now() + timedelta(hours=1)
-    _, secret = await services.access.api_keys.create(account.id, "expiring", expires_at=end)
-    async with listening(services.changes):
-        await remembered(services, client, account, secret)
+    _, secret = await world.services.access.api_keys.create(
+        world.account.id, "expiring", expires_at=end
+    )
+    async with listening(world.services.changes):
+        await remembered(world.services, world.client, world.account, secret)
         monkeypatch.setattr(api_keys, "now", lambda: end)
         for _ in range(3):
-            assert (await listed(client, secret, account)).status == 401
-    assert await used(services, account) == 2
+            assert (await listed(world.client, secret, world.account)).status == 401
+    assert await used(world.services, world.account) == 2
 
 
 async def test_a_revoked_key_is_unauthorized_even_when_its_account_has_none_left(
-    services: Services, client: Client, account: Account
+    world: World,
 ) -> None:
-    key, revoked = await services.access.api_keys.create(account.id, "revoked")
-    await listed(client, revoked, account)
-    await services.stores.redis.incrby(keys.rate_limit("account", str(account.id)), PER_HOUR)
-    assert (await listed(client, revoked, account)).status == 429
-    await services.access.api_keys.revoke(key.id)
-    response = await listed(client, revoked, account)
+    key, revoked = await world.services.access.api_keys.create(world.account.id, "revoked")
+    await listed(world.client, revoked, world.account)
+    await world.services.stores.redis.incrby(
+        keys.rate_limit("account", str(world.account.id)), PER_HOUR
+    )
+    assert (await listed(world.client, revoked, world.account)).status == 429
+    await world.services.access.api_keys.revoke(key.id)
+    response = await listed(world.client, revoked, world.account)
     assert (response.status, limits(response)) == (401, (PER_MINUTE, PER_MINUTE - 3))
 
 
-async def test_a_wrong_method_does_not_use_up_an_account(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    await listed(client, secret, account)
+async def test_a_wrong_method_does_not_use_up_an_account(world: World) -> None:
+    await listed(world.client, world.secret, world.account)
     for method in ("PUT", "PROPFIND"):
-        sent: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}"}
-        assert (await client.request(method, PATH, sent)).status == 405
-    assert await used(services, account) == 1
+        sent: dict[str, str | bytes] = {"Authorization": f"Bearer {world.secret}"}
+        assert (await world.client.request(method, PATH, sent)).status == 405
+    assert await used(world.services, world.account) == 1
 
 
 async def test_an_ordinary_request_costs_one_call_for_both_limits_and_no_look_up_of_its_key(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     clock: Clock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(trusted_memory, "monotonic", clock)  # a key in memory stays new
-    async with listening(services.changes):
-        await remembered(services, client, account, secret)
-        await services.stores.redis.config_resetstat()
-        async with profiled(services.stores.mongodb.database) as rows:
-            assert (await listed(client, secret, account)).status == 200
-    stats = await services.stores.redis.info("commandstats")
+    async with listening(world.services.changes):
+        await remembered(world.services, world.client, world.account, world.secret)
+        await world.services.stores.redis.config_resetstat()
+        async with profiled(world.services.stores.mongodb.database) as rows:
+            assert (await listed(world.client, world.secret, world.account)).status == 200
+    stats = await world.services.stores.redis.info("commandstats")
     calls = {name.removeprefix("cmdstat_"): one["calls"] for name, one in stats.items()}
     assert calls.pop("evalsha") == 1
     assert not calls.keys() & {"get", "set", "decr"}
     assert not [row for row in rows if row["ns"].endswith(".api_keys")]
 
 
-async def test_an_address_over_its_limit_costs_no_look_up_of_its_key(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    _, unknown = await services.access.api_keys.create(account.id, "not seen yet")
-    await listed(client, secret, account)
-    await services.stores.redis.incrby(keys.rate_limit("ip", PEER), PER_MINUTE)
-    async with profiled(services.stores.mongodb.database) as rows:
-        for sent in (secret, unknown, "trk_none", None):
-            assert (await listed(client, sent, account)).status == 429
+async def test_an_address_over_its_limit_costs_no_look_up_of_its_key(world: World) -> None:
+    _, unknown = await world.services.access.api_keys.create(world.account.id, "not seen yet")
+    await listed(world.client, world.secret, world.account)
+    await world.services.stores.redis.incrby(keys.rate_limit("ip", PEER), PER_MINUTE)
+    async with profiled(world.services.stores.mongodb.database) as rows:
+        for sent in (world.secret, unknown, "trk_none", None):
+            assert (await listed(world.client, sent, world.account)).status == 429
     assert rows == []
-    assert await used(services, account) == 1
+    assert await used(world.services, world.account) == 1
 
 
 async def test_requests_of_a_client_behind_a_trusted_proxy_count_for_the_client(
-    client: Client, account: Account, secret: str
+    world: World,
 ) -> None:
     for address, left in (
         ("198.51.100.1", 9),
@@ -354,15 +349,13 @@ async def test_requests_of_a_client_behind_a_trusted_proxy_count_for_the_client(
         ("2001:db8:0::1", 8),
         ("::ffff:198.51.100.1", 6),
     ):
-        response = await listed(client, secret, account, address)
+        response = await listed(world.client, world.secret, world.account, address)
         assert limits(response) == (PER_MINUTE, left)
 
 
-async def test_clicks_events_and_health_have_no_limit(
-    services: Services, client: Client, account: Account
-) -> None:
-    await create_link(services, account.id, "abc")
-    config = await create_event_config(services, account.id)
+async def test_clicks_events_and_health_have_no_limit(world: World) -> None:
+    await create_link(world.services, world.account.id, "abc")
+    config = await create_event_config(world.services, world.account.id)
     for _ in range(PER_MINUTE + 3):
         for path, status in (
             ("/c/abc", 302),
@@ -372,25 +365,25 @@ async def test_clicks_events_and_health_have_no_limit(
             ("/healthz", 200),
             ("/none", 404),
         ):
-            response = await client.get(path)
+            response = await world.client.get(path)
             assert response.status == status
             assert not shown(response)
-    assert not await services.stores.redis.keys("rate_rate_limit:*")
+    assert not await world.services.stores.redis.keys("rate_rate_limit:*")
 
 
 async def test_requests_are_answered_while_redis_is_unavailable_and_a_metric_shows_it(
-    services: Services, client: Client, account: Account, secret: str
+    world: World,
 ) -> None:
     redis = redis_for_requests(unavailable_redis())
-    services.web = services.web._replace(
+    world.services.web = world.services.web._replace(
         rate_limiter=RateLimiter(redis, Breaker(), PER_MINUTE, PER_HOUR)
     )
     before = RATE_LIMIT_UNENFORCED._value.get()
     for _ in range(PER_MINUTE + 2):
-        response = await listed(client, secret, account)
+        response = await listed(world.client, world.secret, world.account)
         assert (response.status, limits(response)) == (200, (PER_MINUTE, PER_MINUTE))
         check_figures(response)
-    assert (await listed(client, None, account)).status == 401
+    assert (await listed(world.client, None, world.account)).status == 401
     assert RATE_LIMIT_UNENFORCED._value.get() - before >= PER_MINUTE + 3
     await redis.aclose()
 
@@ -400,45 +393,37 @@ async def test_requests_are_answered_while_redis_is_unavailable_and_a_metric_sho
     [(0, 0, None), (0, PER_HOUR, (PER_HOUR, 0)), (PER_MINUTE, 0, (PER_MINUTE, 0))],
 )
 async def test_a_limit_that_is_set_to_zero_is_none(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     per_minute: int,
     per_hour: int,
     figures: tuple[int, int] | None,
 ) -> None:
-    services.web = services.web._replace(
-        rate_limiter=RateLimiter(services.stores.redis, Breaker(), per_minute, per_hour)
+    world.services.web = world.services.web._replace(
+        rate_limiter=RateLimiter(world.services.stores.redis, Breaker(), per_minute, per_hour)
     )
     allowed = per_minute or per_hour or 2 * PER_HOUR
-    responses = [await listed(client, secret, account) for _ in range(allowed)]
+    responses = [await listed(world.client, world.secret, world.account) for _ in range(allowed)]
     assert {response.status for response in responses} == {200}
     if figures is None:
         assert not shown(responses[-1])
     else:
         assert limits(responses[-1]) == figures
-        assert (await listed(client, secret, account)).status == 429
-    nobody_known = await listed(client, None, account, "10.9.9.9")
+        assert (await listed(world.client, world.secret, world.account)).status == 429
+    nobody_known = await listed(world.client, None, world.account, "10.9.9.9")
     assert nobody_known.status == 401
     assert (shown(nobody_known) == LIMITS) == bool(per_minute)
 
 
-async def test_exactly_the_allowed_number_of_simultaneous_requests_pass(
-    client: Client, account: Account, secret: str
-) -> None:
+async def test_exactly_the_allowed_number_of_simultaneous_requests_pass(world: World) -> None:
     responses = await asyncio.gather(
-        *(listed(client, secret, account) for _ in range(3 * PER_MINUTE))
+        *(listed(world.client, world.secret, world.account) for _ in range(3 * PER_MINUTE))
     )
     statuses = [response.status for response in responses]
     assert (statuses.count(200), statuses.count(429)) == (PER_MINUTE, 2 * PER_MINUTE)
 
 
 async def test_every_request_with_a_key_or_without_waits_for_its_turn(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     begin, under_way = asyncio.Event(), []
@@ -447,9 +432,12 @@ async def test_every_request_with_a_key_or_without_waits_for_its_turn(
         under_way.append("turn")
         await begin.wait()
 
-    monkeypatch.setattr(services.web.pacing, "wait_turn", turn)
-    asked = [asyncio.create_task(listed(client, key, account)) for key in (secret, None)]
+    monkeypatch.setattr(world.services.web.pacing, "wait_turn", turn)
+    asked = [
+        asyncio.create_task(listed(world.client, key, world.account))
+        for key in (world.secret, None)
+    ]
     await eventually(lambda: len(under_way) >= len(asked))
-    assert not await services.stores.redis.keys("rate_limit:*")
+    assert not await world.services.stores.redis.keys("rate_limit:*")
     begin.set()
     assert [response.status for response in await asyncio.gather(*asked)] == [200, 401]

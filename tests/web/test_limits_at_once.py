@@ -6,10 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.access import api_keys, invitations
-from tracker.accounts.accounts import Account
-from tracker.service.services import Services
 from tracker.sharing import shares, views
 from tracker.webhooks import store as webhooks
 
@@ -53,19 +51,20 @@ ROWS = [
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.collection)
 async def test_an_account_never_has_more_than_its_limit_and_gets_all_of_it(
-    services: Services,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
     row: Limited,
 ) -> None:
     monkeypatch.setattr(row.module, row.limit, LIMIT)
-    stored = services.stores.mongodb[row.collection]
-    before = await stored.count_documents({"account_id": account.id})
+    stored = world.services.stores.mongodb[row.collection]
+    before = await stored.count_documents({"account_id": world.account.id})
     answers = await asyncio.gather(
-        *(api.post(row.path, accountId=str(account.id), **row.body(n)) for n in range(REQUESTS))
+        *(
+            world.api.post(row.path, accountId=str(world.account.id), **row.body(n))
+            for n in range(REQUESTS)
+        )
     )
-    assert await stored.count_documents({"account_id": account.id}) == LIMIT
+    assert await stored.count_documents({"account_id": world.account.id}) == LIMIT
     made = [one for one in answers if one.status == 200]
     refused = [one for one in answers if one.status == 400]
     assert (len(made), len(refused)) == (LIMIT - before, REQUESTS - LIMIT + before), answers
@@ -73,15 +72,18 @@ async def test_an_account_never_has_more_than_its_limit_and_gets_all_of_it(
 
 
 async def test_an_object_that_was_refused_is_not_in_the_audit_log(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "MAX_OF_ACCOUNT", 2)
-    body = {"accountId": str(account.id), "name": "A view", "query": ""}
-    await asyncio.gather(*(api.post("/api/views", **body) for _ in range(8)))
-    assert await services.stores.mongodb["audit"].count_documents({"action": "view.created"}) == 2
+    body = {"accountId": str(world.account.id), "name": "A view", "query": ""}
+    await asyncio.gather(*(world.api.post("/api/views", **body) for _ in range(8)))
+    assert (
+        await world.services.stores.mongodb["audit"].count_documents({"action": "view.created"})
+        == 2
+    )
 
 
-async def test_a_crowd_that_has_room_is_served_whole(api: KeyedClient, account: Account) -> None:
-    body = {"accountId": str(account.id), "name": "A view", "query": ""}
-    answers = await asyncio.gather(*(api.post("/api/views", **body) for _ in range(60)))
+async def test_a_crowd_that_has_room_is_served_whole(world: World) -> None:
+    body = {"accountId": str(world.account.id), "name": "A view", "query": ""}
+    answers = await asyncio.gather(*(world.api.post("/api/views", **body) for _ in range(60)))
     assert {one.status for one in answers} == {200}

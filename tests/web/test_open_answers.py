@@ -16,6 +16,7 @@ from tests.waiting import eventually
 from tests.web.client import Client
 from tests.web.fixtures import Logged
 from tests.web.person import signed_in
+from tests.web.world import World
 from tracker.access import open_answers
 from tracker.access.api_keys import ApiKeys
 from tracker.access.principal import Principal
@@ -125,22 +126,19 @@ def ask(connection: Connection, opener: Opener, path: str) -> None:
 
 @pytest.mark.parametrize("end", ENDS)
 async def test_an_export_is_cut_when_the_access_ends_that_opened_it(
-    services: Services,
-    client: Client,
-    account: Account,
-    other_account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
     logged: Logged,
     end: Callable[[Opener], Awaitable[None]],
 ) -> None:
-    opener = await ENDS[end](services, client, account, other_account)
-    await endless(services, account, monkeypatch)
-    async with client_of(client.port) as connection:
+    opener = await ENDS[end](world.services, world.client, world.account, world.other_account)
+    await endless(world.services, world.account, monkeypatch)
+    async with client_of(world.client.port) as connection:
         ask(connection, opener, "/api/short-links?format=csv&")
         await connection.read(2_000)
         await end(opener)
         assert not (await connection.rest()).endswith(b"0\r\n\r\n")
-    await eventually(lambda: not services.web.exports.count)
+    await eventually(lambda: not world.services.web.exports.count)
     [cut] = [one for one in logged() if one["event"] == "export cut"]
     reason = "export: the access that opened it has ended"
     assert (cut["level"], cut["reason"]) == ("info", reason)
@@ -148,14 +146,11 @@ async def test_an_export_is_cut_when_the_access_ends_that_opened_it(
 
 @pytest.mark.parametrize("end", ENDS)
 async def test_a_stream_ends_when_the_access_ends_that_opened_it(
-    services: Services,
-    client: Client,
-    account: Account,
-    other_account: Account,
+    world: World,
     end: Callable[[Opener], Awaitable[None]],
 ) -> None:
-    opener = await ENDS[end](services, client, account, other_account)
-    async with telling(services), client_of(client.port) as connection:
+    opener = await ENDS[end](world.services, world.client, world.account, world.other_account)
+    async with telling(world.services), client_of(world.client.port) as connection:
         ask(connection, opener, "/api/live?")
         await connection.read(100)
         await end(opener)
@@ -163,10 +158,7 @@ async def test_a_stream_ends_when_the_access_ends_that_opened_it(
 
 
 async def test_an_export_whose_access_ends_before_the_first_row_is_refused(
-    services: Services,
-    client: Client,
-    account: Account,
-    other_account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def rows(self: Links, *_: Any) -> AsyncGenerator[list[Link], None]:
@@ -174,19 +166,16 @@ async def test_an_export_whose_access_ends_before_the_first_row_is_refused(
         yield []
 
     monkeypatch.setattr(Links, "all_of", rows)
-    opener = await by_key(services, client, account, other_account)
-    async with client_of(client.port) as connection:
+    opener = await by_key(world.services, world.client, world.account, world.other_account)
+    async with client_of(world.client.port) as connection:
         ask(connection, opener, "/api/short-links?format=csv&")
-        await eventually(lambda: services.web.exports.count == 1)
+        await eventually(lambda: world.services.web.exports.count == 1)
         await revoke(opener)
         assert (await connection.answer()).status == 401
 
 
 async def test_an_export_says_nothing_while_its_access_is_unknown_and_goes_on_after_that(
-    services: Services,
-    client: Client,
-    account: Account,
-    other_account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(open_answers, "CHECK_SECONDS", 0.02)
@@ -207,13 +196,13 @@ async def test_an_export_says_nothing_while_its_access_is_unknown_and_goes_on_af
             yield [link]
             if number == 10:
                 failing.set()
-                await eventually(lambda: not services.access.open_answers.are_checked)
+                await eventually(lambda: not world.services.access.open_answers.are_checked)
 
-    link = await create_link(services, account.id, "abc")
+    link = await create_link(world.services, world.account.id, "abc")
     monkeypatch.setattr(ApiKeys, "principals_of", unreachable)
     monkeypatch.setattr(Links, "all_of", rows)
-    opener = await by_key(services, client, account, other_account)
-    async with client_of(client.port) as connection:
+    opener = await by_key(world.services, world.client, world.account, world.other_account)
+    async with client_of(world.client.port) as connection:
         ask(connection, opener, "/api/short-links?format=csv&")
         await eventually(lambda: len(failed) >= 20)
         assert fetched[-1] == 11

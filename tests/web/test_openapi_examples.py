@@ -11,7 +11,7 @@ from tests.factories import create_event_config, create_link, create_share
 from tests.web.client import Client, Response
 from tests.web.document import DOCUMENT, PROTECTED, REQUESTS, refusals, resolved
 from tests.web.person import BROWSER, begin_totp, create_person, have_totp, totp_code
-from tests.web.world import maker
+from tests.web.world import World, maker
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
@@ -93,8 +93,8 @@ class Caller:
 
 
 @pytest.fixture
-def caller(client: Client, services: Services, account: Account, secret: str) -> Caller:
-    return Caller(client, services, account, secret)
+def caller(world: World) -> Caller:
+    return Caller(world.client, world.services, world.account, world.secret)
 
 
 def assert_described(method: str, path: str, response: Response) -> None:
@@ -142,22 +142,18 @@ async def test_every_read_is_answered_as_described(caller: Caller, method: str, 
     assert_described(method, path, response)
 
 
-async def test_the_example_of_a_short_link_opens(
-    services: Services, client: Client, account: Account
-) -> None:
-    await create_link(services, account.id, EXAMPLE_SLUG)
+async def test_the_example_of_a_short_link_opens(world: World) -> None:
+    await create_link(world.services, world.account.id, EXAMPLE_SLUG)
     for target in (f"/c/{EXAMPLE_SLUG}?", f"/api/click?s={EXAMPLE_SLUG}&"):
         for method in ("GET", "HEAD"):
-            response = await client.request(method, f"{target}utm_source=newsletter")
+            response = await world.client.request(method, f"{target}utm_source=newsletter")
             assert response.status == 302
             headers = DOCUMENT["paths"]["/api/click"]["get"]["responses"]["302"]["headers"]
             assert set(headers) <= set(response.headers)
 
 
-async def test_the_example_of_a_pixel_is_recorded(
-    services: Services, client: Client, account: Account
-) -> None:
-    config = await create_event_config(services, account.id)
+async def test_the_example_of_a_pixel_is_recorded(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
     parameters = DOCUMENT["paths"]["/api/event"]["get"]["parameters"]
     examples = {
         one["name"]: one["schema"]["examples"][0]
@@ -165,10 +161,10 @@ async def test_the_example_of_a_pixel_is_recorded(
         if one.get("schema", {}).get("examples")
     } | {"pbk": config.pbk}
     query = urlencode(examples)
-    response = await client.get(f"/api/event?{query}")
+    response = await world.client.get(f"/api/event?{query}")
     assert response.status == 200
     assert_described("GET", "/api/event", response)
     answer = DOCUMENT["paths"]["/api/event"]["get"]["responses"]["200"]
     assert set(answer["headers"]) - {"X-Event-Duplicate"} <= set(response.headers)
-    picture = await client.get(f"/api/event?{query}", Accept="image/*")
+    picture = await world.client.get(f"/api/event?{query}", Accept="image/*")
     assert picture.headers["Content-Type"] in answer["content"]

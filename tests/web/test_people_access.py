@@ -51,10 +51,7 @@ async def test_a_session_has_the_access_of_its_role_in_its_account(
     world: World, endpoint: Endpoint
 ) -> None:
     request = await world.request(endpoint, world.account)
-    people = {
-        role: await signed_in(world.services, world.client, world.account.id, role)
-        for role in WEAKEST_FIRST
-    }
+    people = {role: await world.person(role) for role in WEAKEST_FIRST}
     foreign = await signed_in(world.services, world.client, world.other_account.id)
     allowed = [role for role in WEAKEST_FIRST if may(role, request.scope)]
     before = await world.stored()
@@ -88,7 +85,7 @@ class Visit(NamedTuple):
 async def visit(world: World, endpoint: Endpoint) -> Visit:
     example = endpoint.example
     password = (example or {}).get("current_password") or (example or {}).get("password")
-    person = await signed_in(world.services, world.client, world.account.id, Role.VIEWER, password)
+    person = await world.person(Role.VIEWER, password)
     person_id = person.person.id
     [own] = await world.services.access.sessions.of_person(person_id)
     other, _ = await world.services.access.sessions.start(person_id, world.account.id, BROWSER)
@@ -197,7 +194,7 @@ async def test_what_belongs_to_another_person_is_not_found(
     world: World, endpoint: Endpoint
 ) -> None:
     theirs = await visit(world, endpoint)
-    stranger = await signed_in(world.services, world.client, world.account.id)
+    stranger = await world.person()
     before = await world.stored()
     for path in (theirs.path, endpoint.path.replace("{id}", str(new_id()))):
         answer = await stranger.send_raw(endpoint.method, path, theirs.body)

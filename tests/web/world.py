@@ -21,6 +21,8 @@ from tests.factories import (
 )
 from tests.web.client import Client, Response
 from tests.web.document import DOCUMENT
+from tests.web.keyed_client import KeyedClient
+from tests.web.person import PersonClient, signed_in
 from tracker.access.principal import Author
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.accounts.accounts import Account
@@ -210,12 +212,22 @@ class Request(NamedTuple):
 
 
 class World(NamedTuple):
-    """Two accounts, and requests for objects of every kind."""
+    """What a test of an endpoint starts with, and requests for objects of every kind."""
 
     services: Services
     client: Client
     account: Account
     other_account: Account
+    secret: str
+    """An API key of `account` with every scope."""
+
+    @property
+    def api(self) -> KeyedClient:
+        return KeyedClient(self.client, self.secret)
+
+    async def person(self, role: Role = Role.OWNER, password: str | None = None) -> PersonClient:
+        """Return the browser of a new person who is signed in to `account`."""
+        return await signed_in(self.services, self.client, self.account.id, role, password)
 
     async def request(self, endpoint: Endpoint, account: Account) -> Request:
         """Return a request for new objects of `account`."""

@@ -6,13 +6,12 @@ import pytest
 
 from tests.conversions import scene
 from tests.factories import create_click, create_event_config, make_click
-from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tests.web.records import journaled_events
 from tests.web.scopes import each_scope_of
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import iso
-from tracker.service.services import Services
 
 PATH = "/api/account"
 OFF = {
@@ -24,24 +23,20 @@ OFF = {
 
 
 @pytest.mark.parametrize("spelling", ["accountId", "account_id"])
-async def test_an_account_is_shown_with_every_rule_off(
-    api: KeyedClient, account: Account, spelling: str
-) -> None:
-    shown = await api.get(f"{PATH}?{spelling}={account.id}")
+async def test_an_account_is_shown_with_every_rule_off(world: World, spelling: str) -> None:
+    shown = await world.api.get(f"{PATH}?{spelling}={world.account.id}")
     assert shown.status == 200
     assert shown.json() == {
-        "id": str(account.id),
+        "id": str(world.account.id),
         "name": "Acme",
-        "created_at": iso(account.created_at),
+        "created_at": iso(world.account.created_at),
         "time_zone": "UTC",
         "time_zone_change": None,
         "conversion_rules": OFF,
     }
 
 
-async def test_each_rule_is_switched_on_and_off_separately(
-    api: KeyedClient, account: Account
-) -> None:
+async def test_each_rule_is_switched_on_and_off_separately(world: World) -> None:
     expected: dict[str, Any] = dict(OFF)
     for change in (
         {"require_pbk": True},
@@ -51,12 +46,14 @@ async def test_each_rule_is_switched_on_and_off_separately(
         {"require_pbk": False, "max_value": None},
         {"max_per_click": None},
     ):
-        answer = await api.patch(PATH, account_id=str(account.id), conversion_rules=change)
+        answer = await world.api.patch(
+            PATH, account_id=str(world.account.id), conversion_rules=change
+        )
         expected |= change
         assert (answer.status, answer.json()["conversion_rules"]) == (200, expected)
-        shown = await api.get(f"{PATH}?accountId={account.id}")
+        shown = await world.api.get(f"{PATH}?accountId={world.account.id}")
         assert shown.json() == answer.json()
-    assert (await api.patch(PATH, accountId=str(account.id))).json() == shown.json()
+    assert (await world.api.patch(PATH, accountId=str(world.account.id))).json() == shown.json()
 
 
 @pytest.mark.parametrize(
@@ -82,12 +79,12 @@ async def test_each_rule_is_switched_on_and_off_separately(
     ids=str,
 )
 async def test_an_invalid_rule_is_named_and_changes_nothing(
-    api: KeyedClient, account: Account, rules: Any, message: str
+    world: World, rules: Any, message: str
 ) -> None:
-    refused = await api.patch(PATH, accountId=str(account.id), conversion_rules=rules)
+    refused = await world.api.patch(PATH, accountId=str(world.account.id), conversion_rules=rules)
     assert refused.status == 400
     assert refused.error.startswith(message.partition(": must be an object")[0])
-    shown = await api.get(f"{PATH}?accountId={account.id}")
+    shown = await world.api.get(f"{PATH}?accountId={world.account.id}")
     assert shown.json()["conversion_rules"] == OFF
 
 
@@ -101,16 +98,13 @@ async def test_a_key_needs_the_scope(
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_forged_conversion_is_rejected_over_http(
-    services: Services,
-    api: KeyedClient,
-    client: Client,
-    account: Account,
+    world: World,
     method: str,
 ) -> None:
-    config = await create_event_config(services, account.id)
-    click_id = await create_click(services, account.id)
+    config = await create_event_config(world.services, world.account.id)
+    click_id = await create_click(world.services, world.account.id)
     rules = {"require_pbk": True, "max_value": 10, "no_negative_values": True}
-    await api.patch(PATH, accountId=str(account.id), conversion_rules=rules)
+    await world.api.patch(PATH, accountId=str(world.account.id), conversion_rules=rules)
     sent: list[tuple[str, int, str]] = [
         (f"click_id={click_id}", 400, "pbk: "),
         (f"click_id={click_id}&pbk={config.pbk}&value=-1", 400, "value: "),
@@ -120,26 +114,24 @@ async def test_a_forged_conversion_is_rejected_over_http(
     form = {"Content_Type": "application/x-www-form-urlencoded"}
     for query, status, field in sent:
         if method == "GET":
-            answer = await client.get(f"/api/event?{query}")
+            answer = await world.client.get(f"/api/event?{query}")
         else:
-            answer = await client.request("POST", "/api/event", form, query.encode())
+            answer = await world.client.request("POST", "/api/event", form, query.encode())
         assert answer.status == status, answer.body
         assert status == 200 or answer.error.startswith(field)
-    assert len(await journaled_events(services)) == 1
+    assert len(await journaled_events(world.services)) == 1
 
 
-async def test_an_account_is_renamed_and_what_changed_is_audited(
-    api: KeyedClient, account: Account
-) -> None:
+async def test_an_account_is_renamed_and_what_changed_is_audited(world: World) -> None:
     for body in ({"name": " Acme Media "}, {"conversion_rules": {"max_value": 5}}, {}):
-        answer = await api.patch(PATH, accountId=str(account.id), **body)
+        answer = await world.api.patch(PATH, accountId=str(world.account.id), **body)
     assert (answer.json()["name"], answer.json()["conversion_rules"]["max_value"]) == (
         "Acme Media",
         5,
     )
     again = {"name": "Acme Media", "conversion_rules": {"max_value": 5}}
-    assert (await api.patch(PATH, accountId=str(account.id), **again)).status == 200
-    logged = (await api.get(f"/api/audit?accountId={account.id}")).json()["rows"]
+    assert (await world.api.patch(PATH, accountId=str(world.account.id), **again)).status == 200
+    logged = (await world.api.get(f"/api/audit?accountId={world.account.id}")).json()["rows"]
     assert [one["changes"] for one in logged] == [
         {"max_value": {"before": None, "after": "5"}},
         {"name": {"before": "Acme", "after": "Acme Media"}},
@@ -147,41 +139,39 @@ async def test_an_account_is_renamed_and_what_changed_is_audited(
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 256, "a\nb", None])
-async def test_a_wrong_name_of_an_account_is_refused(
-    api: KeyedClient, account: Account, name: object
-) -> None:
-    answer = await api.patch(PATH, accountId=str(account.id), name=name)
+async def test_a_wrong_name_of_an_account_is_refused(world: World, name: object) -> None:
+    answer = await world.api.patch(PATH, accountId=str(world.account.id), name=name)
     assert (answer.status, answer.error.startswith("name: ")) == (400, True)
 
 
 async def test_a_time_zone_is_requested_audited_and_shown_until_all_is_counted(
-    api: KeyedClient, account: Account, services: Services
+    world: World,
 ) -> None:
-    await scene.applied(services, [make_click(account.id)])
-    asked = await api.patch(PATH, accountId=str(account.id), time_zone="Europe/Berlin")
+    await scene.applied(world.services, [make_click(world.account.id)])
+    asked = await world.api.patch(PATH, accountId=str(world.account.id), time_zone="Europe/Berlin")
     assert (asked.status, asked.json()["time_zone"]) == (200, "UTC")
     change = asked.json()["time_zone_change"]
     assert (change["time_zone"], change["days"], change["days_done"]) == ("Europe/Berlin", None, 0)
-    again = await api.patch(PATH, accountId=str(account.id), time_zone="Europe/Berlin")
+    again = await world.api.patch(PATH, accountId=str(world.account.id), time_zone="Europe/Berlin")
     assert again.json() == asked.json()
-    changer = services.ingest.time_zone_changer()
+    changer = world.services.ingest.time_zone_changer()
     for _ in range(3):
         assert await changer.step()
-    shown = (await api.get(f"{PATH}?accountId={account.id}")).json()
+    shown = (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()
     assert shown["time_zone_change"] == change | {"days": 1, "days_done": 1}
     while await changer.step():
         pass
-    shown = (await api.get(f"{PATH}?accountId={account.id}")).json()
+    shown = (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()
     assert (shown["time_zone"], shown["time_zone_change"]) == ("Europe/Berlin", None)
-    [entry] = (await api.get(f"/api/audit?accountId={account.id}")).json()["rows"]
+    [entry] = (await world.api.get(f"/api/audit?accountId={world.account.id}")).json()["rows"]
     assert entry["changes"] == {"time_zone": {"before": "UTC", "after": "Europe/Berlin"}}
 
 
 @pytest.mark.parametrize("zone", ["", "Mars/Olympus", "europe/berlin", "+01:00", "../etc", 1, None])
-async def test_an_unknown_time_zone_is_refused_by_name(
-    api: KeyedClient, account: Account, zone: object
-) -> None:
-    refused = await api.patch(PATH, accountId=str(account.id), name="New", time_zone=zone)
+async def test_an_unknown_time_zone_is_refused_by_name(world: World, zone: object) -> None:
+    refused = await world.api.patch(
+        PATH, accountId=str(world.account.id), name="New", time_zone=zone
+    )
     assert (refused.status, refused.error.startswith("time_zone: must be ")) == (400, True)
-    shown = (await api.get(f"{PATH}?accountId={account.id}")).json()
+    shown = (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()
     assert (shown["name"], shown["time_zone_change"]) == ("Acme", None)

@@ -1,24 +1,22 @@
 """The audit log over HTTP, and the history of a link."""
 
 from tests.factories import create_link
-from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.access.audit import AuditObject, FieldChange
 from tracker.access.principal import Author
-from tracker.accounts.accounts import Account
 from tracker.ids import new_id
-from tracker.service.services import Services
 
 
-async def test_the_log_is_filtered_by_action_target_and_actor(
-    services: Services, api: KeyedClient, account: Account, other_account: Account
-) -> None:
+async def test_the_log_is_filtered_by_action_target_and_actor(world: World) -> None:
     tag = AuditObject(kind="tag", id=new_id(), name="Spring")
     for action in ("tag.created", "tag.renamed", "tag.deleted"):
-        await services.access.audit.record(Author.operator(account.id), action, tag)
-    await services.access.audit.record(Author.operator(other_account.id), "tag.created", tag)
+        await world.services.access.audit.record(Author.operator(world.account.id), action, tag)
+    await world.services.access.audit.record(
+        Author.operator(world.other_account.id), "tag.created", tag
+    )
 
     async def actions(query: str) -> list[str]:
-        answer = await api.get(f"/api/audit?accountId={account.id}{query}")
+        answer = await world.api.get(f"/api/audit?accountId={world.account.id}{query}")
         assert answer.status == 200, answer.body
         return [one["action"] for one in answer.json()["rows"]]
 
@@ -29,38 +27,36 @@ async def test_the_log_is_filtered_by_action_target_and_actor(
     assert await actions(f"&actor={new_id()}") == []
 
 
-async def test_a_wrong_filter_is_refused_by_name(api: KeyedClient, account: Account) -> None:
+async def test_a_wrong_filter_is_refused_by_name(world: World) -> None:
     for query, field in (("target=x", "target"), ("actor=x", "actor"), ("Action=x", "Action")):
-        answer = await api.get(f"/api/audit?accountId={account.id}&{query}")
+        answer = await world.api.get(f"/api/audit?accountId={world.account.id}&{query}")
         assert (answer.status, answer.error.partition(":")[0]) == (400, field)
 
 
-async def test_the_history_of_a_link_has_no_addresses(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    link = await create_link(services, account.id)
+async def test_the_history_of_a_link_has_no_addresses(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
     target = AuditObject(kind="short_link", id=link.id, name="A link")
     changes = {"active": FieldChange(before=True, after=False)}
-    author = Author.operator(account.id)._replace(address="8.8.8.0/24")
-    await services.access.audit.record(author, "short_link.changed", target, changes)
-    answer = await api.get(f"/api/short-links/{link.id}/history")
+    author = Author.operator(world.account.id)._replace(address="8.8.8.0/24")
+    await world.services.access.audit.record(author, "short_link.changed", target, changes)
+    answer = await world.api.get(f"/api/short-links/{link.id}/history")
     [row] = answer.json()["rows"]
     assert "address" not in row
     assert row["changes"] == {"active": {"before": True, "after": False}}
     assert row["target"]["id"] == str(link.id)
 
 
-async def test_the_history_of_a_link_names_its_tags_and_what_was_changed(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    tag = await services.links.tags.create(account.id, "Spring")
+async def test_the_history_of_a_link_names_its_tags_and_what_was_changed(world: World) -> None:
+    tag = await world.services.links.tags.create(world.account.id, "Spring")
     body = {"destination_url": "https://example.com/offer"}
-    made = (await api.post("/api/short-links", accountId=str(account.id), **body)).json()
+    made = (
+        await world.api.post("/api/short-links", accountId=str(world.account.id), **body)
+    ).json()
     path = f"/api/short-links/{made['id']}"
     for change in ({"tags": [str(tag.id)], "active": False}, {"active": False}, {}):
-        assert (await api.patch(path, **change)).status == 200
-    await api.delete(path)
-    history = (await api.get(f"{path}/history")).json()["rows"]
+        assert (await world.api.patch(path, **change)).status == 200
+    await world.api.delete(path)
+    history = (await world.api.get(f"{path}/history")).json()["rows"]
     assert [one["action"] for one in history] == [
         "short_link.archived",
         "short_link.changed",
@@ -72,17 +68,17 @@ async def test_the_history_of_a_link_names_its_tags_and_what_was_changed(
     }
 
 
-async def test_links_created_together_have_an_entry_each_or_none(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_links_created_together_have_an_entry_each_or_none(world: World) -> None:
     async def create(*slugs: str) -> int:
         links = [{"destination_url": "https://example.com/", "slug": slug} for slug in slugs]
-        answer = await api.post("/api/short-links/bulk", accountId=str(account.id), links=links)
+        answer = await world.api.post(
+            "/api/short-links/bulk", accountId=str(world.account.id), links=links
+        )
         return answer.status
 
     assert await create("a", "b") == 200
     assert await create("c", "a") == 400
-    logged = await services.stores.mongodb["audit"].count_documents(
+    logged = await world.services.stores.mongodb["audit"].count_documents(
         {"action": "short_link.created"}
     )
     assert logged == 2

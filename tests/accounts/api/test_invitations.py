@@ -6,6 +6,7 @@ import pytest
 
 from tests.factories import create_member, create_person
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.access.invitations import MAX_OPEN_INVITATIONS
 from tracker.access.principal import Author
 from tracker.access.roles import SCOPES_OF, Role
@@ -18,17 +19,15 @@ PATH = "/api/invitations"
 GRACE = "grace@example.com"
 
 
-async def test_an_invitation_shows_its_link_once(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    response = await api.post(
-        PATH, accountId=str(account.id), email=" Grace@Example.com", role="editor"
+async def test_an_invitation_shows_its_link_once(world: World) -> None:
+    response = await world.api.post(
+        PATH, accountId=str(world.account.id), email=" Grace@Example.com", role="editor"
     )
     assert response.status == 200
     made = response.json()
     url, _, token = made.pop("url").partition("#")
     assert url == "http://tracker.test/console/join"
-    invitation = await services.access.invitations.find_open(token)
+    invitation = await world.services.access.invitations.find_open(token)
     actor = invitation.created_by
     assert made == {
         "id": str(invitation.id),
@@ -38,53 +37,51 @@ async def test_an_invitation_shows_its_link_once(
         "expires_at": iso(invitation.expires_at),
         "created_by": {"kind": "api_key", "id": str(actor.id), "name": "a key"},
     }
-    listed = await api.get(f"{PATH}?accountId={account.id}")
+    listed = await world.api.get(f"{PATH}?accountId={world.account.id}")
     assert listed.json()["rows"] == [made]
     assert token.encode() not in listed.body
 
 
-async def test_an_invitation_of_the_operator_may_be_for_anyone(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await services.accounts.membership.invite(Author.operator(account.id), None, Role.OWNER)
-    [row] = (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"]
+async def test_an_invitation_of_the_operator_may_be_for_anyone(world: World) -> None:
+    await world.services.accounts.membership.invite(
+        Author.operator(world.account.id), None, Role.OWNER
+    )
+    [row] = (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()["rows"]
     assert (row["email"], row["created_by"]["kind"]) == (None, "operator")
-    sent = await api.post(PATH, accountId=str(account.id), email=None, role="viewer")
+    sent = await world.api.post(PATH, accountId=str(world.account.id), email=None, role="viewer")
     assert (sent.status, sent.error) == (400, "email: must be text, got null")
 
 
-async def test_a_withdrawn_invitation_is_gone(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    fields = {"accountId": str(account.id), "email": GRACE, "role": "viewer"}
-    made = (await api.post(PATH, **fields)).json()
-    assert (await api.delete(f"{PATH}/{made['id']}")).json() == {"success": True}
-    assert (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"] == []
+async def test_a_withdrawn_invitation_is_gone(world: World) -> None:
+    fields = {"accountId": str(world.account.id), "email": GRACE, "role": "viewer"}
+    made = (await world.api.post(PATH, **fields)).json()
+    assert (await world.api.delete(f"{PATH}/{made['id']}")).json() == {"success": True}
+    assert (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()["rows"] == []
     with pytest.raises(NotFound):
-        await services.access.invitations.find_open(made["url"].partition("#")[2])
-    again = await api.delete(f"{PATH}/{made['id']}")
+        await world.services.access.invitations.find_open(made["url"].partition("#")[2])
+    again = await world.api.delete(f"{PATH}/{made['id']}")
     assert (again.status, again.error) == (404, "invitation: not found")
 
 
-async def test_a_member_is_not_invited_again(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    person = await create_person(services, GRACE)
-    await create_member(services, account.id, Role.VIEWER, person)
-    response = await api.post(PATH, accountId=str(account.id), email=GRACE.upper(), role="owner")
+async def test_a_member_is_not_invited_again(world: World) -> None:
+    person = await create_person(world.services, GRACE)
+    await create_member(world.services, world.account.id, Role.VIEWER, person)
+    response = await world.api.post(
+        PATH, accountId=str(world.account.id), email=GRACE.upper(), role="owner"
+    )
     assert (response.status, response.headers["X-Error-Code"]) == (400, "already_taken")
     assert response.error == "email: is a member of the account already"
 
 
-async def test_an_account_has_a_limited_number_of_open_invitations(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    author = Author.operator(account.id)
-    made, _ = await services.accounts.membership.invite(author, None, Role.VIEWER)
-    row = {"account_id": account.id, "used_at": None, "expires_at": made.expires_at}
+async def test_an_account_has_a_limited_number_of_open_invitations(world: World) -> None:
+    author = Author.operator(world.account.id)
+    made, _ = await world.services.accounts.membership.invite(author, None, Role.VIEWER)
+    row = {"account_id": world.account.id, "used_at": None, "expires_at": made.expires_at}
     rows = [{**row, "_id": n, "sha256": str(n)} for n in range(MAX_OPEN_INVITATIONS - 1)]
-    await services.stores.mongodb["invitations"].insert_many(rows)
-    response = await api.post(PATH, accountId=str(account.id), email=GRACE, role="viewer")
+    await world.services.stores.mongodb["invitations"].insert_many(rows)
+    response = await world.api.post(
+        PATH, accountId=str(world.account.id), email=GRACE, role="viewer"
+    )
     assert response.status == 400
     assert response.error == "account_id: has 100 open invitations, which is the limit"
 
@@ -100,11 +97,9 @@ async def test_an_account_has_a_limited_number_of_open_invitations(
         ({"account_id": "x"}, "account_id: must be a UUID"),
     ],
 )
-async def test_a_wrong_field_is_named(
-    api: KeyedClient, account: Account, fields: dict[str, Any], error: str
-) -> None:
-    valid = {"accountId": str(account.id), "email": GRACE, "role": "viewer"}
-    response = await api.post(PATH, **valid | fields)
+async def test_a_wrong_field_is_named(world: World, fields: dict[str, Any], error: str) -> None:
+    valid = {"accountId": str(world.account.id), "email": GRACE, "role": "viewer"}
+    response = await world.api.post(PATH, **valid | fields)
     assert response.status == 400
     assert response.error.startswith(error)
 
@@ -133,12 +128,10 @@ async def test_a_key_invites_nobody_with_more_rights_than_its_own(
     assert await services.stores.mongodb["invitations"].count_documents({}) == len(allowed)
 
 
-async def test_an_invitation_of_another_account_is_forbidden_and_stays_open(
-    services: Services, api: KeyedClient, other_account: Account
-) -> None:
-    foreign, _ = await services.accounts.membership.invite(
-        Author.operator(other_account.id), GRACE, Role.VIEWER
+async def test_an_invitation_of_another_account_is_forbidden_and_stays_open(world: World) -> None:
+    foreign, _ = await world.services.accounts.membership.invite(
+        Author.operator(world.other_account.id), GRACE, Role.VIEWER
     )
-    response = await api.delete(f"{PATH}/{foreign.id}")
+    response = await world.api.delete(f"{PATH}/{foreign.id}")
     assert (response.status, response.error) == (403, "invitation: belongs to another account")
-    assert await services.access.invitations.find(foreign.id) == foreign
+    assert await world.services.access.invitations.find(foreign.id) == foreign

@@ -10,6 +10,7 @@ from tests.accounts.api.signing_in import CROSS_SITE, FROM_CONSOLE, secret_in
 from tests.web.client import Client, Response
 from tests.web.fixtures import Logged
 from tests.web.person import PASSWORD, create_person, have_totp, totp_code
+from tests.web.world import World
 from tracker.access.principal import Author
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
@@ -40,75 +41,71 @@ async def invited(services: Services, account: Account, email: str | None = GRAC
 
 
 async def test_the_holder_of_a_link_sees_what_it_is_for_joins_and_is_signed_in(
-    services: Services, client: Client, account: Account
+    world: World,
 ) -> None:
-    token = await invited(services, account)
-    seen = await preview(client, token)
+    token = await invited(world.services, world.account)
+    seen = await preview(world.client, token)
     assert (seen.status, seen.headers["Cache-Control"]) == (200, "no-store")
     assert seen.json() == {
         "kind": "invitation",
         "email": GRACE,
-        "account": {"id": str(account.id), "name": "Acme"},
+        "account": {"id": str(world.account.id), "name": "Acme"},
         "role": "editor",
         "has_password": False,
         "needs_code": False,
     }
-    response = await join(client, token, name=" Grace ")
+    response = await join(world.client, token, name=" Grace ")
     assert (response.status, response.headers["Cache-Control"]) == (200, "no-store")
     assert response.json()["person"]["name"] == "Grace"
     assert (response.json()["account"]["name"], response.json()["role"]) == ("Acme", "editor")
     cookie: dict[str, str | bytes] = {"Cookie": f"session={secret_in(response)}", **FROM_CONSOLE}
-    shown = await client.request("GET", "/api/session", cookie)
+    shown = await world.client.request("GET", "/api/session", cookie)
     assert shown.json() == response.json()
-    listed = await client.request("GET", f"/api/members?accountId={account.id}", cookie)
+    listed = await world.client.request("GET", f"/api/members?accountId={world.account.id}", cookie)
     [row] = listed.json()["rows"]
     assert (row["email"], row["name"], row["role"]) == (GRACE, "Grace", "editor")
 
 
-async def test_a_person_who_exists_is_asked_for_their_password(
-    services: Services, client: Client, account: Account
-) -> None:
-    await create_person(services, GRACE, PASSWORD)
-    token = await invited(services, account)
-    assert (await preview(client, token)).json()["has_password"] is True
-    wrong = await join(client, token, password="a wrong password")
+async def test_a_person_who_exists_is_asked_for_their_password(world: World) -> None:
+    await create_person(world.services, GRACE, PASSWORD)
+    token = await invited(world.services, world.account)
+    assert (await preview(world.client, token)).json()["has_password"] is True
+    wrong = await join(world.client, token, password="a wrong password")
     assert (wrong.status, wrong.error) == (401, "e-mail or password: wrong")
     assert "Set-Cookie" not in wrong.headers
-    assert (await join(client, token)).status == 200
+    assert (await join(world.client, token)).status == 200
 
 
 async def test_an_invitation_tells_nothing_of_a_second_factor_before_the_password(
-    services: Services, client: Client, account: Account
+    world: World,
 ) -> None:
     emails = ("grace@example.com", "marie@example.com")
-    people = [await create_person(services, email, PASSWORD) for email in emails]
-    await have_totp(services, people[0].id)
-    tokens = [await invited(services, account, email) for email in emails]
-    with_totp, without = [(await preview(client, token)).json() for token in tokens]
+    people = [await create_person(world.services, email, PASSWORD) for email in emails]
+    await have_totp(world.services, people[0].id)
+    tokens = [await invited(world.services, world.account, email) for email in emails]
+    with_totp, without = [(await preview(world.client, token)).json() for token in tokens]
     assert with_totp == without | {"email": emails[0]}
     assert (with_totp["has_password"], with_totp["needs_code"]) == (True, False)
     # Without the password a code tells nothing either.
     for code in ({}, {"code": "000000x"}, {"code": totp_code()}):
         answers = [
-            await join(client, token, password="a wrong password", **code) for token in tokens
+            await join(world.client, token, password="a wrong password", **code) for token in tokens
         ]
         assert {(one.status, one.body, one.headers["X-Error-Code"]) for one in answers} == {
             (401, b'{"error":"e-mail or password: wrong"}', "unauthorized"),
         }
-    asked = await join(client, tokens[0])
+    asked = await join(world.client, tokens[0])
     assert (asked.status, asked.error) == (401, "code: required")
     assert asked.headers["X-Error-Code"] == "code_required"
-    assert (await join(client, tokens[0], code=totp_code())).status == 200
-    assert (await join(client, tokens[1])).status == 200
+    assert (await join(world.client, tokens[0], code=totp_code())).status == 200
+    assert (await join(world.client, tokens[1])).status == 200
 
 
-async def test_a_password_reset_signs_in_with_the_new_password(
-    services: Services, client: Client, account: Account
-) -> None:
-    person = await create_person(services, GRACE, "the old password")
-    await services.accounts.members.add(account.id, person.id, Role.VIEWER)
-    _, token = await services.accounts.membership.reset_password_as_operator(person)
-    seen = (await preview(client, token)).json()
+async def test_a_password_reset_signs_in_with_the_new_password(world: World) -> None:
+    person = await create_person(world.services, GRACE, "the old password")
+    await world.services.accounts.members.add(world.account.id, person.id, Role.VIEWER)
+    _, token = await world.services.accounts.membership.reset_password_as_operator(person)
+    seen = (await preview(world.client, token)).json()
     assert seen == {
         "kind": "password_reset",
         "email": GRACE,
@@ -117,54 +114,53 @@ async def test_a_password_reset_signs_in_with_the_new_password(
         "has_password": True,
         "needs_code": False,
     }
-    assert (await join(client, token)).json()["person"]["email"] == GRACE
-    signed_in = await post(client, "/api/sign-in", email=GRACE, password=PASSWORD)
+    assert (await join(world.client, token)).json()["person"]["email"] == GRACE
+    signed_in = await post(world.client, "/api/sign-in", email=GRACE, password=PASSWORD)
     assert signed_in.status == 200
 
 
-async def test_every_token_that_cannot_be_used_gets_one_answer(
-    services: Services, client: Client, account: Account
-) -> None:
+async def test_every_token_that_cannot_be_used_gets_one_answer(world: World) -> None:
     used, withdrawn, expired = [
-        await invited(services, account, f"{number}@example.com") for number in range(3)
+        await invited(world.services, world.account, f"{number}@example.com") for number in range(3)
     ]
-    assert (await join(client, used, name="Grace")).status == 200
-    invitation = await services.access.invitations.find_open(withdrawn)
-    await services.accounts.membership.withdraw(Author.operator(account.id), invitation)
-    invitation = await services.access.invitations.find_open(expired)
+    assert (await join(world.client, used, name="Grace")).status == 200
+    invitation = await world.services.access.invitations.find_open(withdrawn)
+    await world.services.accounts.membership.withdraw(Author.operator(world.account.id), invitation)
+    invitation = await world.services.access.invitations.find_open(expired)
     past = {"$set": {"expires_at": invitation.created_at}}
-    await services.stores.mongodb["invitations"].update_one({"_id": invitation.id}, past)
+    await world.services.stores.mongodb["invitations"].update_one({"_id": invitation.id}, past)
     answers = set()
     for token in (used, withdrawn, expired, UNKNOWN, "", "\u00e9"):
-        for response in (await preview(client, token), await join(client, token, name="Eve")):
+        for response in (
+            await preview(world.client, token),
+            await join(world.client, token, name="Eve"),
+        ):
             answers.add((response.status, response.headers["X-Error-Code"], response.body))
     assert answers == {
         (404, "link_expired", b'{"error":"link: expired, used or withdrawn"}'),
     }
-    assert await services.stores.mongodb["people"].count_documents({}) == 1
+    assert await world.services.stores.mongodb["people"].count_documents({}) == 1
 
 
 @pytest.mark.parametrize("headers", CROSS_SITE.values(), ids=CROSS_SITE)
 async def test_no_page_of_another_site_lets_a_visitor_join(
-    services: Services, client: Client, account: Account, headers: dict[str, str]
+    world: World, headers: dict[str, str]
 ) -> None:
-    token = await invited(services, account)
+    token = await invited(world.services, world.account)
     for path, fields in (
         ("/api/join/preview", {}),
         ("/api/join", {"password": PASSWORD, "name": "Eve"}),
     ):
-        response = await post(client, path, headers, token=token, **fields)
+        response = await post(world.client, path, headers, token=token, **fields)
         assert (response.status, "Set-Cookie" in response.headers) == (403, False)
-    await services.access.invitations.find_open(token)
+    await world.services.access.invitations.find_open(token)
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
-async def test_a_form_cannot_join(
-    services: Services, client: Client, account: Account, kind: str
-) -> None:
-    token = await invited(services, account)
+async def test_a_form_cannot_join(world: World, kind: str) -> None:
+    token = await invited(world.services, world.account)
     for path in ("/api/join/preview", "/api/join"):
-        response = await post(client, path, {"Content_Type": kind}, token=token)
+        response = await post(world.client, path, {"Content_Type": kind}, token=token)
         assert (response.status, response.error) == (400, "Content-Type: must be application/json")
 
 
@@ -183,13 +179,13 @@ async def test_a_form_cannot_join(
     ids=str,
 )
 async def test_a_wrong_field_is_named_and_the_link_stays_usable(
-    services: Services, client: Client, account: Account, fields: dict[str, Any], error: str
+    world: World, fields: dict[str, Any], error: str
 ) -> None:
-    token = await invited(services, account)
-    response = await join(client, token, **fields)
+    token = await invited(world.services, world.account)
+    response = await join(world.client, token, **fields)
     assert response.status == 400
     assert response.error.startswith(error)
-    await services.access.invitations.find_open(token)
+    await world.services.access.invitations.find_open(token)
 
 
 async def test_an_address_that_tries_links_is_slowed_down(
@@ -202,14 +198,12 @@ async def test_an_address_that_tries_links_is_slowed_down(
         assert int(response.headers["Retry-After"]) > 0
 
 
-async def test_no_log_has_the_token_or_the_password(
-    services: Services, client: Client, account: Account, logged: Logged
-) -> None:
-    token = await invited(services, account)
-    services.web = services.web._replace(access_log=AccessLog(1))
-    await preview(client, token)
-    await join(client, token, name="Grace")
-    await join(client, token, name="Grace")
+async def test_no_log_has_the_token_or_the_password(world: World, logged: Logged) -> None:
+    token = await invited(world.services, world.account)
+    world.services.web = world.services.web._replace(access_log=AccessLog(1))
+    await preview(world.client, token)
+    await join(world.client, token, name="Grace")
+    await join(world.client, token, name="Grace")
     lines = orjson.dumps(logged()).decode()
     assert "/api/join" in lines
     assert not re.search(f"{token}|{PASSWORD}", lines)

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tests.web.scopes import each_scope_of
 from tests.web.time_texts import TIME
+from tests.web.world import World
 from tracker.access.principal import EVERY_SCOPE
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
@@ -20,21 +20,19 @@ WRONG_SCOPE = f"scopes[0]: must be {' or '.join(sorted(EVERY_SCOPE))}"
 UNKNOWN = {"last_used_at": None, "expires_at": None, "revoked_at": None}
 
 
-async def test_a_listed_key_shows_everything_but_its_secret(
-    services: Services, api: KeyedClient, account: Account, secret: str
-) -> None:
+async def test_a_listed_key_shows_everything_but_its_secret(world: World) -> None:
     expiry = now() + timedelta(days=1)
-    key, other_secret = await services.access.api_keys.create(
-        account.id, "reporting", ["reports:read", "links:*"], expiry
+    key, other_secret = await world.services.access.api_keys.create(
+        world.account.id, "reporting", ["reports:read", "links:*"], expiry
     )
     before = now()
-    response = await api.get(f"{PATH}?accountId={account.id}")
+    response = await world.api.get(f"{PATH}?accountId={world.account.id}")
     assert response.status == 200
     listed, own = response.json()["rows"]
     assert listed == {
         **UNKNOWN,
         "id": str(key.id),
-        "account_id": str(account.id),
+        "account_id": str(world.account.id),
         "name": "reporting",
         "prefix": other_secret[:12],
         "scopes": ["reports:read", "links:*"],
@@ -49,82 +47,70 @@ async def test_a_listed_key_shows_everything_but_its_secret(
         *("created_at", "last_used_at", "expires_at", "revoked_at", "created_by"),
         *("parent", "descendants"),
     ]
-    assert (own["scopes"], own["prefix"]) == (None, secret[:12])
+    assert (own["scopes"], own["prefix"]) == (None, world.secret[:12])
     assert iso(before) <= own["last_used_at"] <= iso(now())
-    for one in (secret, other_secret):
+    for one in (world.secret, other_secret):
         assert one[12:].encode() not in response.body
 
 
-async def test_keys_are_listed_newest_first_by_page(
-    services: Services, api: KeyedClient, account: Account, other_account: Account
-) -> None:
+async def test_keys_are_listed_newest_first_by_page(world: World) -> None:
     for name in "abc":
-        await services.access.api_keys.create(account.id, name)
-    await services.access.api_keys.create(other_account.id, "foreign")
-    query = f"{PATH}?account_id={account.id}&pageSize=3"
-    first, second, third = [(await api.get(f"{query}&page={n}")).json() for n in (1, 2, 3)]
+        await world.services.access.api_keys.create(world.account.id, name)
+    await world.services.access.api_keys.create(world.other_account.id, "foreign")
+    query = f"{PATH}?account_id={world.account.id}&pageSize=3"
+    first, second, third = [(await world.api.get(f"{query}&page={n}")).json() for n in (1, 2, 3)]
     assert [row["name"] for row in first["rows"]] == ["c", "b", "a"]
     assert [row["name"] for row in second["rows"]] == ["a key"]
     assert third["rows"] == []
     assert first["pagination"] == {"page": 1, "pageSize": 3, "totalRows": 4, "totalPages": 2}
 
 
-async def test_a_revoked_key_stops_working_at_once_and_stays_listed(
-    services: Services, api: KeyedClient, client: Client, account: Account
-) -> None:
-    key, secret = await services.access.api_keys.create(account.id, "leaked")
-    leaked = KeyedClient(client, secret)
-    query = f"{PATH}?accountId={account.id}"
+async def test_a_revoked_key_stops_working_at_once_and_stays_listed(world: World) -> None:
+    key, secret = await world.services.access.api_keys.create(world.account.id, "leaked")
+    leaked = KeyedClient(world.client, secret)
+    query = f"{PATH}?accountId={world.account.id}"
     assert (await leaked.get(query)).status == 200
     before = now()
-    response = await api.delete(f"{PATH}/{key.id}")
+    response = await world.api.delete(f"{PATH}/{key.id}")
     assert response.status == 200
     revoked = response.json()
     assert (revoked["id"], revoked["name"]) == (str(key.id), "leaked")
     assert iso(before) <= revoked["revoked_at"] <= iso(now())
     refused = await leaked.get(query)
     assert (refused.status, refused.error) == (401, "API key: revoked")
-    assert (await api.get(query)).json()["rows"][0] == revoked
+    assert (await world.api.get(query)).json()["rows"][0] == revoked
 
 
-async def test_revoking_twice_keeps_the_time_of_the_first(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    key, _ = await services.access.api_keys.create(account.id, "k")
-    first = await api.delete(f"{PATH}/{key.id}")
-    second = await api.delete(f"{PATH}/{key.id}")
+async def test_revoking_twice_keeps_the_time_of_the_first(world: World) -> None:
+    key, _ = await world.services.access.api_keys.create(world.account.id, "k")
+    first = await world.api.delete(f"{PATH}/{key.id}")
+    second = await world.api.delete(f"{PATH}/{key.id}")
     assert (first.status, second.status) == (200, 200)
     assert first.json() == second.json()
 
 
-async def test_a_key_may_revoke_itself(
-    services: Services, client: Client, account: Account
-) -> None:
-    key, secret = await services.access.api_keys.create(
-        account.id, "k", ["keys:write", "links:read"]
+async def test_a_key_may_revoke_itself(world: World) -> None:
+    key, secret = await world.services.access.api_keys.create(
+        world.account.id, "k", ["keys:write", "links:read"]
     )
-    api = KeyedClient(client, secret)
+    api = KeyedClient(world.client, secret)
     response = await api.delete(f"{PATH}/{key.id}")
     assert (response.status, response.json()["id"]) == (200, str(key.id))
     assert (await api.delete(f"{PATH}/{key.id}")).status == 401
 
 
-async def test_an_expired_key_can_still_be_revoked(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    key, _ = await services.access.api_keys.create(account.id, "old", expires_at=now())
-    assert (await api.delete(f"{PATH}/{key.id}")).json()["revoked_at"] is not None
+async def test_an_expired_key_can_still_be_revoked(world: World) -> None:
+    key, _ = await world.services.access.api_keys.create(world.account.id, "old", expires_at=now())
+    assert (await world.api.delete(f"{PATH}/{key.id}")).json()["revoked_at"] is not None
 
 
-async def test_keys_of_another_account_are_forbidden_and_stay_valid(
-    services: Services, api: KeyedClient, client: Client, other_account: Account
-) -> None:
-    key, secret = await services.access.api_keys.create(other_account.id, "foreign")
-    assert (await api.get(f"{PATH}?accountId={other_account.id}")).status == 403
-    response = await api.delete(f"{PATH}/{key.id}")
+async def test_keys_of_another_account_are_forbidden_and_stay_valid(world: World) -> None:
+    key, secret = await world.services.access.api_keys.create(world.other_account.id, "foreign")
+    assert (await world.api.get(f"{PATH}?accountId={world.other_account.id}")).status == 403
+    response = await world.api.delete(f"{PATH}/{key.id}")
     assert (response.status, response.error) == (403, "API key: belongs to another account")
-    theirs = KeyedClient(client, secret)
-    assert (await theirs.get(f"{PATH}?accountId={other_account.id}")).status == 200
+    theirs = KeyedClient(world.client, secret)
+    assert (await theirs.get(f"{PATH}?accountId={world.other_account.id}")).status == 200
 
 
 @pytest.mark.parametrize(
@@ -132,9 +118,9 @@ async def test_keys_of_another_account_are_forbidden_and_stay_valid(
     [(str(UUID(int=404)), 404, "API key: not found"), ("x", 400, "id: must be a UUID")],
 )
 async def test_a_key_that_does_not_exist_cannot_be_revoked(
-    api: KeyedClient, key_id: str, status: int, error: str
+    world: World, key_id: str, status: int, error: str
 ) -> None:
-    response = await api.delete(f"{PATH}/{key_id}")
+    response = await world.api.delete(f"{PATH}/{key_id}")
     assert response.status == status
     assert response.error.startswith(error)
 
@@ -143,10 +129,8 @@ async def test_a_key_that_does_not_exist_cannot_be_revoked(
     ("query", "error"),
     [("", "accountId: required"), ("accountId=ID&page=0", "page: "), ("accountId=1", "accountId")],
 )
-async def test_an_invalid_query_is_named(
-    api: KeyedClient, account: Account, query: str, error: str
-) -> None:
-    response = await api.get(f"{PATH}?{query.replace('ID', str(account.id))}")
+async def test_an_invalid_query_is_named(world: World, query: str, error: str) -> None:
+    response = await world.api.get(f"{PATH}?{query.replace('ID', str(world.account.id))}")
     assert response.status == 400
     assert response.error.startswith(error)
 
@@ -162,21 +146,19 @@ async def test_a_key_needs_the_scope(
     assert (row["revoked_at"] is not None) == (writes == 200)
 
 
-async def test_a_new_key_is_shown_once_and_works(
-    api: KeyedClient, client: Client, account: Account
-) -> None:
+async def test_a_new_key_is_shown_once_and_works(world: World) -> None:
     expiry = iso(now() + timedelta(days=1))
     body = {"name": " ci ", "scopes": ["tags:read", "tags:read"], "expires_at": expiry}
-    made = await api.post(PATH, account_id=str(account.id), **body)
+    made = await world.api.post(PATH, account_id=str(world.account.id), **body)
     assert made.status == 200
     key = made.json()
     assert (key["name"], key["scopes"], key["expires_at"]) == ("ci", ["tags:read"], expiry)
     assert key["created_by"]["kind"] == "api_key"
     assert key["key"].startswith(key["prefix"])
-    new = KeyedClient(client, key["key"])
-    assert (await new.get(f"/api/tags?accountId={account.id}")).status == 200
-    assert (await new.get(f"/api/domains?accountId={account.id}")).status == 403
-    listed = (await api.get(f"{PATH}?accountId={account.id}")).body
+    new = KeyedClient(world.client, key["key"])
+    assert (await new.get(f"/api/tags?accountId={world.account.id}")).status == 200
+    assert (await new.get(f"/api/domains?accountId={world.account.id}")).status == 403
+    listed = (await world.api.get(f"{PATH}?accountId={world.account.id}")).body
     assert key["key"].encode() not in listed
 
 
@@ -219,32 +201,34 @@ async def test_a_key_makes_no_key_that_may_do_more(
     ],
 )
 async def test_a_wrong_key_is_refused_by_field_and_rule(
-    services: Services, api: KeyedClient, account: Account, fields: dict[str, Any], message: str
+    world: World, fields: dict[str, Any], message: str
 ) -> None:
-    refused = await api.post(PATH, accountId=str(account.id), **({"name": "x"} | fields))
+    refused = await world.api.post(
+        PATH, accountId=str(world.account.id), **({"name": "x"} | fields)
+    )
     assert (refused.status, refused.error) == (400, message)
-    assert await services.stores.mongodb["api_keys"].count_documents({}) == 1
+    assert await world.services.stores.mongodb["api_keys"].count_documents({}) == 1
 
 
 async def test_valid_keys_are_limited_and_others_do_not_count(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.access.api_keys.MAX_VALID_KEYS", 2)
-    await services.access.api_keys.create(account.id, "old", None, now() - timedelta(seconds=1))
-    made = await api.post(PATH, accountId=str(account.id), name="second")
-    refused = await api.post(PATH, accountId=str(account.id), name="third")
+    await world.services.access.api_keys.create(
+        world.account.id, "old", None, now() - timedelta(seconds=1)
+    )
+    made = await world.api.post(PATH, accountId=str(world.account.id), name="second")
+    refused = await world.api.post(PATH, accountId=str(world.account.id), name="third")
     assert (made.status, refused.status) == (200, 400)
-    await api.delete(f"{PATH}/{made.json()['id']}")
-    assert (await api.post(PATH, accountId=str(account.id), name="third")).status == 200
+    await world.api.delete(f"{PATH}/{made.json()['id']}")
+    assert (await world.api.post(PATH, accountId=str(world.account.id), name="third")).status == 200
 
 
-async def test_making_and_revoking_a_key_is_audited_once(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    made = (await api.post(PATH, accountId=str(account.id), name="ci")).json()
+async def test_making_and_revoking_a_key_is_audited_once(world: World) -> None:
+    made = (await world.api.post(PATH, accountId=str(world.account.id), name="ci")).json()
     for _ in range(2):
-        await api.delete(f"{PATH}/{made['id']}")
-    logged = (await api.get(f"/api/audit?accountId={account.id}")).json()["rows"]
+        await world.api.delete(f"{PATH}/{made['id']}")
+    logged = (await world.api.get(f"/api/audit?accountId={world.account.id}")).json()["rows"]
     assert [one["action"] for one in logged] == ["api_key.revoked", "api_key.created"]
     assert logged[0]["target"] == {"kind": "api_key", "id": made["id"], "name": "ci"}
     assert logged[0]["actor"]["name"] == "a key"

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from tests.factories import create_member, create_person
-from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
-from tests.web.person import signed_in
+from tests.web.world import World
 from tracker.access.audit import AuditFilter
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.accounts.accounts import Account
@@ -17,14 +16,12 @@ from tracker.service.services import Services
 PATH = "/api/members"
 
 
-async def test_members_are_listed_with_their_person_newest_first(
-    services: Services, api: KeyedClient, account: Account, other_account: Account
-) -> None:
-    person = await create_person(services, "ada@example.com", name="Ada")
-    first = await create_member(services, account.id, Role.OWNER, person)
-    second = await create_member(services, account.id, Role.VIEWER)
-    await create_member(services, other_account.id, Role.OWNER, person)
-    rows = (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"]
+async def test_members_are_listed_with_their_person_newest_first(world: World) -> None:
+    person = await create_person(world.services, "ada@example.com", name="Ada")
+    first = await create_member(world.services, world.account.id, Role.OWNER, person)
+    second = await create_member(world.services, world.account.id, Role.VIEWER)
+    await create_member(world.services, world.other_account.id, Role.OWNER, person)
+    rows = (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()["rows"]
     assert [row["id"] for row in rows] == [str(second.id), str(first.id)]
     assert rows[1] == {
         "id": str(first.id),
@@ -38,42 +35,36 @@ async def test_members_are_listed_with_their_person_newest_first(
     }
 
 
-async def test_a_role_is_changed_and_a_member_removed(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await create_member(services, account.id)
-    member = await create_member(services, account.id, Role.VIEWER)
-    changed = await api.patch(f"{PATH}/{member.id}", role="editor")
+async def test_a_role_is_changed_and_a_member_removed(world: World) -> None:
+    await create_member(world.services, world.account.id)
+    member = await create_member(world.services, world.account.id, Role.VIEWER)
+    changed = await world.api.patch(f"{PATH}/{member.id}", role="editor")
     assert (changed.status, changed.json()["role"]) == (200, "editor")
-    removed = await api.delete(f"{PATH}/{member.id}")
+    removed = await world.api.delete(f"{PATH}/{member.id}")
     assert (removed.status, removed.json()) == (200, {"success": True})
-    entries, _ = await services.access.audit.page(account.id, AuditFilter(), 1, 10)
+    entries, _ = await world.services.access.audit.page(world.account.id, AuditFilter(), 1, 10)
     assert [one.action for one in entries] == ["member.removed", "member.role_changed"]
     assert {(one.actor.name, one.address) for one in entries} == {("a key", "127.0.0.0/24")}
-    again = await api.delete(f"{PATH}/{member.id}")
+    again = await world.api.delete(f"{PATH}/{member.id}")
     assert (again.status, again.error) == (404, "member: not found")
 
 
-async def test_the_last_owner_is_neither_demoted_nor_removed(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    owner = await create_member(services, account.id)
-    await create_member(services, account.id, Role.EDITOR)
+async def test_the_last_owner_is_neither_demoted_nor_removed(world: World) -> None:
+    owner = await create_member(world.services, world.account.id)
+    await create_member(world.services, world.account.id, Role.EDITOR)
     for refused in (
-        await api.patch(f"{PATH}/{owner.id}", role="viewer"),
-        await api.delete(f"{PATH}/{owner.id}"),
+        await world.api.patch(f"{PATH}/{owner.id}", role="viewer"),
+        await world.api.delete(f"{PATH}/{owner.id}"),
     ):
         assert refused.status == 400
         assert refused.error == "role: an account keeps its last owner; make another owner first"
-    assert await services.accounts.members.find(owner.id) == owner
+    assert await world.services.accounts.members.find(owner.id) == owner
 
 
 @pytest.mark.parametrize("role", ["admin", "", "Owner", None, 1])
-async def test_an_unknown_role_is_refused(
-    services: Services, api: KeyedClient, account: Account, role: Any
-) -> None:
-    member = await create_member(services, account.id, Role.VIEWER)
-    response = await api.patch(f"{PATH}/{member.id}", role=role)
+async def test_an_unknown_role_is_refused(world: World, role: Any) -> None:
+    member = await create_member(world.services, world.account.id, Role.VIEWER)
+    response = await world.api.patch(f"{PATH}/{member.id}", role=role)
     assert response.status == 400
     assert response.error.startswith("role: must be ")
 
@@ -101,20 +92,18 @@ async def test_a_key_changes_no_member_with_more_rights_than_its_own(
     assert await services.stores.mongodb["invitations"].count_documents({}) == 0
 
 
-async def test_a_password_reset_is_a_link_for_a_member_of_this_account_alone(
-    services: Services, api: KeyedClient, account: Account, other_account: Account
-) -> None:
-    member = await create_member(services, account.id, Role.VIEWER)
-    made = await api.send("POST", f"{PATH}/{member.id}/password-reset")
+async def test_a_password_reset_is_a_link_for_a_member_of_this_account_alone(world: World) -> None:
+    member = await create_member(world.services, world.account.id, Role.VIEWER)
+    made = await world.api.send("POST", f"{PATH}/{member.id}/password-reset")
     assert made.status == 200
     url, _, token = made.json()["url"].partition("#")
     assert url == "http://tracker.test/console/join"
-    reset = await services.access.invitations.find_open(token)
+    reset = await world.services.access.invitations.find_open(token)
     assert made.json()["expires_at"] == iso(reset.expires_at)
     assert reset.person_id == member.person_id
-    person = await services.accounts.people.find(member.person_id)
-    await create_member(services, other_account.id, Role.VIEWER, person)
-    refused = await api.send("POST", f"{PATH}/{member.id}/password-reset")
+    person = await world.services.accounts.people.find(member.person_id)
+    await create_member(world.services, world.other_account.id, Role.VIEWER, person)
+    refused = await world.api.send("POST", f"{PATH}/{member.id}/password-reset")
     assert (refused.status, refused.headers["X-Error-Code"]) == (403, "forbidden")
     assert "only the operator may reset the password" in refused.error
 
@@ -129,13 +118,13 @@ async def test_a_key_needs_the_scope(
 
 @pytest.mark.parametrize("role", [Role.EDITOR, Role.VIEWER])
 async def test_an_editor_or_viewer_changes_no_member_and_invites_nobody(
-    services: Services, client: Client, account: Account, role: Role
+    world: World, role: Role
 ) -> None:
-    owner = await create_member(services, account.id)
-    person = await signed_in(services, client, account.id, role)
-    own = await services.accounts.members.find_person(account.id, person.person.id)
+    owner = await create_member(world.services, world.account.id)
+    person = await world.person(role)
+    own = await world.services.accounts.members.find_person(world.account.id, person.person.id)
     assert own is not None
-    invitation = {"accountId": str(account.id), "email": "eve@example.com", "role": "viewer"}
+    invitation = {"accountId": str(world.account.id), "email": "eve@example.com", "role": "viewer"}
     for method, path, body in (
         ("PATCH", f"{PATH}/{own.id}", {"role": "owner"}),
         ("PATCH", f"{PATH}/{owner.id}", {"role": "viewer"}),
@@ -145,34 +134,32 @@ async def test_an_editor_or_viewer_changes_no_member_and_invites_nobody(
     ):
         refused = await person.send(method, path, body)
         assert (refused.status, refused.error) == (403, "your role lacks the scope members:write")
-    assert (await person.send("GET", f"{PATH}?accountId={account.id}")).status == 200
+    assert (await person.send("GET", f"{PATH}?accountId={world.account.id}")).status == 200
 
 
-async def test_a_changed_role_or_a_removal_ends_the_session_at_once(
-    services: Services, client: Client, account: Account
-) -> None:
-    owner = await signed_in(services, client, account.id)
+async def test_a_changed_role_or_a_removal_ends_the_session_at_once(world: World) -> None:
+    owner = await world.person()
     for method, body in (("PATCH", {"role": "viewer"}), ("DELETE", None)):
-        person = await signed_in(services, client, account.id, Role.EDITOR)
-        member = await services.accounts.members.find_person(account.id, person.person.id)
+        person = await world.person(Role.EDITOR)
+        member = await world.services.accounts.members.find_person(
+            world.account.id, person.person.id
+        )
         assert member is not None
         assert (await person.send("GET", "/api/session")).status == 200
         assert (await owner.send(method, f"{PATH}/{member.id}", body)).status == 200
         assert (await person.send("GET", "/api/session")).status == 401
-    assert len(await services.access.sessions.of_person(owner.person.id)) == 1
-    entries, _ = await services.access.audit.page(account.id, AuditFilter(), 1, 10)
+    assert len(await world.services.access.sessions.of_person(owner.person.id)) == 1
+    entries, _ = await world.services.access.audit.page(world.account.id, AuditFilter(), 1, 10)
     assert {one.actor.id for one in entries} == {owner.person.id}
 
 
-async def test_a_member_of_another_account_is_forbidden(
-    services: Services, api: KeyedClient, other_account: Account
-) -> None:
-    await create_member(services, other_account.id)
-    foreign = await create_member(services, other_account.id, Role.VIEWER)
+async def test_a_member_of_another_account_is_forbidden(world: World) -> None:
+    await create_member(world.services, world.other_account.id)
+    foreign = await create_member(world.services, world.other_account.id, Role.VIEWER)
     for refused in (
-        await api.patch(f"{PATH}/{foreign.id}", role="editor"),
-        await api.delete(f"{PATH}/{foreign.id}"),
-        await api.send("POST", f"{PATH}/{foreign.id}/password-reset"),
+        await world.api.patch(f"{PATH}/{foreign.id}", role="editor"),
+        await world.api.delete(f"{PATH}/{foreign.id}"),
+        await world.api.send("POST", f"{PATH}/{foreign.id}/password-reset"),
     ):
         assert (refused.status, refused.error) == (403, "member: belongs to another account")
-    assert await services.accounts.members.find(foreign.id) == foreign
+    assert await world.services.accounts.members.find(foreign.id) == foreign

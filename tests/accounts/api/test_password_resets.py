@@ -5,9 +5,8 @@ from uuid import UUID
 import pytest
 
 from tests.factories import create_member, create_person
-from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
-from tests.web.person import signed_in
+from tests.web.world import World
 from tracker.access.audit import AuditFilter
 from tracker.access.principal import Author
 from tracker.access.roles import Role
@@ -25,14 +24,12 @@ async def a_viewer(services: Services, account: Account, email: str = GRACE) -> 
     return (await create_member(services, account.id, Role.VIEWER, person)).id
 
 
-async def test_a_reset_is_listed_and_withdrawn(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    member_id = await a_viewer(services, account)
-    made = (await api.send("POST", f"/api/members/{member_id}/password-reset")).json()
+async def test_a_reset_is_listed_and_withdrawn(world: World) -> None:
+    member_id = await a_viewer(world.services, world.account)
+    made = (await world.api.send("POST", f"/api/members/{member_id}/password-reset")).json()
     token = made["url"].partition("#")[2]
-    reset = await services.access.invitations.find_open(token)
-    listed = await api.get(f"{PATH}?accountId={account.id}")
+    reset = await world.services.access.invitations.find_open(token)
+    listed = await world.api.get(f"{PATH}?accountId={world.account.id}")
     assert listed.json()["rows"] == [
         {
             "id": made["id"],
@@ -44,14 +41,14 @@ async def test_a_reset_is_listed_and_withdrawn(
         }
     ]
     assert token.encode() not in listed.body
-    assert (await api.delete(f"{PATH}/{made['id']}")).json() == {"success": True}
-    assert (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"] == []
+    assert (await world.api.delete(f"{PATH}/{made['id']}")).json() == {"success": True}
+    assert (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()["rows"] == []
     with pytest.raises(NotFound):
-        await services.access.invitations.find_open(token)
-    again = await api.delete(f"{PATH}/{made['id']}")
+        await world.services.access.invitations.find_open(token)
+    again = await world.api.delete(f"{PATH}/{made['id']}")
     assert (again.status, again.error) == (404, "password reset: not found")
-    entries, _ = await services.access.audit.page(
-        account.id, AuditFilter(target_id=member_id), 1, 10
+    entries, _ = await world.services.access.audit.page(
+        world.account.id, AuditFilter(target_id=member_id), 1, 10
     )
     assert [(one.action, one.target.name) for one in entries] == [
         ("password_reset.withdrawn", GRACE),
@@ -60,52 +57,48 @@ async def test_a_reset_is_listed_and_withdrawn(
 
 
 async def test_resets_and_invitations_are_apart_and_those_of_the_operator_are_not_listed(
-    services: Services, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
-    author = Author.operator(account.id)
-    invitation, _ = await services.accounts.membership.invite(
+    author = Author.operator(world.account.id)
+    invitation, _ = await world.services.accounts.membership.invite(
         author, "eve@example.com", Role.VIEWER
     )
-    reset, _ = await services.accounts.membership.reset_password(
-        author, await a_viewer(services, account)
+    reset, _ = await world.services.accounts.membership.reset_password(
+        author, await a_viewer(world.services, world.account)
     )
-    person = await services.accounts.people.find_by_email(GRACE)
+    person = await world.services.accounts.people.find_by_email(GRACE)
     assert person is not None
-    await services.accounts.membership.reset_password_as_operator(person)
+    await world.services.accounts.membership.reset_password_as_operator(person)
     for path, own, other in (
         (PATH, reset, invitation),
         ("/api/invitations", invitation, reset),
     ):
-        rows = (await api.get(f"{path}?accountId={account.id}")).json()["rows"]
+        rows = (await world.api.get(f"{path}?accountId={world.account.id}")).json()["rows"]
         assert [row["id"] for row in rows] == [str(own.id)]
-        assert (await api.delete(f"{path}/{other.id}")).status == 404
+        assert (await world.api.delete(f"{path}/{other.id}")).status == 404
 
 
-async def test_a_reset_of_another_account_is_forbidden_and_stays_open(
-    services: Services, api: KeyedClient, other_account: Account
-) -> None:
-    author = Author.operator(other_account.id)
-    member_id = await a_viewer(services, other_account)
-    _, token = await services.accounts.membership.reset_password(author, member_id)
-    reset = await services.access.invitations.find_open(token)
-    refused = await api.delete(f"{PATH}/{reset.id}")
+async def test_a_reset_of_another_account_is_forbidden_and_stays_open(world: World) -> None:
+    author = Author.operator(world.other_account.id)
+    member_id = await a_viewer(world.services, world.other_account)
+    _, token = await world.services.accounts.membership.reset_password(author, member_id)
+    reset = await world.services.access.invitations.find_open(token)
+    refused = await world.api.delete(f"{PATH}/{reset.id}")
     assert (refused.status, refused.error) == (
         *(403, "password reset: belongs to another account"),
     )
-    await services.access.invitations.find_open(token)
+    await world.services.access.invitations.find_open(token)
 
 
-async def test_the_links_of_a_removed_owner_and_a_revoked_key_do_nothing(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    owner = await signed_in(services, client, account.id)
-    member = await services.accounts.members.find_person(account.id, owner.person.id)
+async def test_the_links_of_a_removed_owner_and_a_revoked_key_do_nothing(world: World) -> None:
+    owner = await world.person()
+    member = await world.services.accounts.members.find_person(world.account.id, owner.person.id)
     assert member is not None
-    await create_member(services, account.id)
-    key, secret = await services.access.api_keys.create(account.id, "leaked")
-    viewers = [await a_viewer(services, account, f"{n}@example.com") for n in range(2)]
-    invitation = {"accountId": str(account.id), "role": "owner"}
-    leaked = KeyedClient(client, secret)
+    await create_member(world.services, world.account.id)
+    key, secret = await world.services.access.api_keys.create(world.account.id, "leaked")
+    viewers = [await a_viewer(world.services, world.account, f"{n}@example.com") for n in range(2)]
+    invitation = {"accountId": str(world.account.id), "role": "owner"}
+    leaked = KeyedClient(world.client, secret)
     made = [
         await owner.send("POST", "/api/invitations", invitation | {"email": "eve@example.com"}),
         await owner.send("POST", f"/api/members/{viewers[0]}/password-reset"),
@@ -113,10 +106,10 @@ async def test_the_links_of_a_removed_owner_and_a_revoked_key_do_nothing(
         await leaked.send("POST", f"/api/members/{viewers[1]}/password-reset"),
     ]
     tokens = [one.json()["url"].partition("#")[2] for one in made]
-    assert (await api.delete(f"/api/members/{member.id}")).status == 200
-    assert (await api.delete(f"/api/keys/{key.id}")).status == 200
+    assert (await world.api.delete(f"/api/members/{member.id}")).status == 200
+    assert (await world.api.delete(f"/api/keys/{key.id}")).status == 200
     for token in tokens:
         with pytest.raises(NotFound):
-            await services.accounts.joining.preview(token)
+            await world.services.accounts.joining.preview(token)
     for path in (PATH, "/api/invitations"):
-        assert (await api.get(f"{path}?accountId={account.id}")).json()["rows"] == []
+        assert (await world.api.get(f"{path}?accountId={world.account.id}")).json()["rows"] == []

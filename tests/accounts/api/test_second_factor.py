@@ -9,7 +9,8 @@ import pytest
 from tests.accounts.api.signing_in import FROM_CONSOLE, another_browser, audited, secret_in
 from tests.web.client import Client, Response
 from tests.web.fixtures import Logged
-from tests.web.person import PASSWORD, PersonClient, have_totp, signed_in, totp_code
+from tests.web.person import PASSWORD, PersonClient, have_totp, totp_code
+from tests.web.world import World
 from tracker.access.audit import AuditFilter
 from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
@@ -24,11 +25,9 @@ async def sign_in(client: Client, person: PersonClient, code: str | None) -> Res
     return await client.request("POST", "/api/sign-in", FROM_CONSOLE, orjson.dumps(body))
 
 
-async def test_a_second_factor_is_switched_on_used_and_switched_off(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await signed_in(services, client, account.id, Role.VIEWER, PASSWORD)
-    other = await another_browser(services, client, person, account)
+async def test_a_second_factor_is_switched_on_used_and_switched_off(world: World) -> None:
+    person = await world.person(Role.VIEWER, PASSWORD)
+    other = await another_browser(world.services, world.client, person, world.account)
     setup = await person.send("POST", TOTP, {"password": PASSWORD})
     assert (setup.status, setup.headers["Cache-Control"]) == (200, "no-store")
     secret = setup.json()["secret"]
@@ -36,7 +35,7 @@ async def test_a_second_factor_is_switched_on_used_and_switched_off(
     assert "issuer=tracker.test" in setup.json()["uri"]
     assert setup.json()["qr_svg"].startswith('<svg xmlns="http://www.w3.org/2000/svg"')
     # Until the first code nothing has changed.
-    assert (await sign_in(client, person, None)).status == 200
+    assert (await sign_in(world.client, person, None)).status == 200
     switched = await person.send("PATCH", TOTP, {"code": pyotp.TOTP(secret).now()})
     codes = switched.json()["recovery_codes"]
     assert (switched.status, len(set(codes))) == (200, 10)
@@ -44,44 +43,45 @@ async def test_a_second_factor_is_switched_on_used_and_switched_off(
         assert (await one.send("GET", "/api/session")).status == 401
     person.secret = secret_in(switched)
     assert (await person.send("GET", "/api/session")).json()["person"]["totp"] is True
-    missing, wrong = await sign_in(client, person, None), await sign_in(client, person, "000000x")
+    missing, wrong = (
+        await sign_in(world.client, person, None),
+        await sign_in(world.client, person, "000000x"),
+    )
     for refused, error in ((missing, "code: required"), (wrong, "code: wrong, or used already")):
         assert (refused.status, refused.error) == (401, error)
         assert refused.headers["X-Error-Code"] == "code_required"
         assert "Set-Cookie" not in refused.headers
-    assert (await sign_in(client, person, codes[3].upper())).json()["person"]["totp"] is True
-    assert (await sign_in(client, person, codes[3])).status == 401
+    assert (await sign_in(world.client, person, codes[3].upper())).json()["person"]["totp"] is True
+    assert (await sign_in(world.client, person, codes[3])).status == 401
     off = await person.send("POST", f"{TOTP}/disable", {"password": PASSWORD, "code": codes[4]})
     assert (off.status, off.json()["person"]["totp"]) == (200, False)
     assert (await person.send("GET", "/api/session")).status == 401
-    assert (await sign_in(client, person, None)).status == 200
-    actions = [one for one in await audited(services, account) if one != "session.signed_in"]
+    assert (await sign_in(world.client, person, None)).status == 200
+    actions = [
+        one for one in await audited(world.services, world.account) if one != "session.signed_in"
+    ]
     assert actions == [
         *("totp.enabled", "recovery_code.used", "recovery_code.used", "totp.disabled"),
     ]
-    for name in await services.stores.mongodb.database.list_collection_names():
-        stored = str(await services.stores.mongodb[name].find().to_list(None))
+    for name in await world.services.stores.mongodb.database.list_collection_names():
+        stored = str(await world.services.stores.mongodb[name].find().to_list(None))
         assert not any(one in stored for one in (secret, *codes)), name
 
 
-async def test_the_code_that_switched_it_on_does_not_sign_in(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await signed_in(services, client, account.id, Role.VIEWER, PASSWORD)
+async def test_the_code_that_switched_it_on_does_not_sign_in(world: World) -> None:
+    person = await world.person(Role.VIEWER, PASSWORD)
     secret = (await person.send("POST", TOTP, {"password": PASSWORD})).json()["secret"]
     code = pyotp.TOTP(secret).now()
     assert (await person.send("PATCH", TOTP, {"code": code})).status == 200
-    assert (await sign_in(client, person, code)).status == 401
+    assert (await sign_in(world.client, person, code)).status == 401
 
 
-async def test_a_code_that_was_seen_does_not_sign_in_again(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await signed_in(services, client, account.id, Role.VIEWER, PASSWORD)
-    await have_totp(services, person.person.id)
+async def test_a_code_that_was_seen_does_not_sign_in_again(world: World) -> None:
+    person = await world.person(Role.VIEWER, PASSWORD)
+    await have_totp(world.services, person.person.id)
     code = totp_code()
-    assert (await sign_in(client, person, code)).status == 200
-    assert (await sign_in(client, person, code)).status == 401
+    assert (await sign_in(world.client, person, code)).status == 200
+    assert (await sign_in(world.client, person, code)).status == 401
 
 
 @pytest.mark.parametrize(
@@ -96,41 +96,39 @@ async def test_a_code_that_was_seen_does_not_sign_in_again(
     ],
 )
 async def test_switching_has_an_order_and_needs_the_password(
-    client: Client,
-    services: Services,
-    account: Account,
+    world: World,
     method: str,
     path: str,
     body: dict[str, str],
     error: str,
 ) -> None:
-    person = await signed_in(services, client, account.id, Role.OWNER, PASSWORD)
+    person = await world.person(Role.OWNER, PASSWORD)
     refused = await person.send(method, path, body)
     assert (refused.status, refused.error) == (400, error)
     assert "Set-Cookie" not in refused.headers
 
 
 async def test_a_wrong_code_does_not_switch_it_on_and_what_is_on_is_not_replaced(
-    client: Client, services: Services, account: Account
+    world: World,
 ) -> None:
-    person = await signed_in(services, client, account.id, Role.OWNER, PASSWORD)
+    person = await world.person(Role.OWNER, PASSWORD)
     await person.send("POST", TOTP, {"password": PASSWORD})
     wrong = await person.send("PATCH", TOTP, {"code": "000000x"})
     assert (wrong.status, wrong.error) == (400, "code: wrong")
-    await have_totp(services, person.person.id)
+    await have_totp(world.services, person.person.id)
     for method, body in (("POST", {"password": PASSWORD}), ("PATCH", {"code": totp_code()})):
         refused = await person.send(method, TOTP, body)
         assert refused.error == "totp: is on already; switch it off first"
 
 
 async def test_switching_it_off_takes_the_password_and_a_code_that_was_not_used(
-    client: Client, services: Services, account: Account
+    world: World,
 ) -> None:
-    person = await signed_in(services, client, account.id, Role.OWNER, PASSWORD)
+    person = await world.person(Role.OWNER, PASSWORD)
     recovery = "abcd-efgh-ijkl-mnop"
-    await have_totp(services, person.person.id, recovery)
+    await have_totp(world.services, person.person.id, recovery)
     seen = totp_code()
-    assert (await sign_in(client, person, seen)).status == 200
+    assert (await sign_in(world.client, person, seen)).status == 200
     for fields, error in (
         ({"password": PASSWORD}, "code: required"),
         ({"password": "wrong horse battery", "code": recovery}, "password: wrong"),
@@ -142,7 +140,7 @@ async def test_switching_it_off_takes_the_password_and_a_code_that_was_not_used(
         refused = await person.send("POST", f"{TOTP}/disable", fields)
         assert (refused.status, refused.error) == (400, error)
         assert "Set-Cookie" not in refused.headers
-    found = await services.accounts.people.find(person.person.id)
+    found = await world.services.accounts.people.find(person.person.id)
     assert found is not None
     assert (found.has_totp, len(found.recovery_codes)) == (True, 1)
     fields = {"password": PASSWORD, "code": recovery}
@@ -150,10 +148,10 @@ async def test_switching_it_off_takes_the_password_and_a_code_that_was_not_used(
 
 
 async def test_a_stolen_session_with_the_password_does_not_help_to_guess_the_code(
-    client: Client, services: Services, account: Account
+    world: World,
 ) -> None:
-    person = await signed_in(services, client, account.id, Role.OWNER, PASSWORD)
-    await have_totp(services, person.person.id)
+    person = await world.person(Role.OWNER, PASSWORD)
+    await have_totp(world.services, person.person.id)
     answers = []
     for number in range(FOR_EMAIL + 1):
         fields = {"password": PASSWORD, "code": f"guess{number}"}
@@ -162,11 +160,11 @@ async def test_a_stolen_session_with_the_password_does_not_help_to_guess_the_cod
 
 
 async def test_every_account_of_a_person_sees_a_new_password_and_second_factor(
-    client: Client, services: Services, account: Account, other_account: Account
+    world: World,
 ) -> None:
-    person = await signed_in(services, client, account.id, Role.VIEWER, PASSWORD)
-    await services.accounts.members.add(other_account.id, person.person.id, Role.VIEWER)
-    stranger = await services.accounts.accounts.create("A stranger's")
+    person = await world.person(Role.VIEWER, PASSWORD)
+    await world.services.accounts.members.add(world.other_account.id, person.person.id, Role.VIEWER)
+    stranger = await world.services.accounts.accounts.create("A stranger's")
     body = {"current_password": PASSWORD, "new_password": "staple battery horse correct"}
     person.secret = secret_in(await person.send("POST", "/api/session/password", body))
     password = body["new_password"]
@@ -175,15 +173,15 @@ async def test_every_account_of_a_person_sees_a_new_password_and_second_factor(
     codes = switched.json()["recovery_codes"]
     person.secret = secret_in(switched)
     await person.send("POST", f"{TOTP}/disable", {"password": password, "code": codes[0]})
-    entries = [await _entries(services, one) for one in (account, other_account)]
+    entries = [await _entries(world.services, one) for one in (world.account, world.other_account)]
     assert entries[0] == entries[1]
     assert [action for action, *_ in entries[0]] == [
         *("password.changed", "totp.enabled", "recovery_code.used", "totp.disabled"),
     ]
     assert entries[0][1][1] == {"recovery_codes": {"before": 0, "after": 10}}
     assert {actor for *_, actor in entries[0]} == {person.person.id}
-    assert await audited(services, stranger) == []
-    stored = str(await services.stores.mongodb["audit"].find().to_list(None))
+    assert await audited(world.services, stranger) == []
+    stored = str(await world.services.stores.mongodb["audit"].find().to_list(None))
     assert not any(one in stored for one in (password, setup["secret"], *codes))
 
 
@@ -193,10 +191,8 @@ async def _entries(services: Services, account: Account) -> list[tuple[str, Any,
     return [(one["action"], one["changes"], one["actor"]["id"]) async for one in entries]
 
 
-async def test_a_person_changes_their_name(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await signed_in(services, client, account.id, Role.VIEWER)
+async def test_a_person_changes_their_name(world: World) -> None:
+    person = await world.person(Role.VIEWER)
     changed = await person.send("PATCH", "/api/session/person", {"name": " Ada Lovelace "})
     assert (changed.status, changed.json()["person"]["name"]) == (200, "Ada Lovelace")
     for body in ({}, {"name": "Ada Lovelace"}):
@@ -204,20 +200,18 @@ async def test_a_person_changes_their_name(
         assert same.json()["person"]["name"] == "Ada Lovelace"
     refused = await person.send("PATCH", "/api/session/person", {"name": " "})
     assert refused.error == "name: 1 to 255 characters, no control characters"
-    [entry], _ = await services.access.audit.page(account.id, AuditFilter(), 1, 10)
+    [entry], _ = await world.services.access.audit.page(world.account.id, AuditFilter(), 1, 10)
     assert (entry.action, entry.target.kind) == ("person.changed", "person")
     assert (entry.changes["name"].before, entry.changes["name"].after) == ("Ada", "Ada Lovelace")
 
 
-async def test_a_refusal_is_logged_without_the_e_mail(
-    client: Client, services: Services, account: Account, logged: Logged
-) -> None:
-    person = await signed_in(services, client, account.id, Role.VIEWER, PASSWORD)
-    await have_totp(services, person.person.id)
+async def test_a_refusal_is_logged_without_the_e_mail(world: World, logged: Logged) -> None:
+    person = await world.person(Role.VIEWER, PASSWORD)
+    await have_totp(world.services, person.person.id)
     email = person.person.email
     for address, password in ((email, "wrong horse"), ("eve@example.com", "x"), (email, PASSWORD)):
         body = {"email": address, "password": password, "code": "000000x"}
-        await client.request("POST", "/api/sign-in", FROM_CONSOLE, orjson.dumps(body))
+        await world.client.request("POST", "/api/sign-in", FROM_CONSOLE, orjson.dumps(body))
     records = [one for one in logged() if one["event"] == "sign-in refused"]
     assert [(one["why"], one["person_id"], one["network"]) for one in records] == [
         ("password", str(person.person.id), "127.0.0.0/24"),

@@ -3,24 +3,22 @@
 from datetime import timedelta
 
 from tests.accounts.api.signing_in import another_browser, audited, secret_in, sign_in
-from tests.web.client import Client
-from tests.web.person import PASSWORD, signed_in
+from tests.web.person import PASSWORD
+from tests.web.world import World
 from tracker.access import sessions
 from tracker.access.roles import Role
-from tracker.accounts.accounts import Account
 from tracker.accounts.sign_in_limit import FOR_EMAIL
 from tracker.clock import now
-from tracker.service.services import Services
 
 NEW_PASSWORD = "staple battery horse correct"
 
 
 async def test_a_person_sees_the_sessions_of_all_their_accounts_without_secrets(
-    client: Client, services: Services, account: Account, other_account: Account
+    world: World,
 ) -> None:
-    person = await signed_in(services, client, account.id)
-    await signed_in(services, client, account.id)  # another person's is not shown
-    elsewhere = await another_browser(services, client, person, other_account)
+    person = await world.person()
+    await world.person()  # another person's is not shown
+    elsewhere = await another_browser(world.services, world.client, person, world.other_account)
     response = await person.send("GET", "/api/sessions")
     rows = response.json()["rows"]
     assert [one["current"] for one in rows] in ([True, False], [False, True])
@@ -33,12 +31,10 @@ async def test_a_person_sees_the_sessions_of_all_their_accounts_without_secrets(
         assert secret.encode() not in response.body
 
 
-async def test_a_person_ends_a_session_in_another_browser(
-    client: Client, services: Services, account: Account, other_account: Account
-) -> None:
-    person = await signed_in(services, client, account.id)
-    await services.accounts.members.add(other_account.id, person.person.id, Role.VIEWER)
-    lost = await another_browser(services, client, person, other_account)
+async def test_a_person_ends_a_session_in_another_browser(world: World) -> None:
+    person = await world.person()
+    await world.services.accounts.members.add(world.other_account.id, person.person.id, Role.VIEWER)
+    lost = await another_browser(world.services, world.client, person, world.other_account)
     assert (await lost.send("GET", "/api/session")).status == 200
     rows = (await person.send("GET", "/api/sessions")).json()["rows"]
     [other] = [one["id"] for one in rows if not one["current"]]
@@ -48,14 +44,12 @@ async def test_a_person_ends_a_session_in_another_browser(
     assert (await person.send("GET", "/api/session")).status == 200
     assert (await person.send("DELETE", f"/api/sessions/{other}")).status == 404
     # The log of the account that the session was for.
-    assert await audited(services, other_account) == ["session.signed_out"]
-    assert await audited(services, account) == []
+    assert await audited(world.services, world.other_account) == ["session.signed_out"]
+    assert await audited(world.services, world.account) == []
 
 
-async def test_ending_the_session_of_the_request_signs_out(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await signed_in(services, client, account.id)
+async def test_ending_the_session_of_the_request_signs_out(world: World) -> None:
+    person = await world.person()
     [own] = (await person.send("GET", "/api/sessions")).json()["rows"]
     ended = await person.send("DELETE", f"/api/sessions/{own['id']}")
     assert "Max-Age=0" in ended.headers["Set-Cookie"]
@@ -63,38 +57,36 @@ async def test_ending_the_session_of_the_request_signs_out(
     assert (await person.send("GET", "/api/session")).status == 401
 
 
-async def test_a_person_ends_all_other_sessions(
-    client: Client, services: Services, account: Account
-) -> None:
-    person, stranger = [await signed_in(services, client, account.id) for _ in range(2)]
-    others = [await another_browser(services, client, person, account) for _ in range(2)]
+async def test_a_person_ends_all_other_sessions(world: World) -> None:
+    person, stranger = [await world.person() for _ in range(2)]
+    others = [
+        await another_browser(world.services, world.client, person, world.account) for _ in range(2)
+    ]
     assert (await person.send("DELETE", "/api/sessions")).json() == {"success": True}
     for one in others:
         assert (await one.send("GET", "/api/session")).status == 401
     for one in (person, stranger):
         assert (await one.send("GET", "/api/session")).status == 200
-    assert await audited(services, account) == ["session.signed_out"] * 2
+    assert await audited(world.services, world.account) == ["session.signed_out"] * 2
 
 
-async def test_switching_accounts_is_logged_in_both_and_prolongs_nothing(
-    client: Client, services: Services, account: Account, other_account: Account
-) -> None:
-    person = await signed_in(services, client, account.id)
-    await services.accounts.members.add(other_account.id, person.person.id, Role.VIEWER)
+async def test_switching_accounts_is_logged_in_both_and_prolongs_nothing(world: World) -> None:
+    person = await world.person()
+    await world.services.accounts.members.add(world.other_account.id, person.person.id, Role.VIEWER)
     long_ago = now() - sessions.LIFETIME + timedelta(days=1)
-    await services.stores.mongodb["sessions"].update_many({}, {"$set": {"created_at": long_ago}})
-    await person.send("PATCH", "/api/session", {"accountId": str(other_account.id)})
-    [session] = await services.access.sessions.of_person(person.person.id)
+    await world.services.stores.mongodb["sessions"].update_many(
+        {}, {"$set": {"created_at": long_ago}}
+    )
+    await person.send("PATCH", "/api/session", {"accountId": str(world.other_account.id)})
+    [session] = await world.services.access.sessions.of_person(person.person.id)
     assert session.expires_at == long_ago + sessions.LIFETIME
-    assert await audited(services, account) == ["session.signed_out"]
-    assert await audited(services, other_account) == ["session.signed_in"]
+    assert await audited(world.services, world.account) == ["session.signed_out"]
+    assert await audited(world.services, world.other_account) == ["session.signed_in"]
 
 
-async def test_a_new_password_ends_every_session_and_replaces_the_own(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await signed_in(services, client, account.id, Role.VIEWER, PASSWORD)
-    thief = await another_browser(services, client, person, account)
+async def test_a_new_password_ends_every_session_and_replaces_the_own(world: World) -> None:
+    person = await world.person(Role.VIEWER, PASSWORD)
+    thief = await another_browser(world.services, world.client, person, world.account)
     body = {"current_password": PASSWORD, "new_password": NEW_PASSWORD}
     changed = await person.send("POST", "/api/session/password", body)
     assert (changed.status, changed.json()["person"]["id"]) == (200, str(person.person.id))
@@ -102,18 +94,16 @@ async def test_a_new_password_ends_every_session_and_replaces_the_own(
         assert (await one.send("GET", "/api/session")).status == 401
     person.secret = secret_in(changed)
     assert (await person.send("GET", "/api/session")).status == 200
-    assert (await sign_in(client, person.person.email, PASSWORD)).status == 401
-    assert (await sign_in(client, person.person.email, NEW_PASSWORD)).status == 200
-    assert await audited(services, account) == ["password.changed", "session.signed_in"]
-    stored = str(await services.stores.mongodb["audit"].find().to_list(None))
+    assert (await sign_in(world.client, person.person.email, PASSWORD)).status == 401
+    assert (await sign_in(world.client, person.person.email, NEW_PASSWORD)).status == 200
+    assert await audited(world.services, world.account) == ["password.changed", "session.signed_in"]
+    stored = str(await world.services.stores.mongodb["audit"].find().to_list(None))
     assert PASSWORD not in stored
     assert NEW_PASSWORD not in stored
 
 
-async def test_a_new_password_is_checked_and_needs_the_current_one(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await signed_in(services, client, account.id, Role.OWNER, PASSWORD)
+async def test_a_new_password_is_checked_and_needs_the_current_one(world: World) -> None:
+    person = await world.person(Role.OWNER, PASSWORD)
     for current, new, error in (
         (PASSWORD, "too short", "new_password: 12 to 256 characters"),
         ("wrong horse battery", NEW_PASSWORD, "current_password: wrong"),
@@ -123,13 +113,11 @@ async def test_a_new_password_is_checked_and_needs_the_current_one(
         assert (refused.status, refused.error) == (400, error)
         assert "Set-Cookie" not in refused.headers
     assert (await person.send("GET", "/api/session")).status == 200
-    assert await audited(services, account) == []
+    assert await audited(world.services, world.account) == []
 
 
-async def test_a_stolen_session_does_not_help_to_guess_the_password(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await signed_in(services, client, account.id, Role.OWNER, PASSWORD)
+async def test_a_stolen_session_does_not_help_to_guess_the_password(world: World) -> None:
+    person = await world.person(Role.OWNER, PASSWORD)
     answers = []
     for number in range(FOR_EMAIL + 1):
         body = {"current_password": f"guess number {number}", "new_password": NEW_PASSWORD}

@@ -5,20 +5,18 @@ from argon2 import PasswordHasher
 
 from tests.accounts.api.signing_in import FROM_CONSOLE, secret_in, sign_in
 from tests.web.client import Client
-from tests.web.person import PASSWORD, create_person, signed_in
+from tests.web.person import PASSWORD, create_person
+from tests.web.world import World
 from tracker.access.roles import Role
 from tracker.access.session_cookie import SessionCookie
-from tracker.accounts.accounts import Account
 from tracker.public_url import PublicUrl
 from tracker.service.services import Services
 
 
-async def test_a_person_signs_in_and_out(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await create_person(services, "ada@example.com", PASSWORD)
-    await services.accounts.members.add(account.id, person.id, Role.EDITOR)
-    response = await sign_in(client, " Ada@Example.com ")
+async def test_a_person_signs_in_and_out(world: World) -> None:
+    person = await create_person(world.services, "ada@example.com", PASSWORD)
+    await world.services.accounts.members.add(world.account.id, person.id, Role.EDITOR)
+    response = await sign_in(world.client, " Ada@Example.com ")
     assert (response.status, response.headers["Cache-Control"]) == (200, "no-store")
     record = response.json()
     assert record["person"] == {
@@ -27,17 +25,20 @@ async def test_a_person_signs_in_and_out(
         "name": "Ada",
         "totp": False,
     }
-    assert record["account"] == {"id": str(account.id), "name": "Acme", "time_zone": "UTC"}
+    assert record["account"] == {"id": str(world.account.id), "name": "Acme", "time_zone": "UTC"}
     assert (record["role"], "links:*" in record["scopes"]) == ("editor", True)
     cookie: dict[str, str | bytes] = {"Cookie": f"session={secret_in(response)}", **FROM_CONSOLE}
-    shown = await client.request("GET", "/api/session", cookie)
+    shown = await world.client.request("GET", "/api/session", cookie)
     assert (shown.status, shown.json()["person"]) == (200, record["person"])
-    out = await client.request("DELETE", "/api/session", cookie)
+    out = await world.client.request("DELETE", "/api/session", cookie)
     assert (out.status, out.headers["Clear-Site-Data"]) == (200, '"cache", "storage"')
     assert "Max-Age=0" in out.headers["Set-Cookie"]
-    assert (await client.request("GET", "/api/session", cookie)).status == 401
+    assert (await world.client.request("GET", "/api/session", cookie)).status == 401
     logged = (
-        await services.stores.mongodb["audit"].find({}, ["action"]).sort("_id", 1).to_list(None)
+        await world.services.stores.mongodb["audit"]
+        .find({}, ["action"])
+        .sort("_id", 1)
+        .to_list(None)
     )
     assert [one["action"] for one in logged] == ["session.signed_in", "session.signed_out"]
 
@@ -56,47 +57,46 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(url: str, field: str) -
     assert SessionCookie(PublicUrl(url)).set("x") == field
 
 
-async def test_a_person_switches_between_their_accounts(
-    client: Client, services: Services, account: Account, other_account: Account
-) -> None:
-    person = await signed_in(services, client, account.id)
-    refused = await person.send("PATCH", "/api/session", {"accountId": str(other_account.id)})
+async def test_a_person_switches_between_their_accounts(world: World) -> None:
+    person = await world.person()
+    refused = await person.send("PATCH", "/api/session", {"accountId": str(world.other_account.id)})
     assert (refused.status, refused.error) == (
         403,
         "accountId: you are not a member of this account",
     )
-    await services.accounts.members.add(other_account.id, person.person.id, Role.VIEWER)
-    switched = await person.send("PATCH", "/api/session", {"accountId": str(other_account.id)})
+    await world.services.accounts.members.add(world.other_account.id, person.person.id, Role.VIEWER)
+    switched = await person.send(
+        "PATCH", "/api/session", {"accountId": str(world.other_account.id)}
+    )
     assert (switched.json()["account"]["name"], switched.json()["role"]) == ("Another", "viewer")
     assert {one["name"] for one in switched.json()["accounts"]} == {"Acme", "Another"}
     # A new id: the old one has ended.
     assert (await person.send("GET", "/api/session")).status == 401
     person.secret = secret_in(switched)
-    tags = await person.send("GET", f"/api/tags?accountId={other_account.id}")
+    tags = await person.send("GET", f"/api/tags?accountId={world.other_account.id}")
     assert tags.status == 200
-    assert (await person.send("GET", f"/api/tags?accountId={account.id}")).status == 403
+    assert (await person.send("GET", f"/api/tags?accountId={world.account.id}")).status == 403
 
 
-async def test_switching_to_the_present_account_changes_nothing(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await signed_in(services, client, account.id)
+async def test_switching_to_the_present_account_changes_nothing(world: World) -> None:
+    person = await world.person()
     shown = await person.send("GET", "/api/session")
-    before = await services.stores.mongodb["sessions"].find().to_list(None)
-    answer = await person.send("PATCH", "/api/session", {"accountId": str(account.id)})
+    before = await world.services.stores.mongodb["sessions"].find().to_list(None)
+    answer = await person.send("PATCH", "/api/session", {"accountId": str(world.account.id)})
     assert (answer.status, answer.json()) == (200, shown.json())
     assert "Set-Cookie" not in answer.headers
-    assert await services.stores.mongodb["sessions"].find().to_list(None) == before
-    assert await services.stores.mongodb["audit"].count_documents({}) == 0
+    assert await world.services.stores.mongodb["sessions"].find().to_list(None) == before
+    assert await world.services.stores.mongodb["audit"].count_documents({}) == 0
     assert (await person.send("GET", "/api/session")).status == 200
 
 
-async def test_a_session_reads_and_changes_what_its_role_may(
-    client: Client, services: Services, account: Account
-) -> None:
-    query, body = f"?accountId={account.id}", {"accountId": str(account.id), "name": "Spring"}
+async def test_a_session_reads_and_changes_what_its_role_may(world: World) -> None:
+    query, body = (
+        f"?accountId={world.account.id}",
+        {"accountId": str(world.account.id), "name": "Spring"},
+    )
     for role, writes in ((Role.OWNER, 200), (Role.EDITOR, 400), (Role.VIEWER, 403)):
-        person = await signed_in(services, client, account.id, role)
+        person = await world.person(role)
         read = await person.send("GET", f"/api/tags{query}")
         assert (read.status, read.headers["Cache-Control"]) == (200, "no-store")
         assert read.headers["Vary"] == "Authorization, Cookie"
@@ -106,30 +106,28 @@ async def test_a_session_reads_and_changes_what_its_role_may(
         assert keys.status == (200 if role == Role.OWNER else 403)
 
 
-async def test_an_api_key_has_no_session(client: Client, secret: str) -> None:
-    response = await client.get("/api/session", Authorization=f"Bearer {secret}")
+async def test_an_api_key_has_no_session(world: World) -> None:
+    response = await world.client.get("/api/session", Authorization=f"Bearer {world.secret}")
     assert (response.status, response.error) == (
         403,
         "session: this endpoint is for people who are signed in",
     )
 
 
-async def test_people_have_a_limit_of_their_own(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await signed_in(services, client, account.id)
+async def test_people_have_a_limit_of_their_own(world: World) -> None:
+    person = await world.person()
     for _ in range(3):
         response = await person.send("GET", "/api/session")
     assert response.headers["RateLimit-Policy"] == '"session";q=600;w=60'
     assert response.headers["X-RateLimit-Remaining"] == "597"
 
 
-async def test_a_key_counts_if_a_cookie_is_sent_too(
-    client: Client, services: Services, account: Account, secret: str
-) -> None:
-    person = await signed_in(services, client, account.id, Role.VIEWER)
+async def test_a_key_counts_if_a_cookie_is_sent_too(world: World) -> None:
+    person = await world.person(Role.VIEWER)
     keys = await person.send(
-        "GET", f"/api/keys?accountId={account.id}", headers={"Authorization": f"Bearer {secret}"}
+        "GET",
+        f"/api/keys?accountId={world.account.id}",
+        headers={"Authorization": f"Bearer {world.secret}"},
     )
     assert keys.status == 200
 
@@ -142,14 +140,12 @@ async def test_the_account_of_a_person_who_is_a_member_of_none_is_refused(
     assert (response.status, "Set-Cookie" in response.headers) == (403, False)
 
 
-async def test_an_outdated_hash_is_replaced_at_sign_in(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await create_person(services, "ada@example.com", PASSWORD)
-    await services.accounts.members.add(account.id, person.id, Role.OWNER)
+async def test_an_outdated_hash_is_replaced_at_sign_in(world: World) -> None:
+    person = await create_person(world.services, "ada@example.com", PASSWORD)
+    await world.services.accounts.members.add(world.account.id, person.id, Role.OWNER)
     old = PasswordHasher(1, 8, 1).hash(PASSWORD)
-    await services.accounts.people.change(person.id, {"password": old})
-    assert (await sign_in(client, "ada@example.com")).status == 200
-    found = await services.accounts.people.find(person.id)
+    await world.services.accounts.people.change(person.id, {"password": old})
+    assert (await sign_in(world.client, "ada@example.com")).status == 200
+    found = await world.services.accounts.people.find(person.id)
     assert found is not None
-    assert not services.accounts.passwords.is_outdated(found.password)
+    assert not world.services.accounts.passwords.is_outdated(found.password)

@@ -7,11 +7,11 @@ from tornado.httputil import HTTPHeaders
 from tests.accounts.api.signing_in import CROSS_SITE, FROM_CONSOLE, secret_in, sign_in
 from tests.web.client import Client
 from tests.web.fixtures import Logged
-from tests.web.person import BROWSER, PASSWORD, PersonClient, create_person, signed_in
+from tests.web.person import BROWSER, PASSWORD, PersonClient, create_person
+from tests.web.world import World
 from tracker.access.rate_limit import LimitScope
 from tracker.access.roles import Role
 from tracker.access.session_cookie import SessionCookie
-from tracker.accounts.accounts import Account
 from tracker.accounts.sign_in_limit import FOR_EMAIL, PER_MINUTE
 from tracker.public_url import PublicUrl
 from tracker.service.services import Services
@@ -20,18 +20,16 @@ from tracker.service.services import Services
 @pytest.mark.parametrize("headers", CROSS_SITE.values(), ids=CROSS_SITE)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_cookie_counts_only_from_pages_of_the_console(
-    client: Client,
-    services: Services,
-    account: Account,
+    world: World,
     method: str,
     headers: dict[str, str | bytes],
 ) -> None:
-    person = await signed_in(services, client, account.id)
-    body = {"accountId": str(account.id), "name": "Forged"} if method == "POST" else None
-    path = "/api/tags" if body else f"/api/tags?accountId={account.id}"
+    person = await world.person()
+    body = {"accountId": str(world.account.id), "name": "Forged"} if method == "POST" else None
+    path = "/api/tags" if body else f"/api/tags?accountId={world.account.id}"
     response = await person.send(method, path, body, headers)
     assert (response.status, response.error.startswith("session: accepted only")) == (403, True)
-    assert await services.stores.mongodb["tags"].count_documents({}) == 0
+    assert await world.services.stores.mongodb["tags"].count_documents({}) == 0
     assert (await person.send(method, path, body)).status == 200
     own_origin: dict[str, str | bytes] = {"Sec_Fetch_Site": "", "Origin": "http://tracker.test"}
     assert (await person.send("GET", "/api/session", None, own_origin)).status == 200
@@ -48,48 +46,42 @@ async def test_a_cookie_counts_only_from_pages_of_the_console(
         "",
     ],
 )
-async def test_what_a_form_can_send_changes_nothing(
-    client: Client, services: Services, account: Account, kind: str
-) -> None:
-    person = await signed_in(services, client, account.id)
-    body = {"accountId": str(account.id), "name": "Forged"}
+async def test_what_a_form_can_send_changes_nothing(world: World, kind: str) -> None:
+    person = await world.person()
+    body = {"accountId": str(world.account.id), "name": "Forged"}
     response = await person.send("POST", "/api/tags", body, {"Content_Type": kind})
     assert (response.status, response.error) == (400, "Content-Type: must be application/json")
     assert (await person.send("DELETE", "/api/session", None, {"Content_Type": kind})).status == 400
-    assert await services.stores.mongodb["tags"].count_documents({}) == 0
+    assert await world.services.stores.mongodb["tags"].count_documents({}) == 0
 
 
 @pytest.mark.parametrize("headers", CROSS_SITE.values(), ids=CROSS_SITE)
 async def test_another_site_cannot_sign_a_visitor_in(
-    client: Client, services: Services, account: Account, headers: dict[str, str | bytes]
+    world: World, headers: dict[str, str | bytes]
 ) -> None:
-    person = await create_person(services, "ada@example.com", PASSWORD)
-    await services.accounts.members.add(account.id, person.id, Role.OWNER)
+    person = await create_person(world.services, "ada@example.com", PASSWORD)
+    await world.services.accounts.members.add(world.account.id, person.id, Role.OWNER)
     body = orjson.dumps({"email": "ada@example.com", "password": PASSWORD})
     sent = {name: one for name, one in {**FROM_CONSOLE, **headers}.items() if one}
-    response = await client.request("POST", "/api/sign-in", sent, body)
+    response = await world.client.request("POST", "/api/sign-in", sent, body)
     assert (response.status, "Set-Cookie" in response.headers) == (403, False)
 
 
-async def test_a_session_that_existed_before_signing_in_is_never_adopted(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await create_person(services, "ada@example.com", PASSWORD)
-    await services.accounts.members.add(account.id, person.id, Role.OWNER)
+async def test_a_session_that_existed_before_signing_in_is_never_adopted(world: World) -> None:
+    person = await create_person(world.services, "ada@example.com", PASSWORD)
+    await world.services.accounts.members.add(world.account.id, person.id, Role.OWNER)
     planted = "A" * 43
-    response = await sign_in(client, "ada@example.com", Cookie=f"session={planted}")
+    response = await sign_in(world.client, "ada@example.com", Cookie=f"session={planted}")
     assert secret_in(response) != planted
     cookie: dict[str, str | bytes] = {"Cookie": f"session={planted}", **FROM_CONSOLE}
-    assert (await client.request("GET", "/api/session", cookie)).status == 401
+    assert (await world.client.request("GET", "/api/session", cookie)).status == 401
 
 
-async def test_an_unknown_e_mail_gets_the_answer_of_a_wrong_password(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await create_person(services, "ada@example.com", PASSWORD)
-    await services.accounts.members.add(account.id, person.id, Role.OWNER)
-    known = await sign_in(client, "ada@example.com", "wrong horse battery")
-    unknown = await sign_in(client, "eve@example.com", "wrong horse battery")
+async def test_an_unknown_e_mail_gets_the_answer_of_a_wrong_password(world: World) -> None:
+    person = await create_person(world.services, "ada@example.com", PASSWORD)
+    await world.services.accounts.members.add(world.account.id, person.id, Role.OWNER)
+    known = await sign_in(world.client, "ada@example.com", "wrong horse battery")
+    unknown = await sign_in(world.client, "eve@example.com", "wrong horse battery")
     assert (known.status, known.body) == (unknown.status, unknown.body)
     assert known.error == "e-mail or password: wrong"
     assert dict(known.headers) | {"Date": "", "X-Request-Id": ""} == dict(unknown.headers) | {
@@ -100,16 +92,18 @@ async def test_an_unknown_e_mail_gets_the_answer_of_a_wrong_password(
 
 @pytest.mark.parametrize("email", ["ada@example.com", "eve@example.com"])
 async def test_guessing_is_slowed_down_whether_the_person_exists_or_not(
-    client: Client, services: Services, account: Account, email: str
+    world: World, email: str
 ) -> None:
-    person = await create_person(services, "ada@example.com", PASSWORD)
-    await services.accounts.members.add(account.id, person.id, Role.OWNER)
-    answers = [await sign_in(client, email, f"guess number {n}") for n in range(FOR_EMAIL + 1)]
+    person = await create_person(world.services, "ada@example.com", PASSWORD)
+    await world.services.accounts.members.add(world.account.id, person.id, Role.OWNER)
+    answers = [
+        await sign_in(world.client, email, f"guess number {n}") for n in range(FOR_EMAIL + 1)
+    ]
     assert [one.status for one in answers] == [401] * FOR_EMAIL + [429]
     assert answers[-1].error.startswith("sign-in: too many attempts; ")
     assert int(answers[-1].headers["Retry-After"]) > 60
     # The right password does not help now: nobody learns that it was right.
-    assert (await sign_in(client, email)).status == 429
+    assert (await sign_in(world.client, email)).status == 429
 
 
 async def test_a_flood_of_e_mails_from_one_address_is_slowed_down(
@@ -146,14 +140,12 @@ async def test_a_long_sign_in_is_refused_before_it_is_parsed(client: Client) -> 
     assert (await sign_in(client, "ada@example.com", "x" * 5_000)).status == 401
 
 
-async def test_no_password_and_no_secret_is_logged_or_stored(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await create_person(services, "ada@example.com", PASSWORD)
-    await services.accounts.members.add(account.id, person.id, Role.OWNER)
-    secret = secret_in(await sign_in(client, "ada@example.com"))
-    for name in await services.stores.mongodb.database.list_collection_names():
-        stored = str(await services.stores.mongodb[name].find().to_list(None))
+async def test_no_password_and_no_secret_is_logged_or_stored(world: World) -> None:
+    person = await create_person(world.services, "ada@example.com", PASSWORD)
+    await world.services.accounts.members.add(world.account.id, person.id, Role.OWNER)
+    secret = secret_in(await sign_in(world.client, "ada@example.com"))
+    for name in await world.services.stores.mongodb.database.list_collection_names():
+        stored = str(await world.services.stores.mongodb[name].find().to_list(None))
         assert PASSWORD not in stored, name
         assert secret not in stored, name
 
@@ -182,11 +174,13 @@ def test_the_origin_is_that_of_browsers_however_base_url_is_written(base_url: st
 
 
 async def test_with_https_only_the_cookie_that_no_sibling_domain_can_set_counts(
-    client: Client, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    person = await signed_in(services, client, account.id)
-    services.web = services.web._replace(public_url=PublicUrl("https://tracker.test"))
-    services.accounts = services.accounts._replace(public_url=services.web.public_url)
+    person = await world.person()
+    world.services.web = world.services.web._replace(public_url=PublicUrl("https://tracker.test"))
+    world.services.accounts = world.services.accounts._replace(
+        public_url=world.services.web.public_url
+    )
     assert (await person.send("GET", "/api/session")).status == 401
     person.cookie = "__Host-session"
     assert (await person.send("GET", "/api/session")).status == 200
@@ -194,19 +188,17 @@ async def test_with_https_only_the_cookie_that_no_sibling_domain_can_set_counts(
     assert out.headers["Set-Cookie"].startswith("__Host-session=; Path=/; Max-Age=0; ")
 
 
-async def test_cookies_of_other_programs_do_not_hide_a_session(
-    client: Client, services: Services, account: Account
-) -> None:
-    person = await signed_in(services, client, account.id)
+async def test_cookies_of_other_programs_do_not_hide_a_session(world: World) -> None:
+    person = await world.person()
     strange = f'a="b; c; =d; {{"e": 1}}; xsession=f;session={person.secret}; g=h;'
     assert (await person.send("GET", "/api/session", None, {"Cookie": strange})).status == 200
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT"])
 async def test_what_does_not_count_for_a_session_counts_for_the_address(
-    client: Client, services: Services, account: Account, method: str
+    world: World, method: str
 ) -> None:
-    person = await signed_in(services, client, account.id)
+    person = await world.person()
     known = await person.send("GET", "/api/session")
     assert known.headers["RateLimit-Policy"].startswith('"session"')
     headers: dict[str, str | bytes] = {"Sec_Fetch_Site": "cross-site"} if method == "GET" else {}
@@ -217,12 +209,16 @@ async def test_what_does_not_count_for_a_session_counts_for_the_address(
 
 
 async def test_a_person_beyond_their_limit_waits_with_every_session_and_others_do_not(
-    client: Client, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services.access.rate_limiter, "_session", LimitScope("session", 2, 60))
-    person, other = [await signed_in(services, client, account.id) for _ in range(2)]
-    _, secret = await services.access.sessions.start(person.person.id, account.id, BROWSER)
-    elsewhere = PersonClient(client, secret, person.person)
+    monkeypatch.setattr(
+        world.services.access.rate_limiter, "_session", LimitScope("session", 2, 60)
+    )
+    person, other = [await world.person() for _ in range(2)]
+    _, secret = await world.services.access.sessions.start(
+        person.person.id, world.account.id, BROWSER
+    )
+    elsewhere = PersonClient(world.client, secret, person.person)
     answers = [await one.send("GET", "/api/session") for one in (person, elsewhere, person)]
     assert [one.status for one in answers] == [200, 200, 429]
     assert answers[-1].error == "rate limit: 2 requests per minute for each person in an account"
@@ -231,13 +227,11 @@ async def test_a_person_beyond_their_limit_waits_with_every_session_and_others_d
     assert (await other.send("GET", "/api/session")).status == 200
 
 
-async def test_switching_there_and_back_renews_no_limit(
-    client: Client, services: Services, account: Account, other_account: Account
-) -> None:
-    person = await signed_in(services, client, account.id)
-    await services.accounts.members.add(other_account.id, person.person.id, Role.OWNER)
+async def test_switching_there_and_back_renews_no_limit(world: World) -> None:
+    person = await world.person()
+    await world.services.accounts.members.add(world.other_account.id, person.person.id, Role.OWNER)
     left = []
-    for one in (account, other_account, account, other_account):
+    for one in (world.account, world.other_account, world.account, world.other_account):
         answer = await person.send("PATCH", "/api/session", {"accountId": str(one.id)})
         left.append(answer.headers["X-RateLimit-Remaining"])
         if "Set-Cookie" in answer.headers:
@@ -246,14 +240,14 @@ async def test_switching_there_and_back_renews_no_limit(
 
 
 async def test_the_log_has_no_e_mail_no_password_and_no_secret(
-    client: Client, services: Services, account: Account, logged: Logged
+    world: World, logged: Logged
 ) -> None:
-    person = await create_person(services, "ada@example.com", PASSWORD)
-    await services.accounts.members.add(account.id, person.id, Role.OWNER)
-    await sign_in(client, "ada@example.com", "wrong horse battery")
-    secret = secret_in(await sign_in(client, "ada@example.com"))
+    person = await create_person(world.services, "ada@example.com", PASSWORD)
+    await world.services.accounts.members.add(world.account.id, person.id, Role.OWNER)
+    await sign_in(world.client, "ada@example.com", "wrong horse battery")
+    secret = secret_in(await sign_in(world.client, "ada@example.com"))
     cookie: dict[str, str | bytes] = {"Cookie": f"session={secret}", **FROM_CONSOLE}
-    await client.request("DELETE", "/api/session", cookie)
+    await world.client.request("DELETE", "/api/session", cookie)
     written = str(logged())
     assert "/api/sign-in" in written
     for one in ("ada@example.com", "horse battery", secret):

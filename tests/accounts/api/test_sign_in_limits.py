@@ -10,8 +10,8 @@ from tests.accounts.api.signing_in import sign_in
 from tests.sharing.api.shares import FROM_PAGE, share
 from tests.sharing.api.shares import PASSWORD as SHARE_PASSWORD
 from tests.web.client import Client, Response
-from tests.web.keyed_client import KeyedClient
 from tests.web.person import PASSWORD, create_person
+from tests.web.world import World
 from tracker.access.client_address import ClientAddress
 from tracker.access.roles import Role
 from tracker.accounts import sign_in as module
@@ -57,64 +57,62 @@ async def use_up(client: Client, address: str, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("address", [HOME, "2001:db8:1:2::7"])
 async def test_a_neighbour_at_the_same_address_does_not_keep_a_person_out(
-    client: Client,
-    services: Services,
-    account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
     address: str,
 ) -> None:
-    await known_from(client, services, account, address)
-    await use_up(client, address, monkeypatch)
+    await known_from(world.client, world.services, world.account, address)
+    await use_up(world.client, address, monkeypatch)
     for _ in range(FOR_NETWORK + 1):
-        assert (await attempt(client, ADA, address, PASSWORD)).status == 200
+        assert (await attempt(world.client, ADA, address, PASSWORD)).status == 200
 
 
 async def test_a_person_at_an_address_that_is_used_up_is_refused_if_its_network_is_not_known(
-    client: Client, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await known_from(client, services, account, ELSEWHERE)
-    await use_up(client, HOME, monkeypatch)
-    assert (await attempt(client, ADA, HOME, PASSWORD)).status == 429
+    await known_from(world.client, world.services, world.account, ELSEWHERE)
+    await use_up(world.client, HOME, monkeypatch)
+    assert (await attempt(world.client, ADA, HOME, PASSWORD)).status == 429
 
 
 async def test_guesses_from_everywhere_do_not_keep_a_person_out_of_a_known_network(
-    client: Client, services: Services, account: Account
+    world: World,
 ) -> None:
-    await known_from(client, services, account, HOME)
-    statuses = [(await attempt(client, ADA, f"203.0.{n}.7")).status for n in range(FOR_EMAIL + 1)]
+    await known_from(world.client, world.services, world.account, HOME)
+    statuses = [
+        (await attempt(world.client, ADA, f"203.0.{n}.7")).status for n in range(FOR_EMAIL + 1)
+    ]
     assert statuses[-1] == 429
-    assert (await attempt(client, ADA, "203.0.200.7", PASSWORD)).status == 429
-    assert (await attempt(client, ADA, HOME, PASSWORD)).status == 200
+    assert (await attempt(world.client, ADA, "203.0.200.7", PASSWORD)).status == 429
+    assert (await attempt(world.client, ADA, HOME, PASSWORD)).status == 200
 
 
-async def test_whoever_guesses_at_the_neighbouring_desk_meets_a_limit(
-    client: Client, services: Services, account: Account
-) -> None:
-    await known_from(client, services, account, HOME)
+async def test_whoever_guesses_at_the_neighbouring_desk_meets_a_limit(world: World) -> None:
+    await known_from(world.client, world.services, world.account, HOME)
     for _ in range(2 * FOR_EMAIL):
-        await attempt(client, ADA, HOME)
-    assert (await attempt(client, ADA, HOME, PASSWORD)).status == 429
+        await attempt(world.client, ADA, HOME)
+    assert (await attempt(world.client, ADA, HOME, PASSWORD)).status == 429
 
 
 async def test_no_refusal_tells_whether_somebody_has_signed_in_from_here(
-    client: Client, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A wrong password is checked for Ada alone, and answered like one that is not."""
-    await known_from(client, services, account, HOME)
-    await use_up(client, HOME, monkeypatch)
+    await known_from(world.client, world.services, world.account, HOME)
+    await use_up(world.client, HOME, monkeypatch)
     monkeypatch.setattr(module, "REFUSED_AFTER_SECONDS", 0.4)
     checked = list[str]()
-    matches = services.accounts.passwords._matches
+    matches = world.services.accounts.passwords._matches
 
     def noted(stored: str, password: str) -> bool:
         checked.append(password)
         return matches(stored, password)
 
-    monkeypatch.setattr(services.accounts.passwords, "_matches", noted)
+    monkeypatch.setattr(world.services.accounts.passwords, "_matches", noted)
     seen = list[Any]()
     for email in (ADA, "eve@example.com"):
         began = time.monotonic()
-        answer = await attempt(client, email, HOME, f"guess for {email}")
+        answer = await attempt(world.client, email, HOME, f"guess for {email}")
         assert time.monotonic() - began >= 0.4
         headers = {k: v for k, v in answer.headers.get_all() if k not in _OF_EACH_ANSWER}
         seen.append((answer.status, answer.body, headers))
@@ -123,12 +121,14 @@ async def test_no_refusal_tells_whether_somebody_has_signed_in_from_here(
 
 
 async def test_a_full_queue_of_passwords_does_not_tell_it_either(
-    client: Client, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await known_from(client, services, account, HOME)
-    await use_up(client, HOME, monkeypatch)
+    await known_from(world.client, world.services, world.account, HOME)
+    await use_up(world.client, HOME, monkeypatch)
     monkeypatch.setattr("tracker.accounts.passwords.MAX_WAITING", 0)
-    assert [(await attempt(client, one, HOME)).status for one in (ADA, "eve@example.com")] == [
+    assert [
+        (await attempt(world.client, one, HOME)).status for one in (ADA, "eve@example.com")
+    ] == [
         429,
         429,
     ]
@@ -136,33 +136,32 @@ async def test_a_full_queue_of_passwords_does_not_tell_it_either(
 
 @pytest.mark.parametrize("email", [ADA, "eve@example.com"])
 async def test_guesses_elsewhere_do_not_tell_whether_somebody_has_signed_in_from_here(
-    client: Client, services: Services, account: Account, email: str
+    world: World, email: str
 ) -> None:
-    await known_from(client, services, account, HOME)
-    await services.stores.redis.delete(*await services.stores.redis.keys("rate_limit:sign_in*"))
+    await known_from(world.client, world.services, world.account, HOME)
+    await world.services.stores.redis.delete(
+        *await world.services.stores.redis.keys("rate_limit:sign_in*")
+    )
     for number in range(FOR_EMAIL):
-        assert (await attempt(client, email, f"203.0.{number}.7")).status == 401
-    statuses = [(await attempt(client, email, HOME)).status for _ in range(FOR_EMAIL + 1)]
+        assert (await attempt(world.client, email, f"203.0.{number}.7")).status == 401
+    statuses = [(await attempt(world.client, email, HOME)).status for _ in range(FOR_EMAIL + 1)]
     assert statuses == [429] * (FOR_EMAIL + 1)
 
 
 async def test_passwords_of_shares_and_of_people_are_counted_apart(
-    client: Client,
-    services: Services,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    await known_from(client, services, account, ELSEWHERE)
-    _, token = await share(api, account, password=SHARE_PASSWORD)
+    await known_from(world.client, world.services, world.account, ELSEWHERE)
+    _, token = await share(world.api, world.account, password=SHARE_PASSWORD)
     statuses = [
-        (await read(client, token, HOME, f"guess {number}")).status
+        (await read(world.client, token, HOME, f"guess {number}")).status
         for number in range(PER_MINUTE + 1)
     ]
     assert statuses == [401] * PER_MINUTE + [429]
-    assert (await attempt(client, ADA, HOME, PASSWORD)).status == 200
-    await use_up(client, ELSEWHERE, monkeypatch)
-    assert (await read(client, token, ELSEWHERE, SHARE_PASSWORD)).status == 200
+    assert (await attempt(world.client, ADA, HOME, PASSWORD)).status == 200
+    await use_up(world.client, ELSEWHERE, monkeypatch)
+    assert (await read(world.client, token, ELSEWHERE, SHARE_PASSWORD)).status == 200
 
 
 async def read(client: Client, token: str, address: str, password: str) -> Response:

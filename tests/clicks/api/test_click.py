@@ -11,8 +11,8 @@ from tests.conversions import scene
 from tests.factories import LANDING, create_link
 from tests.web.client import Client, Response
 from tests.web.records import journaled_clicks
+from tests.web.world import World
 from tracker.access.client_address import ClientAddress
-from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
 IDN, IDN_ASCII = "b\u00fccher.example", "xn--bcher-kva.example"
@@ -31,25 +31,21 @@ async def stored_clicks(services: Services) -> list[dict[str, Any]]:
 
 
 @BOTH_PATHS
-async def test_a_visitor_is_redirected_with_a_click_id(
-    services: Services, client: Client, account: Account, target: str
-) -> None:
-    link = await create_link(services, account.id)
-    response = await client.get(target)
+async def test_a_visitor_is_redirected_with_a_click_id(world: World, target: str) -> None:
+    link = await create_link(world.services, world.account.id)
+    response = await world.client.get(target)
     assert (response.status, response.body) == (302, b"")
     assert response.headers["Location"] == f"{LANDING}?click_id={click_id(response)}"
     assert click_id(response).version == 7
-    (click,) = await journaled_clicks(services)
+    (click,) = await journaled_clicks(world.services)
     assert click.id == click_id(response).bytes
-    assert (click.link_id, click.account_id) == (link.id.bytes, account.id.bytes)
+    assert (click.link_id, click.account_id) == (link.id.bytes, world.account.id.bytes)
 
 
 @BOTH_PATHS
-async def test_a_redirect_has_these_headers_and_no_others(
-    services: Services, client: Client, account: Account, target: str
-) -> None:
-    await create_link(services, account.id)
-    headers = dict((await client.get(target)).headers)
+async def test_a_redirect_has_these_headers_and_no_others(world: World, target: str) -> None:
+    await create_link(world.services, world.account.id)
+    headers = dict((await world.client.get(target)).headers)
     for varying in ("Location", "X-Request-Id", "Date", "Connection"):
         del headers[varying]
     assert headers == {
@@ -61,13 +57,11 @@ async def test_a_redirect_has_these_headers_and_no_others(
     }
 
 
-async def test_every_click_has_an_id_of_its_own(
-    services: Services, client: Client, account: Account
-) -> None:
-    await create_link(services, account.id)
-    ids = [click_id(await client.get("/c/abc")) for _ in range(5)]
+async def test_every_click_has_an_id_of_its_own(world: World) -> None:
+    await create_link(world.services, world.account.id)
+    ids = [click_id(await world.client.get("/c/abc")) for _ in range(5)]
     assert ids == sorted(set(ids))
-    assert [UUID(bytes=click.id) for click in await journaled_clicks(services)] == ids
+    assert [UUID(bytes=click.id) for click in await journaled_clicks(world.services)] == ids
 
 
 @pytest.mark.parametrize(
@@ -88,30 +82,28 @@ async def test_every_click_has_an_id_of_its_own(
     ],
 )
 async def test_parameters_are_passed_on_byte_for_byte(
-    services: Services, client: Client, account: Account, sent: bytes, passed_on: str
+    world: World, sent: bytes, passed_on: str
 ) -> None:
-    await create_link(services, account.id, destination_url=f"{LANDING}?own=%2f#part")
-    response = await client.get(b"/c/abc?" + sent)
+    await create_link(world.services, world.account.id, destination_url=f"{LANDING}?own=%2f#part")
+    response = await world.client.get(b"/c/abc?" + sent)
     added = f"{passed_on}click_id={click_id(response)}"
     assert response.headers["Location"] == f"{LANDING}?own=%2f&{added}#part"
 
 
 @pytest.mark.parametrize("query", ["s=abc&a=1&b=2", "a=1&s=abc&b=2", "a=1&b=2&%73=%61bc"])
-async def test_the_slug_of_api_click_may_be_anywhere_in_the_query(
-    services: Services, client: Client, account: Account, query: str
-) -> None:
-    await create_link(services, account.id)
-    response = await client.get(f"/api/click?{query}")
+async def test_the_slug_of_api_click_may_be_anywhere_in_the_query(world: World, query: str) -> None:
+    await create_link(world.services, world.account.id)
+    response = await world.client.get(f"/api/click?{query}")
     assert response.headers["Location"] == f"{LANDING}?a=1&b=2&click_id={click_id(response)}"
 
 
 async def test_a_click_id_of_the_destination_is_replaced_and_macros_are_filled(
-    services: Services, client: Client, account: Account
+    world: World,
 ) -> None:
     url = "https://example.com/{slug}?k={click_id}&click_id=old&c={country}&n={domain_name}"
-    await create_link(services, account.id, destination_url=url)
-    services.web = services.web._replace(country_header="CF-IPCountry")
-    response = await client.get("/c/abc", CF_IPCountry="NZ")
+    await create_link(world.services, world.account.id, destination_url=url)
+    world.services.web = world.services.web._replace(country_header="CF-IPCountry")
+    response = await world.client.get("/c/abc", CF_IPCountry="NZ")
     shown = click_id(response)
     assert response.headers["Location"] == (
         f"https://example.com/abc?k={shown}&c=NZ&n=tracker.test&click_id={shown}"
@@ -123,12 +115,10 @@ async def test_a_click_id_of_the_destination_is_replaced_and_macros_are_filled(
     ["tracker.test", "TRACKER.test", "tracker.test.", "%74racker.test", ""],
 )
 @BOTH_PATHS
-async def test_d_may_name_the_default_domain(
-    services: Services, client: Client, account: Account, target: str, name: str
-) -> None:
-    await create_link(services, account.id)
+async def test_d_may_name_the_default_domain(world: World, target: str, name: str) -> None:
+    await create_link(world.services, world.account.id)
     joiner = "&" if "?" in target else "?"
-    response = await client.get(f"{target}{joiner}d={name}")
+    response = await world.client.get(f"{target}{joiner}d={name}")
     assert response.status == 302
     assert response.headers["Location"] == f"{LANDING}?click_id={click_id(response)}"
 
@@ -145,16 +135,18 @@ async def test_d_may_name_the_default_domain(
 )
 @BOTH_PATHS
 async def test_d_names_a_custom_domain_in_any_spelling(
-    services: Services, client: Client, account: Account, target: str, name: bytes
+    world: World, target: str, name: bytes
 ) -> None:
-    domain = await services.links.domains.create(account.id, IDN_ASCII)
-    await create_link(services, account.id)
-    await create_link(services, account.id, "abc", "https://custom.example/", domain=domain)
+    domain = await world.services.links.domains.create(world.account.id, IDN_ASCII)
+    await create_link(world.services, world.account.id)
+    await create_link(
+        world.services, world.account.id, "abc", "https://custom.example/", domain=domain
+    )
     joiner = b"&" if "?" in target else b"?"
-    response = await client.get(target.encode() + joiner + b"d=" + name)
+    response = await world.client.get(target.encode() + joiner + b"d=" + name)
     shown = click_id(response)
     assert response.headers["Location"] == f"https://custom.example/?click_id={shown}"
-    (click,) = await journaled_clicks(services)
+    (click,) = await journaled_clicks(world.services)
     assert click.domain_name == IDN_ASCII
 
 
@@ -179,36 +171,36 @@ async def test_d_names_a_custom_domain_in_any_spelling(
     ],
 )
 async def test_one_slug_on_two_domains_is_two_links(
-    services: Services, client: Client, account: Account, target: str, host: str, expected: str
+    world: World, target: str, host: str, expected: str
 ) -> None:
-    domain = await services.links.domains.create(account.id, "go.example")
-    await create_link(services, account.id, "abc", "https://default.example/")
-    await create_link(services, account.id, "abc", "https://custom.example/", domain=domain)
-    response = await client.get(target, Host=host)
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    await create_link(world.services, world.account.id, "abc", "https://default.example/")
+    await create_link(
+        world.services, world.account.id, "abc", "https://custom.example/", domain=domain
+    )
+    response = await world.client.get(target, Host=host)
     assert urlsplit(response.headers["Location"]).hostname == f"{expected}.example"
 
 
-async def test_a_link_of_the_default_domain_is_not_found_on_a_custom_one(
-    services: Services, client: Client, account: Account
-) -> None:
-    await services.links.domains.create(account.id, "go.example")
-    await create_link(services, account.id)
-    assert (await client.get("/c/abc", Host="go.example")).status == 404
+async def test_a_link_of_the_default_domain_is_not_found_on_a_custom_one(world: World) -> None:
+    await world.services.links.domains.create(world.account.id, "go.example")
+    await create_link(world.services, world.account.id)
+    assert (await world.client.get("/c/abc", Host="go.example")).status == 404
 
 
 @BOTH_PATHS
 async def test_head_redirects_without_a_click_id_and_records_nothing(
-    services: Services, client: Client, account: Account, target: str
+    world: World, target: str
 ) -> None:
-    await create_link(services, account.id, destination_url=f"{LANDING}?k={{click_id}}")
+    await create_link(world.services, world.account.id, destination_url=f"{LANDING}?k={{click_id}}")
     joiner = "&" if "?" in target else "?"
-    response = await client.request("HEAD", f"{target}{joiner}a=1&click_id=2")
+    response = await world.client.request("HEAD", f"{target}{joiner}a=1&click_id=2")
     assert (response.status, response.body) == (302, b"")
     assert response.headers["Location"] == f"{LANDING}?k=&a=1"
     assert response.headers["Content-Length"] == "0"
     assert response.headers["X-Robots-Tag"] == "noindex"
     assert response.headers["Cache-Control"] == "no-store"
-    assert await services.stores.redis.xlen("journal") == 0
+    assert await world.services.stores.redis.xlen("journal") == 0
 
 
 @pytest.mark.parametrize("target", ["/c/abc", "/c/none", "/api/click?s=abc", "/api/click"])
@@ -237,59 +229,49 @@ async def test_options_answers_without_looking_for_the_link(
     ],
 )
 async def test_prefetches_and_bots_are_redirected_and_recorded_with_the_reason(
-    services: Services,
-    client: Client,
-    account: Account,
+    world: World,
     headers: dict[str, str],
     reason: str | None,
 ) -> None:
-    await create_link(services, account.id)
+    await create_link(world.services, world.account.id)
     agent = (
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/126.0 Safari/537.36"
     )
-    response = await client.request("GET", "/c/abc", {"User_Agent": agent, **headers})
-    (stored,) = await stored_clicks(services)
+    response = await world.client.request("GET", "/c/abc", {"User_Agent": agent, **headers})
+    (stored,) = await stored_clicks(world.services)
     assert (stored["_id"], stored["bot"]) == (click_id(response), reason)
 
 
 @pytest.mark.parametrize("path", ["/c/%61bc", "/c/%61%62%63", "/c/ab%63?a=1"])
-async def test_a_slug_in_the_path_may_be_percent_encoded(
-    services: Services, client: Client, account: Account, path: str
-) -> None:
-    await create_link(services, account.id)
-    assert (await client.get(path)).status == 302
+async def test_a_slug_in_the_path_may_be_percent_encoded(world: World, path: str) -> None:
+    await create_link(world.services, world.account.id)
+    assert (await world.client.get(path)).status == 302
 
 
-async def test_headers_that_are_not_ascii_are_kept_byte_for_byte(
-    services: Services, client: Client, account: Account
-) -> None:
-    await create_link(services, account.id)
+async def test_headers_that_are_not_ascii_are_kept_byte_for_byte(world: World) -> None:
+    await create_link(world.services, world.account.id)
     agent, referrer = "Caf\u00e9/1 \u4e2d".encode() + b"\xff", "https://x.test/\u00e9".encode()
-    response = await client.get("/c/abc", User_Agent=agent, Referer=referrer)
-    (click,) = await journaled_clicks(services)
+    response = await world.client.get("/c/abc", User_Agent=agent, Referer=referrer)
+    (click,) = await journaled_clicks(world.services)
     assert click.user_agent.encode("latin-1") == agent
     assert click.referrer.encode("latin-1") == referrer
-    (stored,) = await stored_clicks(services)
+    (stored,) = await stored_clicks(world.services)
     assert stored["_id"] == click_id(response)
 
 
-async def test_values_that_are_too_long_are_stored_cut_and_passed_on_in_full(
-    services: Services, client: Client, account: Account
-) -> None:
-    await create_link(services, account.id)
+async def test_values_that_are_too_long_are_stored_cut_and_passed_on_in_full(world: World) -> None:
+    await create_link(world.services, world.account.id)
     query = "a=" + "x" * 40_000
-    response = await client.get(f"/c/abc?{query}", User_Agent="u" * 5000, Referer="r" * 5000)
+    response = await world.client.get(f"/c/abc?{query}", User_Agent="u" * 5000, Referer="r" * 5000)
     assert response.headers["Location"] == f"{LANDING}?{query}&click_id={click_id(response)}"
-    (click,) = await journaled_clicks(services)
+    (click,) = await journaled_clicks(world.services)
     assert (len(click.query), len(click.user_agent), len(click.referrer)) == (8192, 1024, 2048)
 
 
-async def test_the_visitor_behind_a_trusted_proxy_is_recorded(
-    services: Services, client: Client, account: Account
-) -> None:
-    await create_link(services, account.id)
-    await client.get("/c/abc", X_Forwarded_For="9.9.9.9")
-    services.web = services.web._replace(client_address=ClientAddress("1"))
-    await client.get("/c/abc", X_Forwarded_For="6.6.6.6, 9.9.9.9")
-    addresses = [click.address for click in await journaled_clicks(services)]
+async def test_the_visitor_behind_a_trusted_proxy_is_recorded(world: World) -> None:
+    await create_link(world.services, world.account.id)
+    await world.client.get("/c/abc", X_Forwarded_For="9.9.9.9")
+    world.services.web = world.services.web._replace(client_address=ClientAddress("1"))
+    await world.client.get("/c/abc", X_Forwarded_For="6.6.6.6, 9.9.9.9")
+    addresses = [click.address for click in await journaled_clicks(world.services)]
     assert addresses == ["127.0.0.1", "9.9.9.9"]

@@ -7,21 +7,18 @@ from tests.factories import create_link
 from tests.syntax.accept_fields import NAVIGATIONS
 from tests.web.client import Client
 from tests.web.records import journaled_clicks
-from tracker.accounts.accounts import Account
-from tracker.service.services import Services
+from tests.web.world import World
 
 
 @pytest.mark.parametrize("name", ["other.example", "tracker.test:80", "a b", "%FF", "..", "*"])
 @BOTH_PATHS
-async def test_an_unknown_d_is_not_found(
-    services: Services, client: Client, account: Account, target: str, name: str
-) -> None:
-    await create_link(services, account.id)
+async def test_an_unknown_d_is_not_found(world: World, target: str, name: str) -> None:
+    await create_link(world.services, world.account.id)
     joiner = "&" if "?" in target else "?"
-    response = await client.get(f"{target}{joiner}d={name.replace(' ', '%20')}")
+    response = await world.client.get(f"{target}{joiner}d={name.replace(' ', '%20')}")
     assert (response.status, response.error) == (404, "d: no such domain")
     assert response.headers["Cache-Control"] == "no-store"
-    assert await journaled_clicks(services) == []
+    assert await journaled_clicks(world.services) == []
 
 
 async def test_head_of_an_unknown_link_is_not_found(client: Client) -> None:
@@ -32,15 +29,15 @@ async def test_head_of_an_unknown_link_is_not_found(client: Client) -> None:
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "get"])
 @BOTH_PATHS
 async def test_other_methods_are_rejected_and_record_nothing(
-    services: Services, client: Client, account: Account, target: str, method: str
+    world: World, target: str, method: str
 ) -> None:
-    await create_link(services, account.id)
-    response = await client.request(method, target, body=b"a=1")
+    await create_link(world.services, world.account.id)
+    response = await world.client.request(method, target, body=b"a=1")
     assert response.status == 405
     assert response.headers["Allow"] == "GET, HEAD, OPTIONS"
     assert response.headers["Cache-Control"] == "no-store"
     assert response.error == "method not allowed; allowed: GET, HEAD, OPTIONS"
-    assert await services.stores.redis.xlen("journal") == 0
+    assert await world.services.stores.redis.xlen("journal") == 0
 
 
 @pytest.mark.parametrize(
@@ -64,25 +61,23 @@ async def test_other_methods_are_rejected_and_record_nothing(
         "/api/click?s=abc+",
     ],
 )
-async def test_an_unknown_slug_is_not_found(
-    services: Services, client: Client, account: Account, path: str
-) -> None:
-    await create_link(services, account.id)
-    response = await client.get(path)
+async def test_an_unknown_slug_is_not_found(world: World, path: str) -> None:
+    await create_link(world.services, world.account.id)
+    response = await world.client.get(path)
     assert (response.status, response.error) == (404, "short link: not found")
     assert response.headers["Cache-Control"] == "no-store"
-    assert await services.stores.redis.xlen("journal") == 0
+    assert await world.services.stores.redis.xlen("journal") == 0
 
 
 @pytest.mark.parametrize("fields", [{"active": False}, {"archived": True}])
 async def test_an_inactive_link_is_not_found_from_the_next_click(
-    services: Services, client: Client, account: Account, fields: dict[str, bool]
+    world: World, fields: dict[str, bool]
 ) -> None:
-    link = await create_link(services, account.id)
-    assert (await client.get("/c/abc")).status == 302
-    await services.links.links.change(link.id, fields)
-    assert (await client.get("/c/abc")).status == 404
-    assert len(await journaled_clicks(services)) == 1
+    link = await create_link(world.services, world.account.id)
+    assert (await world.client.get("/c/abc")).status == 302
+    await world.services.links.links.change(link.id, fields)
+    assert (await world.client.get("/c/abc")).status == 404
+    assert len(await journaled_clicks(world.services)) == 1
 
 
 @pytest.mark.parametrize("accept", NAVIGATIONS.values(), ids=NAVIGATIONS.keys())

@@ -21,7 +21,7 @@ from tests.factories import create_event_config
 from tests.syntax.accept_fields import IMAGES, NAVIGATIONS
 from tests.web.client import Client
 from tests.web.records import journaled_events
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -30,34 +30,34 @@ GIF = b"GIF89a\x01\x00\x01\x00"
 
 @EVERY_WAY
 async def test_a_conversion_is_recorded_by_every_method_and_format(
-    services: Services, client: Client, account: Account, send: Send
+    world: World, send: Send
 ) -> None:
-    config = await create_event_config(services, account.id)
+    config = await create_event_config(world.services, world.account.id)
     metadata = {"plan": "caf\u00e9", "deep": {"n": 1}}
     response = await send(
-        client, {"pbk": config.pbk, "value": 12.5, "metadata": metadata, "sub1": "ignored"}
+        world.client, {"pbk": config.pbk, "value": 12.5, "metadata": metadata, "sub1": "ignored"}
     )
     assert response.status == 200
     answer = response.json()
-    (event,) = await journaled_events(services)
+    (event,) = await journaled_events(world.services)
     pending = {"clickStatus": "pending", "clickNamed": False}
     assert answer == {"success": True, "eventId": event.id, **pending}
     assert 0 < event.id < 2**53
     assert event.event_config_id == config.id.bytes
-    assert event.account_id == account.id.bytes
+    assert event.account_id == world.account.id.bytes
     assert (event.value, event.payout) == ("12.5", "2.50")
     assert orjson.loads(event.metadata or "") == metadata
 
 
 @EVERY_WAY
 async def test_metadata_of_16_kib_are_accepted_by_every_method_and_format(
-    services: Services, client: Client, account: Account, send: Send
+    world: World, send: Send
 ) -> None:
-    config = await create_event_config(services, account.id)
+    config = await create_event_config(world.services, world.account.id)
     metadata = {"a": "x" * 16_376}
-    response = await send(client, {"pbk": config.pbk, "metadata": metadata})
+    response = await send(world.client, {"pbk": config.pbk, "metadata": metadata})
     assert response.status == 200
-    (event,) = await journaled_events(services)
+    (event,) = await journaled_events(world.services)
     assert len((event.metadata or "").encode()) == 16 * 1024
 
 
@@ -73,13 +73,11 @@ async def test_every_answer_may_be_read_by_any_origin_and_is_never_cached(
     assert "X-Event-Id" not in response.headers
 
 
-async def test_the_status_says_whether_the_click_is_stored(
-    services: Services, client: Client, account: Account
-) -> None:
-    click_id = await clicked(services, client, account)
-    assert (await by_query(client, {"click_id": click_id})).json()["clickStatus"] == "pending"
-    await drained(services)
-    response = await by_query(client, {"click_id": click_id.upper()})
+async def test_the_status_says_whether_the_click_is_stored(world: World) -> None:
+    click_id = await clicked(world.services, world.client, world.account)
+    assert (await by_query(world.client, {"click_id": click_id})).json()["clickStatus"] == "pending"
+    await drained(world.services)
+    response = await by_query(world.client, {"click_id": click_id.upper()})
     assert response.json()["clickStatus"] == "found"
     assert response.headers["X-Event-Id"] == str(response.json()["eventId"])
 
@@ -92,22 +90,24 @@ async def test_an_unknown_click_id_is_pending(services: Services, client: Client
     assert (event.click_id, event.account_id) == (click_id.bytes, None)
 
 
-async def test_metadata_at_its_limits_is_recorded(
-    services: Services, client: Client, account: Account
-) -> None:
-    config = await create_event_config(services, account.id)
+async def test_metadata_at_its_limits_is_recorded(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
     for metadata in (nested(8), {"a": "x" * (16_384 - len('{"a":""}'))}, {}):
-        assert (await by_json(client, {"pbk": config.pbk, "metadata": metadata})).status == 200
-    assert len(await journaled_events(services)) == 3
+        assert (
+            await by_json(world.client, {"pbk": config.pbk, "metadata": metadata})
+        ).status == 200
+    assert len(await journaled_events(world.services)) == 3
 
 
 @EVERY_WAY
 async def test_a_misspelt_name_is_told_and_pending_says_whether_a_click_was_named(
-    services: Services, client: Client, account: Account, send: Send
+    world: World, send: Send
 ) -> None:
-    config = await create_event_config(services, account.id)
+    config = await create_event_config(world.services, world.account.id)
     for name, named in (("cid", False), ("click_id", True)):
-        answer = (await send(client, {"pbk": config.pbk, name: str(new_id()), "a": "b"})).json()
+        answer = (
+            await send(world.client, {"pbk": config.pbk, name: str(new_id()), "a": "b"})
+        ).json()
         assert (answer["clickStatus"], answer["clickNamed"]) == ("pending", named)
         told = None if named else ["cid: ignored; did you mean click_id?"]
         assert answer.get("warnings") == told
@@ -115,44 +115,42 @@ async def test_a_misspelt_name_is_told_and_pending_says_whether_a_click_was_name
 
 @EVERY_WAY
 async def test_an_alias_of_the_configuration_stands_for_a_parameter_by_every_method_and_format(
-    services: Services, client: Client, account: Account, send: Send
+    world: World, send: Send
 ) -> None:
     aliases = {"cid": "click_id", "payout": "value", "tid": "transaction_id"}
-    config = await create_event_config(services, account.id, parameter_aliases=aliases)
+    config = await create_event_config(world.services, world.account.id, parameter_aliases=aliases)
     click_id = new_id()
     sent = {"pbk": config.pbk, "cid": str(click_id), "payout": 12.5, "tid": "T-1"}
-    response = await send(client, sent)
+    response = await send(world.client, sent)
     assert response.json()["clickNamed"] is True
     assert "warnings" not in response.json()
-    (event,) = await journaled_events(services)
+    (event,) = await journaled_events(world.services)
     assert (event.click_id, event.value) == (click_id.bytes, "12.5")
     assert event.transaction_id == "T-1"
-    other = await send(client, {**sent, "click_id": str(new_id())})
+    other = await send(world.client, {**sent, "click_id": str(new_id())})
     assert (other.status, other.error) == (400, "cid: differs from the click_id that was sent too")
 
 
 @pytest.mark.parametrize("alias", ["transaction_id", "txid"])
-async def test_a_transaction_id_is_recorded_once(
-    services: Services, client: Client, account: Account, alias: str
-) -> None:
-    config = await create_event_config(services, account.id)
-    first = await by_json(client, {"pbk": config.pbk, "transaction_id": "T-1"})
-    again = await by_query(client, {"pbk": config.pbk, alias: "T-1", "value": 3})
-    await drained(services)
-    late = await by_form(client, {"pbk": config.pbk, alias: "T-1"})
+async def test_a_transaction_id_is_recorded_once(world: World, alias: str) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    first = await by_json(world.client, {"pbk": config.pbk, "transaction_id": "T-1"})
+    again = await by_query(world.client, {"pbk": config.pbk, alias: "T-1", "value": 3})
+    await drained(world.services)
+    late = await by_form(world.client, {"pbk": config.pbk, alias: "T-1"})
     assert again.json() == late.json() == {**first.json(), "duplicate": True}
     for response, repeated in ((first, None), (again, "true"), (late, "true")):
         assert response.headers.get("X-Event-Duplicate") == repeated
-    assert await services.stores.mongodb["events"].count_documents({}) == 1
-    assert await journaled_events(services) == []
+    assert await world.services.stores.mongodb["events"].count_documents({}) == 1
+    assert await journaled_events(world.services) == []
 
 
 async def test_a_pixel_says_in_a_header_that_its_transaction_id_is_a_repeated_one(
-    services: Services, client: Client, account: Account
+    world: World,
 ) -> None:
-    config = await create_event_config(services, account.id)
+    config = await create_event_config(world.services, world.account.id)
     target = f"/api/event?pbk={config.pbk}&transaction_id=T-1"
-    first, again = [await client.get(target, Accept="image/*") for _ in range(2)]
+    first, again = [await world.client.get(target, Accept="image/*") for _ in range(2)]
     assert first.headers.get("X-Event-Duplicate") is None
     assert again.headers["X-Event-Duplicate"] == "true"
     assert first.headers["X-Event-Id"] == again.headers["X-Event-Id"]
@@ -160,12 +158,12 @@ async def test_a_pixel_says_in_a_header_that_its_transaction_id_is_a_repeated_on
 
 @pytest.mark.parametrize("accept", IMAGES.values(), ids=IMAGES.keys())
 async def test_an_image_element_gets_a_pixel_with_the_status_of_the_answer(
-    services: Services, client: Client, account: Account, accept: str
+    world: World, accept: str
 ) -> None:
-    config = await create_event_config(services, account.id)
-    shown = await client.get(f"/api/event?pbk={config.pbk}", Accept=accept)
-    refused = await client.get("/api/event", Accept=accept)
-    unknown = await client.get("/api/event?pbk=unknown", Accept=accept)
+    config = await create_event_config(world.services, world.account.id)
+    shown = await world.client.get(f"/api/event?pbk={config.pbk}", Accept=accept)
+    refused = await world.client.get("/api/event", Accept=accept)
+    unknown = await world.client.get("/api/event?pbk=unknown", Accept=accept)
     responses = (shown, refused, unknown)
     assert [response.status for response in responses] == [200, 400, 404]
     for response in responses:
@@ -173,16 +171,14 @@ async def test_an_image_element_gets_a_pixel_with_the_status_of_the_answer(
         assert response.headers["Content-Type"] == "image/gif"
         assert response.headers["Cache-Control"] == "no-store"
         assert response.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
-    (event,) = await journaled_events(services)
+    (event,) = await journaled_events(world.services)
     assert shown.headers["X-Event-Id"] == str(event.id)
 
 
 @pytest.mark.parametrize("accept", [*NAVIGATIONS.values(), "*/*", "", JSON])
-async def test_other_clients_get_json(
-    services: Services, client: Client, account: Account, accept: str
-) -> None:
-    config = await create_event_config(services, account.id)
-    response = await client.get(f"/api/event?pbk={config.pbk}", Accept=accept)
+async def test_other_clients_get_json(world: World, accept: str) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    response = await world.client.get(f"/api/event?pbk={config.pbk}", Accept=accept)
     assert response.headers["Content-Type"] == "application/json; charset=utf-8"
     assert response.json()["success"] is True
 
@@ -192,24 +188,20 @@ async def test_a_post_is_answered_with_json_whatever_it_accepts(client: Client) 
     assert (response.status, response.error[:3]) == (400, "pbk")
 
 
-async def test_an_empty_parameter_counts_as_not_sent(
-    services: Services, client: Client, account: Account
-) -> None:
-    config = await create_event_config(services, account.id)
+async def test_an_empty_parameter_counts_as_not_sent(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
     query = f"pbk={config.pbk}&click_id=&value=&metadata=&txid="
-    assert (await client.get(f"/api/event?{query}")).status == 200
-    (event,) = await journaled_events(services)
+    assert (await world.client.get(f"/api/event?{query}")).status == 200
+    (event,) = await journaled_events(world.services)
     assert (event.click_id, event.value, event.metadata) == (None, None, None)
     assert event.transaction_id is None
 
 
-async def test_a_query_in_raw_utf8_is_read_like_an_encoded_one(
-    services: Services, client: Client, account: Account
-) -> None:
-    config = await create_event_config(services, account.id)
+async def test_a_query_in_raw_utf8_is_read_like_an_encoded_one(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
     for text in ("caf\u00e9".encode(), quote("caf\u00e9").encode()):
         target = b"/api/event?pbk=" + config.pbk.encode() + b"&txid=" + text
-        assert (await client.get(target)).status == 200
-    (event,) = await journaled_events(services)
+        assert (await world.client.get(target)).status == 200
+    (event,) = await journaled_events(world.services)
     assert event.transaction_id == "caf\u00e9"
     assert UUID(bytes=event.transaction_scope or b"") == config.id

@@ -12,10 +12,10 @@ from bson import Decimal128
 from tests.conversions import scene
 from tests.factories import create_event_config
 from tests.waiting import PATIENCE_SECONDS, becomes
-from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tests.web.records import journaled_events
 from tests.web.scopes import each_scope_of
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
 from tracker.conversions.event_config import PayoutType
@@ -27,45 +27,41 @@ FIELDS = ["id", "account_id", "name", "pbk", "payout_type", "payout", "active"]
 FIELDS += ["parameter_aliases", "created_at"]
 
 
-async def test_a_new_config_is_returned_and_accepts_conversions_at_once(
-    services: Services, api: KeyedClient, client: Client, account: Account
-) -> None:
+async def test_a_new_config_is_returned_and_accepts_conversions_at_once(world: World) -> None:
     before = now()
-    response = await api.post(
-        PATH, accountId=str(account.id), name=" Sale ", payout_type="CPA", payout=2.5
+    response = await world.api.post(
+        PATH, accountId=str(world.account.id), name=" Sale ", payout_type="CPA", payout=2.5
     )
     assert response.status == 200
     config = response.json()
     assert list(config) == FIELDS
     assert config["id"] == str(UUID(config["id"]))
-    assert (config["account_id"], config["name"]) == (str(account.id), "Sale")
+    assert (config["account_id"], config["name"]) == (str(world.account.id), "Sale")
     assert (config["payout_type"], config["payout"], config["active"]) == ("CPA", 2.5, True)
     assert re.fullmatch(r"[A-Za-z0-9_-]{22}", config["pbk"])
     assert iso(before) <= config["created_at"] <= iso(now())
-    assert (await client.get(f"/api/event?pbk={config['pbk']}")).status == 200
-    [event] = await journaled_events(services)
+    assert (await world.client.get(f"/api/event?pbk={config['pbk']}")).status == 200
+    [event] = await journaled_events(world.services)
     assert (event.event_config_id, event.payout) == (UUID(config["id"]).bytes, "2.5")
 
 
 @pytest.mark.parametrize("payout_type", ["RevShare", "CPA", "CPL", "CPS", "CPI"])
 async def test_every_payout_type_is_accepted_and_only_revshare_needs_a_value(
-    api: KeyedClient, client: Client, account: Account, payout_type: str
+    world: World, payout_type: str
 ) -> None:
-    fields = {"account_id": str(account.id), "name": "Sale", "payout_type": payout_type}
-    config = (await api.post(PATH, **fields)).json()
+    fields = {"account_id": str(world.account.id), "name": "Sale", "payout_type": payout_type}
+    config = (await world.api.post(PATH, **fields)).json()
     assert (config["payout_type"], config["payout"]) == (payout_type, 0)
-    event = await client.get(f"/api/event?pbk={config['pbk']}")
+    event = await world.client.get(f"/api/event?pbk={config['pbk']}")
     assert event.status == (400 if payout_type == "RevShare" else 200)
 
 
 @pytest.mark.parametrize("sent", ["revshare", "REVSHARE", "revShare"])
-async def test_a_payout_type_may_be_in_any_case(
-    services: Services, api: KeyedClient, account: Account, sent: str
-) -> None:
-    fields = {"accountId": str(account.id), "name": "Sale", "payout_type": sent}
-    assert (await api.post(PATH, **fields)).json()["payout_type"] == "RevShare"
-    config = await create_event_config(services, account.id)
-    changed = await api.patch(f"{PATH}/{config.id}", payout_type=sent)
+async def test_a_payout_type_may_be_in_any_case(world: World, sent: str) -> None:
+    fields = {"accountId": str(world.account.id), "name": "Sale", "payout_type": sent}
+    assert (await world.api.post(PATH, **fields)).json()["payout_type"] == "RevShare"
+    config = await create_event_config(world.services, world.account.id)
+    changed = await world.api.patch(f"{PATH}/{config.id}", payout_type=sent)
     assert changed.json()["payout_type"] == "RevShare"
 
 
@@ -83,17 +79,15 @@ async def test_a_payout_type_may_be_in_any_case(
         ("0.1000000000000000000000000000000000", "0.100000"),
     ],
 )
-async def test_money_is_stored_and_returned_exactly(
-    services: Services, api: KeyedClient, account: Account, sent: str, answered: str
-) -> None:
-    body = f'{{"accountId":"{account.id}","name":"x","payout_type":"CPA","payout":{sent}}}'
-    created = await api.send("POST", PATH, body.encode())
+async def test_money_is_stored_and_returned_exactly(world: World, sent: str, answered: str) -> None:
+    body = f'{{"accountId":"{world.account.id}","name":"x","payout_type":"CPA","payout":{sent}}}'
+    created = await world.api.send("POST", PATH, body.encode())
     assert f'"payout":{answered},'.encode() in created.body
     target = f"{PATH}/{created.json()['id']}"
-    changed = await api.send("PATCH", target, f'{{"payout":{sent}}}'.encode())
-    listed = await api.get(f"{PATH}?accountId={account.id}")
+    changed = await world.api.send("PATCH", target, f'{{"payout":{sent}}}'.encode())
+    listed = await world.api.get(f"{PATH}?accountId={world.account.id}")
     assert all(f'"payout":{answered},'.encode() in one.body for one in (changed, listed))
-    row: Any = await services.stores.mongodb["event_configs"].find_one({})
+    row: Any = await world.services.stores.mongodb["event_configs"].find_one({})
     assert row["payout"] == Decimal128(answered)
 
 
@@ -120,47 +114,41 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("fields", "error"), BROKEN, ids=lambda value: str(value)[:40])
 async def test_a_broken_rule_is_named_with_its_field(
-    services: Services, api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+    world: World, fields: dict[str, Any], error: str
 ) -> None:
-    config = await create_event_config(services, account.id)
-    good = {"accountId": str(account.id), "name": "x", "payout_type": "CPA", "payout": 1}
+    config = await create_event_config(world.services, world.account.id)
+    good = {"accountId": str(world.account.id), "name": "x", "payout_type": "CPA", "payout": 1}
     for response in (
-        await api.post(PATH, **{**good, **fields}),
-        await api.patch(f"{PATH}/{config.id}", **fields),
+        await world.api.post(PATH, **{**good, **fields}),
+        await world.api.patch(f"{PATH}/{config.id}", **fields),
     ):
         assert response.status == 400
         assert response.error.startswith(error)
-    assert await services.conversions.event_configs.list(account.id) == [config]
+    assert await world.services.conversions.event_configs.list(world.account.id) == [config]
 
 
 @pytest.mark.parametrize("missing", ["accountId", "name", "payout_type"])
-async def test_a_required_field_that_is_missing_is_named(
-    api: KeyedClient, account: Account, missing: str
-) -> None:
-    fields = {"accountId": str(account.id), "name": "x", "payout_type": "CPA"}
+async def test_a_required_field_that_is_missing_is_named(world: World, missing: str) -> None:
+    fields = {"accountId": str(world.account.id), "name": "x", "payout_type": "CPA"}
     del fields[missing]
-    response = await api.post(PATH, **fields)
+    response = await world.api.post(PATH, **fields)
     assert (response.status, response.error) == (400, f"{missing}: required")
 
 
 @pytest.mark.parametrize(
     "text", ["1e999999", "1e-999999", "NaN", "Infinity", "9" * 400, f"0.{'1' * 1000}"]
 )
-async def test_a_payout_out_of_range_is_rejected(
-    api: KeyedClient, account: Account, text: str
-) -> None:
-    body = f'{{"accountId":"{account.id}","name":"x","payout_type":"CPA","payout":{text}}}'
-    assert (await api.send("POST", PATH, body.encode())).status == 400
+async def test_a_payout_out_of_range_is_rejected(world: World, text: str) -> None:
+    body = f'{{"accountId":"{world.account.id}","name":"x","payout_type":"CPA","payout":{text}}}'
+    assert (await world.api.send("POST", PATH, body.encode())).status == 400
 
 
-async def test_configs_are_listed_newest_first_by_page_without_archived_ones(
-    services: Services, api: KeyedClient, account: Account, other_account: Account
-) -> None:
-    made = [str((await create_event_config(services, account.id)).id) for _ in range(4)]
-    await create_event_config(services, other_account.id)
-    await api.delete(f"{PATH}/{made.pop(1)}")
-    query = f"{PATH}?accountId={account.id}&pageSize=2"
-    first, second, third = [(await api.get(f"{query}&page={n}")).json() for n in (1, 2, 3)]
+async def test_configs_are_listed_newest_first_by_page_without_archived_ones(world: World) -> None:
+    made = [str((await create_event_config(world.services, world.account.id)).id) for _ in range(4)]
+    await create_event_config(world.services, world.other_account.id)
+    await world.api.delete(f"{PATH}/{made.pop(1)}")
+    query = f"{PATH}?accountId={world.account.id}&pageSize=2"
+    first, second, third = [(await world.api.get(f"{query}&page={n}")).json() for n in (1, 2, 3)]
     assert [row["id"] for row in first["rows"] + second["rows"]] == made[::-1]
     assert [list(row) for row in first["rows"]] == [FIELDS, FIELDS]
     assert third["rows"] == []
@@ -176,19 +164,15 @@ async def test_configs_are_listed_newest_first_by_page_without_archived_ones(
         ("accountId=ID&pageSize=101", "pageSize: "),
     ],
 )
-async def test_an_invalid_query_is_named(
-    api: KeyedClient, account: Account, query: str, error: str
-) -> None:
-    response = await api.get(f"{PATH}?{query.replace('ID', str(account.id))}")
+async def test_an_invalid_query_is_named(world: World, query: str, error: str) -> None:
+    response = await world.api.get(f"{PATH}?{query.replace('ID', str(world.account.id))}")
     assert response.status == 400
     assert response.error.startswith(error)
 
 
-async def test_each_field_changes_alone_and_the_key_stays(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    config = await create_event_config(services, account.id)
-    shown = (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"][0]
+async def test_each_field_changes_alone_and_the_key_stays(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    shown = (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()["rows"][0]
     for name, value in (
         ("name", "Lead"),
         ("payout_type", "RevShare"),
@@ -197,95 +181,90 @@ async def test_each_field_changes_alone_and_the_key_stays(
         ("parameter_aliases", {"cid": "click_id", "s.1": "click_id", "payout": "value"}),
         ("parameter_aliases", {}),
     ):
-        response = await api.patch(f"{PATH}/{config.id}", **{name: value})
+        response = await world.api.patch(f"{PATH}/{config.id}", **{name: value})
         shown[name] = value
         assert (response.status, response.json()) == (200, shown)
-    assert (await api.patch(f"{PATH}/{config.id}")).json() == shown
-    assert (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"] == [shown]
+    assert (await world.api.patch(f"{PATH}/{config.id}")).json() == shown
+    assert (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()["rows"] == [shown]
 
 
-async def test_a_change_applies_to_the_next_conversion_and_not_to_the_last(
-    services: Services, api: KeyedClient, client: Client, account: Account
-) -> None:
-    config = await create_event_config(services, account.id)
-    await client.get(f"/api/event?pbk={config.pbk}&value=50")
-    await api.patch(f"{PATH}/{config.id}", payout_type="RevShare", payout=10)
-    await client.get(f"/api/event?pbk={config.pbk}&value=50")
-    events = await journaled_events(services)
+async def test_a_change_applies_to_the_next_conversion_and_not_to_the_last(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    await world.client.get(f"/api/event?pbk={config.pbk}&value=50")
+    await world.api.patch(f"{PATH}/{config.id}", payout_type="RevShare", payout=10)
+    await world.client.get(f"/api/event?pbk={config.pbk}&value=50")
+    events = await journaled_events(world.services)
     assert [Decimal(event.payout or "") for event in events] == [Decimal("2.5"), 5]
 
 
-async def test_a_key_works_again_once_its_config_is_active_again(
-    services: Services, api: KeyedClient, client: Client, account: Account
-) -> None:
-    config = await create_event_config(services, account.id)
+async def test_a_key_works_again_once_its_config_is_active_again(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
     statuses = []
     for active in (True, False, True):
-        await api.patch(f"{PATH}/{config.id}", active=active)
-        statuses.append((await client.get(f"/api/event?pbk={config.pbk}")).status)
+        await world.api.patch(f"{PATH}/{config.id}", active=active)
+        statuses.append((await world.client.get(f"/api/event?pbk={config.pbk}")).status)
     assert statuses == [200, 404, 200]
 
 
 async def test_a_deleted_config_is_unknown_to_senders_and_owners_but_stays_in_history(
-    services: Services, api: KeyedClient, client: Client, account: Account
+    world: World,
 ) -> None:
-    config = await create_event_config(services, account.id)
-    assert (await client.get(f"/api/event?pbk={config.pbk}")).status == 200
-    response = await api.delete(f"{PATH}/{config.id}")
+    config = await create_event_config(world.services, world.account.id)
+    assert (await world.client.get(f"/api/event?pbk={config.pbk}")).status == 200
+    response = await world.api.delete(f"{PATH}/{config.id}")
     assert (response.status, response.json()) == (200, {"success": True})
-    event = await client.get(f"/api/event?pbk={config.pbk}")
+    event = await world.client.get(f"/api/event?pbk={config.pbk}")
     assert event.status == 404
     assert event.error.startswith("pbk: ")
     for gone in (
-        await api.delete(f"{PATH}/{config.id}"),
-        await api.patch(f"{PATH}/{config.id}", active=True),
+        await world.api.delete(f"{PATH}/{config.id}"),
+        await world.api.patch(f"{PATH}/{config.id}", active=True),
     ):
         assert (gone.status, gone.error) == (404, "event config: not found")
-    await scene.drained(services)
-    [stored] = await scene.stored_events(services)
-    kept = await services.conversions.event_configs.find(stored["event_config_id"])
+    await scene.drained(world.services)
+    [stored] = await scene.stored_events(world.services)
+    kept = await world.services.conversions.event_configs.find(stored["event_config_id"])
     assert kept is not None
     assert (kept.id, kept.archived, kept.name) == (config.id, True, config.name)
 
 
 @pytest.mark.parametrize("method", ["PATCH", "DELETE"])
 @pytest.mark.usefixtures("long_memory")
-async def test_every_process_stops_accepting_conversions(
-    services: Services, api: KeyedClient, account: Account, method: str
-) -> None:
-    config = await create_event_config(services, account.id)
+async def test_every_process_stops_accepting_conversions(world: World, method: str) -> None:
+    config = await create_event_config(world.services, world.account.id)
     async with (
-        scene.process(services.settings) as other,
+        scene.process(world.services.settings) as other,
         running(SERVING, other, other.loops),
     ):
         await asyncio.wait_for(other.changes.subscribed.wait(), PATIENCE_SECONDS)
         assert await other.conversions.event_configs.by_postback_key(config.pbk) == config
-        await api.send(method, f"{PATH}/{config.id}", b'{"active":false}')
+        await world.api.send(method, f"{PATH}/{config.id}", b'{"active":false}')
         await becomes(lambda: other.conversions.event_configs.by_postback_key(config.pbk), None)
 
 
-async def test_configs_of_another_account_are_forbidden_and_unchanged(
-    services: Services, api: KeyedClient, other_account: Account
-) -> None:
-    config = await create_event_config(services, other_account.id)
-    fields = {"accountId": str(other_account.id), "name": "x", "payout_type": "CPA"}
+async def test_configs_of_another_account_are_forbidden_and_unchanged(world: World) -> None:
+    config = await create_event_config(world.services, world.other_account.id)
+    fields = {"accountId": str(world.other_account.id), "name": "x", "payout_type": "CPA"}
     for response in (
-        await api.post(PATH, **fields),
-        await api.get(f"{PATH}?accountId={other_account.id}"),
-        await api.patch(f"{PATH}/{config.id}", active=False),
-        await api.delete(f"{PATH}/{config.id}"),
+        await world.api.post(PATH, **fields),
+        await world.api.get(f"{PATH}?accountId={world.other_account.id}"),
+        await world.api.patch(f"{PATH}/{config.id}", active=False),
+        await world.api.delete(f"{PATH}/{config.id}"),
     ):
         assert response.status == 403
-    assert await services.conversions.event_configs.list(other_account.id) == [config]
+    assert await world.services.conversions.event_configs.list(world.other_account.id) == [config]
 
 
 @pytest.mark.parametrize(
     ("target", "status"), [(str(UUID(int=404)), 404), ("x", 400), ("%00", 400)]
 )
 async def test_an_unknown_id_is_not_found_and_an_invalid_one_is_rejected(
-    api: KeyedClient, target: str, status: int
+    world: World, target: str, status: int
 ) -> None:
-    for response in (await api.delete(f"{PATH}/{target}"), await api.patch(f"{PATH}/{target}")):
+    for response in (
+        await world.api.delete(f"{PATH}/{target}"),
+        await world.api.patch(f"{PATH}/{target}"),
+    ):
         assert response.status == status
 
 

@@ -7,8 +7,7 @@ from tornado.httputil import HTTPServerRequest
 from tests.conversions.api.reporting import by_posted_query
 from tests.factories import create_event_config
 from tests.web.client import Client, Response
-from tracker.accounts.accounts import Account
-from tracker.service.services import Services
+from tests.web.world import World
 
 SHOP = "https://shop.example"
 
@@ -32,16 +31,16 @@ def allowed(response: Response) -> tuple[str | None, ...]:
 
 
 async def test_any_origin_may_send_with_credentials_and_is_named_in_every_answer(
-    services: Services, client: Client, account: Account
+    world: World,
 ) -> None:
-    config = await create_event_config(services, account.id)
+    config = await create_event_config(world.services, world.account.id)
     for origin in (SHOP, "http://localhost:8080", "null", "chrome-extension://abc"):
         for target in (f"?pbk={config.pbk}", f"?pbk={config.pbk}&txid=1", "", "?pbk=unknown"):
-            response = await client.get(f"/api/event{target}", Origin=origin)
+            response = await world.client.get(f"/api/event{target}", Origin=origin)
             assert allowed(response) == (origin, "true", "Origin")
-        response = await client.post("/api/event", b"{", Origin=origin)
+        response = await world.client.post("/api/event", b"{", Origin=origin)
         assert allowed(response) == (origin, "true", "Origin")
-        response = await client.request("DELETE", "/api/event", {"Origin": origin})
+        response = await world.client.request("DELETE", "/api/event", {"Origin": origin})
         assert (response.status, *allowed(response)) == (405, origin, "true", "Origin")
 
 
@@ -51,21 +50,19 @@ async def test_what_is_no_origin_is_not_named(client: Client, origin: str) -> No
     assert allowed(response) == ("*", None, "Origin")
 
 
-async def test_no_cookie_is_read_or_set(
-    services: Services, client: Client, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_cookie_is_read_or_set(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def read(_: HTTPServerRequest) -> None:
         raise AssertionError("a cookie was read")
 
     monkeypatch.setattr(HTTPServerRequest, "cookies", property(read))
-    config = await create_event_config(services, account.id)
+    config = await create_event_config(world.services, world.account.id)
     sent: dict[str, str | bytes] = {"Cookie": "session=x; __Host-session=y", "Origin": SHOP}
     body = orjson.dumps({"pbk": config.pbk})
     responses = [
-        await client.request("GET", f"/api/event?pbk={config.pbk}", sent),
-        await by_posted_query(client, {"pbk": config.pbk}),
-        await client.post("/api/event", body, Cookie="session=x", Origin=SHOP),
-        await client.request("OPTIONS", "/api/event", sent),
+        await world.client.request("GET", f"/api/event?pbk={config.pbk}", sent),
+        await by_posted_query(world.client, {"pbk": config.pbk}),
+        await world.client.post("/api/event", body, Cookie="session=x", Origin=SHOP),
+        await world.client.request("OPTIONS", "/api/event", sent),
     ]
     assert [response.status for response in responses] == [200, 200, 200, 204]
     assert all("Set-Cookie" not in response.headers for response in responses)

@@ -18,9 +18,8 @@ from tests.conversions.api.reporting import (
 from tests.factories import create_event_config
 from tests.web.client import Client, Response
 from tests.web.records import journaled_events
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.conversions.event_config import PayoutType
-from tracker.service.services import Services
 
 
 @EVERY_WAY
@@ -44,70 +43,63 @@ from tracker.service.services import Services
     ids=lambda value: value.partition(":")[0] if isinstance(value, str) else "",
 )
 async def test_a_broken_rule_is_named_and_nothing_is_recorded(
-    services: Services,
-    client: Client,
-    account: Account,
+    world: World,
     send: Send,
     fields: dict[str, Any],
     error: str,
 ) -> None:
     if "pbk" in fields:
-        fields = {**fields, "pbk": (await create_event_config(services, account.id)).pbk}
-    response = await send(client, fields)
+        fields = {
+            **fields,
+            "pbk": (await create_event_config(world.services, world.account.id)).pbk,
+        }
+    response = await send(world.client, fields)
     assert response.status == 400
     assert response.error.startswith(error)
-    assert await journaled_events(services) == []
+    assert await journaled_events(world.services) == []
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-inf", "1e999", "1_0", "0x10", "12,5"])
-async def test_a_value_has_to_be_a_finite_number(
-    services: Services, client: Client, account: Account, value: str
-) -> None:
-    config = await create_event_config(services, account.id)
+async def test_a_value_has_to_be_a_finite_number(world: World, value: str) -> None:
+    config = await create_event_config(world.services, world.account.id)
     bodies = [f'{{"pbk":"{config.pbk}","value":{text}}}' for text in (value, f'"{value}"')]
-    responses = [await client.post("/api/event", body.encode()) for body in bodies]
-    responses.append(await by_query(client, {"pbk": config.pbk, "value": value}))
+    responses = [await world.client.post("/api/event", body.encode()) for body in bodies]
+    responses.append(await by_query(world.client, {"pbk": config.pbk, "value": value}))
     assert [response.status for response in responses] == [400, 400, 400]
-    assert await journaled_events(services) == []
+    assert await journaled_events(world.services) == []
 
 
-async def test_an_unknown_or_inactive_postback_key_is_not_found(
-    services: Services, client: Client, account: Account
-) -> None:
-    config = await create_event_config(services, account.id)
-    await services.stores.mongodb["event_configs"].update_one(
+async def test_an_unknown_or_inactive_postback_key_is_not_found(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    await world.services.stores.mongodb["event_configs"].update_one(
         {"_id": config.id}, {"$set": {"active": False}}
     )
-    await services.stores.redis.flushall()
+    await world.services.stores.redis.flushall()
     for pbk in ("unknown", config.pbk, "caf\u00e9"):
-        response = await by_json(client, {"pbk": pbk})
+        response = await by_json(world.client, {"pbk": pbk})
         assert response.status == 404
         assert response.error.startswith("pbk: ")
-    assert await journaled_events(services) == []
+    assert await journaled_events(world.services) == []
 
 
-async def test_revshare_requires_a_value(
-    services: Services, client: Client, account: Account
-) -> None:
-    config = await create_event_config(services, account.id, PayoutType.REV_SHARE)
+async def test_revshare_requires_a_value(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id, PayoutType.REV_SHARE)
     for fields in ({"pbk": config.pbk}, {"pbk": config.pbk, "value": ""}):
-        response = await by_query(client, fields)
+        response = await by_query(world.client, fields)
         assert response.status == 400
         assert response.error == "value: required, because the payout type is RevShare"
-    assert await journaled_events(services) == []
-    assert (await by_json(client, {"pbk": config.pbk, "value": 0})).status == 200
+    assert await journaled_events(world.services) == []
+    assert (await by_json(world.client, {"pbk": config.pbk, "value": 0})).status == 200
 
 
-async def test_a_stored_click_of_another_account_is_rejected(
-    services: Services, client: Client, account: Account, other_account: Account
-) -> None:
-    config = await create_event_config(services, other_account.id)
-    click_id = await clicked(services, client, account)
-    await drained(services)
-    response = await by_json(client, {"pbk": config.pbk, "click_id": click_id})
+async def test_a_stored_click_of_another_account_is_rejected(world: World) -> None:
+    config = await create_event_config(world.services, world.other_account.id)
+    click_id = await clicked(world.services, world.client, world.account)
+    await drained(world.services)
+    response = await by_json(world.client, {"pbk": config.pbk, "click_id": click_id})
     assert response.status == 400
     assert response.error == "click_id: belongs to another account than pbk"
-    assert await journaled_events(services) == []
+    assert await journaled_events(world.services) == []
 
 
 @pytest.mark.parametrize(
@@ -190,16 +182,16 @@ async def test_other_methods_are_rejected(client: Client, method: str) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_delivery_of_a_webhook_is_rejected_so_that_none_causes_another(
-    services: Services, client: Client, account: Account, method: str
+    world: World, method: str
 ) -> None:
-    config = await create_event_config(services, account.id)
+    config = await create_event_config(world.services, world.account.id)
 
     async def sent(webhook_id: str) -> Response:
         headers: dict[str, str | bytes] = {"Webhook_Id": webhook_id, "Content_Length": "0"}
-        return await client.request(method, f"/api/event?pbk={config.pbk}", headers)
+        return await world.client.request(method, f"/api/event?pbk={config.pbk}", headers)
 
     refused = await sent("msg_1")
     assert refused.status == 400
     assert refused.error.startswith("webhook-id: ")
-    assert await journaled_events(services) == []
+    assert await journaled_events(world.services) == []
     assert (await sent("")).status == 200

@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 
 from tests.factories import create_event_config
-from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.access.audit import AuditFilter
-from tracker.accounts.accounts import Account
-from tracker.service.services import Services
 
 PATH = "/api/event-configs"
 ALIASES = {"cid": "click_id", "payout": "value", "tid": "transaction_id"}
@@ -36,30 +34,28 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("fields", "error"), BROKEN, ids=lambda value: str(value)[:60])
-async def test_a_broken_rule_is_named(
-    services: Services, api: KeyedClient, account: Account, fields: dict[str, Any], error: str
-) -> None:
-    config = await create_event_config(services, account.id)
-    good = {"accountId": str(account.id), "name": "x", "payout_type": "CPA"}
+async def test_a_broken_rule_is_named(world: World, fields: dict[str, Any], error: str) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    good = {"accountId": str(world.account.id), "name": "x", "payout_type": "CPA"}
     for response in (
-        await api.post(PATH, **good, **fields),
-        await api.patch(f"{PATH}/{config.id}", **fields),
+        await world.api.post(PATH, **good, **fields),
+        await world.api.patch(f"{PATH}/{config.id}", **fields),
     ):
         assert response.status == 400
         assert response.error.startswith(error)
-    assert await services.conversions.event_configs.list(account.id) == [config]
+    assert await world.services.conversions.event_configs.list(world.account.id) == [config]
 
 
 async def test_aliases_are_created_replaced_and_removed_and_the_log_has_each_change(
-    services: Services, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
-    good = {"accountId": str(account.id), "name": "x", "payout_type": "CPA"}
-    made = (await api.post(PATH, **good, parameter_aliases=ALIASES)).json()
+    good = {"accountId": str(world.account.id), "name": "x", "payout_type": "CPA"}
+    made = (await world.api.post(PATH, **good, parameter_aliases=ALIASES)).json()
     assert made["parameter_aliases"] == ALIASES
     for aliases in ({"sub": "click_id"}, {}):
-        changed = await api.patch(f"{PATH}/{made['id']}", parameter_aliases=aliases)
+        changed = await world.api.patch(f"{PATH}/{made['id']}", parameter_aliases=aliases)
         assert changed.json() == {**made, "parameter_aliases": aliases}
-    entries, _ = await services.access.audit.page(account.id, AuditFilter(), 1, 10)
+    entries, _ = await world.services.access.audit.page(world.account.id, AuditFilter(), 1, 10)
     changes = [entry.changes["parameter_aliases"] for entry in entries if entry.changes]
     assert [(one.before, one.after) for one in changes] == [
         ('{"sub":"click_id"}', "{}"),

@@ -4,9 +4,9 @@ import pytest
 
 from tests.conversions import scene
 from tests.factories import create_event_config, make_conversion
-from tests.web.client import Client, Response
+from tests.web.client import Response
 from tests.web.keyed_client import KeyedClient
-from tests.web.person import signed_in
+from tests.web.world import World
 from tests.webhooks.receiver import answer
 from tests.webhooks.sending.scene import Clock, listening, sending
 from tracker.access.roles import Role
@@ -31,11 +31,11 @@ def pbk_in(listed: Response) -> str:
     ("role", "whole"), [(Role.VIEWER, False), (Role.EDITOR, True), (Role.OWNER, True)]
 )
 async def test_a_role_that_may_not_write_configurations_sees_the_beginning_of_the_key(
-    services: Services, client: Client, account: Account, role: Role, whole: bool
+    world: World, role: Role, whole: bool
 ) -> None:
-    config = await create_event_config(services, account.id)
-    person = await signed_in(services, client, account.id, role)
-    listed = await person.send("GET", f"/api/event-configs?accountId={account.id}")
+    config = await create_event_config(world.services, world.account.id)
+    person = await world.person(role)
+    listed = await person.send("GET", f"/api/event-configs?accountId={world.account.id}")
     assert pbk_in(listed) == (config.pbk if whole else f"{config.pbk[:4]}…")
 
 
@@ -44,14 +44,14 @@ async def test_a_role_that_may_not_write_configurations_sees_the_beginning_of_th
     [(["event_configs:read"], False), (["event_configs:*"], True), (None, True)],
 )
 async def test_a_key_that_may_not_write_configurations_sees_the_beginning_of_the_key(
-    services: Services, client: Client, account: Account, scopes: list[str] | None, whole: bool
+    world: World, scopes: list[str] | None, whole: bool
 ) -> None:
-    config = await create_event_config(services, account.id)
-    _, secret = await services.access.api_keys.create(account.id, "k", scopes)
-    api = KeyedClient(client, secret)
-    shown = pbk_in(await api.get(f"/api/event-configs?accountId={account.id}"))
+    config = await create_event_config(world.services, world.account.id)
+    _, secret = await world.services.access.api_keys.create(world.account.id, "k", scopes)
+    api = KeyedClient(world.client, secret)
+    shown = pbk_in(await api.get(f"/api/event-configs?accountId={world.account.id}"))
     assert shown == (config.pbk if whole else f"{config.pbk[:4]}…")
-    recorded = await client.get(f"/api/event?{'pbk=' + shown.replace('…', '%E2%80%A6')}")
+    recorded = await world.client.get(f"/api/event?{'pbk=' + shown.replace('…', '%E2%80%A6')}")
     assert recorded.status == (200 if whole else 404)
 
 
@@ -78,41 +78,45 @@ async def delivered(services: Services, account: Account) -> tuple[EventConfig, 
     ],
 )
 async def test_readers_of_deliveries_see_neither_what_was_sent_nor_what_was_repeated_whole(
-    services: Services, client: Client, account: Account, path: str, scopes: list[str]
+    world: World, path: str, scopes: list[str]
 ) -> None:
-    config, webhook = await delivered(services, account)
+    config, webhook = await delivered(world.services, world.account)
     path = path.format(webhook=webhook.id)
-    _, weak = await services.access.api_keys.create(account.id, "reader", scopes)
-    _, strong = await services.access.api_keys.create(
-        account.id, "writer", [*scopes, "event_configs:write"]
+    _, weak = await world.services.access.api_keys.create(world.account.id, "reader", scopes)
+    _, strong = await world.services.access.api_keys.create(
+        world.account.id, "writer", [*scopes, "event_configs:write"]
     )
-    shown = (await KeyedClient(client, weak).get(path)).body.decode()
+    shown = (await KeyedClient(world.client, weak).get(path)).body.decode()
     assert config.pbk[5:] not in shown
     assert f"thanks for {config.pbk[:4]}…" in shown
     assert f'\\"pbk\\":\\"{config.pbk[:4]}…\\"' in shown
-    whole = (await KeyedClient(client, strong).get(path)).body.decode()
+    whole = (await KeyedClient(world.client, strong).get(path)).body.decode()
     assert whole.count(config.pbk) == 2
 
 
-async def test_a_retried_delivery_is_shown_without_the_key(
-    services: Services, client: Client, account: Account
-) -> None:
-    config, webhook = await delivered(services, account)
-    [delivery], _ = await services.webhooks.deliveries.page(webhook.id, list(DeliveryStatus), 1, 1)
-    _, secret = await services.access.api_keys.create(account.id, "k", ["webhooks:write"])
+async def test_a_retried_delivery_is_shown_without_the_key(world: World) -> None:
+    config, webhook = await delivered(world.services, world.account)
+    [delivery], _ = await world.services.webhooks.deliveries.page(
+        webhook.id, list(DeliveryStatus), 1, 1
+    )
+    _, secret = await world.services.access.api_keys.create(
+        world.account.id, "k", ["webhooks:write"]
+    )
     path = f"/api/webhooks/{webhook.id}/deliveries/{delivery.id}/retry"
-    answered = await KeyedClient(client, secret).post(path)
+    answered = await KeyedClient(world.client, secret).post(path)
     assert answered.status == 200, answered.body
     assert config.pbk[5:] not in answered.body.decode()
 
 
 async def test_readers_see_no_payload_of_an_event_whose_key_is_not_known_any_more(
-    services: Services, client: Client, account: Account
+    world: World,
 ) -> None:
-    config, webhook = await delivered(services, account)
-    await services.stores.mongodb["events"].delete_many({})
-    _, secret = await services.access.api_keys.create(account.id, "k", ["webhooks:read"])
-    response = await KeyedClient(client, secret).get(f"/api/webhooks/{webhook.id}/deliveries")
+    config, webhook = await delivered(world.services, world.account)
+    await world.services.stores.mongodb["events"].delete_many({})
+    _, secret = await world.services.access.api_keys.create(
+        world.account.id, "k", ["webhooks:read"]
+    )
+    response = await KeyedClient(world.client, secret).get(f"/api/webhooks/{webhook.id}/deliveries")
     [row] = response.json()["rows"]
     assert (row["payload"], [one["answer"] for one in row["attempts"]]) == (None, [""])
     assert config.pbk[:8] not in response.body.decode()

@@ -15,8 +15,8 @@ from tests.factories import (
     make_click,
     make_conversion,
 )
-from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clicks.country import Countries
 from tracker.clicks.enrich import Enrichment
@@ -25,7 +25,6 @@ from tracker.feeds.api.cursors import FeedCursors
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.page import Bookmark, Position
 from tracker.ids import new_id
-from tracker.service.services import Services
 from tracker.visitor_dimensions import NAMES, UNKNOWN
 
 ROW = [
@@ -59,21 +58,21 @@ def text_of(click: Any) -> str:
 
 
 async def test_a_click_has_its_link_its_source_and_the_number_of_its_conversions(
-    services: Services, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
-    link = await create_link(services, account.id, "s1")
-    config = await create_event_config(services, account.id)
+    link = await create_link(world.services, world.account.id, "s1")
+    config = await create_event_config(world.services, world.account.id)
     click = make_click(
-        account.id,
+        world.account.id,
         link_id=link.id.bytes,
         domain_name="",
         referrer="https://A.example:8080/\xc3\xa4?b=c",
         query="utm_source=Sp%C3%A4t&utm_term=a+b&x=\xc3\xa4",
     )
-    own = {"account_id": account.id.bytes, "event_config_id": config.id.bytes}
+    own = {"account_id": world.account.id.bytes, "event_config_id": config.id.bytes}
     events = [make_conversion(number, click.id, **own) for number in (1, 2)]
-    await applied(services, [click, *events])
-    [row] = (await page(api, account))["rows"]
+    await applied(world.services, [click, *events])
+    [row] = (await page(world.api, world.account))["rows"]
     assert list(row) == ROW
     assert row == {
         "id": text_of(click),
@@ -92,59 +91,59 @@ async def test_a_click_has_its_link_its_source_and_the_number_of_its_conversions
         "utm_term": "a b",
         "utm_content": None,
         "link": {"id": str(link.id), "internal_name": "A link", "slug": "s1"},
-        "domain": services.public_url.host,
+        "domain": world.services.public_url.host,
         "unique": True,
         "conversions": 2,
         "test": False,
     }
 
 
-async def test_a_click_from_before_there_were_dimensions_is_unknown_in_them(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await applied(services, [make_click(account.id)])
+async def test_a_click_from_before_there_were_dimensions_is_unknown_in_them(world: World) -> None:
+    await applied(world.services, [make_click(world.account.id)])
     without = {"$unset": dict.fromkeys(NAMES)}
-    await services.stores.mongodb["clicks"].update_one({"account_id": account.id}, without)
-    [row] = (await page(api, account))["rows"]
+    await world.services.stores.mongodb["clicks"].update_one(
+        {"account_id": world.account.id}, without
+    )
+    [row] = (await page(world.api, world.account))["rows"]
     assert {name: row[name] for name in NAMES} == dict.fromkeys(NAMES, UNKNOWN)
 
 
 async def test_no_answer_has_an_address_or_a_user_agent_even_if_both_are_stored(
-    services: Services, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
-    enrichment = Enrichment(Countries(services.settings.geoip_database), store_ip=True)
-    services.clicks = services.clicks._replace(enrichment=enrichment)
-    since = (await page(api, account))["since_cursor"]
-    click = make_click(account.id, address="203.0.113.77", user_agent=f"{CHROME} Secret/7")
-    await applied(services, [click, make_conversion(1, click.id)])
-    stored = await services.stores.mongodb["clicks"].find_one({})
+    enrichment = Enrichment(Countries(world.services.settings.geoip_database), store_ip=True)
+    world.services.clicks = world.services.clicks._replace(enrichment=enrichment)
+    since = (await page(world.api, world.account))["since_cursor"]
+    click = make_click(world.account.id, address="203.0.113.77", user_agent=f"{CHROME} Secret/7")
+    await applied(world.services, [click, make_conversion(1, click.id)])
+    stored = await world.services.stores.mongodb["clicks"].find_one({})
     assert stored is not None
     assert (stored["address"], stored["user_agent"]) == ("203.0.113.77", f"{CHROME} Secret/7")
     for path in ("/api/clicks", "/api/conversions"):
-        response = await api.get(f"{path}?accountId={account.id}")
+        response = await world.api.get(f"{path}?accountId={world.account.id}")
         assert len(response.json()["rows"]) == 1
         answers = [response]
         if path == "/api/clicks":
-            answers.append(await api.get(f"{path}?accountId={account.id}&since={since}"))
+            answers.append(
+                await world.api.get(f"{path}?accountId={world.account.id}&since={since}")
+            )
         else:
-            answers.append(await api.get(f"{path}/1"))
+            answers.append(await world.api.get(f"{path}/1"))
         for answer in answers:
             assert text_of(click).encode() in answer.body
             for secret in (b"203.0.113", b"Secret", b"Mozilla", b"address", b"user_agent"):
                 assert secret not in answer.body
 
 
-async def test_filters_are_those_of_reports_and_may_be_repeated(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    tag = await services.links.tags.create(account.id, "A tag")
-    link = await create_link(services, account.id, "s1", tags=[tag.id])
+async def test_filters_are_those_of_reports_and_may_be_repeated(world: World) -> None:
+    tag = await world.services.links.tags.create(world.account.id, "A tag")
+    link = await create_link(world.services, world.account.id, "s1", tags=[tag.id])
     clicks = [
-        make_click(account.id, link_id=link.id.bytes, referrer="", query="", domain_name=""),
-        make_click(account.id, user_agent="Googlebot/2.1", query="utm_source=a"),
-        make_click(account.id, at=AT_MS - 86_400_000, query="utm_source=b&utm_medium=c"),
+        make_click(world.account.id, link_id=link.id.bytes, referrer="", query="", domain_name=""),
+        make_click(world.account.id, user_agent="Googlebot/2.1", query="utm_source=a"),
+        make_click(world.account.id, at=AT_MS - 86_400_000, query="utm_source=b&utm_medium=c"),
     ]
-    await applied(services, clicks)
+    await applied(world.services, clicks)
     first, bot, old = map(text_of, clicks)
     day, before = iso(moment(AT_MS))[:10], iso(moment(AT_MS - 86_400_000))[:10]
     for query, expected in {
@@ -163,7 +162,7 @@ async def test_filters_are_those_of_reports_and_may_be_repeated(
         "&utm_source=b&utm_medium=c": {old},
         "&referrer=direct": {first},
         "&referrer=EXAMPLE.com&browser=Chrome": {old},
-        f"&domain={services.public_url.host}": {first},
+        f"&domain={world.services.public_url.host}": {first},
         "&domain=GO.example.com": {bot, old},
         f"&from={day}": {first, bot},
         f"&to={before}": {old},
@@ -172,21 +171,19 @@ async def test_filters_are_those_of_reports_and_may_be_repeated(
         "&from=9999-12-31": set(),
         "&to=0001-01-01": set(),
     }.items():
-        assert set(await ids(api, account, query)) == expected, query
+        assert set(await ids(world.api, world.account, query)) == expected, query
 
 
-async def test_days_are_of_the_time_zone_of_the_account(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_days_are_of_the_time_zone_of_the_account(world: World) -> None:
     midnight = 1_767_222_000_000  # 2026-01-01 00:00 in Berlin
-    clicks = [make_click(account.id, at=midnight + more) for more in (-1, 0)]
-    await applied(services, clicks)
+    clicks = [make_click(world.account.id, at=midnight + more) for more in (-1, 0)]
+    await applied(world.services, clicks)
     before, after = map(text_of, clicks)
-    assert await ids(api, account, "&from=2026-01-01") == []
+    assert await ids(world.api, world.account, "&from=2026-01-01") == []
     zone = {"$set": {"time_zone": "Europe/Berlin"}}
-    await services.stores.mongodb["accounts"].update_one({"_id": account.id}, zone)
-    assert await ids(api, account, "&from=2026-01-01") == [after]
-    assert await ids(api, account, "&to=2025-12-31") == [before]
+    await world.services.stores.mongodb["accounts"].update_one({"_id": world.account.id}, zone)
+    assert await ids(world.api, world.account, "&from=2026-01-01") == [after]
+    assert await ids(world.api, world.account, "&to=2025-12-31") == [before]
 
 
 @pytest.mark.parametrize(
@@ -209,29 +206,27 @@ async def test_days_are_of_the_time_zone_of_the_account(
     ],
 )
 async def test_a_wrong_filter_is_400_and_names_field_and_rule(
-    api: KeyedClient, account: Account, query: str, expected: str
+    world: World, query: str, expected: str
 ) -> None:
-    assert (await error(api, account, query)).startswith(expected)
+    assert (await error(world.api, world.account, query)).startswith(expected)
 
 
-async def test_cursors_lead_through_all_pages_and_since_to_what_comes_late(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    clicks = [make_click(account.id, at=AT_MS + number) for number in range(7)]
-    await applied(services, clicks)
-    first = await page(api, account, "&pageSize=3")
-    second = await page(api, account, f"&pageSize=3&cursor={first['next_cursor']}")
-    third = await page(api, account, f"&pageSize=3&cursor={second['next_cursor']}")
+async def test_cursors_lead_through_all_pages_and_since_to_what_comes_late(world: World) -> None:
+    clicks = [make_click(world.account.id, at=AT_MS + number) for number in range(7)]
+    await applied(world.services, clicks)
+    first = await page(world.api, world.account, "&pageSize=3")
+    second = await page(world.api, world.account, f"&pageSize=3&cursor={first['next_cursor']}")
+    third = await page(world.api, world.account, f"&pageSize=3&cursor={second['next_cursor']}")
     seen = [row["id"] for one in (first, second, third) for row in one["rows"]]
     assert seen == [text_of(click) for click in reversed(clicks)]
     assert [one["since_cursor"] is None for one in (first, second, third)] == [False, True, True]
     assert third["next_cursor"] is None
-    late = [make_click(account.id, at=AT_MS - 10**9 * number) for number in range(3)]
-    await drain_of(services).apply(late[:2])
-    await drain_of(services).apply(late[2:])
+    late = [make_click(world.account.id, at=AT_MS - 10**9 * number) for number in range(3)]
+    await drain_of(world.services).apply(late[:2])
+    await drain_of(world.services).apply(late[2:])
     since, found = first["since_cursor"], []
     for rows, is_over in ((2, False), (1, True), (0, True)):
-        answer = await page(api, account, f"&pageSize=2&since={since}")
+        answer = await page(world.api, world.account, f"&pageSize=2&since={since}")
         assert list(answer) == ["rows", "next_cursor", "since_cursor", "searched_to"]
         assert (len(answer["rows"]), answer["searched_to"] is None) == (rows, is_over)
         assert answer["next_cursor"] is None
@@ -241,24 +236,20 @@ async def test_cursors_lead_through_all_pages_and_since_to_what_comes_late(
 
 
 async def test_cursors_that_no_page_of_the_feed_has_are_400(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    account: Account,
-    other_account: Account,
+    world: World,
 ) -> None:
-    await applied(services, [make_click(account.id), make_click(account.id)])
-    first = await page(api, account, "&pageSize=1")
+    await applied(world.services, [make_click(world.account.id), make_click(world.account.id)])
+    first = await page(world.api, world.account, "&pageSize=1")
     good, since = first["next_cursor"], first["since_cursor"]
-    assert len(await ids(api, account, f"&cursor={good}")) == 1
-    conversions = (await api.get(f"/api/conversions?accountId={account.id}")).json()
-    _, secret = await services.access.api_keys.create(other_account.id, "theirs")
-    theirs = await page(KeyedClient(client, secret), other_account)
+    assert len(await ids(world.api, world.account, f"&cursor={good}")) == 1
+    conversions = (await world.api.get(f"/api/conversions?accountId={world.account.id}")).json()
+    _, secret = await world.services.access.api_keys.create(world.other_account.id, "theirs")
+    theirs = await page(KeyedClient(world.client, secret), world.other_account)
     position, bookmark = Position(moment(AT_MS), new_id()), Bookmark(moment(AT_MS), {0: 1})
     others = [
-        FeedCursors(FeedName.CLICKS, other_account.id).cursor_of(position),
-        FeedCursors(FeedName.CONVERSIONS, account.id).cursor_of(Position(moment(AT_MS), 1)),
-        FeedCursors(FeedName.CONVERSIONS, account.id).cursor_of(bookmark),
+        FeedCursors(FeedName.CLICKS, world.other_account.id).cursor_of(position),
+        FeedCursors(FeedName.CONVERSIONS, world.account.id).cursor_of(Position(moment(AT_MS), 1)),
+        FeedCursors(FeedName.CONVERSIONS, world.account.id).cursor_of(bookmark),
         theirs["since_cursor"],
         conversions["since_cursor"],
     ]
@@ -269,9 +260,9 @@ async def test_cursors_that_no_page_of_the_feed_has_are_400(
         *(base64.urlsafe_b64encode(one).rstrip(b"=").decode() for one in (changed, packed + b"x")),
     ]
     for cursor in [*made_up, *others, since]:
-        assert await error(api, account, f"&cursor={cursor}") == NOT_A_CURSOR
+        assert await error(world.api, world.account, f"&cursor={cursor}") == NOT_A_CURSOR
     for cursor in [*made_up, *others, good]:
-        assert await error(api, account, f"&since={cursor}") == NOT_A_BOOKMARK
+        assert await error(world.api, world.account, f"&since={cursor}") == NOT_A_BOOKMARK
 
 
 async def test_cursors_of_any_place_are_read_as_they_were_written() -> None:
@@ -283,16 +274,14 @@ async def test_cursors_of_any_place_are_read_as_they_were_written() -> None:
         assert feed.bookmark_of(feed.cursor_of(bookmark)) == bookmark
 
 
-async def test_an_account_sees_only_its_own_clicks(
-    services: Services, api: KeyedClient, account: Account, other_account: Account
-) -> None:
-    since = (await page(api, account))["since_cursor"]
-    theirs = await create_link(services, other_account.id, "theirs")
-    await applied(services, [make_click(other_account.id, link_id=theirs.id.bytes)])
-    assert await ids(api, account) == []
-    assert await ids(api, account, f"&link={theirs.id}") == []
-    assert await ids(api, account, f"&since={since}") == []
-    response = await api.get(f"/api/clicks?accountId={other_account.id}")
+async def test_an_account_sees_only_its_own_clicks(world: World) -> None:
+    since = (await page(world.api, world.account))["since_cursor"]
+    theirs = await create_link(world.services, world.other_account.id, "theirs")
+    await applied(world.services, [make_click(world.other_account.id, link_id=theirs.id.bytes)])
+    assert await ids(world.api, world.account) == []
+    assert await ids(world.api, world.account, f"&link={theirs.id}") == []
+    assert await ids(world.api, world.account, f"&since={since}") == []
+    response = await world.api.get(f"/api/clicks?accountId={world.other_account.id}")
     assert response.status == 403
 
 

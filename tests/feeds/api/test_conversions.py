@@ -15,6 +15,7 @@ from tests.factories import (
     make_event_document,
 )
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tests.webhooks.receiver import answer
 from tests.webhooks.sending.scene import listening, sending
 from tracker.accounts.accounts import Account
@@ -66,13 +67,11 @@ async def convert(services: Services, account: Account, number: int, **fields: A
     return click.id
 
 
-async def test_a_conversion_has_the_names_of_its_link_and_event_configuration(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_a_conversion_has_the_names_of_its_link_and_event_configuration(world: World) -> None:
     click_id = await convert(
-        services, account, 7, value="12.50", payout="2.50", transaction_id="t-1"
+        world.services, world.account, 7, value="12.50", payout="2.50", transaction_id="t-1"
     )
-    [row] = await rows(api, account)
+    [row] = await rows(world.api, world.account)
     assert list(row) == [*ROW, "click", "deliveries"]
     assert row["click"]["id"] == row["click_id"]
     assert row["deliveries"] == {"due": 0, "delivered": 0, "failed": 0, "cancelled": 0}
@@ -85,36 +84,34 @@ async def test_a_conversion_has_the_names_of_its_link_and_event_configuration(
     assert (row["device"], row["browser"], row["os"]) == ("desktop", "Chrome", "Windows")
 
 
-async def test_names_are_those_of_archived_links_and_event_configurations_too(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await convert(services, account, 1)
-    [row] = await rows(api, account)
-    await api.delete(f"/api/short-links/{row['link']['id']}")
-    await api.delete(f"/api/event-configs/{row['event_config']['id']}")
-    assert await rows(api, account) == [row]
+async def test_names_are_those_of_archived_links_and_event_configurations_too(world: World) -> None:
+    await convert(world.services, world.account, 1)
+    [row] = await rows(world.api, world.account)
+    await world.api.delete(f"/api/short-links/{row['link']['id']}")
+    await world.api.delete(f"/api/event-configs/{row['event_config']['id']}")
+    assert await rows(world.api, world.account) == [row]
 
 
-async def test_conversions_are_filtered_by_state_link_configuration_and_days(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    link_id, config_id = (await create_link(services, account.id)).id, new_id()
-    await store(services, account, 1, at=moment(AT_MS - 86_400_000))
-    await store(services, account, 2, status="refused", refused="max_value", link_id=link_id)
-    await store(services, account, 3, status="pending", event_config_id=config_id)
-    assert await ids(api, account) == [3, 2, 1]
-    [refused] = await rows(api, account, "&status=refused")
+async def test_conversions_are_filtered_by_state_link_configuration_and_days(world: World) -> None:
+    link_id, config_id = (await create_link(world.services, world.account.id)).id, new_id()
+    await store(world.services, world.account, 1, at=moment(AT_MS - 86_400_000))
+    await store(
+        world.services, world.account, 2, status="refused", refused="max_value", link_id=link_id
+    )
+    await store(world.services, world.account, 3, status="pending", event_config_id=config_id)
+    assert await ids(world.api, world.account) == [3, 2, 1]
+    [refused] = await rows(world.api, world.account, "&status=refused")
     assert (refused["event_id"], refused["refused"]) == (2, "max_value")
-    assert await ids(api, account, f"&link={link_id}") == [2]
-    assert await ids(api, account, f"&event={config_id}") == [3]
-    assert await ids(api, account, f"&link={link_id}&event={config_id}") == []
-    assert await ids(api, account, "&status=refused&status=pending") == [3, 2]
-    assert await ids(api, account, f"&event={config_id}&status=refused") == []
+    assert await ids(world.api, world.account, f"&link={link_id}") == [2]
+    assert await ids(world.api, world.account, f"&event={config_id}") == [3]
+    assert await ids(world.api, world.account, f"&link={link_id}&event={config_id}") == []
+    assert await ids(world.api, world.account, "&status=refused&status=pending") == [3, 2]
+    assert await ids(world.api, world.account, f"&event={config_id}&status=refused") == []
     day, before = iso(moment(AT_MS))[:10], iso(moment(AT_MS - 86_400_000))[:10]
-    assert await ids(api, account, f"&from={day}") == [3, 2]
-    assert await ids(api, account, f"&to={before}") == [1]
-    assert await ids(api, account, f"&from={before}&to={day}") == [3, 2, 1]
-    assert await ids(api, account, "&from=0001-01-01&to=9999-12-31") == [3, 2, 1]
+    assert await ids(world.api, world.account, f"&from={day}") == [3, 2]
+    assert await ids(world.api, world.account, f"&to={before}") == [1]
+    assert await ids(world.api, world.account, f"&from={before}&to={day}") == [3, 2, 1]
+    assert await ids(world.api, world.account, "&from=0001-01-01&to=9999-12-31") == [3, 2, 1]
 
 
 @pytest.mark.parametrize(
@@ -137,22 +134,20 @@ async def test_conversions_are_filtered_by_state_link_configuration_and_days(
     ],
 )
 async def test_a_wrong_filter_is_400_and_names_field_and_rule(
-    api: KeyedClient, account: Account, query: str, expected: str
+    world: World, query: str, expected: str
 ) -> None:
-    assert (await error(api, account, query)).startswith(expected)
+    assert (await error(world.api, world.account, query)).startswith(expected)
 
 
 def test_every_state_of_the_log_can_be_asked_for() -> None:
     assert set(get_args(StatusName)) == set(SHOWN)
 
 
-async def test_cursors_lead_through_all_pages(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await store(services, account, *range(1, 60))
+async def test_cursors_lead_through_all_pages(world: World) -> None:
+    await store(world.services, world.account, *range(1, 60))
     seen, cursor = [], ""
     for size in (25, 25, 9):
-        response = await api.get(f"/api/conversions?accountId={account.id}{cursor}")
+        response = await world.api.get(f"/api/conversions?accountId={world.account.id}{cursor}")
         page = response.json()
         assert list(page) == ["rows", "next_cursor", "since_cursor", "searched_to"]
         assert len(page["rows"]) == size
@@ -163,16 +158,16 @@ async def test_cursors_lead_through_all_pages(
 
 
 async def test_a_conversion_is_listed_since_a_cursor_when_it_is_stored_and_when_it_is_settled(
-    services: Services, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
-    page = f"/api/conversions?accountId={account.id}"
-    since = (await api.get(page)).json()["since_cursor"]
-    click = make_click(account.id)
-    event = make_conversion(1, click.id, account_id=account.id.bytes)
+    page = f"/api/conversions?accountId={world.account.id}"
+    since = (await world.api.get(page)).json()["since_cursor"]
+    click = make_click(world.account.id)
+    event = make_conversion(1, click.id, account_id=world.account.id.bytes)
     seen = []
     for records in ([event], [click], []):
-        await scene.applied(services, records)
-        found = (await api.get(f"{page}&since={since}")).json()
+        await scene.applied(world.services, records)
+        found = (await world.api.get(f"{page}&since={since}")).json()
         assert (found["next_cursor"], found["searched_to"]) == (None, None)
         seen.append([(row["event_id"], row["status"]) for row in found["rows"]])
         since = found["since_cursor"]
@@ -180,27 +175,31 @@ async def test_a_conversion_is_listed_since_a_cursor_when_it_is_stored_and_when_
 
 
 async def test_a_listed_conversion_has_its_click_and_the_number_of_its_deliveries(
-    services: Services, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
-    async with listening(services, account.id), listening(services, account.id) as (failing, _):
+    async with (
+        listening(world.services, world.account.id),
+        listening(world.services, world.account.id) as (failing, _),
+    ):
         failing.behaviour = answer(500, b"no")
-        async with sending(services) as sender:
-            await convert(services, account, 1)
+        async with sending(world.services) as sender:
+            await convert(world.services, world.account, 1)
             await sender.burst()
-    [row] = await rows(api, account)
-    shown = (await api.get("/api/conversions/1")).json()
+    [row] = await rows(world.api, world.account)
+    shown = (await world.api.get("/api/conversions/1")).json()
     assert row["click"] == shown["click"]
     assert row["deliveries"] == {"due": 1, "delivered": 1, "failed": 0, "cancelled": 0}
 
 
-async def test_one_conversion_has_its_click_its_metadata_and_its_deliveries(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    async with listening(services, account.id) as (receiver, webhook), sending(services) as sender:
+async def test_one_conversion_has_its_click_its_metadata_and_its_deliveries(world: World) -> None:
+    async with (
+        listening(world.services, world.account.id) as (receiver, webhook),
+        sending(world.services) as sender,
+    ):
         receiver.behaviour = answer(500, b"no")
-        click_id = await convert(services, account, 10**12, metadata='{"a": 1.0}')
+        click_id = await convert(world.services, world.account, 10**12, metadata='{"a": 1.0}')
         await sender.burst()
-    response = await api.get(f"/api/conversions/{10**12}")
+    response = await world.api.get(f"/api/conversions/{10**12}")
     assert response.status == 200, response.body
     shown = response.json()
     assert list(shown) == [*ROW, "click", "metadata", "deliveries"]
@@ -227,22 +226,18 @@ async def test_one_conversion_has_its_click_its_metadata_and_its_deliveries(
     assert (attempt["code"], attempt["answer"]) == (500, "no")
 
 
-async def test_a_conversion_without_click_metadata_and_webhooks_shows_none(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await store(services, account, 1, click_id=new_id(), status="pending")
-    shown = (await api.get("/api/conversions/1")).json()
+async def test_a_conversion_without_click_metadata_and_webhooks_shows_none(world: World) -> None:
+    await store(world.services, world.account, 1, click_id=new_id(), status="pending")
+    shown = (await world.api.get("/api/conversions/1")).json()
     assert (shown["click"], shown["metadata"], shown["deliveries"]) == (None, None, [])
     assert (shown["link"], shown["event_config"], shown["country"]) == (None, None, None)
 
 
-async def test_the_click_of_another_account_is_not_shown(
-    services: Services, api: KeyedClient, account: Account, other_account: Account
-) -> None:
-    click = make_click(other_account.id)
-    event = make_conversion(1, click.id, account_id=account.id.bytes)
-    await scene.applied(services, [click, event])
-    shown = (await api.get("/api/conversions/1")).json()
+async def test_the_click_of_another_account_is_not_shown(world: World) -> None:
+    click = make_click(world.other_account.id)
+    event = make_conversion(1, click.id, account_id=world.account.id.bytes)
+    await scene.applied(world.services, [click, event])
+    shown = (await world.api.get("/api/conversions/1")).json()
     assert (shown["status"], shown["click"]) == ("foreign_click", None)
 
 
@@ -258,66 +253,58 @@ async def test_a_key_that_may_not_read_webhooks_does_not_see_deliveries(
     assert (row["event_id"], row["deliveries"]) == (1, None)
 
 
-async def test_deliveries_to_deleted_webhooks_and_messages_are_not_shown(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    async with listening(services, account.id) as (_, webhook):
-        await scene.applied(services, [make_conversion(1, account_id=account.id.bytes)])
-    assert len((await api.get("/api/conversions/1")).json()["deliveries"]) == 1
-    await api.delete(f"/api/webhooks/{webhook.id}")
-    assert (await api.get("/api/conversions/1")).json()["deliveries"] == []
+async def test_deliveries_to_deleted_webhooks_and_messages_are_not_shown(world: World) -> None:
+    async with listening(world.services, world.account.id) as (_, webhook):
+        await scene.applied(world.services, [make_conversion(1, account_id=world.account.id.bytes)])
+    assert len((await world.api.get("/api/conversions/1")).json()["deliveries"]) == 1
+    await world.api.delete(f"/api/webhooks/{webhook.id}")
+    assert (await world.api.get("/api/conversions/1")).json()["deliveries"] == []
 
 
-async def test_a_conversion_of_no_account_is_nobodys(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await scene.applied(services, [make_conversion(1, new_id().bytes)])
-    response = await api.get("/api/conversions/1")
+async def test_a_conversion_of_no_account_is_nobodys(world: World) -> None:
+    await scene.applied(world.services, [make_conversion(1, new_id().bytes)])
+    response = await world.api.get("/api/conversions/1")
     assert (response.status, response.error) == (404, "conversion: not found")
-    assert await ids(api, account) == []
+    assert await ids(world.api, world.account) == []
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.0", "01", "%D9%A1", "9007199254740992", "1" * 30])
-async def test_an_event_id_is_a_whole_number_that_json_keeps_exact(
-    api: KeyedClient, text: str
-) -> None:
-    response = await api.get(f"/api/conversions/{text}")
+async def test_an_event_id_is_a_whole_number_that_json_keeps_exact(world: World, text: str) -> None:
+    response = await world.api.get(f"/api/conversions/{text}")
     rule = "event_id: must be a whole number from 1 to 9007199254740991"
     assert (response.status, response.error) == (400, rule)
 
 
-async def test_the_highest_event_id_is_accepted(api: KeyedClient) -> None:
-    assert (await api.get("/api/conversions/9007199254740991")).status == 404
+async def test_the_highest_event_id_is_accepted(world: World) -> None:
+    assert (await world.api.get("/api/conversions/9007199254740991")).status == 404
 
 
-async def test_conversions_are_found_by_transaction_and_by_click(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    config = await create_event_config(services, account.id)
+async def test_conversions_are_found_by_transaction_and_by_click(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
     click, other = new_id(), new_id()
     scoped = {"event_config_id": config.id, "transaction_scope": config.id}
-    await store(services, account, 1, transaction_id="T-1", click_id=click, **scoped)
-    await store(services, account, 2, transaction_id="T-1", transaction_scope=account.id)
-    await store(services, account, 3, transaction_id="T-2", click_id=click, **scoped)
-    await store(services, account, 4, click_id=other)
+    await store(world.services, world.account, 1, transaction_id="T-1", click_id=click, **scoped)
+    await store(
+        world.services, world.account, 2, transaction_id="T-1", transaction_scope=world.account.id
+    )
+    await store(world.services, world.account, 3, transaction_id="T-2", click_id=click, **scoped)
+    await store(world.services, world.account, 4, click_id=other)
     foreign = make_event_document(5, account_id=new_id(), click_id=click, transaction_id="T-1")
-    await services.stores.mongodb["events"].insert_one(foreign)
-    assert sorted(await ids(api, account, "&transaction_id=T-1")) == [1, 2]
-    assert await ids(api, account, f"&click_id={click}") == [3, 1]
-    assert await ids(api, account, f"&click_id={click}&transaction_id=T-2") == [3]
-    assert await ids(api, account, "&transaction_id=T-") == []
-    assert "click_id" in await error(api, account, "&click_id=x")
+    await world.services.stores.mongodb["events"].insert_one(foreign)
+    assert sorted(await ids(world.api, world.account, "&transaction_id=T-1")) == [1, 2]
+    assert await ids(world.api, world.account, f"&click_id={click}") == [3, 1]
+    assert await ids(world.api, world.account, f"&click_id={click}&transaction_id=T-2") == [3]
+    assert await ids(world.api, world.account, "&transaction_id=T-") == []
+    assert "click_id" in await error(world.api, world.account, "&click_id=x")
 
 
-async def test_a_click_with_many_conversions_is_paged(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_a_click_with_many_conversions_is_paged(world: World) -> None:
     click = new_id()
-    await store(services, account, *range(1, 8), click_id=click)
-    query, found = f"accountId={account.id}&click_id={click}&pageSize=3", []
+    await store(world.services, world.account, *range(1, 8), click_id=click)
+    query, found = f"accountId={world.account.id}&click_id={click}&pageSize=3", []
     cursor = ""
     for _ in range(3):
-        page = (await api.get(f"/api/conversions?{query}{cursor}")).json()
+        page = (await world.api.get(f"/api/conversions?{query}{cursor}")).json()
         found += [row["event_id"] for row in page["rows"]]
         cursor = f"&cursor={page['next_cursor']}"
     assert found == [7, 6, 5, 4, 3, 2, 1]

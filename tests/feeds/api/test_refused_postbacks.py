@@ -8,8 +8,8 @@ import pytest
 
 from tests.conversions.api.reporting import clicked, drained
 from tests.factories import create_event_config
-from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import now
 from tracker.conversions import refusals
@@ -28,14 +28,12 @@ async def listed(
     return found
 
 
-async def test_a_refused_postback_is_kept_with_its_reason_and_what_was_sent(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    config = await create_event_config(services, account.id, name="Purchase")
-    refused = await client.get(
+async def test_a_refused_postback_is_kept_with_its_reason_and_what_was_sent(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id, name="Purchase")
+    refused = await world.client.get(
         f"/api/event?pbk={config.pbk}&click_id=%7Bclick_id%7D&token=s3cret&value=12"
     )
-    [row] = (await listed(services, api, account))["rows"]
+    [row] = (await listed(world.services, world.api, world.account))["rows"]
     assert (
         row.items()
         >= {
@@ -49,99 +47,87 @@ async def test_a_refused_postback_is_kept_with_its_reason_and_what_was_sent(
             "click_id": None,
         }.items()
     )
-    stored = await services.stores.mongodb["refused_postbacks"].find_one({})
+    stored = await world.services.stores.mongodb["refused_postbacks"].find_one({})
     assert config.pbk not in str(stored)
 
 
-async def test_requests_on_the_fast_path_are_kept_too(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    config = await create_event_config(services, account.id)
-    await services.conversions.event_configs.change(config.id, {"active": False})
-    reader, writer = await asyncio.open_connection("127.0.0.1", client.port)
+async def test_requests_on_the_fast_path_are_kept_too(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    await world.services.conversions.event_configs.change(config.id, {"active": False})
+    reader, writer = await asyncio.open_connection("127.0.0.1", world.client.port)
     writer.write(f"GET /api/event?pbk={config.pbk} HTTP/1.1\r\nHost: a.example\r\n\r\n".encode())
     assert b" 404 " in await reader.readline()
     writer.close()
-    [row] = (await listed(services, api, account))["rows"]
+    [row] = (await listed(world.services, world.api, world.account))["rows"]
     assert (row["reason"], row["status"]) == ("pbk", 404)
 
 
-async def test_one_without_a_known_key_belongs_to_the_account_of_its_click(
-    services: Services, client: Client, api: KeyedClient, account: Account, other_account: Account
-) -> None:
-    click_id = await clicked(services, client, account)
-    await drained(services)
-    await client.post("/api/event", f'{{"pbk": "wrong", "click_id": "{click_id}"}}'.encode())
-    await client.get("/api/event?pbk=wrong")
-    await client.get("/api/event?value=1")
-    foreign = await create_event_config(services, other_account.id)
-    await client.get(f"/api/event?pbk={foreign.pbk}&click_id={click_id}")
-    [row] = (await listed(services, api, account))["rows"]
+async def test_one_without_a_known_key_belongs_to_the_account_of_its_click(world: World) -> None:
+    click_id = await clicked(world.services, world.client, world.account)
+    await drained(world.services)
+    await world.client.post("/api/event", f'{{"pbk": "wrong", "click_id": "{click_id}"}}'.encode())
+    await world.client.get("/api/event?pbk=wrong")
+    await world.client.get("/api/event?value=1")
+    foreign = await create_event_config(world.services, world.other_account.id)
+    await world.client.get(f"/api/event?pbk={foreign.pbk}&click_id={click_id}")
+    [row] = (await listed(world.services, world.api, world.account))["rows"]
     assert (row["reason"], row["click_id"], row["body"]) == (
         "pbk",
         click_id,
         f'{{"pbk": "wron…", "click_id": "{click_id}"}}',
     )
-    assert await services.stores.mongodb["refused_postbacks"].count_documents({}) == 2
+    assert await world.services.stores.mongodb["refused_postbacks"].count_documents({}) == 2
 
 
 async def test_all_are_counted_by_reason_and_the_newest_are_kept(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(refusals, "MAX_STORED", 3)
-    config = await create_event_config(services, account.id)
+    config = await create_event_config(world.services, world.account.id)
     for number in range(5):
-        await client.get(f"/api/event?pbk={config.pbk}&value=a{number}")
-        await services.conversions.refusals.store()
-    await client.get(f"/api/event?pbk={config.pbk}&txid=%5BTID%5D")
-    found = await listed(services, api, account)
+        await world.client.get(f"/api/event?pbk={config.pbk}&value=a{number}")
+        await world.services.conversions.refusals.store()
+    await world.client.get(f"/api/event?pbk={config.pbk}&txid=%5BTID%5D")
+    found = await listed(world.services, world.api, world.account)
     assert [row["reason"] for row in found["rows"]] == ["transaction_id", "value", "value"]
     assert found["counts"] == [
         {"reason": "value", "count": 5},
         {"reason": "transaction_id", "count": 1},
     ]
-    by_reason = await listed(services, api, account, "&reason=value&pageSize=1")
+    by_reason = await listed(world.services, world.api, world.account, "&reason=value&pageSize=1")
     assert by_reason["pagination"]["totalRows"] == 2
     assert by_reason["rows"][0]["query"].endswith("value=a4")
 
 
 async def test_seven_days_are_kept_and_counted(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    config = await create_event_config(services, account.id)
+    config = await create_event_config(world.services, world.account.id)
     today = now()
     monkeypatch.setattr(refusals, "now", lambda: today)
     for days_ago in (7, 6, 0):
         at = today - timedelta(days=days_ago)
         monkeypatch.setattr(refusals, "now_ms", lambda at=at: int(at.timestamp() * 1000))
-        await client.get(f"/api/event?pbk={config.pbk}&value=a")
-        await services.conversions.refusals.store()
-    found = await listed(services, api, account)
+        await world.client.get(f"/api/event?pbk={config.pbk}&value=a")
+        await world.services.conversions.refusals.store()
+    found = await listed(world.services, world.api, world.account)
     assert found["counts"] == [{"reason": "value", "count": 2}]
-    indexes = await services.stores.mongodb["refused_postbacks"].index_information()
+    indexes = await world.services.stores.mongodb["refused_postbacks"].index_information()
     assert (indexes["expiry"]["key"], indexes["expiry"]["expireAfterSeconds"]) == (
         [("at", 1)],
         timedelta(days=refusals.STORED_DAYS).total_seconds(),
     )
 
 
-async def test_what_was_sent_under_an_alias_counts_as_its_parameter(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
+async def test_what_was_sent_under_an_alias_counts_as_its_parameter(world: World) -> None:
     aliases = {"cid": "click_id", "rate": "value", "tid": "transaction_id"}
-    config = await create_event_config(services, account.id, parameter_aliases=aliases)
+    config = await create_event_config(world.services, world.account.id, parameter_aliases=aliases)
     for query in ("cid={x}", "rate=much", "rate=1&value=2", "tid={tid}"):
-        refused = await client.get(f"/api/event?pbk={config.pbk}&{query}")
+        refused = await world.client.get(f"/api/event?pbk={config.pbk}&{query}")
         assert refused.status == 400
-    assert (await listed(services, api, account))["counts"] == [
+    assert (await listed(world.services, world.api, world.account))["counts"] == [
         {"reason": "value", "count": 2},
         {"reason": "click_id", "count": 1},
         {"reason": "transaction_id", "count": 1},
@@ -149,16 +135,16 @@ async def test_what_was_sent_under_an_alias_counts_as_its_parameter(
 
 
 async def test_what_the_service_could_not_do_and_other_accounts_are_not_listed(
-    services: Services, client: Client, api: KeyedClient, account: Account, other_account: Account
+    world: World,
 ) -> None:
-    other = await create_event_config(services, other_account.id)
-    await client.get(f"/api/event?pbk={other.pbk}&value=x")
-    await client.request("PUT", "/api/event")
-    own = await create_event_config(services, account.id)
+    other = await create_event_config(world.services, world.other_account.id)
+    await world.client.get(f"/api/event?pbk={other.pbk}&value=x")
+    await world.client.request("PUT", "/api/event")
+    own = await create_event_config(world.services, world.account.id)
     for error in (Unavailable("database: unavailable"), MethodNotAllowed("GET")):
-        services.conversions.refusals.record("GET", f"pbk={own.pbk}".encode(), b"", error)
-    assert (await listed(services, api, account))["rows"] == []
-    response = await api.get(f"/api/refused-postbacks?accountId={other_account.id}")
+        world.services.conversions.refusals.record("GET", f"pbk={own.pbk}".encode(), b"", error)
+    assert (await listed(world.services, world.api, world.account))["rows"] == []
+    response = await world.api.get(f"/api/refused-postbacks?accountId={world.other_account.id}")
     assert response.status == 403
 
 

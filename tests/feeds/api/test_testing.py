@@ -14,6 +14,7 @@ from tests.ingest import ledger
 from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
 from tests.web.records import journaled, journaled_clicks
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.calendar import DEFAULT_ZONE, calendar_of
 from tracker.clock import day_of, now
@@ -106,33 +107,27 @@ async def report(
     return named, {one: found["totals"][one] for one in FIGURES}
 
 
-async def test_a_test_click_is_what_its_caller_s_visit_would_be(
-    services: Services, client: Client, secret: str, account: Account, link: Link
-) -> None:
-    made = await clicked(client, secret, link)
+async def test_a_test_click_is_what_its_caller_s_visit_would_be(world: World, link: Link) -> None:
+    made = await clicked(world.client, world.secret, link)
     assert made["location"] == (
         f"https://shop.example/offer?c=DE&b=Chrome&click_id={made['click_id']}"
     )
-    [click] = await journaled_clicks(services)
+    [click] = await journaled_clicks(world.services)
     assert (UUID(bytes=click.id), click.test) == (UUID(made["click_id"]), True)
-    assert (UUID(bytes=click.account_id), UUID(bytes=click.link_id)) == (account.id, link.id)
+    assert (UUID(bytes=click.account_id), UUID(bytes=click.link_id)) == (world.account.id, link.id)
     assert (click.address, click.user_agent, click.edge_country) == ("127.0.0.1", CHROME, "DE")
     assert (click.referrer, click.query) == ("", "")
 
 
 async def test_lists_show_tests_as_tests_and_filter_by_them(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    secret: str,
-    account: Account,
+    world: World,
     link: Link,
     config: EventConfig,
 ) -> None:
-    click_id = await both(services, client, api, secret, link, config)
-    await client.get("/c/a", User_Agent=CHROME)
-    await drained(services)
-    shown = {row["id"]: row for row in await rows(api, account, "/api/clicks")}
+    click_id = await both(world.services, world.client, world.api, world.secret, link, config)
+    await world.client.get("/c/a", User_Agent=CHROME)
+    await drained(world.services)
+    shown = {row["id"]: row for row in await rows(world.api, world.account, "/api/clicks")}
     assert len(shown) == 2
     test = shown.pop(click_id)
     [real] = shown.values()
@@ -145,35 +140,33 @@ async def test_lists_show_tests_as_tests_and_filter_by_them(
         "&tests=exclude": [real["id"]],
         "&tests=include": [real["id"], click_id],
     }.items():
-        found = await rows(api, account, "/api/clicks", filters)
+        found = await rows(world.api, world.account, "/api/clicks", filters)
         assert [row["id"] for row in found] == expected, filters
-    [event] = await rows(api, account, "/api/conversions", "&status=test")
+    [event] = await rows(world.api, world.account, "/api/conversions", "&status=test")
     assert (event["status"], event["click_id"], event["value"]) == ("test", click_id, 12.5)
     assert (event["link"]["internal_name"], event["country"]) == ("Spring", "DE")
     assert event["click"]["test"] is True
 
 
 async def test_followers_of_feeds_get_tests_once(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    secret: str,
-    account: Account,
+    world: World,
     link: Link,
     config: EventConfig,
 ) -> None:
     since = {
-        path: (await api.get(f"{path}?accountId={account.id}")).json()["since_cursor"]
+        path: (await world.api.get(f"{path}?accountId={world.account.id}")).json()["since_cursor"]
         for path in ("/api/clicks", "/api/conversions")
     }
-    click_id = await both(services, client, api, secret, link, config)
-    [click] = await rows(api, account, "/api/clicks", f"&since={since['/api/clicks']}")
-    [event] = await rows(api, account, "/api/conversions", f"&since={since['/api/conversions']}")
+    click_id = await both(world.services, world.client, world.api, world.secret, link, config)
+    [click] = await rows(world.api, world.account, "/api/clicks", f"&since={since['/api/clicks']}")
+    [event] = await rows(
+        world.api, world.account, "/api/conversions", f"&since={since['/api/conversions']}"
+    )
     assert (click["id"], click["test"]) == (click_id, True)
     assert (event["click_id"], event["status"]) == (click_id, "test")
     for filters in ("&tests=exclude", "&bots=only"):
         query = f"&since={since['/api/clicks']}{filters}"
-        assert await rows(api, account, "/api/clicks", query) == []
+        assert await rows(world.api, world.account, "/api/clicks", query) == []
 
 
 @pytest.mark.parametrize(
@@ -184,175 +177,152 @@ async def test_followers_of_feeds_get_tests_once(
     ],
 )
 async def test_only_the_report_of_tests_has_them(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    secret: str,
-    account: Account,
+    world: World,
     link: Link,
     config: EventConfig,
     by: str,
     name: str,
 ) -> None:
-    await both(services, client, api, secret, link, config)
-    tests, totals = await report(api, account, by, {"tests": "only"})
+    await both(world.services, world.client, world.api, world.secret, link, config)
+    tests, totals = await report(world.api, world.account, by, {"tests": "only"})
     row = {**NOTHING, "clicks": 1, "uniqueClicks": 1, "conversions": 1, "value": 12.5, "payout": 1}
     assert totals == row | {"payout": totals["payout"]}
     if by == "event":
         row |= {"clicks": 0, "uniqueClicks": 0}
     assert tests[name] == row | {"payout": totals["payout"]}
     filters = {"tests": "only", "link": str(link.id), "country": "DE", "utm_source": "none"}
-    assert (await report(api, account, by, filters))[0] == tests
-    assert await report(api, account, by, filters | {"country": "FR"}) == ({}, NOTHING)
+    assert (await report(world.api, world.account, by, filters))[0] == tests
+    assert await report(world.api, world.account, by, filters | {"country": "FR"}) == ({}, NOTHING)
     # By one dimension from rollups, by several from the documents themselves.
     for others in ({}, {"bots": "include"}, {"country": ["DE", "FR"], "browser": "Chrome"}):
-        assert await report(api, account, by, others) == ({}, NOTHING), others
+        assert await report(world.api, world.account, by, others) == ({}, NOTHING), others
 
 
 async def test_nothing_else_counts_them(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    secret: str,
-    account: Account,
+    world: World,
     link: Link,
     config: EventConfig,
 ) -> None:
-    await both(services, client, api, secret, link, config)
-    assert await services.stores.mongodb["rollups"].count_documents({}) == 0
-    counts = await count_recent(services.stores.mongodb.reads, account.id)
+    await both(world.services, world.client, world.api, world.secret, link, config)
+    assert await world.services.stores.mongodb["rollups"].count_documents({}) == 0
+    counts = await count_recent(world.services.stores.mongodb.reads, world.account.id)
     assert (counts.clicks, counts.bots, counts.conversions) == (0, 0, 0)
-    delays = await api.get(f"/api/conversions/delays?accountId={account.id}")
+    delays = await world.api.get(f"/api/conversions/delays?accountId={world.account.id}")
     assert delays.json()["conversions"] == 0
-    async with services.stores.mongodb.reads.at_one_snapshot() as snapshot:
-        counted = await DayCounts(snapshot).recounted(account.id, day_of(now()))
+    async with world.services.stores.mongodb.reads.at_one_snapshot() as snapshot:
+        counted = await DayCounts(snapshot).recounted(world.account.id, day_of(now()))
         checked = JointCheck(
-            services.stores.mongodb.database, account.id, calendar_of(DEFAULT_ZONE)
+            world.services.stores.mongodb.database, world.account.id, calendar_of(DEFAULT_ZONE)
         )
         assert await checked.wrong(day_of(now()), snapshot) == []
     assert (counted.clicks, counted.events, counted.differences()) == (0, 0, {})
-    await ledger.check(services)
+    await ledger.check(world.services)
 
 
 async def test_a_test_takes_neither_the_cap_nor_the_first_visit_of_real_ones(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    secret: str,
-    account: Account,
+    world: World,
     link: Link,
     config: EventConfig,
 ) -> None:
-    await services.conversions.account_rules.change(
-        account.id, {"max_per_click": 1, "max_value": 10}
+    await world.services.conversions.account_rules.change(
+        world.account.id, {"max_per_click": 1, "max_value": 10}
     )
-    await clicked(client, secret, link)
-    await client.get("/c/a", User_Agent=CHROME, CF_IPCountry="DE")
-    await drained(services)
-    [real] = await rows(api, account, "/api/clicks", "&tests=exclude")
+    await clicked(world.client, world.secret, link)
+    await world.client.get("/c/a", User_Agent=CHROME, CF_IPCountry="DE")
+    await drained(world.services)
+    [real] = await rows(world.api, world.account, "/api/clicks", "&tests=exclude")
     assert real["unique"] is True
     for _ in range(2):  # also beyond the highest value
-        await converted(api, config, click_id=real["id"], value=99)
-    await drained(services)
-    sent = await client.get(f"/api/event?pbk={config.pbk}&click_id={real['id']}&value=5")
+        await converted(world.api, config, click_id=real["id"], value=99)
+    await drained(world.services)
+    sent = await world.client.get(f"/api/event?pbk={config.pbk}&click_id={real['id']}&value=5")
     assert sent.status == 200, sent.body
-    await drained(services)
-    assert [one["status"] for one in await stored_events(services)] == ["test"] * 2 + ["attributed"]
-    [shown] = await rows(api, account, "/api/clicks", "&tests=exclude")
+    await drained(world.services)
+    assert [one["status"] for one in await stored_events(world.services)] == ["test"] * 2 + [
+        "attributed"
+    ]
+    [shown] = await rows(world.api, world.account, "/api/clicks", "&tests=exclude")
     assert shown["conversions"] == 1
-    _, totals = await report(api, account, "link")
+    _, totals = await report(world.api, world.account, "link")
     assert (totals["clicks"], totals["conversions"], totals["value"]) == (1, 1, 5)
-    await ledger.check(services)
+    await ledger.check(world.services)
 
 
 async def test_webhooks_are_not_notified_of_tests(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    secret: str,
-    account: Account,
+    world: World,
     link: Link,
     config: EventConfig,
 ) -> None:
-    await create_webhook(services, account.id)
-    await both(services, client, api, secret, link, config)
-    assert await services.stores.mongodb["deliveries"].count_documents({}) == 0
+    await create_webhook(world.services, world.account.id)
+    await both(world.services, world.client, world.api, world.secret, link, config)
+    assert await world.services.stores.mongodb["deliveries"].count_documents({}) == 0
 
 
 @pytest.mark.parametrize("click_comes", ["first", "together", "later"])
 async def test_a_conversion_that_anybody_reports_for_a_test_click_is_a_test(
-    services: Services,
-    client: Client,
-    secret: str,
-    account: Account,
+    world: World,
     link: Link,
     config: EventConfig,
     click_comes: str,
 ) -> None:
-    await create_webhook(services, account.id)
-    click_id = (await clicked(client, secret, link))["click_id"]
-    sent = await client.get(f"/api/event?pbk={config.pbk}&click_id={click_id}&value=3")
+    await create_webhook(world.services, world.account.id)
+    click_id = (await clicked(world.client, world.secret, link))["click_id"]
+    sent = await world.client.get(f"/api/event?pbk={config.pbk}&click_id={click_id}&value=3")
     assert sent.status == 200
-    click, event = await journaled(services)
+    click, event = await journaled(world.services)
     batches = {"first": [[click], [event]], "together": [[click, event]]}
     for batch in batches.get(click_comes, [[event], [click]]):
-        await applied(services, batch)
-    [stored] = await stored_events(services)
+        await applied(world.services, batch)
+    [stored] = await stored_events(world.services)
     assert (stored["status"], stored["country"], stored["link_id"]) == ("test", "DE", link.id)
-    assert (await ledger.totals(services))["conversions"] == 0
-    assert await services.stores.mongodb["deliveries"].count_documents({}) == 0
-    await ledger.check(services)
+    assert (await ledger.totals(world.services))["conversions"] == 0
+    assert await world.services.stores.mongodb["deliveries"].count_documents({}) == 0
+    await ledger.check(world.services)
 
 
 async def test_the_test_click_of_another_account_hides_no_conversion(
-    services: Services, client: Client, secret: str, other_account: Account, link: Link
+    world: World, link: Link
 ) -> None:
     """Otherwise a partner could name a test click of their own, and conversions would be free."""
-    config = await create_event_config(services, other_account.id)
-    await clicked(client, secret, link)
-    [click] = await journaled_clicks(services)
-    sent = await client.get(f"/api/event?pbk={config.pbk}&click_id={UUID(bytes=click.id)}")
+    config = await create_event_config(world.services, world.other_account.id)
+    await clicked(world.client, world.secret, link)
+    [click] = await journaled_clicks(world.services)
+    sent = await world.client.get(f"/api/event?pbk={config.pbk}&click_id={UUID(bytes=click.id)}")
     assert sent.status == 200
-    await drained(services)
-    [stored] = await stored_events(services)
+    await drained(world.services)
+    [stored] = await stored_events(world.services)
     assert stored["status"] == "foreign_click"
-    assert (await ledger.totals(services))["conversions"] == 1
+    assert (await ledger.totals(world.services))["conversions"] == 1
 
 
 async def test_tests_that_come_again_are_stored_once(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    secret: str,
+    world: World,
     link: Link,
     config: EventConfig,
 ) -> None:
-    click_id = (await clicked(client, secret, link))["click_id"]
-    [click] = await journaled_clicks(services)
-    await drained(services)
-    await converted(api, config, click_id=click_id, value=1)
-    [event] = await journaled(services)
+    click_id = (await clicked(world.client, world.secret, link))["click_id"]
+    [click] = await journaled_clicks(world.services)
+    await drained(world.services)
+    await converted(world.api, config, click_id=click_id, value=1)
+    [event] = await journaled(world.services)
     for _ in range(3):
-        await applied(services, [event, click])
-    assert await services.stores.mongodb["clicks"].count_documents({}) == 1
-    assert len(await stored_events(services)) == 1
-    assert await services.stores.mongodb["rollups"].count_documents({}) == 0
+        await applied(world.services, [event, click])
+    assert await world.services.stores.mongodb["clicks"].count_documents({}) == 1
+    assert len(await stored_events(world.services)) == 1
+    assert await world.services.stores.mongodb["rollups"].count_documents({}) == 0
 
 
 async def test_a_test_that_cannot_be_made_is_refused_with_the_reason(
-    services: Services,
-    api: KeyedClient,
-    account: Account,
-    other_account: Account,
+    world: World,
     link: Link,
     config: EventConfig,
 ) -> None:
     share = await create_event_config(
-        services, account.id, payout_type=PayoutType.REV_SHARE, name="Share"
+        world.services, world.account.id, payout_type=PayoutType.REV_SHARE, name="Share"
     )
-    foreign = await create_click(services, other_account.id)
-    await services.conversions.event_configs.change(config.id, {"active": False})
-    await services.links.links.change(link.id, {"active": False})
+    foreign = await create_click(world.services, world.other_account.id)
+    await world.services.conversions.event_configs.change(config.id, {"active": False})
+    await world.services.links.links.change(link.id, {"active": False})
     conversion = f"/api/event-configs/{share.id}/test-conversion"
     paused = f"/api/event-configs/{config.id}/test-conversion"
     click = f"/api/short-links/{link.id}/test-click"
@@ -367,17 +337,17 @@ async def test_a_test_that_cannot_be_made_is_refused_with_the_reason(
         (conversion, unknown, not_found),
         (conversion, {"value": 1, "click_id": str(foreign)}, not_found),
     ):
-        response = await api.post(path, **sent)
+        response = await world.api.post(path, **sent)
         assert (response.status, response.error) == expected, path
-    await services.links.links.change(link.id, {"archived": True})
-    assert (await api.post(click)).error == "short link: is archived, so its visitors get 404"
-    assert await journaled(services) == []
+    await world.services.links.links.change(link.id, {"archived": True})
+    assert (await world.api.post(click)).error == "short link: is archived, so its visitors get 404"
+    assert await journaled(world.services) == []
 
 
-async def test_a_share_shows_no_tests(api: KeyedClient, account: Account) -> None:
-    response = await api.post(
+async def test_a_share_shows_no_tests(world: World) -> None:
+    response = await world.api.post(
         "/api/shares",
-        accountId=str(account.id),
+        accountId=str(world.account.id),
         name="Tests",
         report={"lastDays": 7, "filters": {"tests": "only"}},
     )
@@ -388,22 +358,18 @@ async def test_a_share_shows_no_tests(api: KeyedClient, account: Account) -> Non
 
 
 async def test_a_report_of_too_many_tests_says_so(
-    services: Services,
-    api: KeyedClient,
-    account: Account,
-    client: Client,
-    secret: str,
+    world: World,
     link: Link,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tracker.reports.answers.counting_of_tests.MAX_TESTS", 1)
     for _ in range(2):
-        await clicked(client, secret, link)
-    await drained(services)
+        await clicked(world.client, world.secret, link)
+    await drained(world.services)
     today = day_of(now())
     asked: dict[str, Any] = {"dateRange": {"from": today, "to": today}, "groupBy": "link"}
-    response = await api.post(
-        "/api/reports", accountId=str(account.id), filters={"tests": "only"}, **asked
+    response = await world.api.post(
+        "/api/reports", accountId=str(world.account.id), filters={"tests": "only"}, **asked
     )
     assert response.status == 400
     assert "at most 1 tests; ask for fewer days" in response.error

@@ -12,11 +12,10 @@ from tests.dns.dns_server import DnsServer
 from tests.factories import create_link
 from tests.links.api.domains import NAME, PATH, add, send
 from tests.web.client import Client, Response
+from tests.web.world import World
 from tracker.access.audit import AuditFilter
-from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
 from tracker.links import verification
-from tracker.service.services import Services
 
 
 @pytest.fixture
@@ -30,11 +29,9 @@ async def verify(client: Client, secret: str, domain: dict[str, Any]) -> Respons
     return await send(client, secret, "POST", f"{PATH}/{domain['id']}/verify")
 
 
-async def test_an_added_domain_shows_the_records_that_prove_it(
-    client: Client, account: Account, secret: str
-) -> None:
+async def test_an_added_domain_shows_the_records_that_prove_it(world: World) -> None:
     before = now()
-    domain = await add(client, secret, account, "B\u00fccher.Example.")
+    domain = await add(world.client, world.secret, world.account, "B\u00fccher.Example.")
     name = "xn--bcher-kva.example"
     assert list(domain) == [
         "id",
@@ -47,7 +44,7 @@ async def test_an_added_domain_shows_the_records_that_prove_it(
         "last_check",
     ]
     assert (domain["links"], domain["last_check"]) == (0, None)
-    assert (domain["account_id"], domain["domain_name"]) == (str(account.id), name)
+    assert (domain["account_id"], domain["domain_name"]) == (str(world.account.id), name)
     assert domain["verified"] is False
     assert iso(before) <= domain["created_at"] <= iso(now())
     txt = domain["verification"]["txt"]
@@ -59,25 +56,25 @@ async def test_an_added_domain_shows_the_records_that_prove_it(
 
 
 async def test_a_proof_is_in_the_audit_log_once_and_a_failed_look_up_never(
-    services: Services, client: Client, account: Account, secret: str, dns: DnsServer
+    world: World, dns: DnsServer
 ) -> None:
-    domain = await add(client, secret, account)
-    assert (await verify(client, secret, domain)).status == 400
+    domain = await add(world.client, world.secret, world.account)
+    assert (await verify(world.client, world.secret, domain)).status == 400
     record = domain["verification"]["txt"]
     dns.has(record["name"], "TXT", f'"{record["value"]}"')
     for _ in range(2):
-        assert (await verify(client, secret, domain)).status == 200
+        assert (await verify(world.client, world.secret, domain)).status == 200
     wanted = AuditFilter(action="domain.verified")
-    [entry], _ = await services.access.audit.page(account.id, wanted, 1, 10)
+    [entry], _ = await world.services.access.audit.page(world.account.id, wanted, 1, 10)
     assert (entry.target.id, entry.target.name) == (UUID(domain["id"]), domain["domain_name"])
 
 
 @pytest.mark.parametrize("kind", ["txt", "cname"])
 async def test_a_domain_is_verified_by_either_record_and_stays_verified(
-    client: Client, account: Account, secret: str, dns: DnsServer, kind: str
+    world: World, dns: DnsServer, kind: str
 ) -> None:
-    domain = await add(client, secret, account)
-    response = await verify(client, secret, domain)
+    domain = await add(world.client, world.secret, world.account)
+    response = await verify(world.client, world.secret, domain)
     assert response.status == 400
     for record in domain["verification"].values():
         assert record["name"] in response.error
@@ -87,58 +84,58 @@ async def test_a_domain_is_verified_by_either_record_and_stays_verified(
         record["name"], kind.upper(), {"txt": '"{}"', "cname": "{}."}[kind].format(record["value"])
     )
     for proven in (True, False):
-        response = await verify(client, secret, domain)
+        response = await verify(world.client, world.secret, domain)
         assert response.status == 200
         check = response.json()["last_check"]
         assert response.json() == {**domain, "verified": True, "last_check": check}
         assert (check["proven"], check[kind]) == (proven, [record["value"]] if proven else [])
         dns.fails(record["name"], "SERVFAIL")
-    listed = await send(client, secret, "GET", f"{PATH}?accountId={account.id}")
+    listed = await send(world.client, world.secret, "GET", f"{PATH}?accountId={world.account.id}")
     assert listed.json()["rows"] == [response.json()]
-    assert (await client.get(f"/internal/tls-ask?domain={NAME}")).status == 200
+    assert (await world.client.get(f"/internal/tls-ask?domain={NAME}")).status == 200
 
 
 @pytest.mark.parametrize("kind", ["txt", "cname"])
 async def test_old_records_of_a_deleted_domain_do_not_prove_it_for_another_account(
-    services: Services,
-    client: Client,
-    account: Account,
-    other_account: Account,
-    secret: str,
+    world: World,
     dns: DnsServer,
     kind: str,
 ) -> None:
     # For thirty days the other account cannot even claim the name.
-    first = await add(client, secret, account)
+    first = await add(world.client, world.secret, world.account)
     point_here(dns, first, kind)
-    assert (await verify(client, secret, first)).status == 200
-    assert (await send(client, secret, "DELETE", f"{PATH}/{first['id']}")).status == 200
-    _, thief = await services.access.api_keys.create(other_account.id, "a key")
-    refused = await send(client, thief, "POST", accountId=str(other_account.id), domain_name=NAME)
+    assert (await verify(world.client, world.secret, first)).status == 200
+    assert (await send(world.client, world.secret, "DELETE", f"{PATH}/{first['id']}")).status == 200
+    _, thief = await world.services.access.api_keys.create(world.other_account.id, "a key")
+    refused = await send(
+        world.client, thief, "POST", accountId=str(world.other_account.id), domain_name=NAME
+    )
     assert refused.status == 400
     assert refused.error.startswith("domain_name: already taken: another account had it")
-    assert (await client.get(f"/internal/tls-ask?domain={NAME}")).status == 404
-    await services.stores.mongodb["domains"].delete_many({})  # the thirty days are over
-    second = await add(client, thief, other_account)
-    assert (await verify(client, thief, second)).status == 400
+    assert (await world.client.get(f"/internal/tls-ask?domain={NAME}")).status == 404
+    await world.services.stores.mongodb["domains"].delete_many({})  # the thirty days are over
+    second = await add(world.client, thief, world.other_account)
+    assert (await verify(world.client, thief, second)).status == 400
     for record in ("txt", "cname"):
         assert first["verification"][record]["value"] != second["verification"][record]["value"]
 
 
 async def test_a_name_that_was_reserved_after_its_claim_cannot_be_proven(
-    services: Services, client: Client, account: Account, secret: str, dns: DnsServer
+    world: World, dns: DnsServer
 ) -> None:
-    claim = await services.links.domains.create(account.id, "www.tracker.test")
-    listed = await send(client, secret, "GET", f"{PATH}?accountId={account.id}")
+    claim = await world.services.links.domains.create(world.account.id, "www.tracker.test")
+    listed = await send(world.client, world.secret, "GET", f"{PATH}?accountId={world.account.id}")
     [domain] = listed.json()["rows"]
     point_here(dns, domain, "txt")
-    response = await verify(client, secret, domain)
+    response = await verify(world.client, world.secret, domain)
     assert response.status == 400
     assert response.error == "domain_name: reserved by the operator of this service"
-    assert await services.links.domains.find(claim.id) == claim
-    await create_link(services, account.id, "spring", domain=claim)
-    assert (await client.get("/c/spring?d=www.tracker.test")).status == 404
-    assert (await send(client, secret, "GET", f"{PATH}?accountId={account.id}")).status == 200
+    assert await world.services.links.domains.find(claim.id) == claim
+    await create_link(world.services, world.account.id, "spring", domain=claim)
+    assert (await world.client.get("/c/spring?d=www.tracker.test")).status == 404
+    assert (
+        await send(world.client, world.secret, "GET", f"{PATH}?accountId={world.account.id}")
+    ).status == 200
 
 
 def point_here(dns: DnsServer, domain: dict[str, Any], kind: str) -> None:
@@ -148,69 +145,61 @@ def point_here(dns: DnsServer, domain: dict[str, Any], kind: str) -> None:
 
 
 async def test_an_unproven_claim_does_not_keep_others_from_proving_the_name(
-    services: Services,
-    client: Client,
-    account: Account,
-    other_account: Account,
-    secret: str,
+    world: World,
     dns: DnsServer,
 ) -> None:
-    _, squatter = await services.access.api_keys.create(other_account.id, "a key")
-    squatted = await add(client, squatter, other_account)
+    _, squatter = await world.services.access.api_keys.create(world.other_account.id, "a key")
+    squatted = await add(world.client, squatter, world.other_account)
     link = await create_link(
-        services,
-        other_account.id,
+        world.services,
+        world.other_account.id,
         "spring",
-        domain=await services.links.domains.find(UUID(squatted["id"])),
+        domain=await world.services.links.domains.find(UUID(squatted["id"])),
     )
-    own = await add(client, secret, account)
+    own = await add(world.client, world.secret, world.account)
     point_here(dns, own, "txt")
-    assert (await verify(client, squatter, squatted)).status == 400
-    assert (await verify(client, secret, own)).status == 200
-    assert (await verify(client, squatter, squatted)).status == 404
-    assert (await client.get("/c/spring", Host=NAME)).status == 404
-    assert (await client.get(f"/c/spring?d={NAME}")).status == 404
-    ended = await services.links.links.find(link.id)
+    assert (await verify(world.client, squatter, squatted)).status == 400
+    assert (await verify(world.client, world.secret, own)).status == 200
+    assert (await verify(world.client, squatter, squatted)).status == 404
+    assert (await world.client.get("/c/spring", Host=NAME)).status == 404
+    assert (await world.client.get(f"/c/spring?d={NAME}")).status == 404
+    ended = await world.services.links.links.find(link.id)
     assert ended is not None
     assert ended.archived
-    assert (await client.get(f"/internal/tls-ask?domain={NAME}")).status == 200
+    assert (await world.client.get(f"/internal/tls-ask?domain={NAME}")).status == 200
 
 
 @pytest.mark.parametrize("failure", ["SERVFAIL", "silence"])
 async def test_a_dns_server_that_does_not_answer_is_reported(
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     dns: DnsServer,
     failure: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(verification, "TIMEOUT_SECONDS", 0.3)
-    domain = await add(client, secret, account)
+    domain = await add(world.client, world.secret, world.account)
     if failure == "silence":
         dns.silent = {NAME, f"_tracker.{NAME}"}
     else:
         dns.fails(NAME, failure)
-    response = await verify(client, secret, domain)
+    response = await verify(world.client, world.secret, domain)
     assert (response.status, "Retry-After" in response.headers) == (503, False)
     names = NAME if failure == "SERVFAIL" else f"_tracker.{NAME} and {NAME}"
     assert response.error == f"DNS: no answer for {names}; try again"
-    listed = await send(client, secret, "GET", f"{PATH}?accountId={account.id}")
+    listed = await send(world.client, world.secret, "GET", f"{PATH}?accountId={world.account.id}")
     [shown] = listed.json()["rows"]
     check = shown["last_check"]
     assert shown == {**domain, "last_check": check}
     assert (check["proven"], check["error"]) == (False, f"no answer for {names}")
 
 
-async def test_a_failed_verification_shows_what_dns_has(
-    services: Services, client: Client, account: Account, secret: str, dns: DnsServer
-) -> None:
-    domain = await add(client, secret, account)
+async def test_a_failed_verification_shows_what_dns_has(world: World, dns: DnsServer) -> None:
+    domain = await add(world.client, world.secret, world.account)
     dns.has(f"_tracker.{NAME}", "TXT", '"tracker-verification=wrong"')
     dns.has(NAME, "CNAME", "elsewhere.example.")
     before = iso(now())
-    assert (await verify(client, secret, domain)).status == 400
-    listed = await send(client, secret, "GET", f"{PATH}?accountId={account.id}")
+    assert (await verify(world.client, world.secret, domain)).status == 400
+    listed = await send(world.client, world.secret, "GET", f"{PATH}?accountId={world.account.id}")
     check = listed.json()["rows"][0]["last_check"]
     assert before <= check.pop("at") <= iso(now())
     assert check == {
@@ -221,14 +210,12 @@ async def test_a_failed_verification_shows_what_dns_has(
     }
 
 
-async def test_a_domain_shows_how_many_links_it_has_without_archived_ones(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    domain = await services.links.domains.create(account.id, NAME)
-    await services.links.domains.create(account.id, "empty.example")
+async def test_a_domain_shows_how_many_links_it_has_without_archived_ones(world: World) -> None:
+    domain = await world.services.links.domains.create(world.account.id, NAME)
+    await world.services.links.domains.create(world.account.id, "empty.example")
     for slug in "abc":
-        link = await create_link(services, account.id, slug, domain=domain)
-    await services.links.links.change(link.id, {"archived": True})
-    await create_link(services, account.id, "default")
-    listed = await send(client, secret, "GET", f"{PATH}?accountId={account.id}")
+        link = await create_link(world.services, world.account.id, slug, domain=domain)
+    await world.services.links.links.change(link.id, {"archived": True})
+    await create_link(world.services, world.account.id, "default")
+    listed = await send(world.client, world.secret, "GET", f"{PATH}?accountId={world.account.id}")
     assert [row["links"] for row in listed.json()["rows"]] == [0, 2]

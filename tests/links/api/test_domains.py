@@ -9,10 +9,8 @@ from config.settings import Settings
 from tests.dns.dns_server import DnsServer
 from tests.factories import LANDING, create_link
 from tests.links.api.domains import NAME, PATH, add, send
-from tests.web.client import Client
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.ids import new_id
-from tracker.service.services import Services
 
 
 @pytest.fixture
@@ -22,19 +20,24 @@ def settings(settings: Settings, dns: DnsServer) -> Settings:
     )
 
 
-async def test_domains_are_listed_newest_first_in_pages(
-    services: Services, client: Client, account: Account, other_account: Account, secret: str
-) -> None:
-    made = [await add(client, secret, account, f"{number}.example") for number in range(4)]
-    await services.links.domains.create(other_account.id, "foreign.example")
-    response = await send(client, secret, "GET", f"{PATH}?accountId={account.id}")
+async def test_domains_are_listed_newest_first_in_pages(world: World) -> None:
+    made = [
+        await add(world.client, world.secret, world.account, f"{number}.example")
+        for number in range(4)
+    ]
+    await world.services.links.domains.create(world.other_account.id, "foreign.example")
+    response = await send(world.client, world.secret, "GET", f"{PATH}?accountId={world.account.id}")
     assert response.json() == {
         "rows": made[::-1],
         "pagination": {"page": 1, "pageSize": 25, "totalRows": 4, "totalPages": 1},
     }
-    query = f"account_id={account.id}&page=2&pageSize=3"
-    assert (await send(client, secret, "GET", f"{PATH}?{query}")).json()["rows"] == made[:1]
-    response = await send(client, secret, "GET", f"{PATH}?accountId={account.id}&page=0")
+    query = f"account_id={world.account.id}&page=2&pageSize=3"
+    assert (await send(world.client, world.secret, "GET", f"{PATH}?{query}")).json()[
+        "rows"
+    ] == made[:1]
+    response = await send(
+        world.client, world.secret, "GET", f"{PATH}?accountId={world.account.id}&page=0"
+    )
     assert response.status == 400
 
 
@@ -59,45 +62,41 @@ async def test_domains_are_listed_newest_first_in_pages(
     ],
 )
 async def test_a_broken_rule_is_named_with_its_field(
-    services: Services,
-    client: Client,
-    account: Account,
-    other_account: Account,
-    secret: str,
+    world: World,
     fields: dict[str, Any],
     error: str,
 ) -> None:
-    taken = await services.links.domains.create(other_account.id, "taken.example")
-    await services.links.domains.verify(taken.id)
-    response = await send(client, secret, "POST", accountId=str(account.id), **fields)
+    taken = await world.services.links.domains.create(world.other_account.id, "taken.example")
+    await world.services.links.domains.verify(taken.id)
+    response = await send(
+        world.client, world.secret, "POST", accountId=str(world.account.id), **fields
+    )
     assert response.status == 400
     assert response.error.startswith(error)
-    assert await services.stores.mongodb["domains"].count_documents({}) == 1
+    assert await world.services.stores.mongodb["domains"].count_documents({}) == 1
 
 
 async def test_links_of_the_default_domain_do_not_replace_those_of_a_deleted_domain(
-    services: Services, client: Client, account: Account, other_account: Account
+    world: World,
 ) -> None:
-    domain = await services.links.domains.create(account.id, NAME)
-    await services.links.domains.verify(domain.id)
-    await create_link(services, other_account.id, "spring")
-    assert (await client.get("/c/spring")).status == 302
-    assert (await client.get("/c/spring", Host=NAME)).status == 404
-    await services.links.domains.delete(domain.id)
-    assert (await client.get("/c/spring", Host=NAME)).status == 404
-    assert (await client.get(f"/c/spring?d={NAME}")).status == 404
+    domain = await world.services.links.domains.create(world.account.id, NAME)
+    await world.services.links.domains.verify(domain.id)
+    await create_link(world.services, world.other_account.id, "spring")
+    assert (await world.client.get("/c/spring")).status == 302
+    assert (await world.client.get("/c/spring", Host=NAME)).status == 404
+    await world.services.links.domains.delete(domain.id)
+    assert (await world.client.get("/c/spring", Host=NAME)).status == 404
+    assert (await world.client.get(f"/c/spring?d={NAME}")).status == 404
 
 
-async def test_a_link_on_a_custom_domain_is_opened_by_host_and_by_d(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    domain = await add(client, secret, account)
+async def test_a_link_on_a_custom_domain_is_opened_by_host_and_by_d(world: World) -> None:
+    domain = await add(world.client, world.secret, world.account)
     response = await send(
-        client,
-        secret,
+        world.client,
+        world.secret,
         "POST",
         "/api/short-links",
-        accountId=str(account.id),
+        accountId=str(world.account.id),
         destination_url=LANDING,
         slug="spring",
         domain_id=domain["id"],
@@ -107,13 +106,13 @@ async def test_a_link_on_a_custom_domain_is_opened_by_host_and_by_d(
 
     async def statuses() -> list[int]:
         opened = [
-            await client.get("/c/spring", Host=NAME),
-            await client.get("/c/spring", Host=f"{NAME.upper()}:8080"),
-            await client.get(f"/c/spring?d={NAME}"),
-            await client.get(f"/api/click?s=spring&d={NAME}"),
-            await client.get("/c/spring"),
-            await client.get("/api/click?s=spring", Host=NAME),
-            await client.get(f"/c/spring?d=other.{NAME}"),
+            await world.client.get("/c/spring", Host=NAME),
+            await world.client.get("/c/spring", Host=f"{NAME.upper()}:8080"),
+            await world.client.get(f"/c/spring?d={NAME}"),
+            await world.client.get(f"/api/click?s=spring&d={NAME}"),
+            await world.client.get("/c/spring"),
+            await world.client.get("/api/click?s=spring", Host=NAME),
+            await world.client.get(f"/c/spring?d=other.{NAME}"),
         ]
         for one in opened[:4]:
             if one.status == 302:
@@ -122,59 +121,58 @@ async def test_a_link_on_a_custom_domain_is_opened_by_host_and_by_d(
 
     assert await statuses() == [302] * 4 + [404] * 3
     path = f"{PATH}/{domain['id']}"
-    refused = await send(client, secret, "DELETE", path)
+    refused = await send(world.client, world.secret, "DELETE", path)
     assert refused.status == 400
     assert refused.error == "domain_name: short links use it; archive them first"
     assert await statuses() == [302] * 4 + [404] * 3
-    assert (await send(client, secret, "DELETE", f"/api/short-links/{link['id']}")).status == 200
-    deleted = await send(client, secret, "DELETE", path)
+    assert (
+        await send(world.client, world.secret, "DELETE", f"/api/short-links/{link['id']}")
+    ).status == 200
+    deleted = await send(world.client, world.secret, "DELETE", path)
     assert (deleted.status, deleted.json()) == (200, {"success": True})
     assert await statuses() == [404] * 7
-    assert (await send(client, secret, "DELETE", path)).status == 404
+    assert (await send(world.client, world.secret, "DELETE", path)).status == 404
 
 
-async def test_a_deleted_name_starts_empty_with_another_account(
-    services: Services, client: Client, account: Account, other_account: Account, secret: str
-) -> None:
-    first = await services.links.domains.create(account.id, NAME)
-    old = await create_link(services, account.id, "spring", domain=first)
-    await services.links.links.change(old.id, {"archived": True})
-    assert (await send(client, secret, "DELETE", f"{PATH}/{first.id}")).status == 200
-    _, other_secret = await services.access.api_keys.create(other_account.id, "a key")
-    second = await add(client, other_secret, other_account)
-    assert (await client.get("/c/spring", Host=NAME)).status == 404
+async def test_a_deleted_name_starts_empty_with_another_account(world: World) -> None:
+    first = await world.services.links.domains.create(world.account.id, NAME)
+    old = await create_link(world.services, world.account.id, "spring", domain=first)
+    await world.services.links.links.change(old.id, {"archived": True})
+    assert (await send(world.client, world.secret, "DELETE", f"{PATH}/{first.id}")).status == 200
+    _, other_secret = await world.services.access.api_keys.create(world.other_account.id, "a key")
+    second = await add(world.client, other_secret, world.other_account)
+    assert (await world.client.get("/c/spring", Host=NAME)).status == 404
     response = await send(
-        client,
+        world.client,
         other_secret,
         "POST",
         "/api/short-links",
-        accountId=str(other_account.id),
+        accountId=str(world.other_account.id),
         destination_url="https://new.example/",
         slug="spring",
         domain_id=second["id"],
     )
     assert response.status == 200
-    location = (await client.get("/c/spring", Host=NAME)).headers["Location"]
+    location = (await world.client.get("/c/spring", Host=NAME)).headers["Location"]
     assert location.startswith("https://new.example/?click_id=")
-    assert (await send(client, secret, "DELETE", f"{PATH}/{second['id']}")).status == 403
+    assert (
+        await send(world.client, world.secret, "DELETE", f"{PATH}/{second['id']}")
+    ).status == 403
 
 
 @pytest.mark.parametrize(("method", "suffix"), [("DELETE", ""), ("POST", "/verify")])
 async def test_only_the_accounts_own_domains_can_be_changed(
-    services: Services,
-    client: Client,
-    other_account: Account,
-    secret: str,
+    world: World,
     dns: DnsServer,
     method: str,
     suffix: str,
 ) -> None:
-    foreign = await services.links.domains.create(other_account.id, NAME)
+    foreign = await world.services.links.domains.create(world.other_account.id, NAME)
     for domain_id, status in ((foreign.id, 403), (new_id(), 404), ("x", 400)):
-        response = await send(client, secret, method, f"{PATH}/{domain_id}{suffix}")
+        response = await send(world.client, world.secret, method, f"{PATH}/{domain_id}{suffix}")
         assert response.status == status
     assert dns.asked == []
-    assert await services.links.domains.find(foreign.id) == foreign
+    assert await world.services.links.domains.find(foreign.id) == foreign
 
 
 @pytest.mark.parametrize(
@@ -182,30 +180,26 @@ async def test_only_the_accounts_own_domains_can_be_changed(
     [(["domains:*"], 200, 200), (["domains:read"], 200, 403), (["domains:write"], 403, 200)],
 )
 async def test_a_key_needs_the_scope(
-    services: Services,
-    client: Client,
-    account: Account,
+    world: World,
     scopes: list[str],
     listing: int,
     writing: int,
 ) -> None:
-    _, secret = await services.access.api_keys.create(account.id, "scoped", scopes)
-    verified = await services.links.domains.create(account.id, "verified.example")
-    await services.links.domains.verify(verified.id)
-    path, own = f"{PATH}/{verified.id}", {"accountId": str(account.id)}
+    _, secret = await world.services.access.api_keys.create(world.account.id, "scoped", scopes)
+    verified = await world.services.links.domains.create(world.account.id, "verified.example")
+    await world.services.links.domains.verify(verified.id)
+    path, own = f"{PATH}/{verified.id}", {"accountId": str(world.account.id)}
     statuses = [
-        (await send(client, secret, "GET", f"{PATH}?accountId={account.id}")).status,
-        (await send(client, secret, "POST", **own, domain_name=NAME)).status,
-        (await send(client, secret, "POST", f"{path}/verify")).status,
-        (await send(client, secret, "DELETE", path)).status,
+        (await send(world.client, secret, "GET", f"{PATH}?accountId={world.account.id}")).status,
+        (await send(world.client, secret, "POST", **own, domain_name=NAME)).status,
+        (await send(world.client, secret, "POST", f"{path}/verify")).status,
+        (await send(world.client, secret, "DELETE", path)).status,
     ]
     assert statuses == [listing, writing, writing, writing]
 
 
-async def test_another_account_is_forbidden(
-    client: Client, other_account: Account, secret: str
-) -> None:
-    foreign = str(other_account.id)
-    listed = await send(client, secret, "GET", f"{PATH}?accountId={foreign}")
-    added = await send(client, secret, "POST", accountId=foreign, domain_name=NAME)
+async def test_another_account_is_forbidden(world: World) -> None:
+    foreign = str(world.other_account.id)
+    listed = await send(world.client, world.secret, "GET", f"{PATH}?accountId={foreign}")
+    added = await send(world.client, world.secret, "POST", accountId=foreign, domain_name=NAME)
     assert (listed.status, added.status) == (403, 403)

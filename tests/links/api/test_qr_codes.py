@@ -7,10 +7,8 @@ import pytest
 import segno
 
 from tests.factories import create_link
-from tests.web.keyed_client import KeyedClient
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.links.qr_code import ImageFormat, qr_image
-from tracker.service.services import Services
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -20,15 +18,13 @@ def png_size(image: bytes) -> tuple[int, int]:
     return int.from_bytes(image[16:20], "big"), int.from_bytes(image[20:24], "big")
 
 
-async def test_a_code_shows_the_short_url_as_an_image_that_runs_nothing(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    domain = await services.links.domains.create(account.id, "go.example")
-    link = await create_link(services, account.id, "Spring_1", domain=domain)
-    await services.links.links.change(link.id, {"archived": True})
+async def test_a_code_shows_the_short_url_as_an_image_that_runs_nothing(world: World) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    link = await create_link(world.services, world.account.id, "Spring_1", domain=domain)
+    await world.services.links.links.change(link.id, {"archived": True})
     kinds: list[tuple[ImageFormat, str]] = [("svg", "image/svg+xml"), ("png", "image/png")]
     for kind, media_type in kinds:
-        response = await api.get(f"/api/short-links/{link.id}/qr.{kind}")
+        response = await world.api.get(f"/api/short-links/{link.id}/qr.{kind}")
         assert response.status == 200
         assert response.body == qr_image("http://go.example/c/Spring_1", kind, 8, 4)
         expected = {
@@ -64,24 +60,22 @@ def test_an_image_holds_the_modules_of_the_code() -> None:
     ],
 )
 async def test_a_size_beyond_the_limits_is_named_with_its_rule(
-    services: Services, api: KeyedClient, account: Account, query: str, error: str
+    world: World, query: str, error: str
 ) -> None:
-    link = await create_link(services, account.id)
+    link = await create_link(world.services, world.account.id)
     for kind in ("svg", "png"):
-        response = await api.get(f"/api/short-links/{link.id}/qr.{kind}?{query}")
+        response = await world.api.get(f"/api/short-links/{link.id}/qr.{kind}?{query}")
         assert (response.status, response.error) == (400, error)
-    assert (await api.get(f"/api/short-links/{link.id}/qrxsvg")).status == 404
+    assert (await world.api.get(f"/api/short-links/{link.id}/qrxsvg")).status == 404
 
 
-async def test_an_account_has_ten_codes_made_at_once(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    link = await create_link(services, account.id)
+async def test_an_account_has_ten_codes_made_at_once(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
     path = f"/api/short-links/{link.id}/qr.svg"
-    assert (await api.get(path)).status == 200
+    assert (await world.api.get(path)).status == 200
     with contextlib.ExitStack() as held:
         for _ in range(10):
-            held.enter_context(services.links.qr_limiter.acquire(account.id))
-        refused = await api.get(path)
+            held.enter_context(world.services.links.qr_limiter.acquire(world.account.id))
+        refused = await world.api.get(path)
     assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
     assert refused.error == "QR: 10 codes of the account are under way; try again"

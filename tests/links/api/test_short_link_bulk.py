@@ -14,7 +14,7 @@ from tests.links.processes import process, visited
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import PATIENCE_SECONDS, becomes, eventually
 from tests.web.client import Client, Response
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.links import store
@@ -39,15 +39,13 @@ async def count(services: Services) -> int:
     return await services.stores.mongodb["links"].count_documents({})
 
 
-async def test_up_to_a_hundred_links_are_created_in_the_order_sent(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    domain = await services.links.domains.create(account.id, "go.example")
-    tag = await services.links.tags.create(account.id, "tag")
+async def test_up_to_a_hundred_links_are_created_in_the_order_sent(world: World) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    tag = await world.services.links.tags.create(world.account.id, "tag")
     links: list[dict[str, Any]] = [{"destination_url": f"{LANDING}/{n}"} for n in range(98)]
     links.append({**GOOD, "slug": "own", "internal_name": "n", "active": False})
     links.append({**GOOD, "slug": "own", "domain_id": str(domain.id), "tags": [str(tag.id)]})
-    response = await bulk(client, secret, links, accountId=str(account.id))
+    response = await bulk(world.client, world.secret, links, accountId=str(world.account.id))
     assert response.status == 200
     assert list(response.json()) == ["rows"]
     rows = response.json()["rows"]
@@ -57,23 +55,25 @@ async def test_up_to_a_hundred_links_are_created_in_the_order_sent(
     assert (rows[98]["slug"], rows[98]["active"], rows[98]["internal_name"]) == ("own", False, "n")
     assert rows[99]["short_url"] == "http://go.example/c/own"
     assert rows[99]["tags"] == [{"id": str(tag.id), "name": "tag"}]
-    assert await count(services) == 100
-    assert (await client.get(f"/c/{rows[0]['slug']}")).status == 302
-    assert (await client.get("/c/own")).status == 404
-    shown = await client.get(f"{PATH}/{rows[99]['id']}", Authorization=f"Bearer {secret}")
+    assert await count(world.services) == 100
+    assert (await world.client.get(f"/c/{rows[0]['slug']}")).status == 302
+    assert (await world.client.get("/c/own")).status == 404
+    shown = await world.client.get(
+        f"{PATH}/{rows[99]['id']}", Authorization=f"Bearer {world.secret}"
+    )
     assert shown.json() == rows[99]
 
 
 @pytest.mark.usefixtures("long_memory")
-async def test_a_slug_that_was_just_unknown_works_once_its_link_exists(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    async with process(services.settings) as other:
-        assert (await client.get("/c/fresh")).status == 404
+async def test_a_slug_that_was_just_unknown_works_once_its_link_exists(world: World) -> None:
+    async with process(world.services.settings) as other:
+        assert (await world.client.get("/c/fresh")).status == 404
         assert await visited(other, "fresh") is None
         links = [{**GOOD, "slug": "fresh"}]
-        assert (await bulk(client, secret, links, account_id=str(account.id))).status == 200
-        assert (await client.get("/c/fresh")).status == 302
+        assert (
+            await bulk(world.client, world.secret, links, account_id=str(world.account.id))
+        ).status == 200
+        assert (await world.client.get("/c/fresh")).status == 302
         await eventually(lambda: visited(other, "fresh"))
 
 
@@ -103,35 +103,29 @@ FOREIGN, OWN, MISSING = "FOREIGN", "OWN", str(UUID(int=404))
     ids=lambda value: str(value)[:60],
 )
 async def test_if_one_link_is_invalid_none_is_stored_and_the_message_names_it(
-    services: Services,
-    client: Client,
-    account: Account,
-    other_account: Account,
-    secret: str,
+    world: World,
     last: Any,
     status: int,
     error: str,
 ) -> None:
-    own = await services.links.tags.create(account.id, "own")
-    tag = await services.links.tags.create(other_account.id, "foreign")
-    domain = await services.links.domains.create(other_account.id, "go.example")
-    await create_link(services, other_account.id, "taken")
+    own = await world.services.links.tags.create(world.account.id, "own")
+    tag = await world.services.links.tags.create(world.other_account.id, "foreign")
+    domain = await world.services.links.domains.create(world.other_account.id, "go.example")
+    await create_link(world.services, world.other_account.id, "taken")
     sent = orjson.dumps([GOOD, {**GOOD, "slug": "first"}, last]).decode()
     sent = sent.replace(f'"domain_id":"{FOREIGN}"', f'"domain_id":"{domain.id}"')
     links = orjson.loads(sent.replace(FOREIGN, str(tag.id)).replace(OWN, str(own.id)))
-    response = await bulk(client, secret, links, accountId=str(account.id))
+    response = await bulk(world.client, world.secret, links, accountId=str(world.account.id))
     assert response.status == status
     assert response.error.startswith(error)
-    assert await count(services) == 1
-    assert (await client.get("/c/first")).status == 404
+    assert await count(world.services) == 1
+    assert (await world.client.get("/c/first")).status == 404
 
 
-async def test_another_accounts_objects_are_reported_before_missing_ones(
-    services: Services, client: Client, account: Account, other_account: Account, secret: str
-) -> None:
-    domain = await services.links.domains.create(other_account.id, "go.example")
+async def test_another_accounts_objects_are_reported_before_missing_ones(world: World) -> None:
+    domain = await world.services.links.domains.create(world.other_account.id, "go.example")
     links = [{**GOOD, "tags": [MISSING]}, {**GOOD, "domain_id": str(domain.id)}]
-    response = await bulk(client, secret, links, accountId=str(account.id))
+    response = await bulk(world.client, world.secret, links, accountId=str(world.account.id))
     assert (response.status, response.error) == (
         403,
         "links[1].domain_id: belongs to another account",
@@ -148,21 +142,19 @@ async def test_another_accounts_objects_are_reported_before_missing_ones(
     ],
     ids=lambda value: str(value)[:20],
 )
-async def test_a_request_needs_one_to_a_hundred_links(
-    services: Services, client: Client, account: Account, secret: str, links: Any, error: str
-) -> None:
-    response = await bulk(client, secret, links, accountId=str(account.id))
+async def test_a_request_needs_one_to_a_hundred_links(world: World, links: Any, error: str) -> None:
+    response = await bulk(world.client, world.secret, links, accountId=str(world.account.id))
     assert (response.status, response.error) == (400, error)
-    assert await count(services) == 0
+    assert await count(world.services) == 0
 
 
-async def test_a_slug_may_be_repeated_on_another_domain_and_in_another_case(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    domain = await services.links.domains.create(account.id, "go.example")
+async def test_a_slug_may_be_repeated_on_another_domain_and_in_another_case(world: World) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
     links = [{**GOOD, "slug": "a"}, {**GOOD, "slug": "A"}]
     links.append({**GOOD, "slug": "a", "domain_id": str(domain.id)})
-    assert (await bulk(client, secret, links, accountId=str(account.id))).status == 200
+    assert (
+        await bulk(world.client, world.secret, links, accountId=str(world.account.id))
+    ).status == 200
 
 
 async def test_a_random_slug_that_is_taken_is_replaced(
@@ -232,16 +224,16 @@ async def test_while_redis_is_unavailable_links_are_created_without_waiting_for_
     await cut_off.close()
 
 
-async def test_a_key_for_reading_cannot_create_links(
-    services: Services, client: Client, account: Account
-) -> None:
-    _, secret = await services.access.api_keys.create(account.id, "reading", ["links:read"])
-    response = await bulk(client, secret, [GOOD], accountId=str(account.id))
+async def test_a_key_for_reading_cannot_create_links(world: World) -> None:
+    _, secret = await world.services.access.api_keys.create(
+        world.account.id, "reading", ["links:read"]
+    )
+    response = await bulk(world.client, secret, [GOOD], accountId=str(world.account.id))
     assert (response.status, response.error) == (403, "this API key lacks the scope links:write")
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-async def test_bulk_is_not_the_id_of_a_link(client: Client, secret: str, method: str) -> None:
-    response = await client.request(method, BULK, {"Authorization": f"Bearer {secret}"})
+async def test_bulk_is_not_the_id_of_a_link(world: World, method: str) -> None:
+    response = await world.client.request(method, BULK, {"Authorization": f"Bearer {world.secret}"})
     assert response.status == 405
     assert response.headers["Allow"] == "POST, PATCH"

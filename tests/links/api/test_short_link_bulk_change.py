@@ -13,8 +13,9 @@ from tests.links.api.short_links import BULK, archived, audited
 from tests.links.processes import process, visited
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import becomes
-from tests.web.client import Client, Response
+from tests.web.client import Response
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.access.audit import Audit
 from tracker.accounts.accounts import Account
 from tracker.errors import Unavailable
@@ -42,71 +43,68 @@ async def missing(services: Services) -> str:
 
 
 @pytest.mark.usefixtures("long_memory")
-async def test_every_process_sees_all_links_change(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    async with process(services.settings) as other:
-        links = await three_links(services, account)
+async def test_every_process_sees_all_links_change(world: World) -> None:
+    async with process(world.services.settings) as other:
+        links = await three_links(world.services, world.account)
         assert await missing(other) == ""
         ids = [links[2].id, links[0].id, links[2].id]
-        response = await change(api, account, ids, archived=True)
+        response = await change(world.api, world.account, ids, archived=True)
         assert response.status == 200
         assert list(response.json()) == ["rows"]
         rows = response.json()["rows"]
         assert [(row["slug"], row["archived"]) for row in rows] == [("c", True), ("a", True)]
-        opened = [(await client.get(f"/c/{slug}")).status for slug in "abc"]
+        opened = [(await world.client.get(f"/c/{slug}")).status for slug in "abc"]
         assert opened == [404, 302, 404]
         await becomes(lambda: missing(other), "ac")
-        assert (await change(api, account, ids, archived=False)).status == 200
-        assert (await client.get("/c/a")).status == 302
+        assert (await change(world.api, world.account, ids, archived=False)).status == 200
+        assert (await world.client.get("/c/a")).status == 302
 
 
-async def test_tags_are_added_after_those_of_the_link_and_removed(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_tags_are_added_after_those_of_the_link_and_removed(world: World) -> None:
     old, both, new = [
-        (await services.links.tags.create(account.id, name)).id for name in ("old", "both", "new")
+        (await world.services.links.tags.create(world.account.id, name)).id
+        for name in ("old", "both", "new")
     ]
     links = [
-        await create_link(services, account.id, slug, tags=tags)
+        await create_link(world.services, world.account.id, slug, tags=tags)
         for slug, tags in (("a", []), ("b", [old]), ("c", [both, old]))
     ]
     fields = {"add_tags": [str(both), str(new), str(both)], "remove_tags": [str(old)]}
-    response = await change(api, account, [one.id for one in links], **fields, active=False)
+    response = await change(
+        world.api, world.account, [one.id for one in links], **fields, active=False
+    )
     rows = response.json()["rows"]
     assert [[tag["name"] for tag in row["tags"]] for row in rows] == [["both", "new"]] * 3
     assert [row["active"] for row in rows] == [False] * 3
-    entries = await audited(services, account)
+    entries = await audited(world.services, world.account)
     assert {entry.action for entry in entries} == {"short_link.changed"}
     assert {entry.target.id for entry in entries} == {one.id for one in links}
     assert {frozenset(entry.changes) for entry in entries} == {frozenset({"tags", "active"})}
 
 
-async def test_a_link_that_is_already_so_is_not_stored_and_not_audited(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_a_link_that_is_already_so_is_not_stored_and_not_audited(world: World) -> None:
     gone, kept = (
-        await archived(services, account, slug="gone"),
-        await create_link(services, account.id, "kept"),
+        await archived(world.services, world.account, slug="gone"),
+        await create_link(world.services, world.account.id, "kept"),
     )
-    response = await change(api, account, [gone.id, kept.id], archived=True)
+    response = await change(world.api, world.account, [gone.id, kept.id], archived=True)
     assert [row["archived"] for row in response.json()["rows"]] == [True, True]
-    [entry] = await audited(services, account)
+    [entry] = await audited(world.services, world.account)
     assert (entry.action, entry.target.id) == ("short_link.archived", kept.id)
-    assert await services.links.links.find(gone.id) == gone
-    after = await services.links.links.find(kept.id)
+    assert await world.services.links.links.find(gone.id) == gone
+    after = await world.services.links.links.find(kept.id)
     assert after is not None
     assert after.version == kept.version + 1
 
 
-async def test_a_hundred_links_change_at_once(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    links = await asyncio.gather(*(create_link(services, account.id, None) for _ in range(100)))
-    response = await change(api, account, [one.id for one in links], active=False)
+async def test_a_hundred_links_change_at_once(world: World) -> None:
+    links = await asyncio.gather(
+        *(create_link(world.services, world.account.id, None) for _ in range(100))
+    )
+    response = await change(world.api, world.account, [one.id for one in links], active=False)
     assert [row["id"] for row in response.json()["rows"]] == [str(one.id) for one in links]
-    assert await services.stores.mongodb["links"].count_documents({"active": False}) == 100
-    assert await services.stores.mongodb["audit"].count_documents({}) == 100
+    assert await world.services.stores.mongodb["links"].count_documents({"active": False}) == 100
+    assert await world.services.stores.mongodb["audit"].count_documents({}) == 100
 
 
 FOREIGN, OWN, MISSING = "FOREIGN", "OWN", str(UUID(int=404))
@@ -133,90 +131,91 @@ FOREIGN, OWN, MISSING = "FOREIGN", "OWN", str(UUID(int=404))
     ids=lambda value: str(value)[:60],
 )
 async def test_a_broken_rule_is_named_and_changes_nothing(
-    services: Services,
-    api: KeyedClient,
-    account: Account,
-    other_account: Account,
+    world: World,
     fields: dict[str, Any],
     status: int,
     error: str,
 ) -> None:
-    links = await three_links(services, account)
-    foreign_link = await create_link(services, other_account.id, "foreign")
-    own_tag = await services.links.tags.create(account.id, "own")
-    foreign_tag = await services.links.tags.create(other_account.id, "foreign")
-    before = await links_of(services)
-    body: dict[str, Any] = {"accountId": str(account.id), "ids": [str(one.id) for one in links]}
+    links = await three_links(world.services, world.account)
+    foreign_link = await create_link(world.services, world.other_account.id, "foreign")
+    own_tag = await world.services.links.tags.create(world.account.id, "own")
+    foreign_tag = await world.services.links.tags.create(world.other_account.id, "foreign")
+    before = await links_of(world.services)
+    body: dict[str, Any] = {
+        "accountId": str(world.account.id),
+        "ids": [str(one.id) for one in links],
+    }
     for name, value in fields.items():
         own, foreign = (
             (links[0].id, foreign_link.id) if name == "ids" else (own_tag.id, foreign_tag.id)
         )
         text = orjson.dumps(value).decode().replace(OWN, str(own)).replace(FOREIGN, str(foreign))
         body[name] = orjson.loads(text)
-    response = await api.send("PATCH", BULK, orjson.dumps(body))
+    response = await world.api.send("PATCH", BULK, orjson.dumps(body))
     assert (response.status, response.error[: len(error)]) == (status, error)
-    assert await links_of(services) == before
-    assert await audited(services, account) == []
+    assert await links_of(world.services) == before
+    assert await audited(world.services, world.account) == []
 
 
-async def test_one_link_that_cannot_change_leaves_all_as_they_were(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    domain = await services.links.domains.create(account.id, "go.example")
-    lost = await archived(services, account, slug="lost", domain=domain)
-    await services.links.domains.delete(domain.id)
-    full = await create_link(services, account.id, "full", tags=[new_id() for _ in range(100)])
-    tag = await services.links.tags.create(account.id, "one more")
-    other = await archived(services, account, slug="other")
-    before = await links_of(services)
+async def test_one_link_that_cannot_change_leaves_all_as_they_were(world: World) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    lost = await archived(world.services, world.account, slug="lost", domain=domain)
+    await world.services.links.domains.delete(domain.id)
+    full = await create_link(
+        world.services, world.account.id, "full", tags=[new_id() for _ in range(100)]
+    )
+    tag = await world.services.links.tags.create(world.account.id, "one more")
+    other = await archived(world.services, world.account, slug="other")
+    before = await links_of(world.services)
     for fields, error in (
         ({"archived": False}, f"domain_id: short link {lost.id} cannot be restored"),
         ({"add_tags": [str(tag.id)]}, f"add_tags: at most 100 tags for each link: {full.id}"),
     ):
-        response = await change(api, account, [other.id, lost.id, full.id], **fields)
+        response = await change(world.api, world.account, [other.id, lost.id, full.id], **fields)
         assert response.status == 400
         assert response.error.startswith(error)
-        assert await links_of(services) == before
-    assert await audited(services, account) == []
+        assert await links_of(world.services) == before
+    assert await audited(world.services, world.account) == []
 
 
 async def test_links_do_not_change_without_their_audit_entries(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: object) -> None:
         raise Unavailable("storage is unavailable; try again")
 
-    links = await three_links(services, account)
-    before = await links_of(services)
+    links = await three_links(world.services, world.account)
+    before = await links_of(world.services)
     monkeypatch.setattr(Audit, "record_all", fail)
-    response = await change(api, account, [one.id for one in links], archived=True)
+    response = await change(world.api, world.account, [one.id for one in links], archived=True)
     assert response.status == 503
-    assert await links_of(services) == before
+    assert await links_of(world.services) == before
 
 
-async def test_while_redis_is_unavailable_no_link_changes(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    links = await three_links(services, account)
-    before = await links_of(services)
-    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
-    services.links = services.links._replace(links=cut_off.links.links)
-    response = await change(api, account, [one.id for one in links], active=False)
+async def test_while_redis_is_unavailable_no_link_changes(world: World) -> None:
+    links = await three_links(world.services, world.account)
+    before = await links_of(world.services)
+    cut_off = Services(
+        msgspec.structs.replace(world.services.settings, redis_url=unavailable_redis())
+    )
+    world.services.links = world.services.links._replace(links=cut_off.links.links)
+    response = await change(world.api, world.account, [one.id for one in links], active=False)
     assert (response.status, response.error) == (503, "storage is unavailable; try again")
-    assert await links_of(services) == before
+    assert await links_of(world.services) == before
     await cut_off.stop()
     await cut_off.close()
 
 
-async def test_simultaneous_changes_of_the_same_links_all_take_effect(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    links = await three_links(services, account)
-    tags = [(await services.links.tags.create(account.id, str(number))).id for number in range(5)]
+async def test_simultaneous_changes_of_the_same_links_all_take_effect(world: World) -> None:
+    links = await three_links(world.services, world.account)
+    tags = [
+        (await world.services.links.tags.create(world.account.id, str(number))).id
+        for number in range(5)
+    ]
     ids = [one.id for one in links]
     answers = await asyncio.gather(
-        *(change(api, account, ids, add_tags=[str(tag)]) for tag in tags)
+        *(change(world.api, world.account, ids, add_tags=[str(tag)]) for tag in tags)
     )
     assert {one.status for one in answers} == {200}
-    for row in await links_of(services):
+    for row in await links_of(world.services):
         assert set(row["tags"]) == set(tags)

@@ -6,56 +6,49 @@ import pytest
 
 from tests.factories import create_link
 from tests.links.api.short_links import METHODS, NEW, create, send, stored
-from tests.web.client import Client
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.ids import EXAMPLE_ID, new_id
-from tracker.service.services import Services
 
 
-async def test_a_link_is_shown_as_it_was_created(
-    client: Client, account: Account, secret: str
-) -> None:
-    made = (await create(client, secret, accountId=str(account.id))).json()
-    response = await send(client, secret, "GET", made["id"])
+async def test_a_link_is_shown_as_it_was_created(world: World) -> None:
+    made = (await create(world.client, world.secret, accountId=str(world.account.id))).json()
+    response = await send(world.client, world.secret, "GET", made["id"])
     assert (response.status, response.json()) == (200, made)
-    assert (await send(client, secret, "GET", made["id"].upper())).json() == made
+    assert (await send(world.client, world.secret, "GET", made["id"].upper())).json() == made
 
 
-async def test_an_archived_link_is_shown_as_such(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    made = (await create(client, secret, accountId=str(account.id))).json()
-    assert (await send(client, secret, "DELETE", made["id"])).status == 200
-    response = await send(client, secret, "GET", made["id"])
+async def test_an_archived_link_is_shown_as_such(world: World) -> None:
+    made = (await create(world.client, world.secret, accountId=str(world.account.id))).json()
+    assert (await send(world.client, world.secret, "DELETE", made["id"])).status == 200
+    response = await send(world.client, world.secret, "GET", made["id"])
     assert (response.status, response.json()) == (200, {**made, "archived": True})
 
 
 @pytest.mark.parametrize(("method", "body"), METHODS)
 async def test_a_link_that_is_unknown_or_of_another_account_cannot_be_changed(
-    services: Services,
-    client: Client,
-    account: Account,
-    other_account: Account,
-    secret: str,
+    world: World,
     method: str,
     body: Any,
 ) -> None:
-    gone = await create_link(services, account.id, "gone")
-    await services.links.links.change(gone.id, {"archived": True})
-    foreign = await create_link(services, other_account.id, "foreign")
-    before = await stored(services, gone.id), await stored(services, foreign.id)
+    gone = await create_link(world.services, world.account.id, "gone")
+    await world.services.links.links.change(gone.id, {"archived": True})
+    foreign = await create_link(world.services, world.other_account.id, "foreign")
+    before = await stored(world.services, gone.id), await stored(world.services, foreign.id)
     for link_id, status, error in (
         (new_id(), 404, "short link: not found"),
         *([(gone.id, 404, "short link: not found")] if method != "GET" else []),
         (foreign.id, 403, "short link: belongs to another account"),
     ):
-        response = await send(client, secret, method, link_id, body)
+        response = await send(world.client, world.secret, method, link_id, body)
         assert (response.status, response.error) == (status, error)
     for bad in ("x", foreign.id.hex, "%ff", f"{foreign.id}%00", "bulkk"):
-        response = await send(client, secret, method, bad, body)
+        response = await send(world.client, world.secret, method, bad, body)
         assert response.status == 400
         assert response.error.startswith("id: must be a UUID such as")
-    assert (await stored(services, gone.id), await stored(services, foreign.id)) == before
+    assert (
+        await stored(world.services, gone.id),
+        await stored(world.services, foreign.id),
+    ) == before
 
 
 @pytest.mark.parametrize(
@@ -75,37 +68,34 @@ async def test_a_link_that_is_unknown_or_of_another_account_cannot_be_changed(
     ids=str,
 )
 async def test_only_the_fields_that_are_sent_change(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     sent: dict[str, Any],
     shown: dict[str, Any],
 ) -> None:
-    tag = await services.links.tags.create(account.id, "tag")
-    made = await create(client, secret, accountId=str(account.id), tags=[str(tag.id)])
+    tag = await world.services.links.tags.create(world.account.id, "tag")
+    made = await create(
+        world.client, world.secret, accountId=str(world.account.id), tags=[str(tag.id)]
+    )
     link_id = made.json()["id"]
-    response = await send(client, secret, "PATCH", link_id, sent)
+    response = await send(world.client, world.secret, "PATCH", link_id, sent)
     assert (response.status, response.json()) == (200, made.json() | shown)
-    assert (await send(client, secret, "GET", link_id)).json() == response.json()
+    assert (await send(world.client, world.secret, "GET", link_id)).json() == response.json()
 
 
-async def test_an_empty_change_does_not_touch_the_stored_link(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    link = await create_link(services, account.id)
-    before = await stored(services, link.id)
-    assert (await send(client, secret, "PATCH", link.id, {})).status == 200
-    assert await stored(services, link.id) == before
+async def test_an_empty_change_does_not_touch_the_stored_link(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
+    before = await stored(world.services, link.id)
+    assert (await send(world.client, world.secret, "PATCH", link.id, {})).status == 200
+    assert await stored(world.services, link.id) == before
 
 
-async def test_tags_are_replaced_without_repeats_in_the_order_sent(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    link = await create_link(services, account.id)
-    a, b = [str((await services.links.tags.create(account.id, name)).id) for name in "ab"]
+async def test_tags_are_replaced_without_repeats_in_the_order_sent(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
+    a, b = [
+        str((await world.services.links.tags.create(world.account.id, name)).id) for name in "ab"
+    ]
     for sent, kept in (([a], [a]), ([b, a, b], [b, a]), ([], []), ([b], [b])):
-        response = await send(client, secret, "PATCH", link.id, {"tags": sent})
+        response = await send(world.client, world.secret, "PATCH", link.id, {"tags": sent})
         assert [tag["id"] for tag in response.json()["tags"]] == kept
 
 
@@ -137,67 +127,63 @@ async def test_tags_are_replaced_without_repeats_in_the_order_sent(
     ids=lambda value: str(value)[:40],
 )
 async def test_a_broken_rule_is_named_and_changes_nothing(
-    services: Services, client: Client, account: Account, secret: str, body: Any, error: str
+    world: World, body: Any, error: str
 ) -> None:
-    await services.links.domains.create(account.id, "go.example")
-    link = await create_link(services, account.id)
-    before = await stored(services, link.id)
+    await world.services.links.domains.create(world.account.id, "go.example")
+    link = await create_link(world.services, world.account.id)
+    before = await stored(world.services, link.id)
     sent = {"active": False, **body} if isinstance(body, dict) else body
-    response = await send(client, secret, "PATCH", link.id, sent)
+    response = await send(world.client, world.secret, "PATCH", link.id, sent)
     assert response.status == 400
     assert response.error.startswith(error)
-    assert await stored(services, link.id) == before
+    assert await stored(world.services, link.id) == before
 
 
-async def test_a_change_without_a_body_is_rejected(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    link = await create_link(services, account.id)
-    response = await send(client, secret, "PATCH", link.id)
+async def test_a_change_without_a_body_is_rejected(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
+    response = await send(world.client, world.secret, "PATCH", link.id)
     assert response.status == 400
     assert response.error.startswith("body: must be valid JSON")
 
 
-async def test_a_change_may_name_the_own_account_only(
-    services: Services, client: Client, account: Account, other_account: Account, secret: str
-) -> None:
-    link = await create_link(services, account.id)
+async def test_a_change_may_name_the_own_account_only(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
     for name in ("accountId", "account_id"):
-        for account_id, status in ((account.id, 200), (other_account.id, 403), (new_id(), 403)):
+        for account_id, status in (
+            (world.account.id, 200),
+            (world.other_account.id, 403),
+            (new_id(), 403),
+        ):
             body = {name: str(account_id), "internal_name": "changed"}
-            assert (await send(client, secret, "PATCH", link.id, body)).status == status
-            shown = await send(client, secret, "GET", f"{link.id}?{name}={account_id}")
+            assert (await send(world.client, world.secret, "PATCH", link.id, body)).status == status
+            shown = await send(world.client, world.secret, "GET", f"{link.id}?{name}={account_id}")
             assert shown.status == status
 
 
-async def test_tags_have_to_exist_and_belong_to_the_account(
-    services: Services, client: Client, account: Account, other_account: Account, secret: str
-) -> None:
-    link = await create_link(services, account.id)
-    own = str((await services.links.tags.create(account.id, "own")).id)
-    foreign = str((await services.links.tags.create(other_account.id, "foreign")).id)
+async def test_tags_have_to_exist_and_belong_to_the_account(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
+    own = str((await world.services.links.tags.create(world.account.id, "own")).id)
+    foreign = str((await world.services.links.tags.create(world.other_account.id, "foreign")).id)
     missing = str(new_id())
     for tags, status, error in (
         ([own, missing], 404, f"tags: not found: {missing}"),
         ([missing, foreign], 403, "tags: belongs to another account"),
     ):
         body = {"tags": tags, "active": False}
-        response = await send(client, secret, "PATCH", link.id, body)
+        response = await send(world.client, world.secret, "PATCH", link.id, body)
         assert (response.status, response.error) == (status, error)
-    assert (await stored(services, link.id))["active"]
+    assert (await stored(world.services, link.id))["active"]
 
 
-async def test_deleting_stops_the_redirect_and_keeps_the_slug(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    link = await create_link(services, account.id, "abc")
-    assert (await client.get("/c/abc")).status == 302
-    response = await send(client, secret, "DELETE", link.id)
+async def test_deleting_stops_the_redirect_and_keeps_the_slug(world: World) -> None:
+    link = await create_link(world.services, world.account.id, "abc")
+    assert (await world.client.get("/c/abc")).status == 302
+    response = await send(world.client, world.secret, "DELETE", link.id)
     assert (response.status, response.json()) == (200, {"success": True})
-    assert (await client.get("/c/abc")).status == 404
-    assert (await client.get("/api/click?s=abc")).status == 404
-    again = await send(client, secret, "DELETE", link.id)
+    assert (await world.client.get("/c/abc")).status == 404
+    assert (await world.client.get("/api/click?s=abc")).status == 404
+    again = await send(world.client, world.secret, "DELETE", link.id)
     assert (again.status, again.error) == (404, "short link: not found")
-    taken = await create(client, secret, accountId=str(account.id), slug="abc")
+    taken = await create(world.client, world.secret, accountId=str(world.account.id), slug="abc")
     assert (taken.status, taken.error) == (400, "slug: already taken on this domain")
-    assert (await stored(services, link.id))["archived"]
+    assert (await stored(world.services, link.id))["archived"]

@@ -11,8 +11,7 @@ from tests.links.api.short_links import METHODS, NEW, send, stored
 from tests.links.processes import expire, process, visited
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import becomes
-from tests.web.client import Client
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.links.link import cached_link
 from tracker.links.store import Links
 from tracker.service.services import Services
@@ -30,24 +29,21 @@ from tracker.stores.redis import keys
 )
 @pytest.mark.usefixtures("long_memory")
 async def test_a_change_reaches_every_process(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     method: str,
     body: Any,
     is_found: bool,
 ) -> None:
-    async with process(services.settings) as other:
-        link = await create_link(services, account.id, "abc")
+    async with process(world.services.settings) as other:
+        link = await create_link(world.services, world.account.id, "abc")
         assert await visited(other, "abc") is not None
-        assert (await client.get("/c/abc")).status == 302
-        assert (await send(client, secret, method, link.id, body)).status == 200
-        opened = await client.get("/c/abc")
+        assert (await world.client.get("/c/abc")).status == 302
+        assert (await send(world.client, world.secret, method, link.id, body)).status == 200
+        opened = await world.client.get("/c/abc")
         assert opened.status == (302 if is_found else 404)
         if is_found:
             assert opened.headers["Location"].startswith(NEW)
-        changed = await services.links.links.find(link.id)
+        changed = await world.services.links.links.find(link.id)
         assert changed is not None
         await becomes(lambda: visited(other, "abc"), cached_link(changed))
         assert (cached_link(changed) is not None) is is_found
@@ -55,10 +51,7 @@ async def test_a_change_reaches_every_process(
 
 @pytest.mark.parametrize(("method", "body"), [("PATCH", {"active": False}), ("DELETE", None)])
 async def test_a_crash_between_mongodb_and_redis_is_repaired(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
     method: str,
     body: Any,
@@ -66,41 +59,39 @@ async def test_a_crash_between_mongodb_and_redis_is_repaired(
     async def crash(links: Links, link: object) -> None:
         raise SystemError
 
-    link = await create_link(services, account.id, "abc")
-    assert await visited(services, "abc") is not None
+    link = await create_link(world.services, world.account.id, "abc")
+    assert await visited(world.services, "abc") is not None
     monkeypatch.setattr(Links, "_publish", crash)
-    assert (await send(client, secret, method, link.id, body)).status == 500
-    await expire(services, keys.link("", "abc"), UPDATE_SECONDS)
-    assert (await client.get("/c/abc")).status == 404
+    assert (await send(world.client, world.secret, method, link.id, body)).status == 500
+    await expire(world.services, keys.link("", "abc"), UPDATE_SECONDS)
+    assert (await world.client.get("/c/abc")).status == 404
 
 
-async def test_while_redis_is_unavailable_links_are_shown_but_not_changed(
-    services: Services, account: Account, client: Client, secret: str
-) -> None:
-    link = await create_link(services, account.id, "abc")
-    before = await stored(services, link.id)
-    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
-    services.links = services.links._replace(
+async def test_while_redis_is_unavailable_links_are_shown_but_not_changed(world: World) -> None:
+    link = await create_link(world.services, world.account.id, "abc")
+    before = await stored(world.services, link.id)
+    cut_off = Services(
+        msgspec.structs.replace(world.services.settings, redis_url=unavailable_redis())
+    )
+    world.services.links = world.services.links._replace(
         link_cache=cut_off.links.link_cache, links=cut_off.links.links
     )
-    assert (await send(client, secret, "GET", link.id)).status == 200
+    assert (await send(world.client, world.secret, "GET", link.id)).status == 200
     for method, body in METHODS[1:]:
-        response = await send(client, secret, method, link.id, body)
+        response = await send(world.client, world.secret, method, link.id, body)
         assert (response.status, response.error) == (503, "storage is unavailable; try again")
         assert "Retry-After" not in response.headers
-    assert await stored(services, link.id) == before
+    assert await stored(world.services, link.id) == before
     await cut_off.stop()
     await cut_off.close()
 
 
-async def test_a_change_and_a_deletion_at_once_both_take_effect(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    link = await create_link(services, account.id, "abc")
+async def test_a_change_and_a_deletion_at_once_both_take_effect(world: World) -> None:
+    link = await create_link(world.services, world.account.id, "abc")
     bodies = [{"internal_name": f"name {number}"} for number in range(5)]
     await asyncio.gather(
-        *(send(client, secret, "PATCH", link.id, body) for body in bodies),
-        send(client, secret, "DELETE", link.id),
+        *(send(world.client, world.secret, "PATCH", link.id, body) for body in bodies),
+        send(world.client, world.secret, "DELETE", link.id),
     )
-    assert (await stored(services, link.id))["archived"]
-    assert (await client.get("/c/abc")).status == 404
+    assert (await stored(world.services, link.id))["archived"]
+    assert (await world.client.get("/c/abc")).status == 404

@@ -6,11 +6,9 @@ import orjson
 import pytest
 
 from tests.factories import create_link
-from tests.web.client import Client
 from tests.web.link_list import Query, encoded, listed, slugs
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.ids import new_id
-from tracker.service.services import Services
 
 SPELLINGS: dict[str, Callable[[list[str]], Query]] = {
     "repeated": lambda ids: [("selectedTags", one) for one in ids],
@@ -37,39 +35,38 @@ SPELLINGS: dict[str, Callable[[list[str]], Query]] = {
     ],
 )
 async def test_links_of_any_or_of_all_selected_tags_are_found(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     spelling: str,
     operator: str,
     found: list[str],
 ) -> None:
-    a, b, c = [await services.links.tags.create(account.id, name) for name in "abc"]
-    await create_link(services, account.id, "a", tags=[a.id])
-    await create_link(services, account.id, "b", tags=[b.id, c.id])
-    await create_link(services, account.id, "c", tags=[c.id])
-    await create_link(services, account.id, "none")
-    await create_link(services, account.id, "both", tags=[b.id, a.id])
-    await create_link(services, account.id, "both-inactive", tags=[a.id, b.id, c.id], active=False)
+    a, b, c = [await world.services.links.tags.create(world.account.id, name) for name in "abc"]
+    await create_link(world.services, world.account.id, "a", tags=[a.id])
+    await create_link(world.services, world.account.id, "b", tags=[b.id, c.id])
+    await create_link(world.services, world.account.id, "c", tags=[c.id])
+    await create_link(world.services, world.account.id, "none")
+    await create_link(world.services, world.account.id, "both", tags=[b.id, a.id])
+    await create_link(
+        world.services, world.account.id, "both-inactive", tags=[a.id, b.id, c.id], active=False
+    )
     selected = SPELLINGS[spelling]([str(a.id), str(b.id)])
     query = encoded(selected)
     # Links to example.com/landing under the name "A link" have no "b".
-    assert await slugs(client, secret, account, query + operator) == found
+    assert await slugs(world.client, world.secret, world.account, query + operator) == found
 
 
-async def test_a_tag_that_no_link_of_the_account_has_finds_none(
-    services: Services, client: Client, account: Account, other_account: Account, secret: str
-) -> None:
-    foreign = await services.links.tags.create(other_account.id, "foreign")
-    await create_link(services, other_account.id, "not-ours", tags=[foreign.id])
-    own = await services.links.tags.create(account.id, "own")
-    await create_link(services, account.id, "ours", tags=[own.id])
-    assert await slugs(client, secret, account, {"selectedTags": foreign.id}) == []
-    assert await slugs(client, secret, account, {"selectedTags": new_id()}) == []
+async def test_a_tag_that_no_link_of_the_account_has_finds_none(world: World) -> None:
+    foreign = await world.services.links.tags.create(world.other_account.id, "foreign")
+    await create_link(world.services, world.other_account.id, "not-ours", tags=[foreign.id])
+    own = await world.services.links.tags.create(world.account.id, "own")
+    await create_link(world.services, world.account.id, "ours", tags=[own.id])
+    assert (
+        await slugs(world.client, world.secret, world.account, {"selectedTags": foreign.id}) == []
+    )
+    assert await slugs(world.client, world.secret, world.account, {"selectedTags": new_id()}) == []
     both = f"selectedTags={own.id},{foreign.id}"
-    assert await slugs(client, secret, account, both) == ["ours"]
-    assert await slugs(client, secret, account, f"{both}&tagOperator=AND") == []
+    assert await slugs(world.client, world.secret, world.account, both) == ["ours"]
+    assert await slugs(world.client, world.secret, world.account, f"{both}&tagOperator=AND") == []
 
 
 @pytest.mark.parametrize(
@@ -109,18 +106,18 @@ async def test_a_tag_that_no_link_of_the_account_has_finds_none(
     ids=lambda value: str(value)[:20],
 )
 async def test_a_search_is_for_the_text_as_it_stands_in_any_case(
-    services: Services, client: Client, account: Account, secret: str, text: str, found: list[str]
+    world: World, text: str, found: list[str]
 ) -> None:
     name = "Spring Caf\u00e9 \u00fcber 100% off* (for $9) #x \\o/"
     await create_link(
-        services,
-        account.id,
+        world.services,
+        world.account.id,
         "by-URL",
         destination_url="https://shop.example/p?q={slug}",
         internal_name="x",
     )
-    await create_link(services, account.id, "by-name", internal_name=name)
-    assert await slugs(client, secret, account, {"search": text}) == found
+    await create_link(world.services, world.account.id, "by-name", internal_name=name)
+    assert await slugs(world.client, world.secret, world.account, {"search": text}) == found
 
 
 @pytest.mark.parametrize(
@@ -135,12 +132,14 @@ async def test_a_search_is_for_the_text_as_it_stands_in_any_case(
     ],
 )
 async def test_links_are_filtered_by_their_state_and_archived_ones_are_not_listed(
-    services: Services, client: Client, account: Account, secret: str, query: str, found: list[str]
+    world: World, query: str, found: list[str]
 ) -> None:
     for slug in ("on", "off", "gone", "gone-off"):
-        link = await create_link(services, account.id, slug, active="off" not in slug)
+        link = await create_link(world.services, world.account.id, slug, active="off" not in slug)
         if "gone" in slug:
-            await services.links.links.change(link.id, {"archived": True})
-    assert await slugs(client, secret, account, query) == found
-    totals = (await listed(client, secret, f"accountId={account.id}&{query}")).json()["pagination"]
+            await world.services.links.links.change(link.id, {"archived": True})
+    assert await slugs(world.client, world.secret, world.account, query) == found
+    totals = (
+        await listed(world.client, world.secret, f"accountId={world.account.id}&{query}")
+    ).json()["pagination"]
     assert totals["totalRows"] == len(found)

@@ -6,23 +6,23 @@ import pytest
 
 from tests.factories import LANDING, create_link
 from tests.links.api.short_links import create, make_many
-from tests.web.client import Client
 from tests.web.link_list import listed, slugs
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.clock import iso
 from tracker.ids import new_id
-from tracker.service.services import Services
 from tracker.stores.mongodb.documents import as_document
 
 
-async def test_a_row_has_every_field_of_a_short_link_and_its_tags_by_name(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    tags = [await services.links.tags.create(account.id, name) for name in ("b", "a")]
+async def test_a_row_has_every_field_of_a_short_link_and_its_tags_by_name(world: World) -> None:
+    tags = [await world.services.links.tags.create(world.account.id, name) for name in ("b", "a")]
     link = await create_link(
-        services, account.id, "abc", tags=[tag.id for tag in tags], internal_name="Spring offer"
+        world.services,
+        world.account.id,
+        "abc",
+        tags=[tag.id for tag in tags],
+        internal_name="Spring offer",
     )
-    response = await listed(client, secret, {"accountId": account.id})
+    response = await listed(world.client, world.secret, {"accountId": world.account.id})
     assert response.json() == {
         "rows": [
             {
@@ -48,12 +48,14 @@ async def test_a_row_has_every_field_of_a_short_link_and_its_tags_by_name(
     }
 
 
-async def test_a_made_link_is_listed_as_it_was_answered(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    domain = await services.links.domains.create(account.id, "go.example")
-    made = await create(client, secret, accountId=str(account.id), domain_id=str(domain.id))
-    rows = (await listed(client, secret, {"accountId": account.id})).json()["rows"]
+async def test_a_made_link_is_listed_as_it_was_answered(world: World) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    made = await create(
+        world.client, world.secret, accountId=str(world.account.id), domain_id=str(domain.id)
+    )
+    rows = (await listed(world.client, world.secret, {"accountId": world.account.id})).json()[
+        "rows"
+    ]
     assert rows == [made.json()]
     assert (rows[0]["domain_id"], rows[0]["domain_name"]) == (str(domain.id), "go.example")
 
@@ -75,44 +77,42 @@ async def test_a_made_link_is_listed_as_it_was_answered(
     ],
 )
 async def test_pages_are_newest_first_and_the_totals_are_of_all_pages(
-    services: Services,
-    client: Client,
-    account: Account,
-    other_account: Account,
-    secret: str,
+    world: World,
     number: int,
     query: str,
     rows: slice,
     pagination: tuple[int, ...],
 ) -> None:
-    await create_link(services, other_account.id, "not-ours")
-    expected = await make_many(services, account, number) if number else []
-    response = await listed(client, secret, f"accountId={account.id}&{query}")
+    await create_link(world.services, world.other_account.id, "not-ours")
+    expected = await make_many(world.services, world.account, number) if number else []
+    response = await listed(world.client, world.secret, f"accountId={world.account.id}&{query}")
     assert [row["slug"] for row in response.json()["rows"]] == expected[rows]
     names = ("page", "pageSize", "totalRows", "totalPages")
     assert response.json()["pagination"] == dict(zip(names, pagination, strict=True))
 
 
 async def test_links_of_one_moment_are_in_the_order_of_their_ids_and_on_one_page_each(
-    services: Services, client: Client, account: Account, secret: str
+    world: World,
 ) -> None:
-    first = await create_link(services, account.id, "first")
+    first = await create_link(world.services, world.account.id, "first")
     moment = first.id.int >> 64
     same = [UUID(int=moment << 64 | 0x8000 << 48 | number) for number in range(1, 10)]
     rows = [{**as_document(first), "_id": one, "slug": str(one)} for one in same]
-    await services.stores.mongodb["links"].insert_many(rows)
+    await world.services.stores.mongodb["links"].insert_many(rows)
     seen: list[str] = []
     for page in range(1, 6):
-        seen += await slugs(client, secret, account, {"page": page, "pageSize": 2})
+        seen += await slugs(
+            world.client, world.secret, world.account, {"page": page, "pageSize": 2}
+        )
     ids = sorted([first.id, *same], reverse=True)
     assert seen == ["first" if one == first.id else str(one) for one in ids]
 
 
 async def test_links_are_sorted_by_age_name_or_slug_with_their_ids_as_tie_break(
-    services: Services, client: Client, account: Account, secret: str
+    world: World,
 ) -> None:
     for slug, name in (("b9", "Zoo"), ("B10", "ant 10"), ("a", "Ant 9"), ("C", "zoo")):
-        await create_link(services, account.id, slug, internal_name=name)
+        await create_link(world.services, world.account.id, slug, internal_name=name)
     for sort, expected in (
         ("newest", ["C", "a", "B10", "b9"]),
         ("oldest", ["b9", "B10", "a", "C"]),
@@ -121,19 +121,21 @@ async def test_links_are_sorted_by_age_name_or_slug_with_their_ids_as_tie_break(
     ):
         for page, rows in ((1, expected[:3]), (2, expected[3:])):
             query = {"sort": sort, "page": page, "pageSize": 3}
-            assert await slugs(client, secret, account, query) == rows
+            assert await slugs(world.client, world.secret, world.account, query) == rows
 
 
-async def test_archived_links_are_a_list_of_their_own(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
+async def test_archived_links_are_a_list_of_their_own(world: World) -> None:
     for slug in ("kept", "gone"):
-        link = await create_link(services, account.id, slug)
-    await services.links.links.change(link.id, {"archived": True})
-    assert await slugs(client, secret, account) == ["kept"]
-    assert await slugs(client, secret, account, "archived=false") == ["kept"]
-    assert await slugs(client, secret, account, "archived=true&search=gone") == ["gone"]
-    answer = (await listed(client, secret, f"accountId={account.id}&archived=1")).json()
+        link = await create_link(world.services, world.account.id, slug)
+    await world.services.links.links.change(link.id, {"archived": True})
+    assert await slugs(world.client, world.secret, world.account) == ["kept"]
+    assert await slugs(world.client, world.secret, world.account, "archived=false") == ["kept"]
+    assert await slugs(world.client, world.secret, world.account, "archived=true&search=gone") == [
+        "gone"
+    ]
+    answer = (
+        await listed(world.client, world.secret, f"accountId={world.account.id}&archived=1")
+    ).json()
     assert (answer["pagination"]["totalRows"], answer["rows"][0]["archived"]) == (1, True)
 
 
@@ -176,9 +178,11 @@ async def test_archived_links_are_a_list_of_their_own(
     ids=lambda value: str(value)[:20],
 )
 async def test_a_bad_parameter_is_named_with_its_rule(
-    client: Client, account: Account, secret: str, name: str, value: str, rule: str
+    world: World, name: str, value: str, rule: str
 ) -> None:
-    response = await listed(client, secret, {"accountId": account.id} | {name: value})
+    response = await listed(
+        world.client, world.secret, {"accountId": world.account.id} | {name: value}
+    )
     assert response.status == 400
     assert response.error == f"{name}: {rule}"
 
@@ -195,19 +199,15 @@ async def test_a_bad_parameter_is_named_with_its_rule(
     ],
     ids=lambda value: str(value)[:20],
 )
-async def test_a_query_that_cannot_be_read_is_refused(
-    client: Client, account: Account, secret: str, query: str, error: str
-) -> None:
-    response = await listed(client, secret, f"accountId={account.id}&{query}")
+async def test_a_query_that_cannot_be_read_is_refused(world: World, query: str, error: str) -> None:
+    response = await listed(world.client, world.secret, f"accountId={world.account.id}&{query}")
     assert (response.status, response.error) == (400, error)
 
 
-async def test_repeated_equal_parameters_and_empty_filters_are_harmless(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    await create_link(services, account.id, "abc")
+async def test_repeated_equal_parameters_and_empty_filters_are_harmless(world: World) -> None:
+    await create_link(world.services, world.account.id, "abc")
     query = "page=1&page=1&search=&selectedTags=&selectedTags=[]"
-    assert await slugs(client, secret, account, query) == ["abc"]
+    assert await slugs(world.client, world.secret, world.account, query) == ["abc"]
 
 
 @pytest.mark.parametrize(
@@ -227,81 +227,89 @@ async def test_repeated_equal_parameters_and_empty_filters_are_harmless(
     ],
 )
 async def test_a_name_that_is_nearly_a_known_one_is_refused_not_ignored(
-    client: Client, account: Account, secret: str, name: str, meant: str
+    world: World, name: str, meant: str
 ) -> None:
-    response = await listed(client, secret, {"accountId": account.id, name: "x"})
+    response = await listed(world.client, world.secret, {"accountId": world.account.id, name: "x"})
     assert response.status == 400
     assert response.error == f"{name}: unknown parameter; did you mean {meant}?"
 
 
 @pytest.mark.parametrize("name", ["limit", "x" * 100, "", "$where", "gclid"])
-async def test_any_other_name_is_refused_with_those_that_are_known(
-    client: Client, account: Account, secret: str, name: str
-) -> None:
-    response = await listed(client, secret, {"accountId": account.id, name: "x"})
+async def test_any_other_name_is_refused_with_those_that_are_known(world: World, name: str) -> None:
+    response = await listed(world.client, world.secret, {"accountId": world.account.id, name: "x"})
     shown = name[:60] or '""'
     known = "accountId, page, pageSize, selectedTags, tagOperator, search, slug, active, archived, "
     assert response.status == 400
     assert response.error.startswith(f"{shown}: unknown parameter; known are {known}")
 
 
-async def test_a_slug_finds_its_link_alone(
-    services: Services, client: Client, account: Account, other_account: Account, secret: str
-) -> None:
-    domain = await services.links.domains.create(account.id, "go.example.com")
-    await create_link(services, account.id, "spring")
-    await create_link(services, account.id, "SPRING")
-    await create_link(services, account.id, "springs")
-    await create_link(services, other_account.id, "sprung")
+async def test_a_slug_finds_its_link_alone(world: World) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "go.example.com")
+    await create_link(world.services, world.account.id, "spring")
+    await create_link(world.services, world.account.id, "SPRING")
+    await create_link(world.services, world.account.id, "springs")
+    await create_link(world.services, world.other_account.id, "sprung")
     there = await create_link(
-        services, account.id, "spring", domain_id=domain.id, domain_name=domain.domain_name
+        world.services,
+        world.account.id,
+        "spring",
+        domain_id=domain.id,
+        domain_name=domain.domain_name,
     )
     for sort in ("newest", "name"):
         query = f"slug=spring&sort={sort}&tagOperator=OR"
-        assert await slugs(client, secret, account, query) == ["spring", "spring"]
-    assert await slugs(client, secret, account, "slug=SPRING&sort=slug") == ["SPRING"]
-    assert await slugs(client, secret, account, "slug=sprung") == []
-    await services.links.links.change(there.id, {"archived": True})
-    assert await slugs(client, secret, account, "slug=spring") == ["spring"]
-    assert await slugs(client, secret, account, "slug=spring&archived=true") == ["spring"]
-    response = await listed(client, secret, f"accountId={account.id}&slug=a.*")
+        assert await slugs(world.client, world.secret, world.account, query) == ["spring", "spring"]
+    assert await slugs(world.client, world.secret, world.account, "slug=SPRING&sort=slug") == [
+        "SPRING"
+    ]
+    assert await slugs(world.client, world.secret, world.account, "slug=sprung") == []
+    await world.services.links.links.change(there.id, {"archived": True})
+    assert await slugs(world.client, world.secret, world.account, "slug=spring") == ["spring"]
+    assert await slugs(world.client, world.secret, world.account, "slug=spring&archived=true") == [
+        "spring"
+    ]
+    response = await listed(world.client, world.secret, f"accountId={world.account.id}&slug=a.*")
     assert (response.status, response.error.partition(":")[0]) == (400, "slug")
 
 
-async def test_the_account_is_required_in_either_spelling(
-    client: Client, account: Account, secret: str
-) -> None:
-    missing = await listed(client, secret, "page=1")
+async def test_the_account_is_required_in_either_spelling(world: World) -> None:
+    missing = await listed(world.client, world.secret, "page=1")
     assert (missing.status, missing.error) == (400, "accountId: required")
     for query in (
-        {"accountId": account.id},
-        {"account_id": account.id},
-        {"account_id": account.id, "accountId": account.id},
-        {"account_id": account.id, "accountId": str(account.id).upper()},
+        {"accountId": world.account.id},
+        {"account_id": world.account.id},
+        {"account_id": world.account.id, "accountId": world.account.id},
+        {"account_id": world.account.id, "accountId": str(world.account.id).upper()},
     ):
-        assert (await listed(client, secret, query)).status == 200
-    both = await listed(client, secret, {"account_id": new_id(), "accountId": account.id})
+        assert (await listed(world.client, world.secret, query)).status == 200
+    both = await listed(
+        world.client, world.secret, {"account_id": new_id(), "accountId": world.account.id}
+    )
     assert both.status == 400
     assert both.error == "account_id: differs from accountId, which is another name for it"
 
 
 @pytest.mark.parametrize("spelling", ["accountId", "account_id"])
 async def test_another_account_is_forbidden_whether_it_exists_or_not(
-    client: Client, other_account: Account, secret: str, spelling: str
+    world: World, spelling: str
 ) -> None:
-    for account_id in (other_account.id, new_id()):
-        response = await listed(client, secret, {spelling: account_id})
+    for account_id in (world.other_account.id, new_id()):
+        response = await listed(world.client, world.secret, {spelling: account_id})
         assert response.status == 403
         assert response.error == "accountId: this API key has no access to the account"
-    refused = await listed(client, secret, {spelling: other_account.id, "page": 0})
+    refused = await listed(
+        world.client, world.secret, {spelling: world.other_account.id, "page": 0}
+    )
     assert refused.status == 400
 
 
-async def test_a_tag_that_was_deleted_is_not_shown(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    tags = [await services.links.tags.create(account.id, name) for name in ("kept", "gone")]
-    await create_link(services, account.id, "abc", tags=[tag.id for tag in tags])
-    await services.stores.mongodb["tags"].delete_one({"_id": tags[1].id})
-    [row] = (await listed(client, secret, {"accountId": account.id})).json()["rows"]
+async def test_a_tag_that_was_deleted_is_not_shown(world: World) -> None:
+    tags = [
+        await world.services.links.tags.create(world.account.id, name) for name in ("kept", "gone")
+    ]
+    await create_link(world.services, world.account.id, "abc", tags=[tag.id for tag in tags])
+    await world.services.stores.mongodb["tags"].delete_one({"_id": tags[1].id})
+    [row] = (await listed(world.client, world.secret, {"accountId": world.account.id})).json()[
+        "rows"
+    ]
     assert row["tags"] == [{"id": str(tags[0].id), "name": "kept"}]

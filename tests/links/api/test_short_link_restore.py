@@ -10,8 +10,7 @@ from tests.factories import create_link
 from tests.links.api.short_links import PATH, archived, audited, stored
 from tests.links.processes import process, visited
 from tests.waiting import becomes
-from tests.web.client import Client
-from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.access.audit import FieldChange
 from tracker.accounts.accounts import Account
 from tracker.errors import BadRequest
@@ -23,67 +22,61 @@ from tracker.service.services import Services
 
 
 @pytest.mark.usefixtures("long_memory")
-async def test_a_restored_link_redirects_again_in_every_process(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    async with process(services.settings) as other:
-        link = await archived(services, account)
-        assert (await client.get("/c/abc")).status == 404
+async def test_a_restored_link_redirects_again_in_every_process(world: World) -> None:
+    async with process(world.services.settings) as other:
+        link = await archived(world.services, world.account)
+        assert (await world.client.get("/c/abc")).status == 404
         assert await visited(other) is None
-        response = await api.send("POST", f"{PATH}/{link.id}/restore")
+        response = await world.api.send("POST", f"{PATH}/{link.id}/restore")
         assert response.status == 200
-        assert response.json() == (await api.get(f"{PATH}/{link.id}")).json()
+        assert response.json() == (await world.api.get(f"{PATH}/{link.id}")).json()
         assert response.json()["archived"] is False
-        assert (await client.get("/c/abc")).status == 302
-        restored = await services.links.links.find(link.id)
+        assert (await world.client.get("/c/abc")).status == 302
+        restored = await world.services.links.links.find(link.id)
         assert restored is not None
         await becomes(lambda: visited(other), cached_link(restored))
-    [entry] = await audited(services, account)
+    [entry] = await audited(world.services, world.account)
     assert (entry.action, entry.target.id) == ("short_link.restored", link.id)
     assert entry.changes == {"archived": FieldChange(before=True, after=False)}
 
 
-async def test_an_inactive_link_stays_inactive_when_it_is_restored(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    link = await archived(services, account, active=False)
-    response = await api.send("POST", f"{PATH}/{link.id}/restore")
+async def test_an_inactive_link_stays_inactive_when_it_is_restored(world: World) -> None:
+    link = await archived(world.services, world.account, active=False)
+    response = await world.api.send("POST", f"{PATH}/{link.id}/restore")
     assert (response.json()["archived"], response.json()["active"]) == (False, False)
-    assert (await client.get("/c/abc")).status == 404
+    assert (await world.client.get("/c/abc")).status == 404
 
 
-async def test_restoring_again_changes_nothing(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    link = await create_link(services, account.id)
-    before = await stored(services, link.id)
-    response = await api.send("POST", f"{PATH}/{link.id}/restore")
+async def test_restoring_again_changes_nothing(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
+    before = await stored(world.services, link.id)
+    response = await world.api.send("POST", f"{PATH}/{link.id}/restore")
     assert (response.status, response.json()["archived"]) == (200, False)
-    assert await stored(services, link.id) == before
-    assert await audited(services, account) == []
+    assert await stored(world.services, link.id) == before
+    assert await audited(world.services, world.account) == []
 
 
 @pytest.mark.parametrize("proven", [False, True])
-async def test_a_link_is_not_restored_once_its_domain_is_gone(
-    services: Services, api: KeyedClient, account: Account, other_account: Account, proven: bool
-) -> None:
-    domain = await services.links.domains.create(account.id, "go.example")
-    link = await archived(services, account, domain=domain)
+async def test_a_link_is_not_restored_once_its_domain_is_gone(world: World, proven: bool) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    link = await archived(world.services, world.account, domain=domain)
     if proven:
-        await services.links.domains.verify(domain.id)
-        await services.links.domains.delete(domain.id)
-        await services.links.domains.create(account.id, "go.example")  # a claim without old links
+        await world.services.links.domains.verify(domain.id)
+        await world.services.links.domains.delete(domain.id)
+        await world.services.links.domains.create(
+            world.account.id, "go.example"
+        )  # a claim without old links
     else:
-        rival = await services.links.domains.create(other_account.id, "go.example")
-        await services.links.domains.verify(rival.id)
-    response = await api.send("POST", f"{PATH}/{link.id}/restore")
+        rival = await world.services.links.domains.create(world.other_account.id, "go.example")
+        await world.services.links.domains.verify(rival.id)
+    response = await world.api.send("POST", f"{PATH}/{link.id}/restore")
     assert response.status == 400
     assert response.error == (
         f"domain_id: short link {link.id} cannot be restored: go.example was deleted, or another "
         "account has proven it"
     )
-    assert (await stored(services, link.id))["archived"]
-    assert await audited(services, account) == []
+    assert (await stored(world.services, link.id))["archived"]
+    assert await audited(world.services, world.account) == []
 
 
 async def test_a_link_and_the_deletion_of_its_domain_at_once_leave_no_link_without_a_domain(
@@ -134,10 +127,8 @@ async def test_a_domain_that_is_deleted_during_the_transaction_is_found_gone(
     assert (await stored(services, link.id))["archived"]
 
 
-async def test_only_the_accounts_own_links_are_restored(
-    services: Services, api: KeyedClient, other_account: Account
-) -> None:
-    foreign = await archived(services, other_account)
+async def test_only_the_accounts_own_links_are_restored(world: World) -> None:
+    foreign = await archived(world.services, world.other_account)
     for link_id, status in ((foreign.id, 403), (new_id(), 404), ("x", 400)):
-        assert (await api.send("POST", f"{PATH}/{link_id}/restore")).status == status
-    assert (await stored(services, foreign.id))["archived"]
+        assert (await world.api.send("POST", f"{PATH}/{link_id}/restore")).status == status
+    assert (await stored(world.services, foreign.id))["archived"]

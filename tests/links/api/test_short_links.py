@@ -8,23 +8,19 @@ import pytest
 
 from tests.factories import LANDING, create_link
 from tests.links.api.short_links import create, post
-from tests.web.client import Client
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.clock import iso, now
 from tracker.errors import NotFound
 from tracker.ids import EXAMPLE_ID, SLUG_ALPHABET, new_id
 from tracker.links.api.short_link_schema import ChangeShortLink, NewShortLink, ShortLink
-from tracker.service.services import Services
 
 # With the invisible joiners that both need.
 PERSIAN_AND_A_FAMILY = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f468\u200d\U0001f469"
 
 
-async def test_the_required_fields_are_enough_for_a_link_that_redirects(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
+async def test_the_required_fields_are_enough_for_a_link_that_redirects(world: World) -> None:
     before = now()
-    response = await create(client, secret, accountId=str(account.id))
+    response = await create(world.client, world.secret, accountId=str(world.account.id))
     assert response.status == 200
     link = response.json()
     assert list(link) == [
@@ -54,7 +50,7 @@ async def test_the_required_fields_are_enough_for_a_link_that_redirects(
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", link["created_at"])
     assert iso(before) <= link["created_at"] <= iso(now())
     assert link["short_url"] == f"http://tracker.test/c/{link['slug']}"
-    assert (await client.get(f"/c/{link['slug']}")).status == 302
+    assert (await world.client.get(f"/c/{link['slug']}")).status == 302
 
 
 def test_what_is_given_is_shown_and_but_for_slug_and_domain_can_be_changed() -> None:
@@ -63,15 +59,13 @@ def test_what_is_given_is_shown_and_but_for_slug_and_domain_can_be_changed() -> 
     assert given - {"slug", "domain_id"} == set(ChangeShortLink.__struct_fields__)
 
 
-async def test_every_field_of_a_new_link_is_stored(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    domain = await services.links.domains.create(account.id, "go.example")
-    tags = [await services.links.tags.create(account.id, name) for name in ("b", "a")]
+async def test_every_field_of_a_new_link_is_stored(world: World) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    tags = [await world.services.links.tags.create(world.account.id, name) for name in ("b", "a")]
     response = await create(
-        client,
-        secret,
-        account_id=str(account.id),
+        world.client,
+        world.secret,
+        account_id=str(world.account.id),
         destination_url="https://example.com/caf\u00e9?k={click_id}#f",
         internal_name=f"  {PERSIAN_AND_A_FAMILY} ",
         slug="My-Slug_1",
@@ -84,8 +78,8 @@ async def test_every_field_of_a_new_link_is_stored(
     assert (link["slug"], link["domain_name"]) == ("My-Slug_1", "go.example")
     assert link["tags"] == [{"id": str(tag.id), "name": tag.name} for tag in tags]
     assert link["short_url"] == "http://go.example/c/My-Slug_1"
-    assert (await client.get("/c/My-Slug_1", Host="go.example")).status == 302
-    assert (await client.get("/c/My-Slug_1")).status == 404
+    assert (await world.client.get("/c/My-Slug_1", Host="go.example")).status == 302
+    assert (await world.client.get("/c/My-Slug_1")).status == 404
 
 
 @pytest.mark.parametrize(
@@ -98,10 +92,10 @@ async def test_every_field_of_a_new_link_is_stored(
         ("https://[::1]/x", "[::1]/x"),
     ],
 )
-async def test_a_link_is_named_after_its_destination(
-    client: Client, account: Account, secret: str, url: str, name: str
-) -> None:
-    response = await create(client, secret, accountId=str(account.id), destination_url=url)
+async def test_a_link_is_named_after_its_destination(world: World, url: str, name: str) -> None:
+    response = await create(
+        world.client, world.secret, accountId=str(world.account.id), destination_url=url
+    )
     assert response.json()["internal_name"] == name
 
 
@@ -148,17 +142,16 @@ BROKEN_FIELDS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("fields", "error"), BROKEN_FIELDS, ids=lambda value: str(value)[:40])
 async def test_a_broken_rule_is_named_with_its_field(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     fields: dict[str, Any],
     error: str,
 ) -> None:
-    response = await create(client, secret, **{"accountId": str(account.id), **fields})
+    response = await create(
+        world.client, world.secret, **{"accountId": str(world.account.id), **fields}
+    )
     assert response.status == 400
     assert response.error.startswith(error)
-    assert await services.stores.mongodb["links"].count_documents({}) == 0
+    assert await world.services.stores.mongodb["links"].count_documents({}) == 0
 
 
 @pytest.mark.parametrize(
@@ -180,48 +173,46 @@ async def test_a_broken_rule_is_named_with_its_field(
     ids=lambda value: repr(value[:20]),
 )
 async def test_a_body_that_cannot_be_read_is_rejected(
-    client: Client, secret: str, body: bytes, error: str
+    world: World, body: bytes, error: str
 ) -> None:
-    response = await post(client, secret, body)
+    response = await post(world.client, world.secret, body)
     assert response.status == 400
     assert response.error.startswith(error)
 
 
-async def test_both_spellings_of_the_account_may_be_given_if_they_agree(
-    client: Client, account: Account, secret: str
-) -> None:
-    both = {"accountId": str(account.id), "account_id": str(account.id)}
-    assert (await create(client, secret, **both)).status == 200
+async def test_both_spellings_of_the_account_may_be_given_if_they_agree(world: World) -> None:
+    both = {"accountId": str(world.account.id), "account_id": str(world.account.id)}
+    assert (await create(world.client, world.secret, **both)).status == 200
     both["account_id"] = str(new_id())
-    response = await create(client, secret, **both)
+    response = await create(world.client, world.secret, **both)
     assert response.status == 400
     assert response.error == "account_id: differs from accountId, which is another name for it"
 
 
-async def test_a_taken_slug_is_rejected_on_its_domain_only(
-    services: Services, client: Client, account: Account, other_account: Account, secret: str
-) -> None:
-    domain = await services.links.domains.create(account.id, "go.example")
-    taken = await create_link(services, other_account.id, "abc")
-    fields = {"accountId": str(account.id), "slug": "abc"}
+async def test_a_taken_slug_is_rejected_on_its_domain_only(world: World) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    taken = await create_link(world.services, world.other_account.id, "abc")
+    fields = {"accountId": str(world.account.id), "slug": "abc"}
     for archived in (False, True):
         if archived:
-            await services.links.links.change(taken.id, {"archived": True})
-        response = await create(client, secret, **fields)
+            await world.services.links.links.change(taken.id, {"archived": True})
+        response = await create(world.client, world.secret, **fields)
         assert response.status == 400
         assert response.error == "slug: already taken on this domain"
     with pytest.raises(NotFound):  # once archived, it is gone for changes too
-        await services.links.links.change(taken.id, {"archived": True})
-    assert (await create(client, secret, **fields, domain_id=str(domain.id))).status == 200
-    assert (await create(client, secret, accountId=str(account.id), slug="ABC")).status == 200
+        await world.services.links.links.change(taken.id, {"archived": True})
+    assert (
+        await create(world.client, world.secret, **fields, domain_id=str(domain.id))
+    ).status == 200
+    assert (
+        await create(world.client, world.secret, accountId=str(world.account.id), slug="ABC")
+    ).status == 200
 
 
-async def test_a_slug_that_was_just_unknown_works_once_its_link_exists(
-    client: Client, account: Account, secret: str
-) -> None:
-    assert (await client.get("/c/fresh")).status == 404
-    await create(client, secret, accountId=str(account.id), slug="fresh")
-    assert (await client.get("/c/fresh")).status == 302
+async def test_a_slug_that_was_just_unknown_works_once_its_link_exists(world: World) -> None:
+    assert (await world.client.get("/c/fresh")).status == 404
+    await create(world.client, world.secret, accountId=str(world.account.id), slug="fresh")
+    assert (await world.client.get("/c/fresh")).status == 302
 
 
 @pytest.mark.parametrize(
@@ -237,10 +228,12 @@ async def test_a_slug_that_was_just_unknown_works_once_its_link_exists(
     ],
 )
 async def test_a_destination_that_is_a_redirect_of_this_service_is_rejected(
-    services: Services, client: Client, account: Account, secret: str, url: str
+    world: World, url: str
 ) -> None:
-    await services.links.domains.create(account.id, "go.example")
-    response = await create(client, secret, accountId=str(account.id), destination_url=url)
+    await world.services.links.domains.create(world.account.id, "go.example")
+    response = await create(
+        world.client, world.secret, accountId=str(world.account.id), destination_url=url
+    )
     assert response.status == 400
     assert response.error == "destination_url: must not be a redirect of this service"
 
@@ -254,9 +247,9 @@ async def test_a_destination_that_is_a_redirect_of_this_service_is_rejected(
         "http://go.example/landing",
     ],
 )
-async def test_other_pages_of_the_same_hosts_may_be_destinations(
-    services: Services, client: Client, account: Account, secret: str, url: str
-) -> None:
-    await services.links.domains.create(account.id, "go.example")
-    response = await create(client, secret, accountId=str(account.id), destination_url=url)
+async def test_other_pages_of_the_same_hosts_may_be_destinations(world: World, url: str) -> None:
+    await world.services.links.domains.create(world.account.id, "go.example")
+    response = await create(
+        world.client, world.secret, accountId=str(world.account.id), destination_url=url
+    )
     assert response.status == 200

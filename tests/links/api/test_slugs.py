@@ -7,9 +7,9 @@ import pytest
 from tests.factories import create_link
 from tests.web.client import Response
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.ids import new_id
-from tracker.service.services import Services
 
 FREE = {"available": True, "reason": None}
 TAKEN = {"available": False, "reason": "already taken"}
@@ -22,13 +22,13 @@ async def ask(api: KeyedClient, account: Account, **query: object) -> Response:
 
 
 async def test_a_slug_is_taken_by_any_link_of_its_domain_archived_ones_included(
-    services: Services, api: KeyedClient, account: Account, other_account: Account
+    world: World,
 ) -> None:
-    domain = await services.links.domains.create(account.id, "go.example")
-    await create_link(services, other_account.id, "theirs")
-    gone = await create_link(services, account.id, "gone")
-    await services.links.links.change(gone.id, {"archived": True})
-    await create_link(services, account.id, "ours", domain=domain)
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    await create_link(world.services, world.other_account.id, "theirs")
+    gone = await create_link(world.services, world.account.id, "gone")
+    await world.services.links.links.change(gone.id, {"archived": True})
+    await create_link(world.services, world.account.id, "ours", domain=domain)
     for slug, on_default, on_domain in (
         ("free", FREE, FREE),
         ("theirs", TAKEN, FREE),
@@ -36,29 +36,27 @@ async def test_a_slug_is_taken_by_any_link_of_its_domain_archived_ones_included(
         ("gone", TAKEN, FREE),
         ("ours", FREE, TAKEN),
     ):
-        assert (await ask(api, account, slug=slug)).json() == on_default
-        assert (await ask(api, account, slug=slug, domain_id=domain.id)).json() == on_domain
+        assert (await ask(world.api, world.account, slug=slug)).json() == on_default
+        assert (
+            await ask(world.api, world.account, slug=slug, domain_id=domain.id)
+        ).json() == on_domain
 
 
 @pytest.mark.parametrize("slug", ["", "a.b", "a b", "a" * 65, "\u00e4", "a/b", "a\n"])
-async def test_a_slug_that_no_link_can_have_is_not_available(
-    api: KeyedClient, account: Account, slug: str
-) -> None:
-    response = await ask(api, account, slug=slug)
+async def test_a_slug_that_no_link_can_have_is_not_available(world: World, slug: str) -> None:
+    response = await ask(world.api, world.account, slug=slug)
     expected = {"available": False, "reason": "1 to 64 of A-Z a-z 0-9 _ -"}
     assert (response.status, response.json()) == (200, expected)
 
 
-async def test_the_domain_has_to_be_the_accounts_own(
-    services: Services, api: KeyedClient, account: Account, other_account: Account
-) -> None:
-    foreign = await services.links.domains.create(other_account.id, "go.example")
+async def test_the_domain_has_to_be_the_accounts_own(world: World) -> None:
+    foreign = await world.services.links.domains.create(world.other_account.id, "go.example")
     for domain_id, status, error in (
         (foreign.id, 403, "domain_id: belongs to another account"),
         (new_id(), 404, "domain_id: not found"),
         ("x", 400, "domain_id: must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
     ):
-        response = await ask(api, account, slug="abc", domain_id=domain_id)
+        response = await ask(world.api, world.account, slug="abc", domain_id=domain_id)
         assert (response.status, response.error) == (status, error)
-    missing = await ask(api, account)
+    missing = await ask(world.api, world.account)
     assert (missing.status, missing.error) == (400, "slug: required")

@@ -7,6 +7,7 @@ import pytest
 
 from tests.factories import create_link
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
 from tracker.errors import Unavailable
@@ -29,17 +30,15 @@ def shown(tag: Tag) -> dict[str, Any]:
     }
 
 
-async def test_a_post_with_a_name_creates_a_tag_and_without_one_lists_tags(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_a_post_with_a_name_creates_a_tag_and_without_one_lists_tags(world: World) -> None:
     before = now()
-    response = await api.post(PATH, accountId=str(account.id), name="  Spring \u2713 ")
+    response = await world.api.post(PATH, accountId=str(world.account.id), name="  Spring \u2713 ")
     assert response.status == 200
     tag = response.json()
     assert list(tag) == ["id", "account_id", "name", "created_at", "links"]
-    assert (tag["account_id"], tag["name"]) == (str(account.id), "Spring \u2713")
+    assert (tag["account_id"], tag["name"]) == (str(world.account.id), "Spring \u2713")
     assert iso(before) <= tag["created_at"] <= iso(now())
-    listed = await api.post(PATH, account_id=str(account.id))
+    listed = await world.api.post(PATH, account_id=str(world.account.id))
     assert listed.status == 200
     assert listed.json() == {
         "rows": [tag],
@@ -47,11 +46,12 @@ async def test_a_post_with_a_name_creates_a_tag_and_without_one_lists_tags(
     }
 
 
-async def test_tags_are_listed_newest_first_in_pages(
-    services: Services, api: KeyedClient, account: Account, other_account: Account
-) -> None:
-    made = [await services.links.tags.create(account.id, str(number)) for number in range(27)]
-    await services.links.tags.create(other_account.id, "foreign")
+async def test_tags_are_listed_newest_first_in_pages(world: World) -> None:
+    made = [
+        await world.services.links.tags.create(world.account.id, str(number))
+        for number in range(27)
+    ]
+    await world.services.links.tags.create(world.other_account.id, "foreign")
     newest = [shown(tag) for tag in reversed(made)]
     pages: list[tuple[dict[str, Any], list[dict[str, Any]], int]] = [
         ({}, newest[:25], 2),
@@ -60,7 +60,7 @@ async def test_tags_are_listed_newest_first_in_pages(
         ({"page": 2, "pageSize": 10}, newest[10:20], 3),
     ]
     for fields, rows, total_pages in pages:
-        answer = (await api.post(PATH, accountId=str(account.id), **fields)).json()
+        answer = (await world.api.post(PATH, accountId=str(world.account.id), **fields)).json()
         assert answer["rows"] == rows
         assert (answer["pagination"]["totalRows"], answer["pagination"]["totalPages"]) == (
             27,
@@ -68,35 +68,34 @@ async def test_tags_are_listed_newest_first_in_pages(
         )
 
 
-async def test_get_and_a_post_without_a_name_list_the_same(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_get_and_a_post_without_a_name_list_the_same(world: World) -> None:
     for number in range(3):
-        await services.links.tags.create(account.id, str(number))
+        await world.services.links.tags.create(world.account.id, str(number))
     fields: dict[str, Any] = {"page": 2, "pageSize": 2}
-    posted = await api.post(PATH, accountId=str(account.id), **fields)
-    got = await api.get(f"{PATH}?account_id={account.id}&page=2&pageSize=2")
+    posted = await world.api.post(PATH, accountId=str(world.account.id), **fields)
+    got = await world.api.get(f"{PATH}?account_id={world.account.id}&page=2&pageSize=2")
     assert (got.status, got.json()) == (200, posted.json())
     assert len(got.json()["rows"]) == 1
 
 
-async def test_a_tag_shows_how_many_links_have_it_without_archived_ones(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_a_tag_shows_how_many_links_have_it_without_archived_ones(world: World) -> None:
     rare, common, unused = [
-        await services.links.tags.create(account.id, name) for name in ("rare", "common", "unused")
+        await world.services.links.tags.create(world.account.id, name)
+        for name in ("rare", "common", "unused")
     ]
     for slug, tags in (("a", [rare, common]), ("b", [common]), ("c", []), ("gone", [rare])):
-        link = await create_link(services, account.id, slug, tags=[tag.id for tag in tags])
+        link = await create_link(
+            world.services, world.account.id, slug, tags=[tag.id for tag in tags]
+        )
         if slug == "gone":
-            await services.links.links.change(link.id, {"archived": True})
+            await world.services.links.links.change(link.id, {"archived": True})
     for listed in (
-        await api.get(f"{PATH}?accountId={account.id}"),
-        await api.post(PATH, accountId=str(account.id)),
+        await world.api.get(f"{PATH}?accountId={world.account.id}"),
+        await world.api.post(PATH, accountId=str(world.account.id)),
     ):
         counts = {row["id"]: row["links"] for row in listed.json()["rows"]}
         assert counts == {str(rare.id): 1, str(common.id): 2, str(unused.id): 0}
-    renamed = await api.patch(f"{PATH}/{common.id}", name="frequent")
+    renamed = await world.api.patch(f"{PATH}/{common.id}", name="frequent")
     assert renamed.json()["links"] == 2
 
 
@@ -118,27 +117,25 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("fields", "error"), BROKEN, ids=lambda value: str(value)[:30])
 async def test_a_broken_rule_is_named_with_its_field(
-    services: Services,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     fields: dict[str, Any],
     error: str,
 ) -> None:
-    await services.links.tags.create(account.id, "Spring")
-    response = await api.post(PATH, **{"accountId": str(account.id), **fields})
+    await world.services.links.tags.create(world.account.id, "Spring")
+    response = await world.api.post(PATH, **{"accountId": str(world.account.id), **fields})
     assert response.status == 400
     assert response.error.startswith(error)
-    assert await services.stores.mongodb["tags"].count_documents({}) == 1
+    assert await world.services.stores.mongodb["tags"].count_documents({}) == 1
 
 
-async def test_a_name_of_190_characters_is_accepted(api: KeyedClient, account: Account) -> None:
+async def test_a_name_of_190_characters_is_accepted(world: World) -> None:
     name = "\u00df\U0001f469" * 95
-    response = await api.post(PATH, accountId=str(account.id), name=f" {name} ")
+    response = await world.api.post(PATH, accountId=str(world.account.id), name=f" {name} ")
     assert response.json()["name"] == name
 
 
-async def test_the_account_is_required(api: KeyedClient) -> None:
-    response = await api.post(PATH, name="a")
+async def test_the_account_is_required(world: World) -> None:
+    response = await world.api.post(PATH, name="a")
     assert (response.status, response.error) == (400, "accountId: required")
 
 
@@ -172,90 +169,83 @@ async def test_creating_and_listing_by_post_need_different_scopes(
     assert (renamed.status, deleted.status) == (creating, creating)
 
 
-async def test_a_tag_is_renamed(services: Services, api: KeyedClient, account: Account) -> None:
-    tag = await services.links.tags.create(account.id, "Spring")
-    await services.links.tags.create(account.id, "Taken")
-    response = await api.patch(f"{PATH}/{tag.id}", name=" SPRING ")
+async def test_a_tag_is_renamed(world: World) -> None:
+    tag = await world.services.links.tags.create(world.account.id, "Spring")
+    await world.services.links.tags.create(world.account.id, "Taken")
+    response = await world.api.patch(f"{PATH}/{tag.id}", name=" SPRING ")
     assert response.json() == {**shown(tag), "name": "SPRING"}
     for name, error in (("taken", "name: another tag"), (" ", "name: 1 to 190 characters")):
-        response = await api.patch(f"{PATH}/{tag.id}", name=name)
+        response = await world.api.patch(f"{PATH}/{tag.id}", name=name)
         assert response.status == 400
         assert response.error.startswith(error)
-    response = await api.patch(f"{PATH}/{tag.id}")
+    response = await world.api.patch(f"{PATH}/{tag.id}")
     assert (response.status, response.error) == (400, "name: required")
 
 
-async def test_a_deleted_tag_is_removed_from_all_links(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    gone, kept = [await services.links.tags.create(account.id, name) for name in ("gone", "kept")]
-    await create_link(services, account.id, "both", tags=[gone.id, kept.id])
-    await create_link(services, account.id, "one", tags=[gone.id])
-    response = await api.delete(f"{PATH}/{gone.id}")
+async def test_a_deleted_tag_is_removed_from_all_links(world: World) -> None:
+    gone, kept = [
+        await world.services.links.tags.create(world.account.id, name) for name in ("gone", "kept")
+    ]
+    await create_link(world.services, world.account.id, "both", tags=[gone.id, kept.id])
+    await create_link(world.services, world.account.id, "one", tags=[gone.id])
+    response = await world.api.delete(f"{PATH}/{gone.id}")
     assert (response.status, response.json()) == (200, {"success": True})
-    links, _ = await services.links.links.page(account.id, LinkFilter(), 1, 25)
+    links, _ = await world.services.links.links.page(world.account.id, LinkFilter(), 1, 25)
     assert {link.slug: link.tags for link in links} == {"both": [kept.id], "one": []}
-    assert await services.links.tags.find([gone.id, kept.id]) == {kept.id: kept}
-    assert (await api.delete(f"{PATH}/{gone.id}")).status == 404
+    assert await world.services.links.tags.find([gone.id, kept.id]) == {kept.id: kept}
+    assert (await world.api.delete(f"{PATH}/{gone.id}")).status == 404
 
 
 async def test_a_tag_can_be_deleted_again_after_a_crash(
-    services: Services,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def fail(*_: object) -> None:
         raise Unavailable("storage is unavailable; try again")
 
-    tag = await services.links.tags.create(account.id, "Spring")
-    await create_link(services, account.id, "one", tags=[tag.id])
+    tag = await world.services.links.tags.create(world.account.id, "Spring")
+    await create_link(world.services, world.account.id, "one", tags=[tag.id])
     for store, method in ((Links, "untag"), (Tags, "delete")):
         with monkeypatch.context() as patched:
             patched.setattr(store, method, fail)
-            assert (await api.delete(f"{PATH}/{tag.id}")).status == 503
-        assert await services.links.tags.find([tag.id]) == {tag.id: tag}
-    assert (await api.delete(f"{PATH}/{tag.id}")).status == 200
-    links, _ = await services.links.links.page(account.id, LinkFilter(), 1, 25)
+            assert (await world.api.delete(f"{PATH}/{tag.id}")).status == 503
+        assert await world.services.links.tags.find([tag.id]) == {tag.id: tag}
+    assert (await world.api.delete(f"{PATH}/{tag.id}")).status == 200
+    links, _ = await world.services.links.links.page(world.account.id, LinkFilter(), 1, 25)
     assert links[0].tags == []
 
 
 async def test_links_that_are_tagged_during_the_deletion_lose_the_tag_too(
-    services: Services,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tag = await services.links.tags.create(account.id, "Spring")
+    tag = await world.services.links.tags.create(world.account.id, "Spring")
     delete = Tags.delete
 
     async def after_another(tags: Tags, tag_id: Any) -> None:
-        await create_link(services, account.id, "late", tags=[tag.id])
+        await create_link(world.services, world.account.id, "late", tags=[tag.id])
         await delete(tags, tag_id)
 
     monkeypatch.setattr(Tags, "delete", after_another)
-    assert (await api.delete(f"{PATH}/{tag.id}")).status == 200
-    links, _ = await services.links.links.page(account.id, LinkFilter(), 1, 25)
+    assert (await world.api.delete(f"{PATH}/{tag.id}")).status == 200
+    links, _ = await world.services.links.links.page(world.account.id, LinkFilter(), 1, 25)
     assert [(link.slug, link.tags) for link in links] == [("late", [])]
 
 
 @pytest.mark.parametrize("method", ["PATCH", "DELETE"])
 async def test_only_the_accounts_own_tags_can_be_changed(
-    services: Services,
-    api: KeyedClient,
-    account: Account,
-    other_account: Account,
+    world: World,
     method: str,
 ) -> None:
-    foreign = await services.links.tags.create(other_account.id, "foreign")
+    foreign = await world.services.links.tags.create(world.other_account.id, "foreign")
     cases = [(str(foreign.id), 403), (str(new_id()), 404), ("x", 400)]
     body = orjson.dumps({"name": "a"})
     for tag_id, status in cases:
-        assert (await api.send(method, f"{PATH}/{tag_id}", body)).status == status
-    assert await services.links.tags.find([foreign.id]) == {foreign.id: foreign}
+        assert (await world.api.send(method, f"{PATH}/{tag_id}", body)).status == status
+    assert await world.services.links.tags.find([foreign.id]) == {foreign.id: foreign}
 
 
-async def test_another_account_is_forbidden(api: KeyedClient, other_account: Account) -> None:
+async def test_another_account_is_forbidden(world: World) -> None:
     for fields in ({}, {"name": "a"}):
-        response = await api.post(PATH, accountId=str(other_account.id), **fields)
+        response = await world.api.post(PATH, accountId=str(world.other_account.id), **fields)
         assert response.status == 403

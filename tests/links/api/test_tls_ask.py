@@ -7,8 +7,7 @@ import pytest
 
 from tests.links.processes import process
 from tests.web.client import Client
-from tracker.accounts.accounts import Account
-from tracker.service.services import Services
+from tests.web.world import World
 
 PATH = "/internal/tls-ask"
 
@@ -16,26 +15,22 @@ PATH = "/internal/tls-ask"
 @pytest.mark.parametrize(
     "host", ["go.example", "GO.Example", "go.example.", "%67o.example", "go.example&domain=x"]
 )
-async def test_a_verified_domain_may_have_a_certificate(
-    services: Services, client: Client, account: Account, host: str
-) -> None:
-    domain = await services.links.domains.create(account.id, "go.example")
-    assert (await client.get(f"{PATH}?domain={host}")).status == 404
-    await services.links.domains.verify(domain.id)
-    response = await client.get(f"{PATH}?domain={host}")
+async def test_a_verified_domain_may_have_a_certificate(world: World, host: str) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    assert (await world.client.get(f"{PATH}?domain={host}")).status == 404
+    await world.services.links.domains.verify(domain.id)
+    response = await world.client.get(f"{PATH}?domain={host}")
     assert (response.status, response.json()) == (200, {"ok": True})
-    assert (await client.request("HEAD", f"{PATH}?domain={host}")).status == 200
-    await services.links.domains.delete(domain.id)
-    assert (await client.get(f"{PATH}?domain={host}")).status == 404
+    assert (await world.client.request("HEAD", f"{PATH}?domain={host}")).status == 200
+    await world.services.links.domains.delete(domain.id)
+    assert (await world.client.get(f"{PATH}?domain={host}")).status == 404
 
 
-async def test_an_international_name_is_accepted_in_either_form(
-    services: Services, client: Client, account: Account
-) -> None:
-    domain = await services.links.domains.create(account.id, "xn--bcher-kva.example")
-    await services.links.domains.verify(domain.id)
+async def test_an_international_name_is_accepted_in_either_form(world: World) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "xn--bcher-kva.example")
+    await world.services.links.domains.verify(domain.id)
     for host in ("xn--bcher-kva.example", "b%C3%BCcher.example"):
-        assert (await client.get(f"{PATH}?domain={host}")).status == 200
+        assert (await world.client.get(f"{PATH}?domain={host}")).status == 200
 
 
 @pytest.mark.parametrize(
@@ -54,13 +49,11 @@ async def test_an_international_name_is_accepted_in_either_form(
         "a" * 5000,
     ],
 )
-async def test_any_other_host_may_not_have_a_certificate(
-    services: Services, client: Client, account: Account, host: str
-) -> None:
-    await services.links.domains.verify(
-        (await services.links.domains.create(account.id, "go.example")).id
+async def test_any_other_host_may_not_have_a_certificate(world: World, host: str) -> None:
+    await world.services.links.domains.verify(
+        (await world.services.links.domains.create(world.account.id, "go.example")).id
     )
-    response = await client.get(f"{PATH}?domain={host}")
+    response = await world.client.get(f"{PATH}?domain={host}")
     assert (response.status, response.error) == (404, "domain: not a verified custom domain")
 
 
@@ -71,13 +64,11 @@ async def test_the_host_is_required(client: Client, query: str) -> None:
     assert response.error.startswith("domain: required")
 
 
-async def test_a_domain_that_another_process_verified_is_known_here(
-    services: Services, client: Client, account: Account
-) -> None:
-    async with process(services.settings) as other:
-        domain = await other.links.domains.create(account.id, "go.example")
+async def test_a_domain_that_another_process_verified_is_known_here(world: World) -> None:
+    async with process(world.services.settings) as other:
+        domain = await other.links.domains.create(world.account.id, "go.example")
         await other.links.domains.verify(domain.id)
-        assert (await client.get(f"{PATH}?domain=go.example")).status == 200
+        assert (await world.client.get(f"{PATH}?domain=go.example")).status == 200
 
 
 async def test_other_methods_are_rejected(client: Client) -> None:
@@ -85,16 +76,14 @@ async def test_other_methods_are_rejected(client: Client) -> None:
     assert (response.status, response.headers["Allow"]) == (405, "GET, HEAD")
 
 
-async def test_unknown_hosts_count_towards_the_limit_of_unknown_names(
-    services: Services, client: Client, account: Account
-) -> None:
-    await services.links.domains.verify(
-        (await services.links.domains.create(account.id, "go.example")).id
+async def test_unknown_hosts_count_towards_the_limit_of_unknown_names(world: World) -> None:
+    await world.services.links.domains.verify(
+        (await world.services.links.domains.create(world.account.id, "go.example")).id
     )
     numbers = itertools.count()
-    while not services.links.domain_cache._misses.is_used_up("127.0.0.1"):
+    while not world.services.links.domain_cache._misses.is_used_up("127.0.0.1"):
         paths = [f"{PATH}?domain=x{number}.example" for number in itertools.islice(numbers, 50)]
-        answers = await asyncio.gather(*map(client.get, paths))
+        answers = await asyncio.gather(*map(world.client.get, paths))
         assert {answer.status for answer in answers} == {404}
-    services.links.domain_cache.forget_all()
-    assert (await client.get(f"{PATH}?domain=go.example")).status == 200
+    world.services.links.domain_cache.forget_all()
+    assert (await world.client.get(f"{PATH}?domain=go.example")).status == 200

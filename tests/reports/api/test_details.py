@@ -10,7 +10,6 @@ import pytest
 
 from tests.reports.counted import WIDE
 from tests.web.client import Client
-from tests.web.keyed_client import KeyedClient
 from tests.web.reported import (
     MEASURES,
     NOTHING,
@@ -21,7 +20,7 @@ from tests.web.reported import (
     figures,
     reported,
 )
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.reports.query import GroupBy
 from tracker.reports.series import Interval
 from tracker.service.services import Services
@@ -204,8 +203,8 @@ LONG = {"from": "2026-01-01", "to": "2026-02-01"}
     ids=lambda one: str(one)[:60],
 )
 async def test_a_broken_rule_is_named_with_its_field(
-    api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+    world: World, fields: dict[str, Any], error: str
 ) -> None:
-    body = {"accountId": str(account.id), "dateRange": days(0, 3), "groupBy": "os", **fields}
-    response = await api.post("/api/reports", **body)
+    body = {"accountId": str(world.account.id), "dateRange": days(0, 3), "groupBy": "os", **fields}
+    response = await world.api.post("/api/reports", **body)
     assert (response.status, response.error[: len(error)]) == (400, error)

@@ -5,9 +5,8 @@ from typing import Any, get_args
 import pytest
 
 from tests.web.client import Client
-from tests.web.keyed_client import KeyedClient
 from tests.web.reported import MEASURES, days, reported
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.reports.api.schema import Sort
 from tracker.service.services import Services
 
@@ -113,11 +112,13 @@ async def test_panels_have_an_order_and_a_search_of_their_own(
     ids=str,
 )
 async def test_a_broken_rule_is_named_with_its_field(
-    api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+    world: World, fields: dict[str, Any], error: str
 ) -> None:
-    body = {"accountId": str(account.id), "dateRange": days(0, 3)}
-    response = await api.post("/api/reports", **body, groupBy="os", **fields)
+    body = {"accountId": str(world.account.id), "dateRange": days(0, 3)}
+    response = await world.api.post("/api/reports", **body, groupBy="os", **fields)
     assert (response.status, response.error[: len(error)]) == (400, error)
-    response = await api.post("/api/reports/overview", **body, panels=[{"groupBy": "os", **fields}])
+    response = await world.api.post(
+        "/api/reports/overview", **body, panels=[{"groupBy": "os", **fields}]
+    )
     error = f"panels[0].{error}"
     assert (response.status, response.error[: len(error)]) == (400, error)

@@ -9,9 +9,8 @@ import pytest
 from tests.factories import create_link
 from tests.reports.counted import Counted
 from tests.web.client import Client
-from tests.web.keyed_client import KeyedClient
 from tests.web.reported import MEASURES, days, figures, reported
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.ids import new_id
 from tracker.reports.answers.turn import Turn
 from tracker.reports.query import GroupBy, Report, ReportQuery
@@ -98,11 +97,9 @@ async def test_the_values_that_it_is_filtered_by_have_names(
     }
 
 
-async def test_an_overview_needs_neither_panels_nor_other_days(
-    api: KeyedClient, account: Account
-) -> None:
+async def test_an_overview_needs_neither_panels_nor_other_days(world: World) -> None:
     range_ = {"from": "2026-01-01", "to": "2026-01-03"}
-    answer = await api.post(PATH, accountId=str(account.id), dateRange=range_)
+    answer = await world.api.post(PATH, accountId=str(world.account.id), dateRange=range_)
     nothing = dict.fromkeys(MEASURES, 0)
     assert answer.json() == {
         "totals": nothing,
@@ -127,10 +124,10 @@ async def test_an_overview_needs_neither_panels_nor_other_days(
     ],
 )
 async def test_the_interval_follows_from_the_days(
-    api: KeyedClient, account: Account, last: str, interval: str, steps: int
+    world: World, last: str, interval: str, steps: int
 ) -> None:
     range_ = {"from": "2026-01-01", "to": last}
-    answer = (await api.post(PATH, accountId=str(account.id), dateRange=range_)).json()
+    answer = (await world.api.post(PATH, accountId=str(world.account.id), dateRange=range_)).json()
     assert (answer["interval"], len(answer["series"])) == (interval, steps)
 
 
@@ -203,15 +200,13 @@ async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(
     )
 
 
-async def test_filters_and_domains_are_checked_as_for_a_report(
-    api: KeyedClient, account: Account
-) -> None:
-    body = {"accountId": str(account.id), "dateRange": days(0, 3)}
+async def test_filters_and_domains_are_checked_as_for_a_report(world: World) -> None:
+    body = {"accountId": str(world.account.id), "dateRange": days(0, 3)}
     for filters, error in (
         ({"domain": "https://a.example"}, "filters.domain: must be a hostname"),
         ({"country": "Germany"}, "filters.country: must be two letters"),
     ):
-        response = await api.post(PATH, **body, filters=filters)
+        response = await world.api.post(PATH, **body, filters=filters)
         assert (response.status, response.error[: len(error)]) == (400, error)
 
 
@@ -246,10 +241,10 @@ async def test_filters_and_domains_are_checked_as_for_a_report(
     ids=lambda one: str(one)[:60],
 )
 async def test_a_broken_rule_is_named_with_its_field(
-    api: KeyedClient, account: Account, fields: dict[str, Any], error: str | None
+    world: World, fields: dict[str, Any], error: str | None
 ) -> None:
-    body = {"accountId": str(account.id), "dateRange": days(0, 3), **fields}
-    response = await api.post(PATH, **body)
+    body = {"accountId": str(world.account.id), "dateRange": days(0, 3), **fields}
+    response = await world.api.post(PATH, **body)
     if error is None:
         assert response.status == 200
     else:

@@ -11,8 +11,8 @@ from tests.factories import create_event_config, create_link
 from tests.reports.api.traffic import DAYS, click, event
 from tests.reports.history import store
 from tests.sharing.api.shares import opened, share
-from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.reports.query import GroupBy
 from tracker.service.services import Services
@@ -51,14 +51,14 @@ def rate(of: dict[str, Any]) -> tuple[int, float]:
 
 @pytest.mark.parametrize("group_by", get_args(GroupBy))
 async def test_conversions_without_a_click_count_but_not_in_any_rate(
-    services: Services, api: KeyedClient, account: Account, group_by: GroupBy
+    world: World, group_by: GroupBy
 ) -> None:
-    await two_clicks_and_five_conversions(services, account)
+    await two_clicks_and_five_conversions(world.services, world.account)
     for bots, expected in (("exclude", (6, 0.5)), ("include", (6, 0.666667)), ("only", (1, 1.0))):
         # The second filter is read from joint counts, and nothing of it is filtered.
         for filters in ({}, {"browser": ["Chrome", "unknown"], "os": ["Android", "unknown"]}):
             fields = {"groupBy": group_by, "filters": {"bots": bots, **filters}}
-            found = (await asked(api, account, "/api/reports", **fields)).json()
+            found = (await asked(world.api, world.account, "/api/reports", **fields)).json()
             assert rate(found["totals"]) == expected
             assert all(row["conversionRate"] <= 1 for row in found["rows"])
             if group_by != "event":  # its rows have no clicks
@@ -66,36 +66,38 @@ async def test_conversions_without_a_click_count_but_not_in_any_rate(
                 assert clicks == found["totals"]["clicks"]
 
 
-async def test_tiles_series_files_and_shares_have_the_same_rate(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    await two_clicks_and_five_conversions(services, account)
+async def test_tiles_series_files_and_shares_have_the_same_rate(world: World) -> None:
+    await two_clicks_and_five_conversions(world.services, world.account)
     body = {"interval": "hour", "panels": [{"groupBy": "country"}]}
     for shown in (
-        (await asked(api, account, "/api/reports/overview", **body)).json(),
+        (await asked(world.api, world.account, "/api/reports/overview", **body)).json(),
         (
-            await opened(client, (await share(api, account, report=body | {"dateRange": DAYS}))[1])
+            await opened(
+                world.client,
+                (await share(world.api, world.account, report=body | {"dateRange": DAYS}))[1],
+            )
         ).json(),
     ):
         assert rate(shown["totals"]) == (6, 0.5)
         # The conversions are of an hour without clicks.
         assert {step["conversionRate"] for step in shown["series"]} == {0}
         assert [rate(row) for row in shown["panels"]["country"]["rows"]] == [(2, 0.5), (4, 0)]
-    file = await asked(api, account, "/api/reports", groupBy="day", format="csv")
+    file = await asked(world.api, world.account, "/api/reports", groupBy="day", format="csv")
     [row] = csv.DictReader(io.StringIO(file.body.decode()))
     assert (row["conversions"], row["conversionRate"]) == ("6", "0.5")
 
 
-async def test_rows_are_sorted_by_the_rate_they_show(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await two_clicks_and_five_conversions(services, account)
-    link = await create_link(services, account.id, "other", tags=[])
-    first, second = click(account.id, link.id, country="unknown"), click(account.id, link.id)
+async def test_rows_are_sorted_by_the_rate_they_show(world: World) -> None:
+    await two_clicks_and_five_conversions(world.services, world.account)
+    link = await create_link(world.services, world.account.id, "other", tags=[])
+    first, second = (
+        click(world.account.id, link.id, country="unknown"),
+        click(world.account.id, link.id),
+    )
     second |= {"country": "FR"}
-    await store(services, Random(0), [first, second], [event(7, second)])
+    await store(world.services, Random(0), [first, second], [event(7, second)])
     fields = {"groupBy": "country", "sort": "-conversionRate"}
-    rows = (await asked(api, account, "/api/reports", **fields)).json()["rows"]
+    rows = (await asked(world.api, world.account, "/api/reports", **fields)).json()["rows"]
     assert [(row["key"], row["conversionRate"]) for row in rows] == [
         ("FR", 1),
         ("DE", 0.5),
@@ -103,11 +105,9 @@ async def test_rows_are_sorted_by_the_rate_they_show(
     ]
 
 
-async def test_a_click_that_converts_twice_counts_twice_in_the_rate(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    link = await create_link(services, account.id)
-    one = click(account.id, link.id)
-    await store(services, Random(0), [one], [event(1, one), event(2, one)])
-    found = (await asked(api, account, "/api/reports", groupBy="link")).json()
+async def test_a_click_that_converts_twice_counts_twice_in_the_rate(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
+    one = click(world.account.id, link.id)
+    await store(world.services, Random(0), [one], [event(1, one), event(2, one)])
+    found = (await asked(world.api, world.account, "/api/reports", groupBy="link")).json()
     assert rate(found["totals"]) == rate(found["rows"][0]) == (2, 2)

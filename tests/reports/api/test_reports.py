@@ -13,13 +13,13 @@ from tests.factories import (
 )
 from tests.reports.api.traffic import DAYS, click, event
 from tests.reports.history import store
-from tests.web.client import Client, Response
+from tests.web.client import Response
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.reports.answers.turn import Turn
 from tracker.reports.joint_counts.scope import Moment
 from tracker.reports.query import Report, ReportQuery
-from tracker.service.services import Services
 
 MEASURES = (
     "clicks",
@@ -37,23 +37,23 @@ async def report(api: KeyedClient, account: Account, **fields: Any) -> Response:
     return await api.post("/api/reports", **body)
 
 
-async def test_a_report_has_rows_totals_the_request_and_the_page(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    link, other = [await create_link(services, account.id, slug) for slug in ("a", "b")]
-    await services.links.links.change(other.id, {"internal_name": "The other", "archived": True})
+async def test_a_report_has_rows_totals_the_request_and_the_page(world: World) -> None:
+    link, other = [await create_link(world.services, world.account.id, slug) for slug in ("a", "b")]
+    await world.services.links.links.change(
+        other.id, {"internal_name": "The other", "archived": True}
+    )
     clicks = [
-        click(account.id, link.id, unique=True),
-        click(account.id, link.id),
-        click(account.id, link.id),
-        click(account.id, other.id, bot="crawler"),
+        click(world.account.id, link.id, unique=True),
+        click(world.account.id, link.id),
+        click(world.account.id, link.id),
+        click(world.account.id, other.id, bot="crawler"),
     ]
     events = [
         event(1, clicks[0], value=Decimal128("19.990"), payout=Decimal128("1E+1")),
-        event(2, {"account_id": account.id}, value=Decimal128("0.01")),
+        event(2, {"account_id": world.account.id}, value=Decimal128("0.01")),
     ]
-    await store(services, Random(0), clicks, events)
-    response = await report(api, account)
+    await store(world.services, Random(0), clicks, events)
+    response = await report(world.api, world.account)
     assert response.status == 200
     assert b'"value":19.99,"payout":10}' in response.body
     rows = [
@@ -71,19 +71,17 @@ async def test_a_report_has_rows_totals_the_request_and_the_page(
     }
 
 
-async def test_rows_have_the_keys_and_names_of_their_dimension(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    link = await create_link(services, account.id)
-    tag = await services.links.tags.create(account.id, "Spring")
-    await services.links.links.change(link.id, {"tags": [tag.id]})
-    config = await create_event_config(services, account.id)
-    one = click(account.id, link.id, device="tv", country="CI", os="iOS")
+async def test_rows_have_the_keys_and_names_of_their_dimension(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
+    tag = await world.services.links.tags.create(world.account.id, "Spring")
+    await world.services.links.links.change(link.id, {"tags": [tag.id]})
+    config = await create_event_config(world.services, world.account.id)
+    one = click(world.account.id, link.id, device="tv", country="CI", os="iOS")
     one |= {"referrer_host": "news.example", "utm_source": "Mail"}
     unknown = dict.fromkeys(("device", "country", "browser", "os"), "unknown")
-    clicks = [one, click(account.id, link.id, domain_name="go.example.com", **unknown)]
+    clicks = [one, click(world.account.id, link.id, domain_name="go.example.com", **unknown)]
     events = [event(1, one, event_config_id=config.id), event(2, clicks[1])]
-    await store(services, Random(0), clicks, events)
+    await store(world.services, Random(0), clicks, events)
     shown = {
         "link": [(str(link.id), "A link")],
         "tag": [(str(tag.id), "Spring")],
@@ -107,22 +105,22 @@ async def test_rows_have_the_keys_and_names_of_their_dimension(
     for group_by, rows in shown.items():
         # The second reads clicks, if anything does.
         for filters in ({}, {"browser": ["Chrome", "unknown"], "os": ["iOS", "unknown"]}):
-            answer = (await report(api, account, groupBy=group_by, filters=filters)).json()
+            answer = (
+                await report(world.api, world.account, groupBy=group_by, filters=filters)
+            ).json()
             assert [(row["key"], row["name"]) for row in answer["rows"]] == rows
             assert answer["totals"]["clicks"] == answer["totals"]["conversions"] == 2
             assert answer["groupBy"] == group_by
 
 
-async def test_a_filter_is_one_value_or_a_list_in_any_spelling(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    link = await create_link(services, account.id)
-    tags = [await services.links.tags.create(account.id, name) for name in "ab"]
+async def test_a_filter_is_one_value_or_a_list_in_any_spelling(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
+    tags = [await world.services.links.tags.create(world.account.id, name) for name in "ab"]
     tag, other = [str(tag.id) for tag in tags]
-    await services.links.links.change(link.id, {"tags": [tags[0].id]})
-    bot = click(account.id, link.id, bot="crawler", country="unknown")
-    await store(services, Random(0), [click(account.id, link.id), bot], [event(1, bot)])
-    foreign = str((await create_link(services, uuid4(), "f")).id)
+    await world.services.links.links.change(link.id, {"tags": [tags[0].id]})
+    bot = click(world.account.id, link.id, bot="crawler", country="unknown")
+    await store(world.services, Random(0), [click(world.account.id, link.id), bot], [event(1, bot)])
+    foreign = str((await create_link(world.services, uuid4(), "f")).id)
     for fields, clicks in (
         ({}, 1),
         ({"filters": {}}, 1),
@@ -144,17 +142,24 @@ async def test_a_filter_is_one_value_or_a_list_in_any_spelling(
         ({"filters": {"bots": "only"}, "bots": "only"}, 1),
         ({"filters": {"browser": ["$where", "a.b", "Chrome"]}}, 1),
     ):
-        response = await report(api, account, **fields)
+        response = await report(world.api, world.account, **fields)
         assert response.status == 200, response.body
         assert response.json()["totals"]["clicks"] == clicks, fields
 
 
-async def test_rows_are_paginated(services: Services, api: KeyedClient, account: Account) -> None:
-    link = await create_link(services, account.id)
+async def test_rows_are_paginated(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
     countries = ["AT", "BE", "CH", "CH"]
-    await store(services, Random(0), [click(account.id, link.id, country=c) for c in countries], [])
+    await store(
+        world.services,
+        Random(0),
+        [click(world.account.id, link.id, country=c) for c in countries],
+        [],
+    )
     for page, keys in ((1, ["CH", "AT"]), (2, ["BE"]), (3, []), (10**9, [])):
-        answer = (await report(api, account, groupBy="country", page=page, pageSize=2)).json()
+        answer = (
+            await report(world.api, world.account, groupBy="country", page=page, pageSize=2)
+        ).json()
         assert [row["key"] for row in answer["rows"]] == keys
         assert answer["totals"]["clicks"] == 4
         assert answer["pagination"] == {
@@ -220,9 +225,9 @@ async def test_rows_are_paginated(services: Services, api: KeyedClient, account:
     ids=lambda one: str(one)[:60],
 )
 async def test_a_broken_rule_is_named_with_its_field(
-    api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+    world: World, fields: dict[str, Any], error: str
 ) -> None:
-    response = await report(api, account, **fields)
+    response = await report(world.api, world.account, **fields)
     assert (response.status, response.error[: len(error)]) == (400, error)
 
 
@@ -236,18 +241,18 @@ async def test_a_broken_rule_is_named_with_its_field(
     ids=str,
 )
 async def test_731_days_anywhere_in_the_calendar_are_accepted(
-    api: KeyedClient, account: Account, days: dict[str, str]
+    world: World, days: dict[str, str]
 ) -> None:
     for filters in ({}, {"os": "iOS", "device": "tv"}):
-        response = await report(api, account, dateRange=days, filters=filters)
+        response = await report(world.api, world.account, dateRange=days, filters=filters)
         assert (response.status, response.json()["rows"]) == (200, [])
 
 
 async def test_a_report_that_takes_too_long_is_503_with_advice(
-    api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.reports.limits.REPORT_SECONDS", 0)
-    response = await report(api, account)
+    response = await report(world.api, world.account)
     assert response.status == 503
     assert response.error == (
         "report: not done after 0 seconds; 0% is counted and cached: try again, or ask for "
@@ -256,24 +261,24 @@ async def test_a_report_that_takes_too_long_is_503_with_advice(
 
 
 async def test_the_progress_of_a_report_counts_what_it_is_compared_with(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = services.reports.reports.run
+    run = world.services.reports.reports.run
 
     async def run_until_compared(query: ReportQuery, moment: Moment, turn: Turn) -> Report:
         if query.last.isoformat() < DAYS["from"]:
             turn._until = 0.0
         return await run(query, moment, turn)
 
-    monkeypatch.setattr(services.reports.reports, "run", run_until_compared)
-    response = await report(api, account, compare="previous_period", interval="day")
+    monkeypatch.setattr(world.services.reports.reports, "run", run_until_compared)
+    response = await report(world.api, world.account, compare="previous_period", interval="day")
     assert (response.status, response.headers["X-Report-Progress"]) == (503, "0.4000")
     assert response.error.startswith("compare: not done after 30 seconds; 40% is counted")
 
 
-async def test_a_report_needs_the_scope_reports_read(
-    services: Services, client: Client, account: Account
-) -> None:
+async def test_a_report_needs_the_scope_reports_read(world: World) -> None:
     for scopes, status in ((["links:*"], 403), (["reports:read"], 200)):
-        _, secret = await services.access.api_keys.create(account.id, "A", scopes=scopes)
-        assert (await report(KeyedClient(client, secret), account)).status == status
+        _, secret = await world.services.access.api_keys.create(
+            world.account.id, "A", scopes=scopes
+        )
+        assert (await report(KeyedClient(world.client, secret), world.account)).status == status

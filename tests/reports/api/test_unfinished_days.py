@@ -17,6 +17,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 from tests.factories import Document, create_link, make_click_document, make_event_document
 from tests.reports.history import store
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.calendar import calendar_of
 from tracker.service.services import Services
@@ -89,13 +90,13 @@ WEEK = {"dateRange": days("2026-10-09", "2026-10-15"), "compare": "previous_peri
 
 
 async def test_every_part_of_an_overview_is_compared_up_to_the_same_time(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clicks = await visited(services, account, monkeypatch)
+    clicks = await visited(world.services, world.account, monkeypatch)
     before = counted(clicks, "2026-10-02", UNTIL)
     found = await ask(
-        api,
-        account,
+        world.api,
+        world.account,
         "/api/reports/overview",
         **WEEK,
         panels=[{"groupBy": one} for one in ("country", "link", "referrer", "hour_of_week")],
@@ -142,18 +143,16 @@ async def test_every_part_of_an_overview_is_compared_up_to_the_same_time(
     ],
 )
 async def test_today_is_compared_with_the_same_part_of_yesterday(
-    services: Services,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
     interval: str,
     step: str,
     start: datetime,
 ) -> None:
-    clicks = await visited(services, account, monkeypatch)
+    clicks = await visited(world.services, world.account, monkeypatch)
     found = await ask(
-        api,
-        account,
+        world.api,
+        world.account,
         "/api/reports/overview",
         dateRange=days("2026-10-15", "2026-10-15"),
         compare="previous_period",
@@ -171,21 +170,23 @@ async def test_today_is_compared_with_the_same_part_of_yesterday(
 
 
 async def test_rows_totals_and_files_of_a_report_are_compared_alike(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clicks = await visited(services, account, monkeypatch)
+    clicks = await visited(world.services, world.account, monkeypatch)
     filters = {"country": ["DE", "FR"]}
     before = [one for one in counted(clicks, "2026-10-02", UNTIL) if one["country"] in ("DE", "FR")]
     expected = by(before, "referrer_host")
     asked = {**WEEK, "groupBy": "referrer", "filters": filters}
-    found = await ask(api, account, "/api/reports", **asked)
+    found = await ask(world.api, world.account, "/api/reports", **asked)
     assert found["totals"]["previous"]["clicks"] == len(before)
     assert {row["key"]: row["previous"]["clicks"] for row in found["rows"]} == expected
     assert found["unfinished"] == {
         "until": "2026-10-15T04:14:37.250Z",
         "previousUntil": "2026-10-08T04:14:37.250Z",
     }
-    file = await api.post("/api/reports", accountId=str(account.id), **asked, format="csv")
+    file = await world.api.post(
+        "/api/reports", accountId=str(world.account.id), **asked, format="csv"
+    )
     rows = list(csv.DictReader(io.StringIO(file.body.decode())))
     assert {row["key"]: int(row["previous.clicks"]) for row in rows} == expected
     for row in rows:
@@ -194,10 +195,10 @@ async def test_rows_totals_and_files_of_a_report_are_compared_alike(
 
 
 async def test_a_day_of_a_file_by_days_is_compared_as_far_as_it_has_passed(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clicks = await visited(services, account, monkeypatch)
-    found = await ask(api, account, "/api/reports", **WEEK, groupBy="day", sort="key")
+    clicks = await visited(world.services, world.account, monkeypatch)
+    found = await ask(world.api, world.account, "/api/reports", **WEEK, groupBy="day", sort="key")
     last = found["rows"][-1]
     assert last["key"] == "2026-10-15"
     assert last["previous"]["clicks"] == len(counted(clicks, "2026-10-08", UNTIL))
@@ -206,12 +207,12 @@ async def test_a_day_of_a_file_by_days_is_compared_as_far_as_it_has_passed(
 
 
 async def test_a_month_is_compared_with_the_same_days_of_the_month_before(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clicks = await visited(services, account, monkeypatch)
+    clicks = await visited(world.services, world.account, monkeypatch)
     found = await ask(
-        api,
-        account,
+        world.api,
+        world.account,
         "/api/reports/overview",
         dateRange=days("2026-10-01", "2026-10-15"),
         compare="previous_month",
@@ -225,11 +226,11 @@ async def test_a_month_is_compared_with_the_same_days_of_the_month_before(
 
 
 async def test_the_time_is_that_of_the_accounts_zone(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clicks = await visited(services, account, monkeypatch, "Asia/Kolkata")
+    clicks = await visited(world.services, world.account, monkeypatch, "Asia/Kolkata")
     found = await ask(
-        api, account, "/api/reports/overview", **WEEK, panels=[{"groupBy": "country"}]
+        world.api, world.account, "/api/reports/overview", **WEEK, panels=[{"groupBy": "country"}]
     )
     before = counted(clicks, "2026-10-02", UNTIL, "Asia/Kolkata")
     assert found["previous"]["clicks"] == len(before)
@@ -240,16 +241,19 @@ async def test_the_time_is_that_of_the_accounts_zone(
 
 
 async def test_days_that_are_over_are_compared_whole(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clicks = await visited(services, account, monkeypatch)
+    clicks = await visited(world.services, world.account, monkeypatch)
     asked = {"dateRange": days("2026-10-08", "2026-10-14"), "compare": "previous_period"}
-    found = await ask(api, account, "/api/reports/overview", **asked)
+    found = await ask(world.api, world.account, "/api/reports/overview", **asked)
     before = counted(clicks, "2026-10-01", datetime(2026, 10, 8, tzinfo=UTC))
     assert found["previous"]["clicks"] == len(before)
     assert "unfinished" not in found
     alone = await ask(
-        api, account, "/api/reports/overview", dateRange=days("2026-10-15", "2026-10-15")
+        world.api,
+        world.account,
+        "/api/reports/overview",
+        dateRange=days("2026-10-15", "2026-10-15"),
     )
     assert alone["unfinished"] == {
         "until": "2026-10-15T04:14:37.250Z",
@@ -266,27 +270,29 @@ def clicks_expire_once(services: Services, io_loop: AsyncIOLoop) -> Iterator[Non
 
 @pytest.mark.usefixtures("clicks_expire_once")
 async def test_where_clicks_may_be_deleted_the_hour_is_not_divided(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is left of deleted clicks knows hours, so the answer says how far it has counted."""
-    clicks = await visited(services, account, monkeypatch)
+    clicks = await visited(world.services, world.account, monkeypatch)
     monkeypatch.setattr("tracker.stores.mongodb.retention.now", lambda: NOW)
-    await set_click_retention(services.stores.mongodb.database, 5)
-    await services.stores.mongodb["clicks"].delete_many({"at": {"$lt": NOW - timedelta(days=5)}})
-    found = await ask(api, account, "/api/reports/overview", **WEEK)
+    await set_click_retention(world.services.stores.mongodb.database, 5)
+    await world.services.stores.mongodb["clicks"].delete_many(
+        {"at": {"$lt": NOW - timedelta(days=5)}}
+    )
+    found = await ask(world.api, world.account, "/api/reports/overview", **WEEK)
     hour = UNTIL.replace(minute=0, second=0, microsecond=0)
     assert found["unfinished"]["previousUntil"] == "2026-10-08T04:00:00.000Z"
     assert found["previous"]["clicks"] == len(counted(clicks, "2026-10-02", hour))
 
 
 async def test_a_step_that_is_compared_with_another_part_has_no_figures_of_it(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The weeks of a year before begin on other dates."""
-    await visited(services, account, monkeypatch)
+    await visited(world.services, world.account, monkeypatch)
     found = await ask(
-        api,
-        account,
+        world.api,
+        world.account,
         "/api/reports/overview",
         dateRange=days("2026-10-12", "2026-10-15"),
         compare=days("2026-10-03", "2026-10-06"),

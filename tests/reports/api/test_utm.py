@@ -18,6 +18,7 @@ from tests.web.keyed_client import KeyedClient
 from tests.web.link_list import slugs
 from tests.web.records import journaled_clicks
 from tests.web.ways import Sent, both_ways
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import now
 from tracker.links.utm import UTM
@@ -70,20 +71,22 @@ async def reported(
     return {row["key"]: (row["clicks"], row["conversions"]) for row in rows}
 
 
-async def test_a_click_and_its_conversion_count_by_the_values_of_the_link(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    link = await created(api, account, NEWSLETTER, slug="abc")
+async def test_a_click_and_its_conversion_count_by_the_values_of_the_link(world: World) -> None:
+    link = await created(world.api, world.account, NEWSLETTER, slug="abc")
     assert utm_of(link) == NEWSLETTER_VALUES
-    await opened(services, client, "abc", "abc?b=2")
-    assert await clicked(api, account) == [NEWSLETTER_VALUES] * 2
-    [first, _] = await services.stores.mongodb["clicks"].find().to_list(2)
-    await applied(services, [make_conversion(1, first["_id"].bytes, at=_now_ms())])
-    assert await reported(api, account) == {"newsletter": (2, 1)}
-    assert await reported(api, account, "utm_medium") == {"e mail": (2, 1)}
-    assert await reported(api, account, "link", utm_source="newsletter") == {link["id"]: (2, 1)}
-    assert await reported(api, account, "link", utm_source="none") == {}
-    file = await api.get(f"/api/clicks?accountId={account.id}&format=csv&utm_medium=e+mail")
+    await opened(world.services, world.client, "abc", "abc?b=2")
+    assert await clicked(world.api, world.account) == [NEWSLETTER_VALUES] * 2
+    [first, _] = await world.services.stores.mongodb["clicks"].find().to_list(2)
+    await applied(world.services, [make_conversion(1, first["_id"].bytes, at=_now_ms())])
+    assert await reported(world.api, world.account) == {"newsletter": (2, 1)}
+    assert await reported(world.api, world.account, "utm_medium") == {"e mail": (2, 1)}
+    assert await reported(world.api, world.account, "link", utm_source="newsletter") == {
+        link["id"]: (2, 1)
+    }
+    assert await reported(world.api, world.account, "link", utm_source="none") == {}
+    file = await world.api.get(
+        f"/api/clicks?accountId={world.account.id}&format=csv&utm_medium=e+mail"
+    )
     rows = list(csv.DictReader(io.StringIO(file.body.decode())))
     assert [row["utm_source"] for row in rows] == ["newsletter"] * 2
 
@@ -92,50 +95,56 @@ def _now_ms() -> int:
     return int(now().timestamp() * 1000)
 
 
-async def test_each_value_of_the_visitor_comes_before_that_of_the_link(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    await created(api, account, NEWSLETTER, slug="abc")
-    await opened(services, client, "abc?utm_source=partner&utm_term=x", "abc?utm_source=&b=2")
-    assert await clicked(api, account) == [
+async def test_each_value_of_the_visitor_comes_before_that_of_the_link(world: World) -> None:
+    await created(world.api, world.account, NEWSLETTER, slug="abc")
+    await opened(
+        world.services, world.client, "abc?utm_source=partner&utm_term=x", "abc?utm_source=&b=2"
+    )
+    assert await clicked(world.api, world.account) == [
         NEWSLETTER_VALUES,
         {"utm_source": "partner", "utm_medium": "e mail", "utm_term": "x"},
     ]
-    assert await reported(api, account) == {"partner": (1, 0), "newsletter": (1, 0)}
+    assert await reported(world.api, world.account) == {"partner": (1, 0), "newsletter": (1, 0)}
 
 
 async def test_a_changed_destination_changes_the_clicks_that_follow_and_none_before(
-    services: Services, client: Client, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
-    link = await created(api, account, NEWSLETTER, slug="abc")
+    link = await created(world.api, world.account, NEWSLETTER, slug="abc")
     path = f"/api/short-links/{link['id']}"
-    await opened(services, client, "abc")
-    changed = await api.patch(path, destination_url="https://shop.example/?utm_source=Facebook")
+    await opened(world.services, world.client, "abc")
+    changed = await world.api.patch(
+        path, destination_url="https://shop.example/?utm_source=Facebook"
+    )
     assert utm_of(changed.json()) == {"utm_source": "Facebook"}
-    await opened(services, client, "abc")
-    plain = (await api.patch(path, destination_url="https://shop.example/")).json()
+    await opened(world.services, world.client, "abc")
+    plain = (await world.api.patch(path, destination_url="https://shop.example/")).json()
     assert utm_of(plain) == {}
-    await opened(services, client, "abc")
-    assert await clicked(api, account) == [{}, {"utm_source": "Facebook"}, NEWSLETTER_VALUES]
-    assert await reported(api, account) == {
+    await opened(world.services, world.client, "abc")
+    assert await clicked(world.api, world.account) == [
+        {},
+        {"utm_source": "Facebook"},
+        NEWSLETTER_VALUES,
+    ]
+    assert await reported(world.api, world.account) == {
         "newsletter": (1, 0),
         "Facebook": (1, 0),
         "none": (1, 0),
     }
 
 
-async def test_links_created_together_have_values_of_their_own(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
+async def test_links_created_together_have_values_of_their_own(world: World) -> None:
     links = [
         {"destination_url": f"https://shop.example/?utm_campaign=c{number}", "slug": f"s{number}"}
         for number in range(3)
     ]
-    answer = await api.post("/api/short-links/bulk", accountId=str(account.id), links=links)
+    answer = await world.api.post(
+        "/api/short-links/bulk", accountId=str(world.account.id), links=links
+    )
     assert [row["utm_campaign"] for row in answer.json()["rows"]] == ["c0", "c1", "c2"]
-    await opened(services, client, "s0", "s1", "s2", "s2")
+    await opened(world.services, world.client, "s0", "s1", "s2", "s2")
     expected = {"c0": (1, 0), "c1": (1, 0), "c2": (2, 0)}
-    assert await reported(api, account, "utm_campaign") == expected
+    assert await reported(world.api, world.account, "utm_campaign") == expected
 
 
 LISTED = {
@@ -172,55 +181,50 @@ LISTED = {
     ids=repr,
 )
 async def test_links_are_found_by_exactly_their_values(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
+    world: World,
     query: list[tuple[str, str]],
     found: str,
     sort: str,
 ) -> None:
     for slug, url in LISTED.items():
-        await create_link(services, account.id, slug, url)
-    assert set(await slugs(client, secret, account, [*query, ("sort", sort)])) == set(found.split())
+        await create_link(world.services, world.account.id, slug, url)
+    assert set(
+        await slugs(world.client, world.secret, world.account, [*query, ("sort", sort)])
+    ) == set(found.split())
 
 
-async def test_a_changed_link_is_found_by_its_new_values(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    link = await create_link(services, account.id, "abc", NEWSLETTER)
-    await services.links.links.change(link.id, {"destination_url": "https://x.example/?utm_term=a"})
+async def test_a_changed_link_is_found_by_its_new_values(world: World) -> None:
+    link = await create_link(world.services, world.account.id, "abc", NEWSLETTER)
+    await world.services.links.links.change(
+        link.id, {"destination_url": "https://x.example/?utm_term=a"}
+    )
     for query, found in {
         "utm_source=newsletter": [],
         "utm_source=none": ["abc"],
         "utm_term=a": ["abc"],
     }.items():
-        assert await slugs(client, secret, account, query) == found
-    await services.links.links.change(link.id, {"internal_name": "Another"})
-    assert await slugs(client, secret, account, "utm_term=a") == ["abc"]
+        assert await slugs(world.client, world.secret, world.account, query) == found
+    await world.services.links.links.change(link.id, {"internal_name": "Another"})
+    assert await slugs(world.client, world.secret, world.account, "utm_term=a") == ["abc"]
 
 
-async def test_a_file_of_links_has_their_values_in_columns(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_a_file_of_links_has_their_values_in_columns(world: World) -> None:
     for slug, url in LISTED.items():
-        await create_link(services, account.id, slug, url)
-    query = f"accountId={account.id}&format=csv&utm_source=news&sort=name"
-    file = await api.get(f"/api/short-links?{query}")
+        await create_link(world.services, world.account.id, slug, url)
+    query = f"accountId={world.account.id}&format=csv&utm_source=news&sort=name"
+    file = await world.api.get(f"/api/short-links?{query}")
     rows = list(csv.DictReader(io.StringIO(file.body.decode())))
     values = [(row["slug"], row["utm_source"], row["utm_medium"]) for row in rows]
     assert values == [("news", "news", "mail"), ("twice", "news", "")]
 
 
-async def test_values_are_no_fields_of_their_own_when_a_link_is_written(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    link = await created(api, account, NEWSLETTER, slug="abc")
+async def test_values_are_no_fields_of_their_own_when_a_link_is_written(world: World) -> None:
+    link = await created(world.api, world.account, NEWSLETTER, slug="abc")
     for answer in (
-        await api.patch(f"/api/short-links/{link['id']}", utm_source="x"),
-        await api.post(
+        await world.api.patch(f"/api/short-links/{link['id']}", utm_source="x"),
+        await world.api.post(
             "/api/short-links",
-            accountId=str(account.id),
+            accountId=str(world.account.id),
             destination_url="https://x.example/",
             utm_source="x",
         ),
@@ -229,7 +233,7 @@ async def test_values_are_no_fields_of_their_own_when_a_link_is_written(
 
 
 async def test_a_macro_counts_as_the_visitor_got_it_unless_it_differs_with_each_click(
-    services: Services, client: Client, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
     pairs = {
         "utm_source": "{slug}/{os}",
@@ -238,13 +242,13 @@ async def test_a_macro_counts_as_the_visitor_got_it_unless_it_differs_with_each_
         "utm_term": "a {click_timestamp}",
     }
     url = "https://shop.example/?" + urlencode(pairs, safe="{}")
-    assert utm_of(await created(api, account, url, slug="abc")) == pairs
-    await opened(services, client, "abc")
+    assert utm_of(await created(world.api, world.account, url, slug="abc")) == pairs
+    await opened(world.services, world.client, "abc")
     expected = {
         "utm_source": "abc/unknown",
         "utm_medium": "100%-tracker.test",
     }
-    assert await clicked(api, account) == [expected]
+    assert await clicked(world.api, world.account) == [expected]
 
 
 async def test_both_ways_of_answering_record_the_values_of_the_link(
@@ -261,13 +265,13 @@ async def test_both_ways_of_answering_record_the_values_of_the_link(
     assert recorded == {"utm_source=newsletter&utm_medium=e+mail"}
 
 
-async def test_a_link_of_an_earlier_release_is_shown_with_its_values(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    link = await created(api, account, NEWSLETTER, slug="abc")
-    await services.stores.mongodb["links"].update_many({}, {"$unset": dict.fromkeys(UTM, "")})
-    shown = (await api.get(f"/api/short-links/{link['id']}")).json()
-    [listed] = (await api.get(f"/api/short-links?accountId={account.id}")).json()["rows"]
+async def test_a_link_of_an_earlier_release_is_shown_with_its_values(world: World) -> None:
+    link = await created(world.api, world.account, NEWSLETTER, slug="abc")
+    await world.services.stores.mongodb["links"].update_many({}, {"$unset": dict.fromkeys(UTM, "")})
+    shown = (await world.api.get(f"/api/short-links/{link['id']}")).json()
+    [listed] = (await world.api.get(f"/api/short-links?accountId={world.account.id}")).json()[
+        "rows"
+    ]
     assert shown == listed == link
 
 

@@ -12,7 +12,7 @@ from tests.reports.history import store
 from tests.web.client import Client, Response
 from tests.web.keyed_client import KeyedClient
 from tests.web.reported import Reported, days, reported
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.reports.api.filters import FilterName
 from tracker.service.services import Services
 
@@ -68,27 +68,25 @@ async def test_a_value_is_what_the_filter_takes(services: Services, client: Clie
             assert found["totals"]["clicks"] == row["clicks"], (dimension, row)
 
 
-async def test_without_days_the_last_90_are_searched(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    link = await create_link(services, account.id)
+async def test_without_days_the_last_90_are_searched(world: World) -> None:
+    link = await create_link(world.services, world.account.id)
     now = datetime.now(UTC)
     clicks = [
         make_click_document(
-            account_id=account.id, link_id=link.id, at=now - timedelta(ago), country=country
+            account_id=world.account.id, link_id=link.id, at=now - timedelta(ago), country=country
         )
         for ago, country in ((0, "DE"), (89, "FR"), (90, "TR"))
     ]
-    await store(services, Random(0), clicks, [])
-    answer = (await values(api, account.id)).json()
+    await store(world.services, Random(0), clicks, [])
+    answer = (await values(world.api, world.account.id)).json()
     assert {row["key"] for row in answer["rows"]} == {"DE", "FR"}
     first = (now - timedelta(90)).date().isoformat()
-    answer = (await values(api, account.id, **{"from": first})).json()
+    answer = (await values(world.api, world.account.id, **{"from": first})).json()
     assert {row["key"] for row in answer["rows"]} == {"DE", "FR", "TR"}
-    answer = (await values(api, account.id, to=first)).json()
+    answer = (await values(world.api, world.account.id, to=first)).json()
     assert [row["key"] for row in answer["rows"]] == ["TR"]
     assert answer["dateRange"]["to"] == first
-    answer = (await values(api, account.id, to="0001-01-02")).json()
+    answer = (await values(world.api, world.account.id, to="0001-01-02")).json()
     assert answer["dateRange"] == {"from": "0001-01-01", "to": "0001-01-02"}
 
 
@@ -109,20 +107,20 @@ async def test_without_days_the_last_90_are_searched(
     ids=str,
 )
 async def test_a_broken_rule_is_named_with_its_parameter(
-    api: KeyedClient, account: Account, fields: dict[str, object], error: str
+    world: World, fields: dict[str, object], error: str
 ) -> None:
-    response = await values(api, account.id, **fields)
+    response = await values(world.api, world.account.id, **fields)
     assert (response.status, response.error[: len(error)]) == (400, error)
-    missing = await api.get(f"/api/reports/values?accountId={account.id}")
+    missing = await world.api.get(f"/api/reports/values?accountId={world.account.id}")
     assert (missing.status, missing.error) == (400, "dimension: required")
 
 
 async def test_values_that_take_too_long_name_the_dimension(
-    api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.reports.limits.REPORT_SECONDS", 0)
-    path = f"/api/reports/values?accountId={account.id}&dimension=referrer"
-    response = await api.get(path)
+    path = f"/api/reports/values?accountId={world.account.id}&dimension=referrer"
+    response = await world.api.get(path)
     assert (response.status, response.error) == (
         503,
         "dimension: not done after 0 seconds; 0% is counted and cached: try again, or ask for "

@@ -12,6 +12,7 @@ import pytest
 from tests.factories import create_link, make_click_document
 from tests.reports.history import store
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.calendar import calendar_of
 from tracker.service.services import Services
@@ -62,11 +63,15 @@ def week(at: datetime) -> str:
     [("2026-03-29", "2026-03-29", 23), ("2026-10-25", "2026-10-25", 25)],
 )
 async def test_a_short_and_a_long_day_have_a_step_for_each_hour(
-    services: Services, api: KeyedClient, account: Account, first: str, last: str, steps: int
+    world: World, first: str, last: str, steps: int
 ) -> None:
-    await berlin(services, account)
+    await berlin(world.services, world.account)
     found = await ask(
-        api, account, "/api/reports/overview", dateRange={"from": first, "to": last}, bots="include"
+        world.api,
+        world.account,
+        "/api/reports/overview",
+        dateRange={"from": first, "to": last},
+        bots="include",
     )
     local = [at.astimezone(BERLIN) for at in (*SPRING, *AUTUMN)]
     expected = Counter(hour(at) for at in local if day(at) == first)
@@ -79,32 +84,28 @@ async def test_a_short_and_a_long_day_have_a_step_for_each_hour(
     ("interval", "key"), [("day", day), ("week", week), ("month", lambda at: day(at)[:7])]
 )
 async def test_days_weeks_and_months_are_those_of_the_zone(
-    services: Services,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     interval: str,
     key: Callable[[datetime], str],
 ) -> None:
-    await berlin(services, account)
+    await berlin(world.services, world.account)
     for moments in (SPRING, AUTUMN):
         local = [at.astimezone(BERLIN) for at in moments]
         range_ = {"from": day(local[0]), "to": day(local[-1])}
         expected = Counter(map(key, local))
         asked: dict[str, Any] = {"dateRange": range_, "interval": interval}
         panels = [{"groupBy": interval, "sort": "key"}]
-        found = await ask(api, account, "/api/reports/overview", **asked, panels=panels)
+        found = await ask(world.api, world.account, "/api/reports/overview", **asked, panels=panels)
         for rows in (found["series"], found["panels"][interval]["rows"]):
             assert {row["key"]: row["clicks"] for row in rows} == expected
         assert found["totals"]["clicks"] == len(moments)
 
 
-async def test_a_long_day_is_compared_hour_by_hour_in_their_order(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await berlin(services, account)
+async def test_a_long_day_is_compared_hour_by_hour_in_their_order(world: World) -> None:
+    await berlin(world.services, world.account)
     found = await ask(
-        api,
-        account,
+        world.api,
+        world.account,
         "/api/reports",
         dateRange={"from": "2026-10-25", "to": "2026-10-25"},
         groupBy="hour",
@@ -119,10 +120,12 @@ async def test_a_long_day_is_compared_hour_by_hour_in_their_order(
 
 
 async def test_the_last_90_days_end_with_the_day_of_the_zone(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await berlin(services, account)
+    await berlin(world.services, world.account)
     late = datetime(2026, 10, 25, 23, 30, tzinfo=UTC)
     monkeypatch.setattr("tracker.reports.api.values.now", lambda: late)
-    response = await api.get(f"/api/reports/values?accountId={account.id}&dimension=country")
+    response = await world.api.get(
+        f"/api/reports/values?accountId={world.account.id}&dimension=country"
+    )
     assert response.json()["dateRange"] == {"from": "2026-07-29", "to": "2026-10-26"}

@@ -11,7 +11,7 @@ from tests.journal.moving import move_journal
 from tests.service.api.silence import DEAD, silence
 from tests.waiting import PATIENCE_SECONDS
 from tests.web.client import Client
-from tracker.accounts.accounts import Account
+from tests.web.world import World
 from tracker.errors import Unavailable
 from tracker.loops import cancel_and_wait
 from tracker.service.api.readiness import why_unready
@@ -206,17 +206,15 @@ async def test_visitors_are_served_before_mongodb_has_its_indexes(
     assert (response.status, response.json()) == (200, expected)
 
 
-async def test_without_both_stores_visitors_of_links_in_memory_are_served(
-    services: Services, client: Client, account: Account
-) -> None:
-    path = f"/c/{(await create_link(services, account.id)).slug}"
-    assert (await client.get(path)).status == 302
-    async with without(services, "redis", "mongodb"):
-        assert (await client.get(path)).status == 302
-        response = await client.get("/readyz")
+async def test_without_both_stores_visitors_of_links_in_memory_are_served(world: World) -> None:
+    path = f"/c/{(await create_link(world.services, world.account.id)).slug}"
+    assert (await world.client.get(path)).status == 302
+    async with without(world.services, "redis", "mongodb"):
+        assert (await world.client.get(path)).status == 302
+        response = await world.client.get("/readyz")
     assert response.status == 503
     assert response.error.startswith(f"{MEMORY}; ")
-    assert services.journal.journal.bytes_waiting > 0
+    assert world.services.journal.journal.bytes_waiting > 0
 
 
 async def test_a_process_that_stops_says_so_and_that_it_still_serves(

@@ -13,10 +13,10 @@ from tests.factories import create_event_config, create_link
 from tests.journal.moving import move_journal
 from tests.service.api.silence import DEAD, silence
 from tests.web.client import Client
+from tests.web.world import World
 from tests.webhooks.receiver import answer
 from tests.webhooks.sending.scene import converted, listening, sending
 from tracker.access.rate_limit import RateLimiter
-from tracker.accounts.accounts import Account
 from tracker.clock import now
 from tracker.ingest.drain_counters import CounterPublisher
 from tracker.service.api import metrics
@@ -85,29 +85,27 @@ async def test_no_label_has_text_from_a_client(client: Client) -> None:
     assert b"hidden" not in body
 
 
-async def test_a_redirect_is_counted(services: Services, client: Client, account: Account) -> None:
-    await create_link(services, account.id, "abc")
+async def test_a_redirect_is_counted(world: World) -> None:
+    await create_link(world.services, world.account.id, "abc")
     labels = {"route": "/c/{slug}", "method": "GET", "status": "302"}
-    before = await requests(client, **labels)
-    assert (await client.get("/c/abc")).status == 302
-    assert await requests(client, **labels) == before + 1
+    before = await requests(world.client, **labels)
+    assert (await world.client.get("/c/abc")).status == 302
+    assert await requests(world.client, **labels) == before + 1
 
 
-async def test_the_backlog_and_the_drained_records_are_counted(
-    services: Services, client: Client, account: Account
-) -> None:
-    await create_link(services, account.id, "abc")
-    config = await create_event_config(services, account.id)
-    empty = await scraped(client)
+async def test_the_backlog_and_the_drained_records_are_counted(world: World) -> None:
+    await create_link(world.services, world.account.id, "abc")
+    config = await create_event_config(world.services, world.account.id)
+    empty = await scraped(world.client)
     assert value(empty, "journal_entries") == value(empty, "journal_oldest_seconds") == 0
-    await client.get("/c/abc")
-    await client.get("/c/abc")
-    await client.get(f"/api/event?pbk={config.pbk}")
-    waiting = await scraped(client)
+    await world.client.get("/c/abc")
+    await world.client.get("/c/abc")
+    await world.client.get(f"/api/event?pbk={config.pbk}")
+    waiting = await scraped(world.client)
     assert value(waiting, "journal_entries") == 3
     assert 0 <= value(waiting, "journal_oldest_seconds") < 10
-    await scene.drained(services)
-    drained = await scraped(client)
+    await scene.drained(world.services)
+    drained = await scraped(world.client)
     assert value(drained, "journal_entries") == 0
     for kind, number in (("click", 2), ("event", 1)):
         done = value(drained, "drained_total", kind=kind)
@@ -159,14 +157,14 @@ def moved_redis(services: Services, monkeypatch: pytest.MonkeyPatch, address: st
 
 
 async def test_a_click_that_is_spooled_is_counted_and_a_scrape_still_answers(
-    services: Services, client: Client, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await create_link(services, account.id, "abc")
-    before = value(await scraped(client), "journal_spooled_total")
-    redis = moved_redis(services, monkeypatch, DEAD)
-    move_journal(services.journal.journal, redis, monkeypatch)
-    assert (await client.get("/c/abc")).status == 302
-    values = await scraped(client)
+    await create_link(world.services, world.account.id, "abc")
+    before = value(await scraped(world.client), "journal_spooled_total")
+    redis = moved_redis(world.services, monkeypatch, DEAD)
+    move_journal(world.services.journal.journal, redis, monkeypatch)
+    assert (await world.client.get("/c/abc")).status == 302
+    values = await scraped(world.client)
     await redis.aclose()
     assert value(values, "journal_spooled_total") == before + 1
     assert math.isnan(value(values, "journal_entries"))
@@ -204,17 +202,18 @@ async def test_requests_without_enforced_limits_are_counted(
     assert value(await scraped(client), "rate_limit_unenforced_total") == before + 1
 
 
-async def test_webhook_requests_are_counted_by_outcome(
-    services: Services, client: Client, account: Account
-) -> None:
-    before = await scraped(client)
+async def test_webhook_requests_are_counted_by_outcome(world: World) -> None:
+    before = await scraped(world.client)
     codes = (200, 404, 503)
-    async with listening(services, account.id) as (receiver, _), sending(services) as one:
+    async with (
+        listening(world.services, world.account.id) as (receiver, _),
+        sending(world.services) as one,
+    ):
         for code in codes:
             receiver.behaviour = answer(code)
-            await converted(services, account.id)
+            await converted(world.services, world.account.id)
             await one.burst()
-    values = await scraped(client)
+    values = await scraped(world.client)
     for outcome in ("delivered", "4xx", "5xx"):
         labels = {"outcome": outcome}
         earlier = value(before, "webhook_attempts_total", **labels)
@@ -222,16 +221,14 @@ async def test_webhook_requests_are_counted_by_outcome(
     assert value(values, "webhook_attempts_in_flight") == 0
 
 
-async def test_due_deliveries_are_counted_with_the_age_of_the_oldest(
-    services: Services, client: Client, account: Account
-) -> None:
-    assert value(await scraped(client), "webhook_deliveries_due") == 0
-    assert value(await scraped(client), "webhook_deliveries_oldest_due_seconds") == 0
-    async with listening(services, account.id):
-        await converted(services, account.id, 3)
+async def test_due_deliveries_are_counted_with_the_age_of_the_oldest(world: World) -> None:
+    assert value(await scraped(world.client), "webhook_deliveries_due") == 0
+    assert value(await scraped(world.client), "webhook_deliveries_oldest_due_seconds") == 0
+    async with listening(world.services, world.account.id):
+        await converted(world.services, world.account.id, 3)
     earlier = {"$set": {"due_at": now() - timedelta(seconds=100)}}
-    await services.stores.mongodb["deliveries"].update_one({}, earlier)
-    values = await scraped(client)
+    await world.services.stores.mongodb["deliveries"].update_one({}, earlier)
+    values = await scraped(world.client)
     assert value(values, "webhook_deliveries_due") == 3
     assert 100 <= value(values, "webhook_deliveries_oldest_due_seconds") < 130
 
@@ -249,16 +246,14 @@ async def test_a_mongodb_that_never_answers_does_not_delay_a_scrape(
     assert math.isnan(value(values, "webhook_deliveries_oldest_due_seconds"))
 
 
-async def test_counters_of_drains_are_shown_by_all_processes(
-    services: Services, client: Client, account: Account
-) -> None:
-    await create_link(services, account.id, "abc")
-    drain = CounterPublisher(services.stores.redis)
-    await client.get("/c/abc")
-    await services.stores.redis.xadd(JOURNAL, {b"1": b"not MessagePack"})
-    await scene.drained(services)
-    assert value(await scraped(client), "fleet_drained_total", kind="click") == 0
+async def test_counters_of_drains_are_shown_by_all_processes(world: World) -> None:
+    await create_link(world.services, world.account.id, "abc")
+    drain = CounterPublisher(world.services.stores.redis)
+    await world.client.get("/c/abc")
+    await world.services.stores.redis.xadd(JOURNAL, {b"1": b"not MessagePack"})
+    await scene.drained(world.services)
+    assert value(await scraped(world.client), "fleet_drained_total", kind="click") == 0
     await drain.publish()
-    values = await scraped(client)
+    values = await scraped(world.client)
     assert value(values, "fleet_drained_total", kind="click") == 1
     assert value(values, "fleet_dead_letters_total") == 1

@@ -12,7 +12,7 @@ from tests.conversions.scene import applied
 from tests.factories import create_link, create_share, make_click, make_conversion
 from tests.sharing.api.shares import opened, share
 from tests.web.client import Client
-from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
 from tracker.service.services import Services
@@ -42,32 +42,28 @@ async def names(client: Client, token: str, **fields: Any) -> list[str]:
     return [row["name"] for row in response.json()["panels"]["link"]["rows"]]
 
 
-async def test_the_rows_are_the_first_by_the_measure_that_is_asked_for(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    await links_with_clicks(services, account)
+async def test_the_rows_are_the_first_by_the_measure_that_is_asked_for(world: World) -> None:
+    await links_with_clicks(world.services, world.account)
     for own, first in (("clicks", "large"), ("conversionRate", "small")):
         report = BY_CLICKS | {"measure": own}
-        _, token = await share(api, account, report=report, show_link_names=True)
-        assert (await names(client, token))[0] == first
-        assert (await opened(client, token)).json()["measure"] == own
-        assert await names(client, token, measure="clicks") == ["large", "middle"]
-        assert await names(client, token, measure="conversions") == ["small", "large"]
+        _, token = await share(world.api, world.account, report=report, show_link_names=True)
+        assert (await names(world.client, token))[0] == first
+        assert (await opened(world.client, token)).json()["measure"] == own
+        assert await names(world.client, token, measure="clicks") == ["large", "middle"]
+        assert await names(world.client, token, measure="conversions") == ["small", "large"]
 
 
-async def test_a_number_is_the_same_link_by_every_measure_and_in_filters(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    links = await links_with_clicks(services, account)
+async def test_a_number_is_the_same_link_by_every_measure_and_in_filters(world: World) -> None:
+    links = await links_with_clicks(world.services, world.account)
     report = BY_CLICKS | {"panels": [{"groupBy": "link", "limit": 1}]}
-    _, token = await share(api, account, report=report)
-    assert await names(client, token) == ["Link 1"]
-    assert await names(client, token, measure="value") == ["Link 3"]
-    unused = await create_link(services, account.id, "unused")
+    _, token = await share(world.api, world.account, report=report)
+    assert await names(world.client, token) == ["Link 1"]
+    assert await names(world.client, token, measure="value") == ["Link 3"]
+    unused = await create_link(world.services, world.account.id, "unused")
     filters = {"link": [str(unused.id), *reversed(links)]}
-    _, token = await share(api, account, report=report | {"filters": filters})
+    _, token = await share(world.api, world.account, report=report | {"filters": filters})
     for asked in ({}, {"measure": "value"}):
-        response = await opened(client, token, **asked)
+        response = await opened(world.client, token, **asked)
         assert response.json()["filters"] == {"link": ["Link 4", "Link 3", "Link 2", "Link 1"]}
         assert not any(link.encode() in response.body for link in links)
 
@@ -91,19 +87,19 @@ def test_rows_by_name_or_key_stay_and_events_and_bots_have_measures_of_their_own
     ]
 
 
-async def test_a_share_of_an_earlier_release_opens_as_it_did(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    await links_with_clicks(services, account)
+async def test_a_share_of_an_earlier_release_opens_as_it_did(world: World) -> None:
+    await links_with_clicks(world.services, world.account)
     stored = '{"lastDays":7,"panels":[{"groupBy":"link","limit":1,"sort":"-value"}]}'
-    _, token = await create_share(services, account.id, "Old", stored, show_link_names=True)
-    await services.stores.mongodb["shares"].update_many({}, {"$unset": {"revoked_at": 1}})
-    assert await names(client, token) == ["small"]
-    answer = (await opened(client, token)).json()
+    _, token = await create_share(
+        world.services, world.account.id, "Old", stored, show_link_names=True
+    )
+    await world.services.stores.mongodb["shares"].update_many({}, {"$unset": {"revoked_at": 1}})
+    assert await names(world.client, token) == ["small"]
+    answer = (await opened(world.client, token)).json()
     assert "measure" not in answer
     assert "shown" not in answer
-    assert await names(client, token, measure="clicks") == ["large"]
-    [listed] = (await api.get(f"/api/shares?accountId={account.id}")).json()["rows"]
+    assert await names(world.client, token, measure="clicks") == ["large"]
+    [listed] = (await world.api.get(f"/api/shares?accountId={world.account.id}")).json()["rows"]
     assert (listed["revoked_at"], listed["report"]) == (None, orjson.loads(stored))
 
 
@@ -129,36 +125,31 @@ async def test_a_share_of_an_earlier_release_opens_as_it_did(
     ],
 )
 async def test_days_roll_with_each_opening_in_the_time_zone_of_the_account(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
     days: dict[str, Any],
     opened_at: datetime,
     shown: str,
 ) -> None:
     zone = {"$set": {"time_zone": "Pacific/Kiritimati"}}
-    await services.stores.mongodb["accounts"].update_one({"_id": account.id}, zone)
-    _, token = await share(api, account, report=days)
+    await world.services.stores.mongodb["accounts"].update_one({"_id": world.account.id}, zone)
+    _, token = await share(world.api, world.account, report=days)
     monkeypatch.setattr(shared, "now", lambda: opened_at)
-    found = (await opened(client, token)).json()["dateRange"]
+    found = (await opened(world.client, token)).json()["dateRange"]
     assert f"{found['from']}/{found['to']}" == shown
 
 
-async def test_reading_a_share_for_another_measure_is_no_opening(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    _, token = await share(api, account)
+async def test_reading_a_share_for_another_measure_is_no_opening(world: World) -> None:
+    _, token = await share(world.api, world.account)
     for asked in ({"measure": "value"}, {}, {"measure": "clicks"}):
-        assert (await opened(client, token, **asked)).status == 200
-        await services.sharing.share_opens.store()
-    [listed] = (await api.get(f"/api/shares?accountId={account.id}")).json()["rows"]
+        assert (await opened(world.client, token, **asked)).status == 200
+        await world.services.sharing.share_opens.store()
+    [listed] = (await world.api.get(f"/api/shares?accountId={world.account.id}")).json()["rows"]
     assert listed["opens"] == 1
-    _, other = await share(api, account)
-    await opened(client, other, measure="value")
-    await services.sharing.share_opens.store()
-    listed = (await api.get(f"/api/shares?accountId={account.id}")).json()["rows"][0]
+    _, other = await share(world.api, world.account)
+    await opened(world.client, other, measure="value")
+    await world.services.sharing.share_opens.store()
+    listed = (await world.api.get(f"/api/shares?accountId={world.account.id}")).json()["rows"][0]
     assert (listed["opens"], listed["last_opened_at"] is not None) == (0, True)
 
 
@@ -175,10 +166,10 @@ async def test_reading_a_share_for_another_measure_is_no_opening(
     ],
 )
 async def test_a_broken_rule_of_what_is_shown_is_named(
-    api: KeyedClient, account: Account, report: dict[str, Any], error: str
+    world: World, report: dict[str, Any], error: str
 ) -> None:
-    given = {"accountId": str(account.id), "name": "Spring", "report": report}
-    response = await api.post("/api/shares", **given)
+    given = {"accountId": str(world.account.id), "name": "Spring", "report": report}
+    response = await world.api.post("/api/shares", **given)
     assert response.status == 400
     assert error in response.error
 
@@ -187,34 +178,31 @@ async def test_a_broken_rule_of_what_is_shown_is_named(
     "asked", [{"measure": "profit"}, {"measure": ["clicks"]}, {"measure": "name"}]
 )
 async def test_whoever_opens_a_share_chooses_among_the_measures_only(
-    client: Client, api: KeyedClient, account: Account, asked: dict[str, Any]
+    world: World, asked: dict[str, Any]
 ) -> None:
-    _, token = await share(api, account)
-    response = await opened(client, token, **asked)
+    _, token = await share(world.api, world.account)
+    response = await opened(world.client, token, **asked)
     assert response.status == 400
     assert "measure" in response.error
 
 
 async def test_a_revoked_share_is_listed_if_wanted_and_leaves_room_for_another(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tracker.sharing.shares.MAX_OF_ACCOUNT", 1)
-    share_id, token = await share(api, account)
-    assert (await api.delete(f"/api/shares/{share_id}")).status == 200
-    assert (await opened(client, token)).status == 404
-    assert (await api.delete(f"/api/shares/{share_id}")).status == 404
-    list_of = f"/api/shares?accountId={account.id}"
-    assert (await api.get(list_of)).json()["rows"] == []
-    [revoked] = (await api.get(f"{list_of}&revoked=true")).json()["rows"]
-    stored = await services.stores.mongodb["shares"].find_one({"_id": UUID(share_id)})
+    share_id, token = await share(world.api, world.account)
+    assert (await world.api.delete(f"/api/shares/{share_id}")).status == 200
+    assert (await opened(world.client, token)).status == 404
+    assert (await world.api.delete(f"/api/shares/{share_id}")).status == 404
+    list_of = f"/api/shares?accountId={world.account.id}"
+    assert (await world.api.get(list_of)).json()["rows"] == []
+    [revoked] = (await world.api.get(f"{list_of}&revoked=true")).json()["rows"]
+    stored = await world.services.stores.mongodb["shares"].find_one({"_id": UUID(share_id)})
     assert stored is not None
     assert revoked["revoked_at"] is not None
-    await share(api, account)
-    indexes = await services.stores.mongodb["shares"].index_information()
+    await share(world.api, world.account)
+    indexes = await world.services.stores.mongodb["shares"].index_information()
     assert [
         one["expireAfterSeconds"] for one in indexes.values() if "revoked_at" in dict(one["key"])
     ] == [2_592_000]

@@ -11,8 +11,8 @@ import pytest
 from tests.conversions.scene import applied
 from tests.factories import create_link, make_click
 from tests.sharing.api.shares import PASSWORD, REPORT, opened, share
-from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.accounts.sign_in_limit import PER_MINUTE
 from tracker.clock import iso, now, now_ms
@@ -33,12 +33,10 @@ async def clicks(services: Services, account: Account) -> list[UUID]:
     return [link.id for link in links]
 
 
-async def test_a_share_shows_its_report_without_the_names_of_links(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    links = await clicks(services, account)
-    _, token = await share(api, account)
-    response = await opened(client, token)
+async def test_a_share_shows_its_report_without_the_names_of_links(world: World) -> None:
+    links = await clicks(world.services, world.account)
+    _, token = await share(world.api, world.account)
+    response = await opened(world.client, token)
     assert response.status == 200, response.body
     shown = response.json()
     assert (shown["name"], shown["totals"]["clicks"], shown["expiresAt"]) == ("Spring", 4, None)
@@ -49,34 +47,32 @@ async def test_a_share_shows_its_report_without_the_names_of_links(
     ]
     assert b"Secret" not in response.body
     assert not any(str(link).encode() in response.body for link in links)
-    assert str(account.id).encode() not in response.body
+    assert str(world.account.id).encode() not in response.body
     assert response.headers["Cache-Control"] == "no-store"
 
 
-async def test_a_share_shows_the_names_of_links_if_its_maker_wants_that(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    await clicks(services, account)
-    _, token = await share(api, account, show_link_names=True)
-    rows = (await opened(client, token)).json()["panels"]["link"]["rows"]
+async def test_a_share_shows_the_names_of_links_if_its_maker_wants_that(world: World) -> None:
+    await clicks(world.services, world.account)
+    _, token = await share(world.api, world.account, show_link_names=True)
+    rows = (await opened(world.client, token)).json()["panels"]["link"]["rows"]
     assert [row["name"] for row in rows] == ["Secret first", "Secret second"]
 
 
 async def test_filters_are_told_by_name_and_links_among_them_by_the_number_of_their_row(
-    services: Services, client: Client, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
-    first, second = await clicks(services, account)
-    tag = await services.links.tags.create(account.id, "Spring sale")
-    other = await services.accounts.accounts.create("Other")
-    of_another = await services.links.tags.create(other.id, "Theirs")
+    first, second = await clicks(world.services, world.account)
+    tag = await world.services.links.tags.create(world.account.id, "Spring sale")
+    other = await world.services.accounts.accounts.create("Other")
+    of_another = await world.services.links.tags.create(other.id, "Theirs")
     shown = {
         "link": [str(second), str(first)],
         "country": "de",
         "tag": [str(tag.id), str(of_another.id)],
         "bots": "include",
     }
-    _, token = await share(api, account, report=REPORT | {"filters": shown})
-    response = await opened(client, token)
+    _, token = await share(world.api, world.account, report=REPORT | {"filters": shown})
+    response = await opened(world.client, token)
     assert response.status == 200, response.body
     assert response.json()["bots"] == "include"
     assert response.json()["filters"] == {
@@ -85,35 +81,33 @@ async def test_filters_are_told_by_name_and_links_among_them_by_the_number_of_th
         "tag": ["Spring sale", str(of_another.id)],
     }
     assert not any(str(link).encode() in response.body for link in (first, second))
-    _, token = await share(api, account, report=REPORT | {"filters": {"link": shown["link"]}})
-    assert (await opened(client, token)).json()["filters"] == {"link": ["Link 2", "Link 1"]}
+    _, token = await share(
+        world.api, world.account, report=REPORT | {"filters": {"link": shown["link"]}}
+    )
+    assert (await opened(world.client, token)).json()["filters"] == {"link": ["Link 2", "Link 1"]}
 
 
 @pytest.mark.parametrize("end", ["revoked", "expired"])
-async def test_a_share_that_ended_looks_like_one_that_never_was(
-    services: Services, client: Client, api: KeyedClient, account: Account, end: str
-) -> None:
-    share_id, token = await share(api, account)
+async def test_a_share_that_ended_looks_like_one_that_never_was(world: World, end: str) -> None:
+    share_id, token = await share(world.api, world.account)
     if end == "revoked":
-        assert (await api.delete(f"/api/shares/{share_id}")).status == 200
+        assert (await world.api.delete(f"/api/shares/{share_id}")).status == 200
     else:
         past = {"$set": {"expires_at": now() - timedelta(seconds=1)}}
-        await services.stores.mongodb["shares"].update_one({"_id": UUID(share_id)}, past)
-    ended, unknown = await opened(client, token), await opened(client, "x" * 43)
+        await world.services.stores.mongodb["shares"].update_one({"_id": UUID(share_id)}, past)
+    ended, unknown = await opened(world.client, token), await opened(world.client, "x" * 43)
     assert (ended.status, ended.body) == (unknown.status, unknown.body)
     assert (unknown.status, unknown.error) == (404, "share: expired, revoked or unknown")
 
 
-async def test_a_password_is_asked_for_and_guesses_are_limited(
-    client: Client, api: KeyedClient, account: Account
-) -> None:
-    _, token = await share(api, account, password=PASSWORD)
+async def test_a_password_is_asked_for_and_guesses_are_limited(world: World) -> None:
+    _, token = await share(world.api, world.account, password=PASSWORD)
     for wrong in ({}, {"password": "another one of words"}):
-        refused = await opened(client, token, **wrong)
+        refused = await opened(world.client, token, **wrong)
         assert refused.status == 401
         assert refused.headers["X-Error-Code"] == "password_required"
-    assert (await opened(client, token, password=PASSWORD)).status == 200
-    guesses = [await opened(client, token, password="wrong") for _ in range(PER_MINUTE)]
+    assert (await opened(world.client, token, password=PASSWORD)).status == 200
+    guesses = [await opened(world.client, token, password="wrong") for _ in range(PER_MINUTE)]
     assert guesses[-1].status == 429
 
 
@@ -126,22 +120,20 @@ async def test_a_password_is_asked_for_and_guesses_are_limited(
     ],
 )
 async def test_whoever_opens_a_share_can_change_nothing_of_it(
-    client: Client, api: KeyedClient, account: Account, widened: dict[str, Any]
+    world: World, widened: dict[str, Any]
 ) -> None:
-    _, token = await share(api, account)
-    response = await opened(client, token, **widened)
+    _, token = await share(world.api, world.account)
+    response = await opened(world.client, token, **widened)
     assert response.status == 400
     assert next(iter(widened)) in response.error
 
 
-async def test_only_the_digest_of_the_token_is_stored(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    _, token = await share(api, account, password=PASSWORD)
-    [stored] = [row async for row in services.stores.mongodb["shares"].find()]
+async def test_only_the_digest_of_the_token_is_stored(world: World) -> None:
+    _, token = await share(world.api, world.account, password=PASSWORD)
+    [stored] = [row async for row in world.services.stores.mongodb["shares"].find()]
     assert token not in repr(stored)
     assert PASSWORD not in repr(stored)
-    [listed] = (await api.get(f"/api/shares?accountId={account.id}")).json()["rows"]
+    [listed] = (await world.api.get(f"/api/shares?accountId={world.account.id}")).json()["rows"]
     assert "url" not in listed
     assert (listed["has_password"], listed["report"]["lastDays"]) == (True, 7)
 
@@ -172,10 +164,10 @@ async def test_only_the_digest_of_the_token_is_stored(
     ],
 )
 async def test_a_broken_rule_is_named_with_its_field(
-    api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+    world: World, fields: dict[str, Any], error: str
 ) -> None:
-    given = {"accountId": str(account.id), "name": "Spring", "report": REPORT} | fields
-    response = await api.post("/api/shares", **given)
+    given = {"accountId": str(world.account.id), "name": "Spring", "report": REPORT} | fields
+    response = await world.api.post("/api/shares", **given)
     assert response.status == 400
     assert error in response.error
 
@@ -211,36 +203,38 @@ async def test_a_share_shows_at_most_what_its_maker_may_read(
     assert response.headers["X-Error-Code"] == "missing_scope"
 
 
-async def test_a_share_made_with_a_key_that_expires_ends_with_it(
-    services: Services, client: Client, account: Account
-) -> None:
+async def test_a_share_made_with_a_key_that_expires_ends_with_it(world: World) -> None:
     ends = now() + timedelta(days=30)
-    _, secret = await services.access.api_keys.create(account.id, "short", expires_at=ends)
-    api = KeyedClient(client, secret)
-    await share(api, account)
-    await share(api, account, expires_at=iso(ends - timedelta(days=1)))
-    listed = (await api.get(f"/api/shares?accountId={account.id}")).json()["rows"]
+    _, secret = await world.services.access.api_keys.create(
+        world.account.id, "short", expires_at=ends
+    )
+    api = KeyedClient(world.client, secret)
+    await share(api, world.account)
+    await share(api, world.account, expires_at=iso(ends - timedelta(days=1)))
+    listed = (await api.get(f"/api/shares?accountId={world.account.id}")).json()["rows"]
     assert [row["expires_at"] for row in listed] == [iso(ends - timedelta(days=1)), iso(ends)]
-    given = {"accountId": str(account.id), "name": "Spring", "report": REPORT}
+    given = {"accountId": str(world.account.id), "name": "Spring", "report": REPORT}
     refused = await api.post("/api/shares", **given, expires_at="2099-01-01T00:00:00Z")
     message = f"expires_at: at most {iso(ends)}, when this API key ends"
     assert (refused.status, refused.error) == (400, message)
 
 
-async def test_the_audit_log_says_what_was_shared(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_the_audit_log_says_what_was_shared(world: World) -> None:
     ends = "2099-01-01T00:00:00.000Z"
     fixed = {
         "dateRange": {"from": "2026-01-01", "to": "2026-01-31"},
         "filters": {"country": "de"},
         "compare": "previous_year",
     }
-    await share(api, account)
+    await share(world.api, world.account)
     await share(
-        *(api, account), report=fixed, show_link_names=True, password=PASSWORD, expires_at=ends
+        *(world.api, world.account),
+        report=fixed,
+        show_link_names=True,
+        password=PASSWORD,
+        expires_at=ends,
     )
-    logged = (await api.get(f"/api/audit?accountId={account.id}")).json()["rows"]
+    logged = (await world.api.get(f"/api/audit?accountId={world.account.id}")).json()["rows"]
     second, first = [{k: v["after"] for k, v in row["changes"].items()} for row in logged]
     assert orjson.loads(first.pop("report")) == {"panels": ["link", "country"], "filters": {}}
     shown = {"panels": [], "filters": {"country": ["DE"]}, "compare": "previous_year"}
@@ -256,41 +250,37 @@ async def test_the_audit_log_says_what_was_shared(
     assert PASSWORD not in str(logged)
 
 
-async def test_the_list_says_how_often_a_share_was_opened_and_when(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    _, token = await share(api, account, password=PASSWORD)
-    await share(api, account, name="Never opened")
+async def test_the_list_says_how_often_a_share_was_opened_and_when(world: World) -> None:
+    _, token = await share(world.api, world.account, password=PASSWORD)
+    await share(world.api, world.account, name="Never opened")
 
     async def listed() -> tuple[dict[str, Any], dict[str, Any]]:
-        await services.sharing.share_opens.store()
-        rows = (await api.get(f"/api/shares?accountId={account.id}")).json()["rows"]
+        await world.services.sharing.share_opens.store()
+        rows = (await world.api.get(f"/api/shares?accountId={world.account.id}")).json()["rows"]
         return rows[1], rows[0]
 
     before = now()
     for sent in ({}, {"password": "another one of words"}, {"password": PASSWORD}):
-        await opened(client, token, **sent)
+        await opened(world.client, token, **sent)
     first, other = await listed()
     assert (other["opens"], other["last_opened_at"]) == (0, None)
     assert first["opens"] == 1
     assert iso(before) <= first["last_opened_at"] <= iso(now())
     assert first["created_by"]["kind"] == "api_key"
     for _ in range(3):
-        await opened(client, token, password=PASSWORD)
+        await opened(world.client, token, password=PASSWORD)
     again, _ = await listed()
     assert (again["opens"], again["last_opened_at"] > first["last_opened_at"]) == (4, True)
 
 
-async def test_a_report_that_was_refused_is_not_an_opening(
-    services: Services, client: Client, api: KeyedClient, account: Account
-) -> None:
-    _, token = await share(api, account)
+async def test_a_report_that_was_refused_is_not_an_opening(world: World) -> None:
+    _, token = await share(world.api, world.account)
     with contextlib.ExitStack() as busy:
         for _ in range(4):
-            busy.enter_context(services.sharing.shared_limiter.acquire(account.id))
-        assert (await opened(client, token)).status == 429
-    await services.sharing.share_opens.store()
-    assert await services.stores.mongodb["shares"].count_documents({"opens": 0}) == 1
+            busy.enter_context(world.services.sharing.shared_limiter.acquire(world.account.id))
+        assert (await opened(world.client, token)).status == 429
+    await world.services.sharing.share_opens.store()
+    assert await world.services.stores.mongodb["shares"].count_documents({"opens": 0}) == 1
 
 
 def test_a_shared_report_of_the_last_days_ends_today() -> None:

@@ -5,10 +5,10 @@ from typing import Any
 import orjson
 
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tests.webhooks.sending.scene import converted, listening
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
-from tracker.service.services import Services
 
 TARGET = "https://8.8.8.8/hook"
 
@@ -21,16 +21,16 @@ async def logged(api: KeyedClient, account: Account) -> list[dict[str, Any]]:
     return rows[::-1]
 
 
-async def test_each_change_of_an_event_configuration_has_one_entry(
-    api: KeyedClient, account: Account
-) -> None:
+async def test_each_change_of_an_event_configuration_has_one_entry(world: World) -> None:
     fields = {"name": "Sale", "payout_type": "CPA", "payout": 2.5}
-    config = (await api.post("/api/event-configs", accountId=str(account.id), **fields)).json()
+    config = (
+        await world.api.post("/api/event-configs", accountId=str(world.account.id), **fields)
+    ).json()
     target = f"/api/event-configs/{config['id']}"
     for changes in ({"payout": 3, "active": False}, {"payout": 3}, {}):
-        assert (await api.patch(target, **changes)).status == 200
-    await api.delete(target)
-    entries = await logged(api, account)
+        assert (await world.api.patch(target, **changes)).status == 200
+    await world.api.delete(target)
+    entries = await logged(world.api, world.account)
     assert [(one["action"], one["changes"]) for one in entries] == [
         ("event_config.created", {}),
         (
@@ -44,17 +44,19 @@ async def test_each_change_of_an_event_configuration_has_one_entry(
     ] * 3
 
 
-async def test_each_change_of_a_webhook_has_one_entry_without_secrets(
-    api: KeyedClient, account: Account
-) -> None:
-    sent = {"account_id": str(account.id), "target_url": TARGET, "payload_template": {"a": "b"}}
-    webhook = (await api.post("/api/webhooks", **sent)).json()
+async def test_each_change_of_a_webhook_has_one_entry_without_secrets(world: World) -> None:
+    sent = {
+        "account_id": str(world.account.id),
+        "target_url": TARGET,
+        "payload_template": {"a": "b"},
+    }
+    webhook = (await world.api.post("/api/webhooks", **sent)).json()
     target = f"/api/webhooks/{webhook['id']}"
     for changes in ({"active": False}, {"payload_template": {"a": "{value}"}}, {"active": False}):
-        assert (await api.patch(target, **changes)).status == 200
-    rotated = (await api.post(f"{target}/secret")).json()
-    await api.delete(target)
-    entries = await logged(api, account)
+        assert (await world.api.patch(target, **changes)).status == 200
+    rotated = (await world.api.post(f"{target}/secret")).json()
+    await world.api.delete(target)
+    entries = await logged(world.api, world.account)
     assert [(one["action"], one["changes"]) for one in entries] == [
         ("webhook.created", {}),
         ("webhook.changed", {"active": {"before": True, "after": False}}),
@@ -71,19 +73,21 @@ async def test_each_change_of_a_webhook_has_one_entry_without_secrets(
 
 
 async def test_deliveries_that_are_sent_again_have_one_entry_with_their_number(
-    services: Services, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
-    async with listening(services, account.id) as (_, webhook):
-        await converted(services, account.id, 3)
-    await services.stores.mongodb["deliveries"].update_many({}, {"$set": {"status": "failed"}})
+    async with listening(world.services, world.account.id) as (_, webhook):
+        await converted(world.services, world.account.id, 3)
+    await world.services.stores.mongodb["deliveries"].update_many(
+        {}, {"$set": {"status": "failed"}}
+    )
     path = f"/api/webhooks/{webhook.id}/deliveries"
-    [row, *_] = (await api.get(path)).json()["rows"]
-    await api.post(f"{path}/{row['id']}/retry")
+    [row, *_] = (await world.api.get(path)).json()["rows"]
+    await world.api.post(f"{path}/{row['id']}/retry")
     since = "2020-01-01T00:00:00.000Z"
     for _ in range(2):  # the second finds nothing that failed
-        await api.post(f"{path}/retry", since=since)
-    await api.post(f"{path}/retry", since=iso(now()))
-    entries = await logged(api, account)
+        await world.api.post(f"{path}/retry", since=since)
+    await world.api.post(f"{path}/retry", since=iso(now()))
+    entries = await logged(world.api, world.account)
     assert {one["action"] for one in entries} == {"webhook.deliveries_retried"}
     assert [one["changes"]["deliveries"]["after"] for one in entries] == [1, 2]
     assert {one["target"]["id"] for one in entries} == {str(webhook.id)}

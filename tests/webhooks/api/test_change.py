@@ -4,6 +4,7 @@ from uuid import UUID
 
 from tests.web.keyed_client import KeyedClient
 from tests.web.scopes import each_scope_of
+from tests.web.world import World
 from tests.webhooks.api.webhooks import FIELDS, PATH, PRIVATE, TARGET, create
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
@@ -12,16 +13,16 @@ from tracker.service.services import Services
 from tracker.webhooks.store import ROTATION
 
 
-async def test_a_change_rejects_null(api: KeyedClient, account: Account) -> None:
-    made = (await create(api, account.id)).json()
+async def test_a_change_rejects_null(world: World) -> None:
+    made = (await create(world.api, world.account.id)).json()
     for name in ("name", "target_url", "method", "payload_template", "active"):
-        response = await api.patch(f"{PATH}/{made['id']}", **{name: None})
+        response = await world.api.patch(f"{PATH}/{made['id']}", **{name: None})
         assert response.status == 400
         assert response.error.startswith(f"{name}: ")
 
 
-async def test_each_field_changes_alone(api: KeyedClient, account: Account) -> None:
-    shown = (await create(api, account.id)).json()
+async def test_each_field_changes_alone(world: World) -> None:
+    shown = (await create(world.api, world.account.id)).json()
     del shown["secret"]
     target = f"{PATH}/{shown['id']}"
     for name, value in (
@@ -31,20 +32,20 @@ async def test_each_field_changes_alone(api: KeyedClient, account: Account) -> N
         ("payload_template", {"v": "{value}"}),
         ("active", False),
     ):
-        response = await api.patch(target, **{name: value})
+        response = await world.api.patch(target, **{name: value})
         shown[name] = value
         assert (response.status, response.json()) == (200, shown)
-        assert (await api.get(target)).json() == shown
-    assert (await api.patch(target)).json() == shown
+        assert (await world.api.get(target)).json() == shown
+    assert (await world.api.patch(target)).json() == shown
 
 
 async def test_a_rotated_secret_is_shown_once_with_the_end_of_the_previous_one(
-    services: Services, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
-    created = (await create(api, account.id)).json()
+    created = (await create(world.api, world.account.id)).json()
     target = f"{PATH}/{created['id']}"
     before = now()
-    response = await api.post(f"{target}/secret")
+    response = await world.api.post(f"{target}/secret")
     assert response.status == 200
     rotated = response.json()
     assert list(rotated) == [*FIELDS, "secret", "previous_secret_until"]
@@ -52,64 +53,68 @@ async def test_a_rotated_secret_is_shown_once_with_the_end_of_the_previous_one(
     assert rotated["secret"].startswith("whsec_")
     assert rotated["secret"] != created["secret"]
     assert iso(before + ROTATION) <= rotated["previous_secret_until"] <= iso(now() + ROTATION)
-    webhook = await services.webhooks.webhooks.find(UUID(created["id"]))
+    webhook = await world.services.webhooks.webhooks.find(UUID(created["id"]))
     assert webhook is not None
     assert webhook.secrets(now()) == [rotated["secret"], created["secret"]]
-    for shown in (await api.get(target), await api.get(f"{PATH}?accountId={account.id}")):
+    for shown in (
+        await world.api.get(target),
+        await world.api.get(f"{PATH}?accountId={world.account.id}"),
+    ):
         assert b"secret" not in shown.body
 
 
-async def test_webhooks_are_listed_newest_first_by_page(
-    api: KeyedClient, account: Account, services: Services, other_account: Account
-) -> None:
-    made = [(await create(api, account.id)).json()["id"] for _ in range(3)]
-    await services.webhooks.webhooks.create(other_account.id, "foreign", TARGET, "POST", {})
-    query = f"{PATH}?accountId={account.id}&pageSize=2"
-    first, second, third = [(await api.get(f"{query}&page={n}")).json() for n in (1, 2, 3)]
+async def test_webhooks_are_listed_newest_first_by_page(world: World) -> None:
+    made = [(await create(world.api, world.account.id)).json()["id"] for _ in range(3)]
+    await world.services.webhooks.webhooks.create(
+        world.other_account.id, "foreign", TARGET, "POST", {}
+    )
+    query = f"{PATH}?accountId={world.account.id}&pageSize=2"
+    first, second, third = [(await world.api.get(f"{query}&page={n}")).json() for n in (1, 2, 3)]
     assert [row["id"] for row in first["rows"] + second["rows"]] == made[::-1]
     assert list(first["rows"][0]) == FIELDS
     assert third["rows"] == []
     assert second["pagination"] == {"page": 2, "pageSize": 2, "totalRows": 3, "totalPages": 2}
 
 
-async def test_a_deleted_webhook_is_gone(api: KeyedClient, account: Account) -> None:
-    target = f"{PATH}/{(await create(api, account.id)).json()['id']}"
-    response = await api.delete(target)
+async def test_a_deleted_webhook_is_gone(world: World) -> None:
+    target = f"{PATH}/{(await create(world.api, world.account.id)).json()['id']}"
+    response = await world.api.delete(target)
     assert (response.status, response.json()) == (200, {"success": True})
     for gone in (
-        await api.delete(target),
-        await api.get(target),
-        await api.patch(target),
-        await api.post(f"{target}/secret"),
+        await world.api.delete(target),
+        await world.api.get(target),
+        await world.api.patch(target),
+        await world.api.post(f"{target}/secret"),
     ):
         assert (gone.status, gone.error) == (404, "webhook: not found")
-    assert (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"] == []
+    assert (await world.api.get(f"{PATH}?accountId={world.account.id}")).json()["rows"] == []
 
 
-async def test_webhooks_of_another_account_are_forbidden_and_unchanged(
-    services: Services, api: KeyedClient, other_account: Account
-) -> None:
-    theirs = await services.webhooks.webhooks.create(
-        other_account.id, "foreign", TARGET, "POST", {}
+async def test_webhooks_of_another_account_are_forbidden_and_unchanged(world: World) -> None:
+    theirs = await world.services.webhooks.webhooks.create(
+        world.other_account.id, "foreign", TARGET, "POST", {}
     )
     for response in (
-        await create(api, other_account.id),
-        await api.get(f"{PATH}?accountId={other_account.id}"),
-        await api.get(f"{PATH}/{theirs.id}"),
-        await api.patch(f"{PATH}/{theirs.id}", active=False),
-        await api.delete(f"{PATH}/{theirs.id}"),
-        await api.post(f"{PATH}/{theirs.id}/secret"),
+        await create(world.api, world.other_account.id),
+        await world.api.get(f"{PATH}?accountId={world.other_account.id}"),
+        await world.api.get(f"{PATH}/{theirs.id}"),
+        await world.api.patch(f"{PATH}/{theirs.id}", active=False),
+        await world.api.delete(f"{PATH}/{theirs.id}"),
+        await world.api.post(f"{PATH}/{theirs.id}/secret"),
     ):
         assert response.status == 403
-    assert await services.webhooks.webhooks.page(other_account.id, 1, 25) == ([theirs], 1)
+    assert await world.services.webhooks.webhooks.page(world.other_account.id, 1, 25) == (
+        [theirs],
+        1,
+    )
 
 
-async def test_a_target_is_checked_before_access(api: KeyedClient, other_account: Account) -> None:
-    response = await create(api, other_account.id, target_url="http://10.0.0.1/")
+async def test_a_target_is_checked_before_access(world: World) -> None:
+    response = await create(world.api, world.other_account.id, target_url="http://10.0.0.1/")
     assert (response.status, response.error) == (400, PRIVATE)
-    response = await api.patch(f"{PATH}/{new_id()}", target_url="http://10.0.0.1/")
+    response = await world.api.patch(f"{PATH}/{new_id()}", target_url="http://10.0.0.1/")
     assert (response.status, response.error) == (400, PRIVATE)
-    assert (await api.patch(f"{PATH}/{new_id()}", target_url=TARGET)).status == 404
+    assert (await world.api.patch(f"{PATH}/{new_id()}", target_url=TARGET)).status == 404
 
 
 @each_scope_of("webhooks")

@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from tests.waiting import eventually
-from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tests.webhooks.receiver import Handler, answer
 from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored, webhook_now
-from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id
-from tracker.service.services import Services
 from tracker.stores.secret_box import Purpose, SecretBox
 from tracker.webhooks.limits import MAX_TESTS_PER_ACCOUNT
 from tracker.webhooks.store import Webhooks
@@ -25,22 +23,20 @@ DELIVERY = [
 ATTEMPT = ["at", "milliseconds", "code", "answer", "error"]
 
 
-async def test_deliveries_are_listed_newest_first_with_all_attempts(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_deliveries_are_listed_newest_first_with_all_attempts(world: World) -> None:
     clock = Clock()
     async with (
-        listening(services, account.id) as (receiver, webhook),
-        sending(services, clock) as one,
+        listening(world.services, world.account.id) as (receiver, webhook),
+        sending(world.services, clock) as one,
     ):
         receiver.behaviour = answer(500, b"x" * 5000)
-        [first] = await converted(services, account.id)
+        [first] = await converted(world.services, world.account.id)
         await one.burst()
         receiver.behaviour = answer(200, b"ok")
-        [second] = await converted(services, account.id)
+        [second] = await converted(world.services, world.account.id)
         await one.burst()
     log = f"/api/webhooks/{webhook.id}/deliveries"
-    newest, oldest = (await api.get(log)).json()["rows"]
+    newest, oldest = (await world.api.get(log)).json()["rows"]
     assert list(newest) == DELIVERY
     assert (newest["event_id"], oldest["event_id"]) == (second, first)
     assert (newest["status"], newest["next_attempt_at"]) == ("delivered", None)
@@ -53,35 +49,34 @@ async def test_deliveries_are_listed_newest_first_with_all_attempts(
     assert attempt["answer"] == "x" * 1024
 
 
-async def test_deliveries_are_listed_by_page_and_status(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    async with listening(services, account.id) as (_, webhook):
-        ids = await converted(services, account.id, 5)
-    await services.stores.mongodb["deliveries"].update_many(
+async def test_deliveries_are_listed_by_page_and_status(world: World) -> None:
+    async with listening(world.services, world.account.id) as (_, webhook):
+        ids = await converted(world.services, world.account.id, 5)
+    await world.services.stores.mongodb["deliveries"].update_many(
         {"event_id": {"$in": ids[:2]}}, {"$set": {"status": "failed"}}
     )
     log = f"/api/webhooks/{webhook.id}/deliveries"
-    failed = (await api.get(f"{log}?status=failed")).json()
+    failed = (await world.api.get(f"{log}?status=failed")).json()
     assert {row["event_id"] for row in failed["rows"]} == set(ids[:2])
-    page = (await api.get(f"{log}?page=2&pageSize=2")).json()
+    page = (await world.api.get(f"{log}?page=2&pageSize=2")).json()
     assert len(page["rows"]) == 2
     assert page["pagination"] == {"page": 2, "pageSize": 2, "totalRows": 5, "totalPages": 3}
-    refused = await api.get(f"{log}?status=lost")
+    refused = await world.api.get(f"{log}?status=lost")
     assert refused.status == 400
     assert refused.error == "status: must be cancelled or delivered or due or failed"
 
 
-async def test_a_retried_delivery_keeps_its_id_and_payload(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
-        await converted(services, account.id)
+async def test_a_retried_delivery_keeps_its_id_and_payload(world: World) -> None:
+    async with (
+        listening(world.services, world.account.id) as (receiver, webhook),
+        sending(world.services) as one,
+    ):
+        await converted(world.services, world.account.id)
         await one.burst()
         log = f"/api/webhooks/{webhook.id}/deliveries"
-        [row] = (await api.get(log)).json()["rows"]
+        [row] = (await world.api.get(log)).json()["rows"]
         before = iso(now())
-        again = (await api.post(f"{log}/{row['id']}/retry")).json()
+        again = (await world.api.post(f"{log}/{row['id']}/retry")).json()
         assert (again["id"], again["status"], again["attempts"]) == (
             row["id"],
             "due",
@@ -91,27 +86,30 @@ async def test_a_retried_delivery_keeps_its_id_and_payload(
         assert await one.burst() == 1
     first, second = receiver.received
     assert (second.body, second.headers["webhook-id"]) == (first.body, first.headers["webhook-id"])
-    [row] = (await api.get(log)).json()["rows"]
+    [row] = (await world.api.get(log)).json()["rows"]
     assert (row["status"], len(row["attempts"])) == ("delivered", 2)
 
 
-async def test_all_deliveries_that_failed_since_a_time_are_sent_again(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
-        await converted(services, account.id, 3)
-        old, *_ = await stored(services)
-        await services.stores.mongodb["deliveries"].update_many({}, {"$set": {"status": "failed"}})
-        await services.stores.mongodb["deliveries"].update_one(
+async def test_all_deliveries_that_failed_since_a_time_are_sent_again(world: World) -> None:
+    async with (
+        listening(world.services, world.account.id) as (receiver, webhook),
+        sending(world.services) as one,
+    ):
+        await converted(world.services, world.account.id, 3)
+        old, *_ = await stored(world.services)
+        await world.services.stores.mongodb["deliveries"].update_many(
+            {}, {"$set": {"status": "failed"}}
+        )
+        await world.services.stores.mongodb["deliveries"].update_one(
             {"_id": old["_id"]}, {"$set": {"created_at": now() - timedelta(days=2)}}
         )
         target = f"/api/webhooks/{webhook.id}/deliveries/retry"
         since = iso(now() - timedelta(hours=1))
-        answered = await api.post(target, since=since)
+        answered = await world.api.post(target, since=since)
         assert (answered.status, answered.json()) == (200, {"deliveries": 2})
         assert await one.burst() == 2
     assert len(receiver.received) == 2
-    assert (await api.post(target, since=since)).json() == {"deliveries": 0}
+    assert (await world.api.post(target, since=since)).json() == {"deliveries": 0}
 
 
 @pytest.mark.parametrize(
@@ -127,57 +125,55 @@ async def test_all_deliveries_that_failed_since_a_time_are_sent_again(
     ],
 )
 async def test_an_invalid_time_is_rejected(
-    services: Services, api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+    world: World, fields: dict[str, Any], error: str
 ) -> None:
-    webhook = await services.webhooks.webhooks.create(
-        account.id, "A", "https://8.8.8.8", "POST", {}
+    webhook = await world.services.webhooks.webhooks.create(
+        world.account.id, "A", "https://8.8.8.8", "POST", {}
     )
-    response = await api.post(f"/api/webhooks/{webhook.id}/deliveries/retry", **fields)
+    response = await world.api.post(f"/api/webhooks/{webhook.id}/deliveries/retry", **fields)
     assert response.status == 400
     assert response.error.startswith(error)
 
 
-async def test_deliveries_of_an_inactive_webhook_cannot_be_retried(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    async with listening(services, account.id) as (_, webhook):
-        await converted(services, account.id)
-    [row] = await stored(services)
-    await services.webhooks.webhooks.change(webhook.id, {"active": False})
+async def test_deliveries_of_an_inactive_webhook_cannot_be_retried(world: World) -> None:
+    async with listening(world.services, world.account.id) as (_, webhook):
+        await converted(world.services, world.account.id)
+    [row] = await stored(world.services)
+    await world.services.webhooks.webhooks.change(webhook.id, {"active": False})
     log = f"/api/webhooks/{webhook.id}/deliveries"
     for response in (
-        await api.post(f"{log}/{row['_id']}/retry"),
-        await api.post(f"{log}/retry", since=iso(now())),
+        await world.api.post(f"{log}/{row['_id']}/retry"),
+        await world.api.post(f"{log}/retry", since=iso(now())),
     ):
         assert response.status == 400
         assert response.error == "webhook: is inactive; make it active first"
-    assert await stored(services) == [row]
+    assert await stored(world.services) == [row]
 
 
-async def test_a_delivery_of_another_webhook_is_not_found(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    async with listening(services, account.id) as (_, webhook):
-        await converted(services, account.id)
-    [row] = await stored(services)
-    other = await services.webhooks.webhooks.create(account.id, "B", "https://8.8.8.8", "POST", {})
+async def test_a_delivery_of_another_webhook_is_not_found(world: World) -> None:
+    async with listening(world.services, world.account.id) as (_, webhook):
+        await converted(world.services, world.account.id)
+    [row] = await stored(world.services)
+    other = await world.services.webhooks.webhooks.create(
+        world.account.id, "B", "https://8.8.8.8", "POST", {}
+    )
     for webhook_id, delivery_id in ((other.id, row["_id"]), (webhook.id, new_id())):
         target = f"/api/webhooks/{webhook_id}/deliveries/{delivery_id}/retry"
-        response = await api.post(target)
+        response = await world.api.post(target)
         assert (response.status, response.error) == (404, "delivery: not found")
 
 
 @pytest.mark.usefixtures("private_allowed")
 @pytest.mark.parametrize("method", ["POST", "GET"])
 async def test_a_test_sends_a_sample_and_returns_the_answer_of_the_receiver(
-    services: Services, api: KeyedClient, account: Account, method: str
+    world: World, method: str
 ) -> None:
-    async with listening(services, account.id) as (receiver, webhook):
+    async with listening(world.services, world.account.id) as (receiver, webhook):
         template = {"id": "{event_id}", "money": "{value}", "tags": "{tags}", "x": "{query.a}"}
         fields = {"payload_template": template, "method": method, "active": False}
-        await services.webhooks.webhooks.change(webhook.id, fields)
+        await world.services.webhooks.webhooks.change(webhook.id, fields)
         receiver.behaviour = answer(418, b"I am a teapot")
-        response = await api.post(f"/api/webhooks/{webhook.id}/test")
+        response = await world.api.post(f"/api/webhooks/{webhook.id}/test")
     assert response.status == 200
     result = response.json()
     assert list(result) == ["delivered", "payload", "url", "headers", "attempt"]
@@ -189,71 +185,68 @@ async def test_a_test_sends_a_sample_and_returns_the_answer_of_the_receiver(
     payload = '{"id":0,"money":19.99,"tags":["sample"],"x":null}'
     assert result["payload"] == payload
     assert received.body.decode() == ("" if method == "GET" else payload)
-    assert await stored(services) == []
+    assert await stored(world.services) == []
 
 
-async def test_a_test_without_an_answer_gives_the_reason(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    async with listening(services, account.id) as (receiver, webhook):
-        result = (await api.post(f"/api/webhooks/{webhook.id}/test")).json()
+async def test_a_test_without_an_answer_gives_the_reason(world: World) -> None:
+    async with listening(world.services, world.account.id) as (receiver, webhook):
+        result = (await world.api.post(f"/api/webhooks/{webhook.id}/test")).json()
     assert receiver.received == []  # it is in a private network, which the settings forbid
     assert (result["delivered"], result["attempt"]["code"]) == (False, None)
     assert result["attempt"]["error"].startswith("private: ")
     # A test does not change the health of the webhook.
-    assert (await webhook_now(services, webhook)).failing_since is None
+    assert (await webhook_now(world.services, webhook)).failing_since is None
 
 
 @pytest.mark.usefixtures("private_allowed")
-async def test_tests_in_progress_are_limited_for_each_account(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_tests_in_progress_are_limited_for_each_account(world: World) -> None:
     release = asyncio.Event()
 
     async def wait(handler: Handler) -> None:
         await release.wait()
         handler.finish()
 
-    async with listening(services, account.id) as (receiver, webhook):
+    async with listening(world.services, world.account.id) as (receiver, webhook):
         receiver.behaviour = wait
         test = f"/api/webhooks/{webhook.id}/test"
-        running = [asyncio.create_task(api.post(test)) for _ in range(MAX_TESTS_PER_ACCOUNT)]
+        running = [asyncio.create_task(world.api.post(test)) for _ in range(MAX_TESTS_PER_ACCOUNT)]
         await eventually(lambda: len(receiver.received) >= MAX_TESTS_PER_ACCOUNT)
-        refused = await api.post(test)
+        refused = await world.api.post(test)
         release.set()
         answered = await asyncio.gather(*running)
         assert (refused.status, refused.headers["Retry-After"]) == (429, "15")
         assert refused.error == "webhook: 4 tests of the account are under way; try again"
         assert [one.json()["delivered"] for one in answered] == [True] * MAX_TESTS_PER_ACCOUNT
-        assert (await api.post(test)).status == 200
+        assert (await world.api.post(test)).status == 200
     assert len(receiver.received) == MAX_TESTS_PER_ACCOUNT + 1
 
 
-async def test_a_test_is_unavailable_while_the_secret_cannot_be_read(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_a_test_is_unavailable_while_the_secret_cannot_be_read(world: World) -> None:
     box = SecretBox([bytes(range(32))], Purpose.WEBHOOK)
-    made = await Webhooks(services.stores.mongodb, box).create(
-        account.id, "A", "https://8.8.8.8", "POST", {}
+    made = await Webhooks(world.services.stores.mongodb, box).create(
+        world.account.id, "A", "https://8.8.8.8", "POST", {}
     )
-    refused = await api.post(f"/api/webhooks/{made.id}/test")
+    refused = await world.api.post(f"/api/webhooks/{made.id}/test")
     assert (refused.status, refused.error) == (
         503,
         "webhook: its secrets cannot be read; the operator has to set SECRET_KEY",
     )
-    assert (await api.get(f"/api/webhooks/{made.id}")).status == 200
+    assert (await world.api.get(f"/api/webhooks/{made.id}")).status == 200
 
 
 async def test_the_reason_why_a_webhook_was_disabled_is_shown_until_it_is_active_again(
-    services: Services, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
-    async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
+    async with (
+        listening(world.services, world.account.id) as (receiver, webhook),
+        sending(world.services) as one,
+    ):
         receiver.behaviour = answer(410)
-        await converted(services, account.id)
+        await converted(world.services, world.account.id)
         await one.burst()
-    shown = (await api.get(f"/api/webhooks/{webhook.id}")).json()
+    shown = (await world.api.get(f"/api/webhooks/{webhook.id}")).json()
     assert (shown["active"], shown["disabled_reason"]) == (False, "gone")
     assert shown["created_at"] < shown["disabled_at"] <= iso(now())
-    changed = (await api.patch(f"/api/webhooks/{webhook.id}", active=True)).json()
+    changed = (await world.api.patch(f"/api/webhooks/{webhook.id}", active=True)).json()
     assert (changed["active"], changed["disabled_reason"]) == (True, None)
     assert changed["disabled_at"] is None

@@ -7,8 +7,8 @@ import pytest
 
 from tests.conversions import scene
 from tests.factories import create_event_config, make_click, make_conversion
-from tests.web.client import Client
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tests.webhooks.receiver import Receiver, answer, receiving
 from tests.webhooks.sending.scene import Clock, converted, listening, sending, the_one, webhook_now
 from tracker import metrics
@@ -123,17 +123,22 @@ async def test_messages_fill_a_target_with_nothing(services: Services, account: 
 
 @pytest.mark.parametrize("macro", ["pbk", "pbk|lower", "pbk|upper"])
 async def test_a_postback_key_in_the_filled_target_is_shown_only_to_whom_may_read_it(
-    services: Services, client: Client, api: KeyedClient, account: Account, macro: str
+    world: World, macro: str
 ) -> None:
-    config = await create_event_config(services, account.id)
-    async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
-        await point_to(services, webhook, f"{receiver.url}/?k={{{macro}}}")
-        await convert(services, account.id, event_config_id=config.id.bytes)
+    config = await create_event_config(world.services, world.account.id)
+    async with (
+        listening(world.services, world.account.id) as (receiver, webhook),
+        sending(world.services) as one,
+    ):
+        await point_to(world.services, webhook, f"{receiver.url}/?k={{{macro}}}")
+        await convert(world.services, world.account.id, event_config_id=config.id.bytes)
         await one.burst()
-    _, weak = await services.access.api_keys.create(account.id, "reader", ["webhooks:read"])
+    _, weak = await world.services.access.api_keys.create(
+        world.account.id, "reader", ["webhooks:read"]
+    )
     path = f"/api/webhooks/{webhook.id}/deliveries"
-    [whole] = (await api.get(path)).json()["rows"]
-    hidden = await KeyedClient(client, weak).get(path)
+    [whole] = (await world.api.get(path)).json()["rows"]
+    hidden = await KeyedClient(world.client, weak).get(path)
     [sent] = receiver.received
     assert whole["url"] == f"{receiver.url}/?{sent.query}"
     shown = hidden.json()["rows"][0]["url"]
@@ -142,18 +147,16 @@ async def test_a_postback_key_in_the_filled_target_is_shown_only_to_whom_may_rea
 
 
 @pytest.mark.usefixtures("private_allowed")
-async def test_a_test_and_a_preview_show_the_filled_target(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    async with listening(services, account.id) as (receiver, webhook):
+async def test_a_test_and_a_preview_show_the_filled_target(world: World) -> None:
+    async with listening(world.services, world.account.id) as (receiver, webhook):
         target = f"{receiver.url}/pb?amount={{value}}&from={{country|lower}}"
-        await point_to(services, webhook, target, method="GET", payload_template={"a": 1})
-        tested = (await api.post(f"/api/webhooks/{webhook.id}/test")).json()
+        await point_to(world.services, webhook, target, method="GET", payload_template={"a": 1})
+        tested = (await world.api.post(f"/api/webhooks/{webhook.id}/test")).json()
     assert tested["url"] == f"{receiver.url}/pb?amount=19.99&from=de&a=1"
     assert targets(receiver) == ["/pb?amount=19.99&from=de&a=1"]
-    preview = await api.post(
+    preview = await world.api.post(
         "/api/webhooks/preview",
-        account_id=str(account.id),
+        account_id=str(world.account.id),
         payload_template={},
         target_url="https://a.example/{country|lower}?m={metadata}",
     )
@@ -165,31 +168,31 @@ async def test_a_test_and_a_preview_show_the_filled_target(
 
 
 @pytest.mark.usefixtures("private_allowed")
-async def test_a_sample_that_cannot_be_sent_is_refused_with_the_reason(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    async with listening(services, account.id) as (_, webhook):
-        await services.webhooks.webhooks.change(
+async def test_a_sample_that_cannot_be_sent_is_refused_with_the_reason(world: World) -> None:
+    async with listening(world.services, world.account.id) as (_, webhook):
+        await world.services.webhooks.webhooks.change(
             webhook.id, {"payload_template": {"a": "{slug}" * 12_000}}
         )
-        refused = await api.post(f"/api/webhooks/{webhook.id}/test")
+        refused = await world.api.post(f"/api/webhooks/{webhook.id}/test")
     assert (refused.status, refused.error) == (400, "payload: longer than 65536 bytes")
 
 
 async def test_an_older_target_with_an_unknown_macro_may_stay_while_other_fields_change(
-    services: Services, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
     old = "https://8.8.8.8/pb?cid={clickid}"
-    webhook = await services.webhooks.webhooks.create(account.id, "Old", old, "POST", {})
+    webhook = await world.services.webhooks.webhooks.create(
+        world.account.id, "Old", old, "POST", {}
+    )
     path = f"/api/webhooks/{webhook.id}"
-    kept = await api.patch(path, name="Renamed", target_url=old)
+    kept = await world.api.patch(path, name="Renamed", target_url=old)
     assert (kept.status, kept.json()["target_url"]) == (200, old)
     for refused in (
-        await api.patch(path, target_url=f"{old}&v={{value}}"),
-        await api.post("/api/webhooks", account_id=str(account.id), target_url=old),
+        await world.api.patch(path, target_url=f"{old}&v={{value}}"),
+        await world.api.post("/api/webhooks", account_id=str(world.account.id), target_url=old),
     ):
         assert refused.status == 400
         assert refused.error.startswith(
             "target_url: unknown macro {clickid} (did you mean {click_id}?); known: {event_id} "
         )
-    assert (await webhook_now(services, webhook)).name == "Renamed"
+    assert (await webhook_now(world.services, webhook)).name == "Renamed"

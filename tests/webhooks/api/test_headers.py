@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tests.webhooks.keys import KEY, use_keys
 from tests.webhooks.receiver import Handler, receiving
 from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored, the_one
@@ -79,34 +80,37 @@ async def test_values_are_stored_encrypted_and_rewritten_as_secrets_are(
     assert receiver.received[0].headers["authorization"] == f"Bearer {SECRET}"
 
 
-async def test_no_answer_has_a_value(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    path = await made(api, account)
+async def test_no_answer_has_a_value(world: World) -> None:
+    path = await made(world.api, world.account)
     names = dict.fromkeys(HEADERS)
-    listed = await api.get(f"{PATH}?accountId={account.id}")
-    shown, changed = await api.get(path), await api.patch(path, name="Renamed")
-    rotated = await api.post(f"{path}/secret")
+    listed = await world.api.get(f"{PATH}?accountId={world.account.id}")
+    shown, changed = await world.api.get(path), await world.api.patch(path, name="Renamed")
+    rotated = await world.api.post(f"{path}/secret")
     assert listed.json()["rows"][0]["headers"] == shown.json()["headers"] == names
     assert changed.json()["headers"] == rotated.json()["headers"] == names
     for response in (listed, shown, changed, rotated):
         assert SECRET not in response.body.decode()
 
 
-async def test_what_was_read_can_be_sent_back_and_keeps_the_values(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    path = await made(api, account)
-    read = (await api.get(path)).json()["headers"]
-    kept = await api.patch(path, headers={**read, "X-New": "{value}"}, target_url=f"{TARGET}?a=1")
+async def test_what_was_read_can_be_sent_back_and_keeps_the_values(world: World) -> None:
+    path = await made(world.api, world.account)
+    read = (await world.api.get(path)).json()["headers"]
+    kept = await world.api.patch(
+        path, headers={**read, "X-New": "{value}"}, target_url=f"{TARGET}?a=1"
+    )
     assert kept.json()["headers"] == {**read, "X-New": None}
-    assert await values(services) == {**HEADERS, "X-New": "{value}"}
-    assert (await api.patch(path, name="Renamed")).json()["headers"] == {**read, "X-New": None}
-    assert (await api.patch(path, headers={"X-Event": None})).json()["headers"] == {"X-Event": None}
-    assert await values(services) == {"X-Event": "{event_id}"}
-    assert (await api.patch(path, headers={})).json()["headers"] == {}
-    assert await values(services) == {}
-    unknown = await api.patch(path, headers={"X-Event": None})
+    assert await values(world.services) == {**HEADERS, "X-New": "{value}"}
+    assert (await world.api.patch(path, name="Renamed")).json()["headers"] == {
+        **read,
+        "X-New": None,
+    }
+    assert (await world.api.patch(path, headers={"X-Event": None})).json()["headers"] == {
+        "X-Event": None
+    }
+    assert await values(world.services) == {"X-Event": "{event_id}"}
+    assert (await world.api.patch(path, headers={})).json()["headers"] == {}
+    assert await values(world.services) == {}
+    unknown = await world.api.patch(path, headers={"X-Event": None})
     assert unknown.error == "headers.X-Event: has no stored value to keep; send one"
 
 
@@ -121,20 +125,18 @@ async def values(services: Services) -> dict[str, str]:
 @pytest.mark.parametrize(
     "target", ["https://8.8.4.4/hook", "http://8.8.8.8/hook", "https://8.8.8.8:8443/hook"]
 )
-async def test_values_are_not_kept_for_another_receiver(
-    services: Services, api: KeyedClient, account: Account, target: str
-) -> None:
-    path = await made(api, account)
+async def test_values_are_not_kept_for_another_receiver(world: World, target: str) -> None:
+    path = await made(world.api, world.account)
     for fields in ({}, {"headers": dict.fromkeys(HEADERS)}, {"headers": {"X-Event": None}}):
-        refused = await api.patch(path, target_url=target, **fields)
+        refused = await world.api.patch(path, target_url=target, **fields)
         assert (refused.status, refused.error) == (
             400,
             "headers: send their values again, as target_url has another host",
         )
-    assert (await api.get(path)).json()["target_url"] == TARGET
-    moved = await api.patch(path, target_url=target, headers={"Authorization": "Bearer new"})
+    assert (await world.api.get(path)).json()["target_url"] == TARGET
+    moved = await world.api.patch(path, target_url=target, headers={"Authorization": "Bearer new"})
     assert moved.json()["headers"] == {"Authorization": None}
-    assert await values(services) == {"Authorization": "Bearer new"}
+    assert await values(world.services) == {"Authorization": "Bearer new"}
 
 
 @pytest.mark.parametrize(
@@ -150,31 +152,30 @@ async def test_values_are_not_kept_for_another_receiver(
         (None, "headers: must be an object"),
     ],
 )
-async def test_a_broken_rule_of_a_header_is_named(
-    api: KeyedClient, account: Account, headers: Any, error: str
-) -> None:
-    path = await made(api, account, headers={})
-    sent = {"account_id": str(account.id), "target_url": TARGET, "headers": headers}
-    for response in (await api.post(PATH, **sent), await api.patch(path, headers=headers)):
+async def test_a_broken_rule_of_a_header_is_named(world: World, headers: Any, error: str) -> None:
+    path = await made(world.api, world.account, headers={})
+    sent = {"account_id": str(world.account.id), "target_url": TARGET, "headers": headers}
+    for response in (
+        await world.api.post(PATH, **sent),
+        await world.api.patch(path, headers=headers),
+    ):
         assert (response.status, response.error[: len(error)]) == (400, error)
 
 
-async def test_a_new_webhook_has_no_value_to_keep(api: KeyedClient, account: Account) -> None:
-    sent = {"account_id": str(account.id), "target_url": TARGET, "headers": {"X-A": None}}
-    assert (await api.post(PATH, **sent)).status == 400
+async def test_a_new_webhook_has_no_value_to_keep(world: World) -> None:
+    sent = {"account_id": str(world.account.id), "target_url": TARGET, "headers": {"X-A": None}}
+    assert (await world.api.post(PATH, **sent)).status == 400
 
 
-async def test_the_audit_log_names_headers_without_their_values(
-    api: KeyedClient, account: Account
-) -> None:
-    path = await made(api, account)
+async def test_the_audit_log_names_headers_without_their_values(world: World) -> None:
+    path = await made(world.api, world.account)
     for headers in (
         {"Authorization": "Bearer other-secret", "X-Event": None},
         {"Authorization": None, "X-Event": None},
         {"X-Event": None, "X-New": SECRET},
     ):
-        assert (await api.patch(path, headers=headers)).status == 200
-    logged = await api.get(f"/api/audit?accountId={account.id}")
+        assert (await world.api.patch(path, headers=headers)).status == 200
+    logged = await world.api.get(f"/api/audit?accountId={world.account.id}")
     rows = logged.json()["rows"][::-1]
     assert [one["changes"] for one in rows] == [
         {},
@@ -190,27 +191,23 @@ async def test_the_audit_log_names_headers_without_their_values(
 
 
 @pytest.mark.usefixtures("private_allowed")
-async def test_a_test_shows_the_values_of_macros_and_hides_the_rest(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    async with listening(services, account.id) as (receiver, webhook):
+async def test_a_test_shows_the_values_of_macros_and_hides_the_rest(world: World) -> None:
+    async with listening(world.services, world.account.id) as (receiver, webhook):
         receiver.behaviour = echo
-        await services.webhooks.webhooks.change(webhook.id, {"headers": HEADERS})
-        tested = await api.post(f"{PATH}/{webhook.id}/test")
+        await world.services.webhooks.webhooks.change(webhook.id, {"headers": HEADERS})
+        tested = await world.api.post(f"{PATH}/{webhook.id}/test")
     assert tested.json()["headers"] == {"Authorization": "…", "X-Event": "0"}
     assert tested.json()["attempt"]["answer"] == "got Bearer …"
     assert receiver.received[0].headers["authorization"] == f"Bearer {SECRET}"
     assert SECRET not in tested.body.decode()
 
 
-async def test_a_preview_fills_the_headers_that_were_sent_with_it(
-    api: KeyedClient, account: Account
-) -> None:
-    sent = {"account_id": str(account.id), "payload_template": {}}
+async def test_a_preview_fills_the_headers_that_were_sent_with_it(world: World) -> None:
+    sent = {"account_id": str(world.account.id), "payload_template": {}}
     headers = {"X-A": "v={value}", "Authorization": None}
-    preview = await api.post(f"{PATH}/preview", **sent, headers=headers)
+    preview = await world.api.post(f"{PATH}/preview", **sent, headers=headers)
     assert preview.json()["headers"] == {"X-A": "v=19.99", "Authorization": None}
-    refused = await api.post(f"{PATH}/preview", **sent, headers={"Host": "x"})
+    refused = await world.api.post(f"{PATH}/preview", **sent, headers={"Host": "x"})
     assert refused.error == "headers.Host: is set by HTTP or by the service"
 
 

@@ -5,28 +5,25 @@ from typing import Any
 
 from tests.conversions.scene import applied
 from tests.factories import create_webhook, make_click, make_conversion
-from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import now, now_ms
 from tracker.ids import new_id
-from tracker.service.services import Services
 
 
-async def test_conversions_are_counted_by_the_time_since_their_click(
-    services: Services, api: KeyedClient, account: Account, other_account: Account
-) -> None:
+async def test_conversions_are_counted_by_the_time_since_their_click(world: World) -> None:
     delays = [30, 60, 61, 7200, 30 * 86_400]
     records: list[Any] = []
     for number, seconds in enumerate(delays):
-        for owner, event_id in ((account, number + 1), (other_account, number + 100)):
+        for owner, event_id in ((world.account, number + 1), (world.other_account, number + 100)):
             click = make_click(owner.id, at=now_ms() - seconds * 1000)
             event = make_conversion(
                 event_id, click.id, at=click.at + seconds * 1000, account_id=owner.id.bytes
             )
             records += [click, event]
-    records.append(make_conversion(50, None, at=now_ms(), account_id=account.id.bytes))
-    await applied(services, records)
-    found = (await api.get(f"/api/conversions/delays?accountId={account.id}")).json()
+    records.append(make_conversion(50, None, at=now_ms(), account_id=world.account.id.bytes))
+    await applied(world.services, records)
+    found = (await world.api.get(f"/api/conversions/delays?accountId={world.account.id}")).json()
     assert (found["conversions"], found["medianSeconds"]) == (5, 61)
     assert {group["upToSeconds"]: group["conversions"] for group in found["groups"]} == {
         60: 2,
@@ -52,18 +49,18 @@ def a_delivery(account: Account, webhook: Any, status: str, at: datetime, took: 
 
 
 async def test_deliveries_are_counted_by_day_and_state_with_the_time_of_the_receiver(
-    services: Services, api: KeyedClient, account: Account
+    world: World,
 ) -> None:
-    webhook, other = [await create_webhook(services, account.id) for _ in range(2)]
+    webhook, other = [await create_webhook(world.services, world.account.id) for _ in range(2)]
     today = now().replace(hour=12, minute=0)
     rows = [
-        *(a_delivery(account, webhook, "delivered", today, took) for took in range(1, 101)),
-        a_delivery(account, webhook, "failed", today - timedelta(days=2), 500),
-        a_delivery(account, webhook, "due", today, 0),
-        a_delivery(account, other, "failed", today, 5),
+        *(a_delivery(world.account, webhook, "delivered", today, took) for took in range(1, 101)),
+        a_delivery(world.account, webhook, "failed", today - timedelta(days=2), 500),
+        a_delivery(world.account, webhook, "due", today, 0),
+        a_delivery(world.account, other, "failed", today, 5),
     ]
-    await services.stores.mongodb["deliveries"].insert_many(rows)
-    found = (await api.get(f"/api/webhooks/{webhook.id}/statistics")).json()
+    await world.services.stores.mongodb["deliveries"].insert_many(rows)
+    found = (await world.api.get(f"/api/webhooks/{webhook.id}/statistics")).json()
     assert (found["deliveries"], found["timeZone"]) == (102, "UTC")
     assert [(day["delivered"], day["failed"], day["due"]) for day in found["days"]] == [
         (0, 1, 0),

@@ -11,11 +11,11 @@ from dns.resolver import NoResolverConfiguration
 from config.settings import Settings
 from tests.dns.dns_server import DnsServer
 from tests.waiting import eventually
-from tests.web.client import Client, Response
+from tests.web.client import Response
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.ids import new_id
-from tracker.service.services import Services
 from tracker.webhooks.target import PRIVATE
 
 PATH, NAME = "/api/webhooks", "hooks.example"
@@ -39,34 +39,33 @@ async def create(api: KeyedClient, account: Account, target_url: str = TARGET) -
 
 @pytest.mark.parametrize("reason", ["no address", "NXDOMAIN"])
 async def test_a_target_without_an_address_is_rejected_on_creation_and_on_change(
-    services: Services, api: KeyedClient, account: Account, dns: DnsServer, reason: str
+    world: World, dns: DnsServer, reason: str
 ) -> None:
-    made = (await create(api, account, "https://8.8.8.8/")).json()
+    made = (await create(world.api, world.account, "https://8.8.8.8/")).json()
     if reason == "no address":
         dns.has(NAME, "TXT", '"x"')
     for response in (
-        await create(api, account),
-        await api.patch(f"{PATH}/{made['id']}", target_url=TARGET),
+        await create(world.api, world.account),
+        await world.api.patch(f"{PATH}/{made['id']}", target_url=TARGET),
     ):
         assert response.status == 400
         assert response.error == (
             f"target_url: the host must resolve; DNS has no address of {NAME}"
         )
     assert (NAME, "A") in dns.asked
-    [webhook], total = await services.webhooks.webhooks.page(account.id, 1, 25)
+    [webhook], total = await world.services.webhooks.webhooks.page(world.account.id, 1, 25)
     assert (total, webhook.target_url) == (1, "https://8.8.8.8/")
 
 
 @pytest.mark.parametrize("failure", ["SERVFAIL", "REFUSED", "silence", "no resolver"])
 async def test_a_target_is_accepted_while_dns_fails_and_its_deliveries_are_checked(
-    api: KeyedClient,
-    account: Account,
+    world: World,
     dns: DnsServer,
     failure: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 0.3)
-    elsewhere = (await create(api, account, "https://8.8.8.8/")).json()
+    elsewhere = (await create(world.api, world.account, "https://8.8.8.8/")).json()
     with monkeypatch.context() as failing:
         if failure == "silence":
             dns.silent = {NAME}
@@ -74,17 +73,17 @@ async def test_a_target_is_accepted_while_dns_fails_and_its_deliveries_are_check
             failing.setattr("tracker.dns.resolver.make_resolver", without_resolver)
         else:
             dns.fails(NAME, failure)
-        made = await create(api, account)
+        made = await create(world.api, world.account)
         assert made.status == 200, made.body
-        changed = await api.patch(f"{PATH}/{elsewhere['id']}", target_url=TARGET)
+        changed = await world.api.patch(f"{PATH}/{elsewhere['id']}", target_url=TARGET)
         assert (changed.status, changed.json()["target_url"]) == (200, TARGET)
-        unsent = await api.post(f"{PATH}/{made.json()['id']}/test")
+        unsent = await world.api.post(f"{PATH}/{made.json()['id']}/test")
         assert unsent.json()["attempt"]["error"] == f"dns: {NAME} could not be resolved"
     dns.works_again(NAME)
     dns.has(NAME, "A", "127.0.0.1")
-    refused = await api.post(f"{PATH}/{made.json()['id']}/test")
+    refused = await world.api.post(f"{PATH}/{made.json()['id']}/test")
     assert refused.json()["attempt"]["error"] == f"private: {NAME} is in a private network"
-    assert (await create(api, account)).status == 400
+    assert (await create(world.api, world.account)).status == 400
 
 
 def without_resolver(*_: object) -> None:
@@ -92,27 +91,25 @@ def without_resolver(*_: object) -> None:
 
 
 async def test_only_a_target_that_resolves_to_public_addresses_is_accepted(
-    api: KeyedClient, account: Account, dns: DnsServer
+    world: World, dns: DnsServer
 ) -> None:
     dns.has(NAME, "A", "8.8.8.8")
     dns.has("inside.example", "A", "10.0.0.1")
-    assert (await create(api, account)).status == 200
-    refused = await create(api, account, "https://inside.example/")
+    assert (await create(world.api, world.account)).status == 200
+    refused = await create(world.api, world.account, "https://inside.example/")
     assert (refused.status, refused.error) == (400, PRIVATE)
 
 
 async def test_requests_without_access_cause_no_dns_query(
-    services: Services,
-    api: KeyedClient,
-    client: Client,
-    account: Account,
-    other_account: Account,
+    world: World,
     dns: DnsServer,
 ) -> None:
-    _, reader = await services.access.api_keys.create(account.id, "k", ["webhooks:read"])
-    assert (await create(api, other_account)).status == 403
-    assert (await create(KeyedClient(client, reader), account)).status == 403
-    assert (await api.patch(f"{PATH}/{new_id()}", target_url=TARGET)).status == 404
+    _, reader = await world.services.access.api_keys.create(
+        world.account.id, "k", ["webhooks:read"]
+    )
+    assert (await create(world.api, world.other_account)).status == 403
+    assert (await create(KeyedClient(world.client, reader), world.account)).status == 403
+    assert (await world.api.patch(f"{PATH}/{new_id()}", target_url=TARGET)).status == 404
     assert dns.asked == []
 
 
@@ -131,11 +128,7 @@ async def verify_slow_domain(api: KeyedClient, account: Account, number: int) ->
 
 @pytest.mark.parametrize("call", [create_slow_webhook, verify_slow_domain])
 async def test_names_that_dns_never_answers_delay_neither_redis_nor_other_accounts(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    account: Account,
-    other_account: Account,
+    world: World,
     dns: DnsServer,
     call: Call,
 ) -> None:
@@ -143,7 +136,9 @@ async def test_names_that_dns_never_answers_delay_neither_redis_nor_other_accoun
     slow = [f"slow{number}.example" for number in range(20)]
     dns.silent = {*slow, *(f"_tracker.{name}" for name in slow)}
     dns.has(NAME, "A", "8.8.8.8")
-    hanging = [asyncio.ensure_future(call(api, account, number)) for number in range(20)]
+    hanging = [
+        asyncio.ensure_future(call(world.api, world.account, number)) for number in range(20)
+    ]
     await eventually(lambda: sum(one.done() for one in hanging) == 10)
     for one in hanging:
         if one.done():
@@ -151,10 +146,10 @@ async def test_names_that_dns_never_answers_delay_neither_redis_nor_other_accoun
             assert answer.status == 429
             assert 1 <= int(answer.headers["Retry-After"]) <= 5
             assert answer.error == "DNS: 10 look-ups of the account are under way; try again"
-    await services.stores.redis.connection_pool.disconnect()
-    assert await services.stores.redis.ping()
-    _, secret = await services.access.api_keys.create(other_account.id, "k")
-    assert (await create(KeyedClient(client, secret), other_account)).status == 200
+    await world.services.stores.redis.connection_pool.disconnect()
+    assert await world.services.stores.redis.ping()
+    _, secret = await world.services.access.api_keys.create(world.other_account.id, "k")
+    assert (await create(KeyedClient(world.client, secret), world.other_account)).status == 200
     assert sum(one.done() for one in hanging) == 10
     statuses = {one.status for one in await asyncio.gather(*hanging)}
     assert statuses <= {429, 400, 503, 200}
@@ -165,28 +160,28 @@ async def test_names_that_dns_never_answers_delay_neither_redis_nor_other_accoun
     ["https://tracker.test/api/event", "http://TRACKER.Test.:9000/", "https://own.example/x?y=1"],
 )
 async def test_the_hosts_of_the_service_are_rejected_as_targets(
-    services: Services, api: KeyedClient, account: Account, dns: DnsServer, target_url: str
+    world: World, dns: DnsServer, target_url: str
 ) -> None:
     for name in ("own.example", "claimed.example", "tracker.test"):
         dns.has(name, "A", "8.8.8.8")
-    domain = await services.links.domains.create(account.id, "own.example")
-    await services.links.domains.verify(domain.id)
-    await services.links.domains.create(account.id, "claimed.example")
-    made = await create(api, account, "https://claimed.example/")
+    domain = await world.services.links.domains.create(world.account.id, "own.example")
+    await world.services.links.domains.verify(domain.id)
+    await world.services.links.domains.create(world.account.id, "claimed.example")
+    made = await create(world.api, world.account, "https://claimed.example/")
     assert made.status == 200
     for response in (
-        await create(api, account, target_url),
-        await api.patch(f"{PATH}/{made.json()['id']}", target_url=target_url),
+        await create(world.api, world.account, target_url),
+        await world.api.patch(f"{PATH}/{made.json()['id']}", target_url=target_url),
     ):
         assert (response.status, response.error) == (400, OWN)
 
 
 async def test_a_target_that_becomes_a_host_of_the_service_is_not_delivered_to(
-    services: Services, api: KeyedClient, account: Account, dns: DnsServer
+    world: World, dns: DnsServer
 ) -> None:
     dns.has(NAME, "A", "8.8.8.8")
-    made = (await create(api, account)).json()
-    domain = await services.links.domains.create(account.id, NAME)
-    await services.links.domains.verify(domain.id)
-    tested: dict[str, Any] = (await api.post(f"{PATH}/{made['id']}/test")).json()
+    made = (await create(world.api, world.account)).json()
+    domain = await world.services.links.domains.create(world.account.id, NAME)
+    await world.services.links.domains.verify(domain.id)
+    tested: dict[str, Any] = (await world.api.post(f"{PATH}/{made['id']}/test")).json()
     assert tested["attempt"]["error"] == f"own: {NAME} is a host of this service"

@@ -9,9 +9,9 @@ import pytest
 from tests.factories import create_webhook
 from tests.web.client import Response
 from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
-from tracker.service.services import Services
 from tracker.webhooks.macros import MACROS
 from tracker.webhooks.payloads.sample import sample_content
 from tracker.webhooks.payloads.template import DEFAULT
@@ -27,25 +27,23 @@ async def preview(
     return await api.post("/api/webhooks/preview", **sent)
 
 
-async def test_a_preview_is_what_a_test_of_a_webhook_sends(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
+async def test_a_preview_is_what_a_test_of_a_webhook_sends(world: World) -> None:
     template = {**DEFAULT, "plan": "{metadata.sample}", "note": "from {query.utm_source}, {x y}"}
-    response = await preview(api, account, template)
+    response = await preview(world.api, world.account, template)
     assert response.status == 200, response.body
     shown = json.loads(response.json()["payload"])
-    webhook = await create_webhook(services, account.id)
-    sent = json.loads(sample_content(webhook, services.public_url.host).payload)
+    webhook = await create_webhook(world.services, world.account.id)
+    sent = json.loads(sample_content(webhook, world.services.public_url.host).payload)
     assert (shown.pop("plan"), shown.pop("note")) == (True, "from sample, {x y}")
     assert [shown.pop(name) != sent.pop(name) for name in CHANGING[:2]] == [True, True]
     assert [len(shown.pop(name)) for name in CHANGING[2:]] == [24, 24]
     assert shown == {name: sent[name] for name in sent if name not in CHANGING}
-    assert shown["account_id"] == str(account.id)
+    assert shown["account_id"] == str(world.account.id)
 
 
-async def test_a_preview_for_get_is_the_query(api: KeyedClient, account: Account) -> None:
+async def test_a_preview_for_get_is_the_query(world: World) -> None:
     template = {"amount": "{value}", "to": "{country}/{device}", "none": None}
-    response = await preview(api, account, template, method="GET")
+    response = await preview(world.api, world.account, template, method="GET")
     query = response.json()["payload"]
     assert parse_qsl(query, keep_blank_values=True) == [
         ("amount", "19.99"),
@@ -64,31 +62,30 @@ async def test_a_preview_for_get_is_the_query(api: KeyedClient, account: Account
     ids=["an unknown macro", "too long", "too deep"],
 )
 async def test_a_preview_refuses_what_a_new_webhook_refuses(
-    api: KeyedClient, account: Account, template: dict[str, Any]
+    world: World, template: dict[str, Any]
 ) -> None:
-    shown = await preview(api, account, template)
-    created = await api.post(
-        "/api/webhooks", account_id=str(account.id), target_url=TARGET, payload_template=template
+    shown = await preview(world.api, world.account, template)
+    created = await world.api.post(
+        "/api/webhooks",
+        account_id=str(world.account.id),
+        target_url=TARGET,
+        payload_template=template,
     )
     assert (shown.status, shown.error) == (created.status, created.error)
     assert shown.status == 400
 
 
 @pytest.mark.parametrize("template", [None, [], "text", 1])
-async def test_a_template_is_required_and_an_object(
-    api: KeyedClient, account: Account, template: Any
-) -> None:
-    response = await preview(api, account, template)
+async def test_a_template_is_required_and_an_object(world: World, template: Any) -> None:
+    response = await preview(world.api, world.account, template)
     assert response.status == 400
     assert response.error.startswith("payload_template: must be an object")
 
 
-async def test_nothing_is_stored_by_a_preview(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    await preview(api, account, {"a": "{value}"})
+async def test_nothing_is_stored_by_a_preview(world: World) -> None:
+    await preview(world.api, world.account, {"a": "{value}"})
     names = ("webhooks", "deliveries", "events", "audit")
-    assert [await services.stores.mongodb[name].count_documents({}) for name in names] == [
+    assert [await world.services.stores.mongodb[name].count_documents({}) for name in names] == [
         0,
         0,
         0,
@@ -96,10 +93,10 @@ async def test_nothing_is_stored_by_a_preview(
     ]
 
 
-async def test_every_macro_is_listed_with_its_meaning_and_an_example(
-    api: KeyedClient, account: Account
-) -> None:
-    rows = (await api.get(f"/api/webhooks/macros?accountId={account.id}")).json()["rows"]
+async def test_every_macro_is_listed_with_its_meaning_and_an_example(world: World) -> None:
+    rows = (await world.api.get(f"/api/webhooks/macros?accountId={world.account.id}")).json()[
+        "rows"
+    ]
     assert [row["name"] for row in rows] == [
         *(*MACROS, "metadata.<key>", "query.<name>", "<macro>|lower", "<macro>|upper")
     ]
@@ -114,14 +111,12 @@ async def test_every_macro_is_listed_with_its_meaning_and_an_example(
     assert all(row["description"] and row["example"] for row in rows)
 
 
-async def test_a_webhook_shows_since_when_it_fails(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    webhook = await create_webhook(services, account.id)
+async def test_a_webhook_shows_since_when_it_fails(world: World) -> None:
+    webhook = await create_webhook(world.services, world.account.id)
     target = f"/api/webhooks/{webhook.id}"
-    assert (await api.get(target)).json()["failing_since"] is None
+    assert (await world.api.get(target)).json()["failing_since"] is None
     since = now()
-    await services.webhooks.webhooks.record_failure(webhook.id, since)
-    assert (await api.get(target)).json()["failing_since"] == iso(since)
-    await services.webhooks.webhooks.record_success(webhook.id)
-    assert (await api.get(target)).json()["failing_since"] is None
+    await world.services.webhooks.webhooks.record_failure(webhook.id, since)
+    assert (await world.api.get(target)).json()["failing_since"] == iso(since)
+    await world.services.webhooks.webhooks.record_success(webhook.id)
+    assert (await world.api.get(target)).json()["failing_since"] is None

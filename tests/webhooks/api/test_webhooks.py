@@ -7,24 +7,20 @@ import msgspec
 import pytest
 
 from tests.dns.dns_server import DnsServer
-from tests.web.keyed_client import KeyedClient
+from tests.web.world import World
 from tests.webhooks.api.webhooks import FIELDS, PATH, PRIVATE, TARGET, create
-from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
-from tracker.service.services import Services
 from tracker.webhooks.payloads.template import DEFAULT
 
 
-async def test_the_required_fields_are_enough_to_create_a_webhook(
-    api: KeyedClient, account: Account
-) -> None:
+async def test_the_required_fields_are_enough_to_create_a_webhook(world: World) -> None:
     before = now()
-    response = await create(api, account.id)
+    response = await create(world.api, world.account.id)
     assert response.status == 200
     webhook = response.json()
     assert list(webhook) == [*FIELDS, "secret"]
     assert webhook["id"] == str(UUID(webhook["id"]))
-    assert (webhook["account_id"], webhook["name"]) == (str(account.id), "8.8.8.8")
+    assert (webhook["account_id"], webhook["name"]) == (str(world.account.id), "8.8.8.8")
     assert (webhook["target_url"], webhook["method"]) == (TARGET, "POST")
     assert webhook["payload_template"] == DEFAULT
     assert webhook["active"] is True
@@ -32,7 +28,7 @@ async def test_the_required_fields_are_enough_to_create_a_webhook(
     assert webhook["secret"].startswith("whsec_")
 
 
-async def test_every_field_of_a_new_webhook_is_stored(api: KeyedClient, account: Account) -> None:
+async def test_every_field_of_a_new_webhook_is_stored(world: World) -> None:
     template = {
         "click": "{click_id}",
         "nested": {"list": ["{value}", 1, None, "at {conversion_timestamp}"]},
@@ -41,7 +37,9 @@ async def test_every_field_of_a_new_webhook_is_stored(api: KeyedClient, account:
         "": {},
     }
     webhook = (
-        await create(api, account.id, name=" Sales ", method="POST", payload_template=template)
+        await create(
+            world.api, world.account.id, name=" Sales ", method="POST", payload_template=template
+        )
     ).json()
     assert (webhook["name"], webhook["payload_template"]) == ("Sales", template)
 
@@ -51,48 +49,44 @@ async def test_every_field_of_a_new_webhook_is_stored(api: KeyedClient, account:
     [("development", False, True), ("production", True, True), ("production", False, False)],
 )
 async def test_in_production_a_target_without_https_needs_a_setting(
-    services: Services,
-    api: KeyedClient,
-    account: Account,
+    world: World,
     env: Literal["development", "production"],
     allow_http: bool,
     taken: bool,
 ) -> None:
-    before = services.webhooks
-    made = (await create(api, account.id)).json()["id"]
-    settings = msgspec.structs.replace(services.settings, env=env, webhook_allow_http=allow_http)
-    services.webhooks = before._replace(allows_http=settings.http_targets_allowed)
-    created = await create(api, account.id, target_url="HTTP://8.8.8.8/")
-    changed = await api.patch(f"{PATH}/{made}", target_url="http://8.8.8.8/")
-    encrypted = await create(api, account.id, target_url="HTTPS://8.8.8.8/")
-    services.webhooks = before
+    before = world.services.webhooks
+    made = (await create(world.api, world.account.id)).json()["id"]
+    settings = msgspec.structs.replace(
+        world.services.settings, env=env, webhook_allow_http=allow_http
+    )
+    world.services.webhooks = before._replace(allows_http=settings.http_targets_allowed)
+    created = await create(world.api, world.account.id, target_url="HTTP://8.8.8.8/")
+    changed = await world.api.patch(f"{PATH}/{made}", target_url="http://8.8.8.8/")
+    encrypted = await create(world.api, world.account.id, target_url="HTTPS://8.8.8.8/")
+    world.services.webhooks = before
     assert encrypted.status == 200
     for response in (created, changed):
         assert (response.status == 200) == taken
         assert taken or response.error.startswith("target_url: must be https")
 
 
-async def test_the_events_of_a_webhook_are_stored_and_can_be_changed(
-    api: KeyedClient, account: Account
-) -> None:
+async def test_the_events_of_a_webhook_are_stored_and_can_be_changed(world: World) -> None:
     events = ["delivery.failed", "webhook.disabled", "delivery.failed"]
-    made = (await create(api, account.id, events=events)).json()
+    made = (await create(world.api, world.account.id, events=events)).json()
     assert made["events"] == ["webhook.disabled", "delivery.failed"]
-    assert (await create(api, account.id)).json()["events"] == ["conversion"]
+    assert (await create(world.api, world.account.id)).json()["events"] == ["conversion"]
     path = f"{PATH}/{made['id']}"
-    assert (await api.patch(path, name="n")).json()["events"] == made["events"]
-    assert (await api.patch(path, events=["conversion"])).json()["events"] == ["conversion"]
-    refused = await api.patch(path, events=["conversion", "click"])
+    assert (await world.api.patch(path, name="n")).json()["events"] == made["events"]
+    assert (await world.api.patch(path, events=["conversion"])).json()["events"] == ["conversion"]
+    refused = await world.api.patch(path, events=["conversion", "click"])
     assert (refused.status, refused.error[:9]) == (400, "events[1]")
 
 
-async def test_a_webhook_stored_without_events_is_notified_of_conversions(
-    services: Services, api: KeyedClient, account: Account
-) -> None:
-    made = (await create(api, account.id)).json()
+async def test_a_webhook_stored_without_events_is_notified_of_conversions(world: World) -> None:
+    made = (await create(world.api, world.account.id)).json()
     old = {"$unset": {"events": "", "disabled_at": ""}}
-    await services.stores.mongodb["webhooks"].update_one({"_id": UUID(made["id"])}, old)
-    shown = (await api.get(f"{PATH}/{made['id']}")).json()
+    await world.services.stores.mongodb["webhooks"].update_one({"_id": UUID(made["id"])}, old)
+    shown = (await world.api.get(f"{PATH}/{made['id']}")).json()
     assert (shown["events"], shown["disabled_at"]) == (["conversion"], None)
 
 
@@ -106,39 +100,36 @@ async def test_a_webhook_stored_without_events_is_notified_of_conversions(
     ],
 )
 async def test_a_webhook_is_named_after_the_host_of_its_target(
-    api: KeyedClient, account: Account, names: DnsServer, url: str, name: str
+    world: World, names: DnsServer, url: str, name: str
 ) -> None:
     names.has(name, "A", "8.8.8.8")
-    webhook = (await create(api, account.id, target_url=url, name=None)).json()
+    webhook = (await create(world.api, world.account.id, target_url=url, name=None)).json()
     assert (webhook["name"], webhook["target_url"]) == (name, url)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "GET"])
-async def test_every_method_is_accepted(api: KeyedClient, account: Account, method: str) -> None:
-    assert (await create(api, account.id, method=method)).json()["method"] == method
+async def test_every_method_is_accepted(world: World, method: str) -> None:
+    assert (await create(world.api, world.account.id, method=method)).json()["method"] == method
 
 
-async def test_numbers_in_a_template_are_returned_with_all_digits(
-    api: KeyedClient, account: Account
-) -> None:
+async def test_numbers_in_a_template_are_returned_with_all_digits(world: World) -> None:
     template = '{"a":1.10,"b":18446744073709551616,"c":-0.0}'
-    body = f'{{"accountId":"{account.id}","target_url":"{TARGET}","payload_template":{template}}}'
-    created = await api.send("POST", PATH, body.encode())
-    shown = await api.get(f"{PATH}/{created.json()['id']}")
+    account = f'"accountId":"{world.account.id}"'
+    body = f'{{{account},"target_url":"{TARGET}","payload_template":{template}}}'
+    created = await world.api.send("POST", PATH, body.encode())
+    shown = await world.api.get(f"{PATH}/{created.json()['id']}")
     for response in (created, shown):
         assert f'"payload_template":{template}'.encode() in response.body
 
 
-async def test_the_secret_is_shown_only_when_the_webhook_is_created(
-    api: KeyedClient, account: Account
-) -> None:
-    created = (await create(api, account.id)).json()
+async def test_the_secret_is_shown_only_when_the_webhook_is_created(world: World) -> None:
+    created = (await create(world.api, world.account.id)).json()
     secret, shown = created.pop("secret"), f"{PATH}/{created['id']}"
     for response in (
-        await api.get(shown),
-        await api.get(f"{PATH}?accountId={account.id}"),
-        await api.patch(shown, name="8.8.8.8"),
-        await api.delete(shown),
+        await world.api.get(shown),
+        await world.api.get(f"{PATH}?accountId={world.account.id}"),
+        await world.api.patch(shown, name="8.8.8.8"),
+        await world.api.delete(shown),
     ):
         assert response.status == 200
         assert secret.encode() not in response.body
@@ -184,16 +175,16 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("fields", "error"), BROKEN, ids=lambda value: str(value)[:50])
 async def test_a_broken_rule_is_named_with_its_field(
-    services: Services, api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+    world: World, fields: dict[str, Any], error: str
 ) -> None:
-    made = (await create(api, account.id)).json()
+    made = (await create(world.api, world.account.id)).json()
     for response in (
-        await create(api, account.id, **fields),
-        await api.patch(f"{PATH}/{made['id']}", **fields),
+        await create(world.api, world.account.id, **fields),
+        await world.api.patch(f"{PATH}/{made['id']}", **fields),
     ):
         assert response.status == 400
         assert response.error.startswith(error)
-    [webhook], total = await services.webhooks.webhooks.page(account.id, 1, 25)
+    [webhook], total = await world.services.webhooks.webhooks.page(world.account.id, 1, 25)
     assert (total, webhook.target_url, webhook.name) == (1, TARGET, "8.8.8.8")
 
 
@@ -208,30 +199,32 @@ async def test_a_broken_rule_is_named_with_its_field(
     ],
 )
 async def test_a_body_that_lacks_or_repeats_a_field_is_rejected(
-    api: KeyedClient, account: Account, body: bytes, error: str
+    world: World, body: bytes, error: str
 ) -> None:
-    response = await api.send("POST", PATH, body.replace(b"ID", str(account.id).encode()))
+    response = await world.api.send(
+        "POST", PATH, body.replace(b"ID", str(world.account.id).encode())
+    )
     assert response.status == 400
     assert response.error.startswith(error)
 
 
 @pytest.mark.usefixtures("private_allowed")
-async def test_the_operator_may_allow_private_networks(api: KeyedClient, account: Account) -> None:
-    made = await create(api, account.id, target_url="http://127.0.0.1:9000/")
+async def test_the_operator_may_allow_private_networks(world: World) -> None:
+    made = await create(world.api, world.account.id, target_url="http://127.0.0.1:9000/")
     assert made.status == 200
-    changed = await api.patch(f"{PATH}/{made.json()['id']}", target_url="http://localhost/")
+    changed = await world.api.patch(f"{PATH}/{made.json()['id']}", target_url="http://localhost/")
     assert changed.status == 200
 
 
 async def test_an_account_has_a_bounded_number_of_webhooks(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 2)
-    statuses = [(await create(api, account.id)).status for _ in range(3)]
+    statuses = [(await create(world.api, world.account.id)).status for _ in range(3)]
     assert statuses == [200, 200, 400]
-    refused = await create(api, account.id)
+    refused = await create(world.api, world.account.id)
     assert refused.error == "account_id: has 2 webhooks, which is the limit"
-    [webhook, _], total = await services.webhooks.webhooks.page(account.id, 1, 25)
+    [webhook, _], total = await world.services.webhooks.webhooks.page(world.account.id, 1, 25)
     assert total == 2
-    await api.delete(f"{PATH}/{webhook.id}")
-    assert (await create(api, account.id)).status == 200
+    await world.api.delete(f"{PATH}/{webhook.id}")
+    assert (await create(world.api, world.account.id)).status == 200
