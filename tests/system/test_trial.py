@@ -6,8 +6,9 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -18,10 +19,25 @@ from config.settings import Settings
 from tests.paths import ROOT
 from tests.ports import free_port
 from tests.system.owner import script
-from tests.system.service import environment, running
+from tests.system.service import Service, environment, running
 from tests.waiting import until
 from tracker.stores.builtin.data_folder import DataFolder
 from tracker.stores.builtin.stores import attach_stores
+
+
+class Trial(NamedTuple):
+    """A trial that runs, and its environment."""
+
+    variables: dict[str, str]
+    service: Service
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+    """Yield a trial after its first start, for tests that may share it."""
+    variables = environment(DATA_DIR=str(tmp_path_factory.mktemp("trial")))
+    with running(variables) as service:
+        yield Trial(variables, service)
 
 
 def curl_lines(banner: str) -> list[str]:
@@ -35,42 +51,40 @@ def paste(line: str) -> str:
     ).stdout
 
 
-def test_the_banner_of_a_first_start_can_be_pasted(tmp_path: Path) -> None:
-    variables = environment(DATA_DIR=str(tmp_path))
-    with running(variables) as service:
-        create, open_link, convert, report = curl_lines(service.banner)
-        assert '"short_url"' in paste(create)
-        opened = paste(open_link)
-        assert opened.startswith("HTTP/1.1 302")
-        location = next(line for line in opened.splitlines() if line.startswith("Location: "))
-        click_id = parse_qs(urlsplit(location).query)["click_id"][0]
-        assert '"success":true' in paste(convert)
-        assert '"success":true' in paste(f'{convert[:-1]}&click_id={click_id}"')
-        until(lambda: '"conversions":2' in paste(report))
-        assert '"name":"Demo link","clicks":1,' in paste(report)
+def test_the_banner_of_a_first_start_can_be_pasted(trial: Trial) -> None:
+    create, open_link, convert, report = curl_lines(trial.service.banner)
+    assert '"short_url"' in paste(create)
+    opened = paste(open_link)
+    assert opened.startswith("HTTP/1.1 302")
+    location = next(line for line in opened.splitlines() if line.startswith("Location: "))
+    click_id = parse_qs(urlsplit(location).query)["click_id"][0]
+    assert '"success":true' in paste(convert)
+    assert '"success":true' in paste(f'{convert[:-1]}&click_id={click_id}"')
+    until(lambda: '"conversions":2' in paste(report))
+    assert '"name":"Demo link","clicks":1,' in paste(report)
 
 
-def test_the_banner_begins_with_a_link_by_which_the_owner_joins(tmp_path: Path) -> None:
-    with running(environment(DATA_DIR=str(tmp_path))) as service:
-        links = re.findall(r"http://\S+", service.banner)
-        assert links[0] == f"http://localhost:{service.port}"
-        url, _, token = links[1].partition("#")
-        assert url == f"http://localhost:{service.port}/console/join"
-        body = {"token": token, "email": "ada@example.com", "name": "Ada", "password": "a" * 12}
-        page = {"Host": f"localhost:{service.port}", "Origin": links[0]}
-        with service.client() as client:
-            joined = client("POST", "/api/join", body, page | {"Content-Type": "application/json"})
-        assert (joined.status, joined.json["role"]) == (200, "owner")
-        assert joined.json["account"]["name"] == "Demo"
+def test_the_banner_begins_with_a_link_by_which_the_owner_joins(trial: Trial) -> None:
+    service = trial.service
+    links = re.findall(r"http://\S+", service.banner)
+    assert links[0] == f"http://localhost:{service.port}"
+    url, _, token = links[1].partition("#")
+    assert url == f"http://localhost:{service.port}/console/join"
+    body = {"token": token, "email": "ada@example.com", "name": "Ada", "password": "a" * 12}
+    page = {"Host": f"localhost:{service.port}", "Origin": links[0]}
+    with service.client() as client:
+        joined = client("POST", "/api/join", body, page | {"Content-Type": "application/json"})
+    assert (joined.status, joined.json["role"]) == (200, "owner")
+    assert joined.json["account"]["name"] == "Demo"
 
 
-def test_the_root_path_of_a_trial_redirects_to_the_console(tmp_path: Path) -> None:
-    with running(environment(DATA_DIR=str(tmp_path))) as service:
-        assert f"{service.port}/docs" in service.banner
-        answer = service.get("/")
-        console = f"http://localhost:{service.port}/console"
-        assert (answer.status, answer.headers["location"]) == (302, console)
-        assert service.get("/docs").status == 200
+def test_the_root_path_of_a_trial_redirects_to_the_console(trial: Trial) -> None:
+    service = trial.service
+    assert f"{service.port}/docs" in service.banner
+    answer = service.get("/")
+    console = f"http://localhost:{service.port}/console"
+    assert (answer.status, answer.headers["location"]) == (302, console)
+    assert service.get("/docs").status == 200
 
 
 def test_the_banner_names_the_internal_port_for_the_documentation(tmp_path: Path) -> None:
@@ -91,12 +105,15 @@ def test_in_production_the_root_path_is_unknown(settings: Settings) -> None:
         assert service.get("/").body == service.get("/none").body
 
 
-def test_a_later_start_keeps_the_data_and_says_how_to_make_a_key(tmp_path: Path) -> None:
+def test_a_stop_leaves_no_store_and_a_later_start_has_the_data_and_says_how_to_make_a_key(
+    tmp_path: Path,
+) -> None:
     variables = environment(DATA_DIR=str(tmp_path))
     with running(variables) as first:
         assert "trk_" in first.banner
         assert first.stop(signal.SIGINT) == 0
-    with running(variables) as later:
+    assert not (tmp_path / "stores.json").exists()
+    with running(variables) as later:  # the lock is free: no store was left behind
         assert "trk_" not in later.banner
         assert "scripts.api_keys create --account" in later.banner
         assert later.get("/c/demo").status == 302
@@ -105,53 +122,51 @@ def test_a_later_start_keeps_the_data_and_says_how_to_make_a_key(tmp_path: Path)
         assert accounts[0]["id"] in later.banner
 
 
-def test_the_service_stops_and_leaves_no_store_behind(tmp_path: Path) -> None:
-    variables = environment(DATA_DIR=str(tmp_path))
-    with running(variables) as service:
-        assert service.stop(signal.SIGINT) == 0
-    assert not (tmp_path / "stores.json").exists()
-    with running(variables) as again:  # the lock is free: no store holds it
-        assert again.get("/readyz").status == 200
-
-
 def test_a_signal_right_after_the_start_stops_the_service_too(settings: Settings) -> None:
     for _ in range(5):
         with running(environment(settings)) as service:
             assert service.stop(signal.SIGTERM) == 0
 
 
-def start_and_fail(variables: dict[str, str]) -> tuple[int, list[str]]:
+def start_and_fail(variables: Mapping[str, str]) -> tuple[list[str], int]:
+    """Return what a start prints that fails, and its exit code."""
     done = subprocess.run(
         [sys.executable, "run.py"],
         cwd=ROOT,
-        env=variables,
+        env=dict(variables),
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    return done.returncode, (done.stdout + done.stderr).splitlines()
+    return (done.stdout + done.stderr).splitlines(), done.returncode
 
 
-def test_a_second_start_on_the_same_data_says_so(tmp_path: Path) -> None:
-    variables = environment(DATA_DIR=str(tmp_path))
-    with running(variables) as service:
-        code, lines = start_and_fail(variables)
-        assert code == 1
-        assert len(lines) == 1
-        assert str(tmp_path) in lines[0]
-        assert str(service.process.pid) in lines[0]
-        assert service.get("/c/demo").status == 302
+def test_a_second_start_on_the_same_data_says_so(trial: Trial) -> None:
+    [line], code = start_and_fail(trial.variables)
+    assert code == 1
+    assert trial.variables["DATA_DIR"] in line
+    assert str(trial.service.process.pid) in line
+    assert trial.service.get("/readyz").status == 200
 
 
-def test_a_taken_port_is_reported_in_one_line(tmp_path: Path) -> None:
-    variables = environment(DATA_DIR=str(tmp_path / "one"))
-    with running(variables) as service:
-        other = environment(DATA_DIR=str(tmp_path / "two"), PORT=str(service.port))
-        code, lines = start_and_fail(other)
+def test_a_second_start_on_the_same_data_and_port_says_that_it_is_running(trial: Trial) -> None:
+    pid, port = trial.service.process.pid, trial.service.port
+    lines, code = start_and_fail(trial.variables | {"PORT": str(port)})
     assert code == 1
     assert lines == [
-        f"run.py: cannot listen on 127.0.0.1, port {service.port}: Address already in use. "
+        f"run.py: already running on {trial.variables['DATA_DIR']}, with pid {pid}: "
+        f"stop that one first (kill {pid}), or run this one beside it with another DATA_DIR and "
+        "PORT"
+    ]
+
+
+def test_a_taken_port_is_reported_in_one_line(trial: Trial, tmp_path: Path) -> None:
+    port = trial.service.port
+    lines, code = start_and_fail(environment(DATA_DIR=str(tmp_path), PORT=str(port)))
+    assert code == 1
+    assert lines == [
+        f"run.py: cannot listen on 127.0.0.1, port {port}: Address already in use. "
         "Set HOST or PORT."
     ]
 
@@ -159,38 +174,25 @@ def test_a_taken_port_is_reported_in_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["DYNO", "ENV"])
 def test_production_refuses_built_in_stores(tmp_path: Path, name: str) -> None:
     value = {"DYNO": "web.1", "ENV": "production"}[name]
-    code, lines = start_and_fail(environment(DATA_DIR=str(tmp_path)) | {name: value})
+    lines, code = start_and_fail(environment(DATA_DIR=str(tmp_path)) | {name: value})
     assert code == 2
     assert lines == ["run.py: REDIS_URL: must be set when ENV=production"]
 
 
-def test_a_second_make_run_on_the_same_port_and_data_says_it_is_running(tmp_path: Path) -> None:
-    variables = environment(DATA_DIR=str(tmp_path))
-    with running(variables) as service:
-        code, lines = start_and_fail(variables | {"PORT": str(service.port)})
-        pid = service.process.pid
-    assert code == 1
-    assert lines == [
-        f"run.py: already running on {tmp_path}, with pid {pid}: stop that one first (kill {pid}), "
-        "or run this one beside it with another DATA_DIR and PORT"
-    ]
+def test_a_script_that_starts_stores_of_its_own_says_so(trial: Trial, tmp_path: Path) -> None:
+    def errors_of_script(variables: Mapping[str, str]) -> str:
+        command = [sys.executable, "-m", "scripts.accounts", "list", "--json"]
+        done = subprocess.run(
+            command, cwd=ROOT, env=dict(variables), capture_output=True, text=True, timeout=60
+        )
+        done.check_returncode()
+        return done.stderr
 
-
-def test_a_script_that_starts_stores_of_its_own_says_so(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scripts.accounts", "list", "--json"]
-    variables = environment(DATA_DIR=str(tmp_path))
-
-    def errors_of_script() -> str:
-        return subprocess.run(
-            command, cwd=ROOT, env=variables, capture_output=True, text=True, check=True, timeout=60
-        ).stderr
-
-    assert errors_of_script() == (
+    assert errors_of_script(environment(DATA_DIR=str(tmp_path))) == (
         "python -m scripts.accounts: no REDIS_URL and no MONGODB_URI is set, and no service runs "
         f"on {tmp_path}: starting built-in stores there until this ends\n"
     )
-    with running(variables):
-        assert errors_of_script() == ""
+    assert errors_of_script(trial.variables) == ""
 
 
 def test_the_banner_can_be_pasted_after_an_account_was_made_by_hand(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from tornado.platform.asyncio import AsyncIOLoop
 from config import logging as config_logging
 from tests.live.watching import guarded
 from tests.web.client import Client
-from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.access.api_keys import ApiKey
 from tracker.accounts.accounts import Account
@@ -56,21 +55,6 @@ def account(services: Services, io_loop: AsyncIOLoop) -> Account:
 def other_account(services: Services, io_loop: AsyncIOLoop) -> Account:
     made: Account = io_loop.run_sync(lambda: services.accounts.accounts.create("Another"))
     return made
-
-
-@pytest.fixture
-def scoped_api(
-    services: Services,
-    client: Client,
-    account: Account,
-    io_loop: AsyncIOLoop,
-    scopes: list[str] | None,
-) -> KeyedClient:
-    """Return a client whose key has the `scopes` that the test is parametrized with."""
-    made: tuple[ApiKey, str] = io_loop.run_sync(
-        lambda: services.access.api_keys.create(account.id, "a scoped key", scopes)
-    )
-    return KeyedClient(client, made[1])
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from tests.dns.dns_server import DnsServer
 from tests.web.client import Response
 from tests.web.held import held
 from tests.web.table import KEYED_ENDPOINTS
@@ -52,15 +53,18 @@ async def no_scope(world: World, request: Request) -> Response:
     return await world.send(request, await world.key(world.account, scopes=[]))
 
 
-CASES: dict[Case, int] = {
-    no_key: 401,
-    bad_key: 401,
-    revoked_key: 401,
-    expired_key: 401,
-    other_accounts_key: 403,
-    missing_scope: 403,
-    no_scope: 403,
+NO_KEY = "API key: send it as Authorization: Bearer <API_KEY>"
+
+CASES: dict[Case, tuple[int, str]] = {
+    no_key: (401, NO_KEY),
+    bad_key: (401, "API key: unknown"),
+    revoked_key: (401, "API key: revoked"),
+    expired_key: (401, "API key: expired"),
+    other_accounts_key: (403, ""),
+    missing_scope: (403, "this API key lacks the scope {}"),
+    no_scope: (403, "this API key lacks the scope {}"),
 }
+"""The status and the message, if it is the same everywhere; `{}` stands for the scope."""
 ALL = [pytest.param(one, id=f"{one.method} {one.path}") for one in KEYED_ENDPOINTS]
 WITH_ID = [param for param, one in zip(ALL, KEYED_ENDPOINTS, strict=True) if one.id_names]
 
@@ -81,28 +85,70 @@ async def test_other_keys_have_no_access_and_change_nothing(
 ) -> None:
     request = await world.request(endpoint, world.account)
     before = await world.stored()
-    for case, status in CASES.items():
+    for case, (status, message) in CASES.items():
         response = await case(world, request)
         assert (case, response.status) == (case, status), response.body
-        assert response.error
-        assert ("WWW-Authenticate" in response.headers) == (status == 401)
+        assert response.error == (message.format(request.scope) or response.error)
+        assert response.headers.get("WWW-Authenticate") == ("Bearer" if status == 401 else None)
         assert await world.stored() == before
+
+
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        ("", NO_KEY),
+        ("Bearer", NO_KEY),
+        ("Bearer ", NO_KEY),
+        ("SECRET", NO_KEY),
+        ("Basic SECRET", NO_KEY),
+        ("Bearer SECRET SECRET", NO_KEY),
+        ("Bearer SECRET, Bearer SECRET", NO_KEY),
+        ("Bearer trk_\u00e9", NO_KEY),
+        (f"Bearer {'a' * 201}", NO_KEY),
+        ("Bearer SECRETx", "API key: unknown"),
+        ("Bearer {$ne:1}", "API key: unknown"),
+    ],
+)
+async def test_a_malformed_or_unknown_key_is_unauthorized(
+    world: World, sent: str, error: str
+) -> None:
+    response = await tags_with(world, sent)
+    assert (response.status, response.error) == (401, error)
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("sent", ["Bearer SECRET", "bearer SECRET", "BEARER  SECRET"])
+async def test_the_scheme_of_the_authorization_field_may_be_in_any_case(
+    world: World, sent: str
+) -> None:
+    assert (await tags_with(world, sent)).status == 200
+
+
+async def tags_with(world: World, authorization: str) -> Response:
+    """Return the list of tags to a client that sends `authorization`, with the key for SECRET."""
+    sent = authorization.replace("SECRET", world.secret)
+    return await world.client.get(f"/api/tags?accountId={world.account.id}", Authorization=sent)
 
 
 @pytest.mark.parametrize("endpoint", WITH_ID)
 async def test_an_object_of_another_account_is_forbidden_and_unchanged(
-    world: World, endpoint: Endpoint
+    world: World, names: DnsServer, endpoint: Endpoint
 ) -> None:
+    asked = len(names.asked)
     foreign = await world.request(endpoint, world.other_account)
     request = foreign._replace(account_id=world.account.id)
     before = await world.stored()
     response = await world.send(request, await world.key(world.account))
     assert (response.status, response.error.endswith("belongs to another account")) == (403, True)
     assert await world.stored() == before
+    assert len(names.asked) == asked
 
 
 @pytest.mark.parametrize("endpoint", WITH_ID)
-async def test_an_id_that_does_not_exist_is_not_found(world: World, endpoint: Endpoint) -> None:
+async def test_an_id_that_does_not_exist_is_not_found(
+    world: World, names: DnsServer, endpoint: Endpoint
+) -> None:
+    asked = len(names.asked)
     request = await world.request(endpoint, world.account)
     before, key = await world.stored(), await world.key(world.account)
     for place in range(len(request.ids)):
@@ -110,6 +156,7 @@ async def test_an_id_that_does_not_exist_is_not_found(world: World, endpoint: En
         response = await world.send(request._replace(ids=ids), key)
         assert (response.status, response.error.endswith(": not found")) == (404, True)
     assert await world.stored() == before
+    assert len(names.asked) == asked
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -120,6 +167,20 @@ async def test_every_endpoint_accepts_the_own_account_in_either_spelling(
     request = await world.request(endpoint, world.account)
     key = await world.key(world.account)
     assert (await world.send_named(request, key, {spelling: world.account.id})).status == 200
+
+
+async def test_the_account_is_required_and_may_be_named_twice_and_in_upper_case(
+    world: World,
+) -> None:
+    own = str(world.account.id)
+    for query, status in (
+        (f"accountId={own}&account_id={own}", 200),
+        (f"accountId={own}&account_id={own.upper()}", 200),
+        ("page=1", 400),
+    ):
+        response = await world.api.get(f"/api/short-links?{query}")
+        assert response.status == status
+    assert response.error == "accountId: required"
 
 
 @pytest.mark.parametrize("endpoint", ALL)

@@ -196,7 +196,7 @@ async def test_a_body_that_is_not_a_strict_json_object_is_400_and_changes_nothin
 async def test_an_invalid_id_in_a_path_is_400(world: World, endpoint: Endpoint) -> None:
     request = await world.request(endpoint, world.account)
     sent: dict[str, str | bytes] = {"Authorization": f"Bearer {await world.key(world.account)}"}
-    for text in ("x", "%ff", "%00", "%2e%2e", "0", "{id}", uuid4().hex):
+    for text in ("x", "%ff", "%00", "%2e%2e", "0", "{id}", uuid4().hex, f"{uuid4()}%00"):
         path = re.sub(r"\{\w+\}", text, endpoint.path)
         response = await world.client.request(endpoint.method, path, sent, request.body)
         assert response.status == 400

@@ -239,6 +239,10 @@ class World(NamedTuple):
             example = example.replace(EXAMPLE_LINK, str(link_id))
         return Request(endpoint._replace(example=orjson.loads(example)), ids, account.id)
 
+    async def api_with(self, scopes: Sequence[str] | None) -> KeyedClient:
+        """Return a client with another key of `account`."""
+        return KeyedClient(self.client, await self.key(self.account, scopes=scopes))
+
     async def key(self, account: Account, **fields: Any) -> str:
         return (await self.services.access.api_keys.create(account.id, "a key", **fields))[1]
 

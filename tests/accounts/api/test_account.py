@@ -6,11 +6,8 @@ import pytest
 
 from tests.conversions import scene
 from tests.factories import create_click, create_event_config, make_click
-from tests.web.keyed_client import KeyedClient
 from tests.web.records import journaled_events
-from tests.web.scopes import each_scope_of
 from tests.web.world import World
-from tracker.accounts.accounts import Account
 from tracker.clock import iso
 
 PATH = "/api/account"
@@ -86,14 +83,6 @@ async def test_an_invalid_rule_is_named_and_changes_nothing(
     assert refused.error.startswith(message.partition(": must be an object")[0])
     shown = await world.api.get(f"{PATH}?accountId={world.account.id}")
     assert shown.json()["conversion_rules"] == OFF
-
-
-@each_scope_of("account")
-async def test_a_key_needs_the_scope(
-    scoped_api: KeyedClient, account: Account, reads: int, writes: int
-) -> None:
-    assert (await scoped_api.get(f"{PATH}?accountId={account.id}")).status == reads
-    assert (await scoped_api.patch(PATH, accountId=str(account.id))).status == writes
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

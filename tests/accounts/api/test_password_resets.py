@@ -78,18 +78,6 @@ async def test_resets_and_invitations_are_apart_and_those_of_the_operator_are_no
         assert (await world.api.delete(f"{path}/{other.id}")).status == 404
 
 
-async def test_a_reset_of_another_account_is_forbidden_and_stays_open(world: World) -> None:
-    author = Author.operator(world.other_account.id)
-    member_id = await a_viewer(world.services, world.other_account)
-    _, token = await world.services.accounts.membership.reset_password(author, member_id)
-    reset = await world.services.access.invitations.find_open(token)
-    refused = await world.api.delete(f"{PATH}/{reset.id}")
-    assert (refused.status, refused.error) == (
-        *(403, "password reset: belongs to another account"),
-    )
-    await world.services.access.invitations.find_open(token)
-
-
 async def test_the_links_of_a_removed_owner_and_a_revoked_key_do_nothing(world: World) -> None:
     owner = await world.person()
     member = await world.services.accounts.members.find_person(world.account.id, owner.person.id)

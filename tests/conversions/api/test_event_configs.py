@@ -12,15 +12,10 @@ from bson import Decimal128
 from tests.conversions import scene
 from tests.factories import create_event_config
 from tests.waiting import PATIENCE_SECONDS, becomes
-from tests.web.keyed_client import KeyedClient
 from tests.web.records import journaled_events
-from tests.web.scopes import each_scope_of
 from tests.web.world import World
-from tracker.accounts.accounts import Account
 from tracker.clock import iso, now
-from tracker.conversions.event_config import PayoutType
 from tracker.service.background import SERVING, running
-from tracker.service.services import Services
 
 PATH = "/api/event-configs"
 FIELDS = ["id", "account_id", "name", "pbk", "payout_type", "payout", "active"]
@@ -240,41 +235,3 @@ async def test_every_process_stops_accepting_conversions(world: World, method: s
         assert await other.conversions.event_configs.by_postback_key(config.pbk) == config
         await world.api.send(method, f"{PATH}/{config.id}", b'{"active":false}')
         await becomes(lambda: other.conversions.event_configs.by_postback_key(config.pbk), None)
-
-
-async def test_configs_of_another_account_are_forbidden_and_unchanged(world: World) -> None:
-    config = await create_event_config(world.services, world.other_account.id)
-    fields = {"accountId": str(world.other_account.id), "name": "x", "payout_type": "CPA"}
-    for response in (
-        await world.api.post(PATH, **fields),
-        await world.api.get(f"{PATH}?accountId={world.other_account.id}"),
-        await world.api.patch(f"{PATH}/{config.id}", active=False),
-        await world.api.delete(f"{PATH}/{config.id}"),
-    ):
-        assert response.status == 403
-    assert await world.services.conversions.event_configs.list(world.other_account.id) == [config]
-
-
-@pytest.mark.parametrize(
-    ("target", "status"), [(str(UUID(int=404)), 404), ("x", 400), ("%00", 400)]
-)
-async def test_an_unknown_id_is_not_found_and_an_invalid_one_is_rejected(
-    world: World, target: str, status: int
-) -> None:
-    for response in (
-        await world.api.delete(f"{PATH}/{target}"),
-        await world.api.patch(f"{PATH}/{target}"),
-    ):
-        assert response.status == status
-
-
-@each_scope_of("event_configs")
-async def test_a_key_needs_the_scope(
-    services: Services, scoped_api: KeyedClient, account: Account, reads: int, writes: int
-) -> None:
-    config = await create_event_config(services, account.id, PayoutType.CPA)
-    fields = {"accountId": str(account.id), "name": "x", "payout_type": "CPA"}
-    assert (await scoped_api.get(f"{PATH}?accountId={account.id}")).status == reads
-    assert (await scoped_api.post(PATH, **fields)).status == writes
-    assert (await scoped_api.patch(f"{PATH}/{config.id}", active=True)).status == writes
-    assert (await scoped_api.delete(f"{PATH}/{config.id}")).status == writes

@@ -283,14 +283,3 @@ async def test_an_account_sees_only_its_own_clicks(world: World) -> None:
     assert await ids(world.api, world.account, f"&since={since}") == []
     response = await world.api.get(f"/api/clicks?accountId={world.other_account.id}")
     assert response.status == 403
-
-
-@pytest.mark.parametrize(
-    ("scopes", "status"),
-    [(["conversions:read"], 200), (["conversions:*"], 200), (["reports:*", "links:*"], 403)],
-)
-async def test_clicks_need_the_scope_that_shows_single_visitors(
-    scoped_api: KeyedClient, account: Account, status: int
-) -> None:
-    response = await scoped_api.get(f"/api/clicks?accountId={account.id}")
-    assert response.status == status

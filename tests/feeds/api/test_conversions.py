@@ -243,13 +243,14 @@ async def test_the_click_of_another_account_is_not_shown(world: World) -> None:
 
 @pytest.mark.parametrize("scopes", [["conversions:read"], ["conversions:*", "webhooks:write"]])
 async def test_a_key_that_may_not_read_webhooks_does_not_see_deliveries(
-    services: Services, scoped_api: KeyedClient, account: Account
+    world: World, scopes: list[str] | None
 ) -> None:
-    async with listening(services, account.id):
-        await scene.applied(services, [make_conversion(1, account_id=account.id.bytes)])
-    shown = (await scoped_api.get("/api/conversions/1")).json()
+    api = await world.api_with(scopes)
+    async with listening(world.services, world.account.id):
+        await scene.applied(world.services, [make_conversion(1, account_id=world.account.id.bytes)])
+    shown = (await api.get("/api/conversions/1")).json()
     assert (shown["event_id"], shown["deliveries"]) == (1, None)
-    [row] = await rows(scoped_api, account)
+    [row] = await rows(api, world.account)
     assert (row["event_id"], row["deliveries"]) == (1, None)
 
 

@@ -9,7 +9,6 @@ from tests.links.api.short_links import create, make_many
 from tests.web.link_list import listed, slugs
 from tests.web.world import World
 from tracker.clock import iso
-from tracker.ids import new_id
 from tracker.stores.mongodb.documents import as_document
 
 
@@ -270,37 +269,6 @@ async def test_a_slug_finds_its_link_alone(world: World) -> None:
     ]
     response = await listed(world.client, world.secret, f"accountId={world.account.id}&slug=a.*")
     assert (response.status, response.error.partition(":")[0]) == (400, "slug")
-
-
-async def test_the_account_is_required_in_either_spelling(world: World) -> None:
-    missing = await listed(world.client, world.secret, "page=1")
-    assert (missing.status, missing.error) == (400, "accountId: required")
-    for query in (
-        {"accountId": world.account.id},
-        {"account_id": world.account.id},
-        {"account_id": world.account.id, "accountId": world.account.id},
-        {"account_id": world.account.id, "accountId": str(world.account.id).upper()},
-    ):
-        assert (await listed(world.client, world.secret, query)).status == 200
-    both = await listed(
-        world.client, world.secret, {"account_id": new_id(), "accountId": world.account.id}
-    )
-    assert both.status == 400
-    assert both.error == "account_id: differs from accountId, which is another name for it"
-
-
-@pytest.mark.parametrize("spelling", ["accountId", "account_id"])
-async def test_another_account_is_forbidden_whether_it_exists_or_not(
-    world: World, spelling: str
-) -> None:
-    for account_id in (world.other_account.id, new_id()):
-        response = await listed(world.client, world.secret, {spelling: account_id})
-        assert response.status == 403
-        assert response.error == "accountId: this API key has no access to the account"
-    refused = await listed(
-        world.client, world.secret, {spelling: world.other_account.id, "page": 0}
-    )
-    assert refused.status == 400
 
 
 async def test_a_tag_that_was_deleted_is_not_shown(world: World) -> None:

@@ -274,11 +274,3 @@ async def test_the_progress_of_a_report_counts_what_it_is_compared_with(
     response = await report(world.api, world.account, compare="previous_period", interval="day")
     assert (response.status, response.headers["X-Report-Progress"]) == (503, "0.4000")
     assert response.error.startswith("compare: not done after 30 seconds; 40% is counted")
-
-
-async def test_a_report_needs_the_scope_reports_read(world: World) -> None:
-    for scopes, status in ((["links:*"], 403), (["reports:read"], 200)):
-        _, secret = await world.services.access.api_keys.create(
-            world.account.id, "A", scopes=scopes
-        )
-        assert (await report(KeyedClient(world.client, secret), world.account)).status == status

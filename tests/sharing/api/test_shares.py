@@ -187,15 +187,15 @@ async def test_a_broken_rule_is_named_with_its_field(
     ],
 )
 async def test_a_share_shows_at_most_what_its_maker_may_read(
-    services: Services,
-    scoped_api: KeyedClient,
-    account: Account,
+    world: World,
+    scopes: list[str] | None,
     with_names: bool,
     lacking: str | None,
 ) -> None:
-    given = {"accountId": str(account.id), "name": "Spring", "report": REPORT}
-    response = await scoped_api.post("/api/shares", **given, show_link_names=with_names)
-    stored = await services.stores.mongodb["shares"].count_documents({})
+    api = await world.api_with(scopes)
+    given = {"accountId": str(world.account.id), "name": "Spring", "report": REPORT}
+    response = await api.post("/api/shares", **given, show_link_names=with_names)
+    stored = await world.services.stores.mongodb["shares"].count_documents({})
     if lacking is None:
         assert (response.status, stored) == (200, 1), response.body
         return
