@@ -1,7 +1,10 @@
+from collections.abc import Sequence
+
 import pytest
 from msgspec.structs import replace
 
 from tests.web.person import BROWSER, create_person
+from tracker.access.rate_limit import LimitScope, Usage
 from tracker.access.sessions import Client
 from tracker.accounts.people import Person
 from tracker.accounts.sign_in_limit import (
@@ -9,10 +12,12 @@ from tracker.accounts.sign_in_limit import (
     FOR_NETWORK,
     FOR_SHARE,
     PER_MINUTE,
+    Refusal,
     network_digest,
 )
 from tracker.ids import new_id
 from tracker.limits.network import truncated
+from tracker.metrics import RATE_LIMITED
 from tracker.service.services import Services
 
 pytestmark = pytest.mark.redis
@@ -28,6 +33,41 @@ def client_at(services: Services, address: str) -> Client:
 async def person_of(services: Services, address: str) -> Person:
     person = await create_person(services, EMAIL)
     return replace(person, networks=[network_digest(truncated(address))])
+
+
+async def test_every_limit_has_its_documented_attempts_and_seconds(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scopes = set[tuple[str, int, int]]()
+
+    async def noted(counters: Sequence[tuple[str, LimitScope]]) -> list[Usage]:
+        scopes.update(scope for _, scope in counters)
+        return []
+
+    monkeypatch.setattr(services.access.rate_limiter, "count_scopes", noted)
+    limit, person = services.accounts.sign_in_limit, await person_of(services, HOME)
+    home = client_at(services, HOME)
+    await limit.count(EMAIL, home)
+    await limit.count_reserve(person, home)
+    await limit.count_token(new_id())
+    await limit.count_share(new_id(), HOME)
+    assert scopes == {
+        ("sign_in", 20, 60),
+        ("sign_in_email", 10, 900),
+        ("sign_in_reserve", 10, 900),
+        ("sign_in_reserve_network", 30, 900),
+        ("sign_in_link", 20, 60),
+        ("share_password", 20, 60),
+        ("share_password_total", 2_000, 3600),
+    }
+
+
+def test_a_refusal_is_counted_under_its_scope_and_tells_when_to_retry() -> None:
+    counted = RATE_LIMITED.labels("sign_in")._value
+    before = counted.get()
+    error = Refusal("sign_in", 42).error()
+    assert counted.get() == before + 1
+    assert error.headers == {"Retry-After": "42"}
 
 
 async def test_an_address_has_so_many_attempts_a_minute(services: Services) -> None:
