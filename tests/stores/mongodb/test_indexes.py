@@ -51,6 +51,16 @@ async def test_an_index_may_take_longer_to_make_than_other_operations(
     ("collection", "first", "second"),
     [
         ("api_keys", {"sha256": b"1"}, {"sha256": b"1"}),
+        ("sessions", {"sha256": b"1"}, {"sha256": b"1"}),
+        ("invitations", {"sha256": b"1"}, {"sha256": b"1"}),
+        ("shares", {"sha256": b"1"}, {"sha256": b"1"}),
+        ("people", {"email": "ada@example.com"}, {"email": "ada@example.com"}),
+        (
+            "members",
+            {"account_id": ONE, "person_id": OTHER},
+            {"account_id": ONE, "person_id": OTHER},
+        ),
+        ("tags", {"account_id": ONE, "key": "a"}, {"account_id": ONE, "key": "a"}),
         ("links", {"domain_id": None, "slug": "a"}, {"domain_id": None, "slug": "a"}),
         ("links", {"domain_id": ONE, "slug": "a"}, {"domain_id": ONE, "slug": "a"}),
         (
@@ -98,10 +108,16 @@ async def test_duplicates_are_refused(
             {"transaction_scope": OTHER, "transaction_id": "t"},
         ),
         ("events", {"transaction_scope": None}, {"transaction_scope": None}),
+        (
+            "members",
+            {"account_id": ONE, "person_id": OTHER},
+            {"account_id": OTHER, "person_id": OTHER},
+        ),
+        ("tags", {"account_id": ONE, "key": "a"}, {"account_id": OTHER, "key": "a"}),
     ],
     ids=[
         *("case of a slug", "domain", "domain of a name", "account", "scope of a transaction"),
-        "no transaction",
+        *("no transaction", "account of a member", "account of a tag"),
     ],
 )
 async def test_documents_that_differ_are_accepted(
