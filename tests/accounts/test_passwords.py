@@ -15,6 +15,8 @@ async def test_only_the_right_password_verifies() -> None:
     assert not await hashing.verify(stored, "correct horse batter")
     assert not await hashing.verify("damaged", "correct horse battery")
     assert not hashing.is_outdated(stored)
+    longest = "x" * MAX_CHARACTERS
+    assert await hashing.verify(await hashing.hash(longest), longest)
     hashing.close()
 
 
