@@ -34,6 +34,24 @@ async def test_an_appended_click_is_stored_and_acknowledged(services: Services) 
     assert await pending_in(services) == 0
 
 
+async def test_entries_that_are_acknowledged_are_not_asked_for_again(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocking, asked = services.stores.redis_blocking, list[str]()
+    xreadgroup = blocking.xreadgroup
+
+    async def noted(group: str, name: str, streams: dict[Any, Any], **options: Any) -> Any:
+        asked.extend(streams.values())
+        return await xreadgroup(group, name, streams, **options)
+
+    monkeypatch.setattr(blocking, "xreadgroup", noted)
+    consumer = consumer_of(services, Applied(services))
+    await consumer.prepare()
+    await services.journal.journal.append(make_click())
+    assert [await consumer.burst(), await consumer.burst()] == [1, 0]
+    assert asked == [">"] * 3
+
+
 async def test_a_backlog_of_many_entries_lands_once(services: Services) -> None:
     for _ in range(35):
         await asyncio.gather(*(services.journal.journal.append(make_click()) for _ in range(20)))

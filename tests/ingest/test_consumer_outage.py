@@ -19,6 +19,7 @@ from tests.ports import free_port
 from tests.suspended import suspended
 from tracker.ingest import consumer as consumer_module
 from tracker.ingest.consumer import Consumer
+from tracker.metrics import LOOP_FAILURES
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import run_stores
 from tracker.stores.mongodb import drivers, indexes
@@ -48,6 +49,21 @@ async def test_entries_stay_while_a_store_is_unavailable(
     assert await consumer.burst() == 1
     assert await clicks_in(services) == 1
     assert await services.stores.redis.exists("journal:dead") == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "counted"), [(AutoReconnect("unavailable"), 0), (RuntimeError("a bug"), 1)]
+)
+async def test_a_failure_counts_as_one_of_the_loop_unless_a_store_is_unavailable(
+    services: Services, error: Exception, counted: int
+) -> None:
+    failures = LOOP_FAILURES.labels("drain")._value
+    before = failures.get()
+    applied = Applied(services, Outage(error, 1))
+    async with running(consumer_of(services, applied)):
+        await services.journal.journal.append(make_click())
+        await applied.until(lambda: applied.records == 1)
+    assert failures.get() == before + counted
 
 
 async def test_a_consumer_waits_longer_each_time_while_a_store_is_unavailable(
