@@ -13,7 +13,14 @@ from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import now
 from tracker.conversions import refusals
-from tracker.errors import BadRequest, MethodNotAllowed, Unavailable
+from tracker.errors import (
+    BadRequest,
+    MethodNotAllowed,
+    PayloadTooLarge,
+    RateLimited,
+    TrackerError,
+    Unavailable,
+)
 from tracker.metrics import POSTBACKS_NOT_STORED
 from tracker.service.services import Services
 
@@ -156,14 +163,17 @@ async def test_beyond_its_bound_requests_are_dropped_and_counted(services: Servi
 
 
 @pytest.mark.parametrize(
-    ("message", "reason"),
+    ("error", "reason"),
     [
-        ("pbk: unknown", "pbk"),
-        ("txid: an unfilled macro", "transaction_id"),
-        ("pbk or click_id: at least one is required", "request"),
-        ("body: must be a JSON object", "request"),
-        ("{$where}: x", "request"),
+        (BadRequest("pbk: unknown"), "pbk"),
+        (BadRequest("txid: an unfilled macro"), "transaction_id"),
+        (BadRequest("pbk or click_id: at least one is required"), "request"),
+        (BadRequest("body: must be a JSON object"), "request"),
+        (BadRequest("{$where}: x"), "request"),
+        (RateLimited("pbk: too many", 60), "rate"),
+        (PayloadTooLarge("value: too long"), "request"),
     ],
+    ids=repr,
 )
-def test_the_reason_is_one_of_a_closed_list(message: str, reason: str) -> None:
-    assert refusals.reason_of(BadRequest(message)) == reason
+def test_the_reason_is_one_of_a_closed_list(error: TrackerError, reason: str) -> None:
+    assert refusals.reason_of(error) == reason
