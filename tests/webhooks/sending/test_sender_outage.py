@@ -1,6 +1,7 @@
 """While MongoDB is unavailable to a sender, no result is lost and nothing is sent twice."""
 
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -98,7 +99,12 @@ async def test_an_attempt_whose_result_cannot_be_stored_disables_no_webhook(
     async def failing(results: Any) -> None:
         raise UNAVAILABLE
 
-    monkeypatch.setattr(attempts, "_RETRY_PAUSES_SECONDS", (0.0,))
+    pauses = list[float]()
+
+    async def noted(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(attempts, "asyncio", SimpleNamespace(sleep=noted))
     clock = Clock()
     async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
         receiver.behaviour = answer(410)
@@ -106,6 +112,7 @@ async def test_an_attempt_whose_result_cannot_be_stored_disables_no_webhook(
         with monkeypatch.context() as patched:
             patched.setattr(services.webhooks.deliveries, "record", failing)
             await one.burst()
+        assert pauses == [0.1, 0.5, 2.0, 5.0]
         assert (await webhook_now(services, webhook)).active
         clock.pass_seconds(LEASE.total_seconds() + 1)
         await one.burst()
