@@ -47,3 +47,24 @@ def test_rows_that_are_sorted_in_pieces_are_in_the_same_order(
             list(rows.ordered(by, descending, names.__getitem__, at_most).keys)
             == expected[:at_most]
         )
+
+
+@pytest.mark.parametrize(
+    ("billionths", "text"),
+    [
+        (0, "0"),
+        (1, "0.000000001"),
+        (-1, "-0.000000001"),
+        (999_999_999, "0.999999999"),
+        (1_000_000_000, "1"),
+        (-12_500_000_000, "-12.5"),
+        (100_000_000_000, "100"),
+        (10**39, "1" + "0" * 30),
+    ],
+)
+def test_money_has_no_zeros_at_its_end_and_no_sign_at_zero(billionths: int, text: str) -> None:
+    counts = ("clicks", "unique_clicks", "bot_clicks", "conversions", "attributed")
+    money = np.array([billionths], object)
+    rows = Rows(["a"], dict.fromkeys(counts, np.array([0])) | {"value": money, "payout": money})
+    [measures] = rows.measures()
+    assert f"{measures.value:f} {measures.payout:f}" == f"{text} {text}"

@@ -3,12 +3,14 @@
 Every figure is that of a report which asks for nothing else.
 """
 
+from datetime import UTC, datetime, time, timedelta
 from decimal import localcontext
 from typing import Any, get_args
 
 import pytest
 
 from tests.reports.counted import WIDE
+from tests.reports.history import FIRST
 from tests.web.client import Client
 from tests.web.reported import (
     MEASURES,
@@ -21,9 +23,11 @@ from tests.web.reported import (
     reported,
 )
 from tests.web.world import World
+from tracker.reports.answers.turn import Progress
 from tracker.reports.query import GroupBy
 from tracker.reports.series import Interval
 from tracker.service.services import Services
+from tracker.visitor_dimensions import UNKNOWN
 
 BY_TIME = get_args(Interval)
 BY_KEY = [group_by for group_by in get_args(GroupBy) if group_by not in BY_TIME]
@@ -208,3 +212,34 @@ async def test_a_broken_rule_is_named_with_its_field(
     body = {"accountId": str(world.account.id), "dateRange": days(0, 3), "groupBy": "os", **fields}
     response = await world.api.post("/api/reports", **body)
     assert (response.status, response.error[: len(error)]) == (400, error)
+
+
+@pytest.mark.parametrize("interval", [None, "day"])
+@pytest.mark.parametrize("last_is_unfinished", [False, True])
+async def test_a_report_with_all_details_has_as_many_parts_as_it_expects(
+    services: Services,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    interval: str | None,
+    last_is_unfinished: bool,
+) -> None:
+    scene, seen, expect = await reported(services, client), list[Progress](), Progress.expect
+    if last_is_unfinished:
+        noon = datetime.combine(FIRST, time(12), UTC) + timedelta(3)
+        monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: noon)
+
+    def noted(progress: Progress, parts: int) -> None:
+        seen.append(progress)
+        expect(progress, parts)
+
+    monkeypatch.setattr(Progress, "expect", noted)
+    found = await scene.report(
+        groupBy="link",
+        dateRange=days(2, 3),
+        compare="previous_period",
+        **({} if interval is None else {"interval": interval}),
+    )
+    # Rows with and without a link are read apart.
+    assert {row["key"] == UNKNOWN for row in found["rows"]} == {False, True}
+    [progress] = seen
+    assert progress._done == progress._parts
