@@ -143,6 +143,25 @@ def test_an_operation_with_a_key_describes_its_limits_and_errors(
             assert one["schema"] == (event_id if one["name"] == "event_id" else other_id)
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "may"),
+    [
+        ("GET", "/api/tags", False),
+        ("POST", "/api/tags", True),
+        ("PATCH", "/api/tags/{id}", True),
+        ("DELETE", "/api/tags/{id}", True),
+        ("GET", "/api/short-links/available", True),
+        ("POST", "/api/reports", True),
+        ("DELETE", "/api/sessions", False),
+    ],
+)
+def test_only_an_operation_that_names_an_object_may_not_find_it(
+    method: str, path: str, may: bool
+) -> None:
+    [answers] = [one["responses"] for *named, one in PROTECTED if named == [method, path]]
+    assert ("404" in answers) is may
+
+
 def test_the_operations_that_need_a_key_are_those_of_the_endpoint_table() -> None:
     table = [(one.method, one.path) for one in (*KEYED_ENDPOINTS, *PEOPLES_ENDPOINTS)]
     assert sorted(one[:2] for one in PROTECTED) == sorted(table)
