@@ -96,6 +96,19 @@ async def test_a_large_day_whose_hours_do_not_have_all_of_it_is_counted_whole(
     await check(services, Counted(history, HOST), crossed(history))
 
 
+async def test_the_progress_of_a_report_grows_to_one_whether_its_counts_are_kept_or_not(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = await made(services, Random(13))
+    for _ in range(2):
+        told = [0.0]
+        async with services.reports.reports.turn(history.account_id) as turn:
+            monkeypatch.setattr(turn.progress, "set_fraction", told.append)
+            await services.reports.reports.run(crossed(history), turn=turn)
+        assert told == sorted(told)
+        assert told[-1] == 1
+
+
 async def test_a_report_of_too_many_values_is_refused_first_look_or_later(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
