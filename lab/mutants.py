@@ -1,9 +1,9 @@
 """Break the code on purpose, one place at a time: which changes do no test notice?
 
 `python -m lab.mutants --seed 1` draws 60 places over `tracker/`, changes each in a copy of the
-project, and runs the tests of its room there, then the whole suite if those pass. What still passes
-has survived: a test is missing, or the code is not needed. It prints each place with its change,
-and ends with 1 if one survived.
+project, and runs tests there: those of its file, of its room, and then the whole suite, until one
+fails. If none does, the change has survived: a test is missing, or the code is not needed. It
+prints each place with its change, and ends with 1 if one survived.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -161,38 +161,43 @@ def passes(copy: Path, *tests: str) -> bool:
             return False
 
 
+def nearest_tests(path: Path, root: Path = _ROOT) -> list[list[str]]:
+    """Return the tests of a file of the service: those named after it, and those of its room."""
+    first = path.parts[1]
+    room = root / "tests" / (f"test_{first}" if first == path.name else first)
+    named = sorted(room.rglob(f"test_{path.name}"))
+    found = [named, [room] if room.exists() else []]
+    return [[str(one.relative_to(root)) for one in tests] for tests in found if tests]
+
+
 class Project:
     """A copy of the project, in which places are changed one after the other."""
 
     def __init__(self, folder: Path, *, rooms_only: bool) -> None:
         self._copy = copy_of_project(folder)
         self._rooms_only = rooms_only
-        self._passing: dict[Path, bool] = {}
 
     def survives(self, mutant: Mutant) -> bool:
-        """Return whether all tests pass with a change; those of its room come first.
+        """Return whether all tests pass with a change.
 
-        Raises SystemExit if they fail without one, because then they show nothing.
+        Raises SystemExit if those of its room fail without one, because then they show nothing.
         """
         path = mutant.path.relative_to(_ROOT)
-        room = Path("tests", *path.parts[1:2])
-        has_tests = (self._copy / room).is_dir()
-        if has_tests and not self._passes_unchanged(room):
-            sys.exit(f"{room} fails without a change")
-        file = self._copy / path
+        for tests in nearest_tests(path, self._copy):
+            if not self._passes_with(mutant, tests):
+                if not passes(self._copy, *tests):
+                    sys.exit(f"{' '.join(tests)}: fails without a change")
+                return False
+        return self._rooms_only or self._passes_with(mutant, _WHOLE)
+
+    def _passes_with(self, mutant: Mutant, tests: Sequence[str]) -> bool:
+        file = self._copy / mutant.path.relative_to(_ROOT)
         source = file.read_bytes()
         file.write_bytes(mutant.applied(source))
         try:
-            if has_tests and not passes(self._copy, str(room)):
-                return False
-            return self._rooms_only or passes(self._copy, *_WHOLE)
+            return passes(self._copy, *tests)
         finally:
             file.write_bytes(source)
-
-    def _passes_unchanged(self, room: Path) -> bool:
-        if room not in self._passing:
-            self._passing[room] = passes(self._copy, str(room))
-        return self._passing[room]
 
 
 def main() -> int:

@@ -3,7 +3,9 @@
 import ast
 from pathlib import Path
 
-from lab.mutants import drawn, mutants
+import pytest
+
+from lab.mutants import drawn, mutants, nearest_tests
 
 CODE = '''"""A module, with ü before what is changed."""
 import os
@@ -48,3 +50,18 @@ def test_every_change_of_the_service_is_code_and_another_one() -> None:
 def test_a_seed_repeats_its_draw() -> None:
     assert drawn(7, 20) == drawn(7, 20)
     assert drawn(7, 20) != drawn(8, 20)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("tracker/calendar.py", [["tests/test_calendar.py"]]),
+        ("tracker/links/store.py", [["tests/links/test_store.py"], ["tests/links"]]),
+        ("tracker/links/own_slugs.py", [["tests/links"]]),
+        ("tracker/unknown.py", []),
+    ],
+)
+def test_the_tests_of_a_file_come_before_those_of_its_room(
+    path: str, expected: list[list[str]]
+) -> None:
+    assert nearest_tests(Path(path)) == expected
