@@ -3,7 +3,6 @@
 import ssl
 from pathlib import Path
 
-import pytest
 import trustme
 from tornado.web import RequestHandler
 
@@ -19,11 +18,6 @@ class Told(RequestHandler):
 
 
 APPLICATION = application(("/", Told))
-
-
-@pytest.fixture(scope="module")
-def authority() -> trustme.CA:
-    return trustme.CA()
 
 
 def issue(authority: trustme.CA, folder: Path) -> tuple[Path, Path]:

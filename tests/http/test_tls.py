@@ -12,6 +12,11 @@ from tracker.http.limits import Limits
 from tracker.http.tls import reload_certificate, server_context
 
 
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
 async def serial_of(port: int, trust: ssl.SSLContext) -> str:
     """Return the serial number of the certificate that the server shows."""
     async with client_of(port, trust) as client:

@@ -11,7 +11,6 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.ports import free_port
 from tests.waiting import PATIENCE_SECONDS, eventually
-from tests.web.world import World
 from tests.webhooks.receiver import (
     SECRET,
     Behaviour,
@@ -109,8 +108,8 @@ async def test_with_get_the_payload_is_in_the_query_and_the_query_is_signed() ->
 
 
 @pytest.mark.parametrize("secret", [SECRET, OTHER_SECRET])
-async def test_during_a_rotation_the_receiver_may_use_either_secret(world: World) -> None:
-    async with receiving(world.secret) as receiver:
+async def test_during_a_rotation_the_receiver_may_use_either_secret(secret: str) -> None:
+    async with receiving(secret) as receiver:
         client = WebhookClient(allow_private=True, dns_address=None)
         outcome = await client.send(request(receiver.url, secrets=[SECRET, OTHER_SECRET]))
     assert outcome.delivered
