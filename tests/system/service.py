@@ -18,6 +18,9 @@ from config.settings import Settings
 from tests.paths import ROOT
 from tests.waiting import PROCESS_PATIENCE_SECONDS
 
+# The last may give a whole run another clock.
+_KEPT = ("PATH", "HOME", "LANG", "LD_PRELOAD")
+
 START_SECONDS = STOP_SECONDS = PROCESS_PATIENCE_SECONDS
 
 
@@ -97,7 +100,7 @@ class Service:
 
 def environment(settings: Settings | None = None, **variables: str) -> dict[str, str]:
     """Return an environment with `settings` and `variables`, and no other settings."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     kept |= {"PORT": "0", "LOG_LEVEL": "warning"}
     if settings is not None:
         kept |= {
