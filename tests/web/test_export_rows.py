@@ -68,6 +68,12 @@ def test_numbers_below_zero_stay_numbers() -> None:
     assert CsvEncoder(ReportRow, names).encode([row]) == b"'-5,-5,-0.10,,2,-0.5,\r\n"
 
 
+def test_numbers_have_no_exponent() -> None:
+    row = ReportRow(key="x", name="x", clicks=10**20, value=Decimal("0.000000001"))
+    encoded = CsvEncoder(ReportRow, ["clicks", "value"]).encode([row])
+    assert encoded == b"100000000000000000000,0.000000001\r\n"
+
+
 def test_rows_of_ndjson_are_as_in_json() -> None:
     row = ReportRow(key="=1", name="x", clicks=1, value=Decimal("1.50"))
     expected = b'{"key":"=1","name":"x","clicks":1,"value":1.50}\n'

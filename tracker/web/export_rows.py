@@ -20,7 +20,7 @@ _TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
     # Numbers stay numbers: a spreadsheet runs no -5 that is measured.
     int: str,
     float: repr,
-    Decimal: str,
+    Decimal: "{:f}".format,  # not 1E-9
     UUID: str,
     bool: lambda value: "true" if value else "false",
     type(None): lambda value: "",

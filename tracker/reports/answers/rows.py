@@ -241,7 +241,7 @@ def _measures(sums: Mapping[str, int]) -> Measures:
 
 
 def _money(billionths: int) -> Decimal:
-    """Return a sum without exponent or trailing zeros."""
+    """Return a sum without trailing zeros."""
     sign, whole = ("-" if billionths < 0 else ""), abs(int(billionths))
     units, rest = divmod(whole, _BILLIONTHS)
     return Decimal(f"{sign}{units}.{rest:09}".rstrip("0").rstrip("."))
