@@ -67,6 +67,7 @@ LENGTHS = (
             b"",
             b"three",
             b"3;",
+            b"\xb2",
             b"\xb3",
             b"_3",
             b"3,4",

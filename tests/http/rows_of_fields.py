@@ -86,6 +86,13 @@ TARGETS = (
         kept(saw("OPTIONS", "*", "b.example")),
         MENDED,
     ),
+    Row(
+        "absolute, OPTIONS of a path",
+        get(line=b"OPTIONS http://b.example/x HTTP/1.1"),
+        kept(saw("OPTIONS", "/x", "b.example")),
+        MENDED,
+    ),
+    Row("an authority, OPTIONS", get(line=b"OPTIONS a.example:80 HTTP/1.1"), refused(), STRICT),
     Row("absolute without Host", b"GET http://b.example/ HTTP/1.1\r\n\r\n", refused()),
     Row(
         "absolute without Host, 1.0",
@@ -236,6 +243,12 @@ EXPECTATIONS = (
         post(b"Expect: 100-continue\r\nContent-Length: 1001\r\n"),
         refused(413),
         "Tornado asks for the body first",
+    ),
+    Row(
+        "100-continue in a second field",
+        post(b"Expect: tea\r\nExpect: 100-continue\r\nContent-Length: 2\r\n", b"ab"),
+        kept(saw("POST", body=b"ab"), statuses=(100, 200)),
+        MENDED,
     ),
     Row("another expectation", get(b"Expect: tea\r\n"), kept(GET)),
     Row(

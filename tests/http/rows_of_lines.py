@@ -53,6 +53,7 @@ CONNECTIONS = (
     Row("nothing after close", get(b"Connection: close\r\n") + get(), closed(GET)),
     Row("keep-alive", get(b"Connection: keep-alive\r\n"), kept(GET)),
     Row("an option nobody knows", get(b"Connection: x-closed\r\n"), kept(GET)),
+    Row("an empty Connection field", get(b"Connection:\r\n"), kept(GET)),
     Row("1.0", b"GET / HTTP/1.0\r\n" + HOST + b"\r\n", closed(GET)),
     Row("1.0 without Host", b"GET / HTTP/1.0\r\n\r\n", closed(saw("GET", host="127.0.0.1"))),
     Row("1.0 keep-alive", get(b"Connection: keep-alive\r\n", b"GET / HTTP/1.0"), kept(GET)),
@@ -63,6 +64,13 @@ CONNECTIONS = (
         kept(GET),
         MENDED,
     ),
+    Row(
+        "1.0 keep-alive after a space and a comma",
+        get(b"Connection: foo , keep-alive\r\n", b"GET / HTTP/1.0"),
+        kept(GET),
+        MENDED,
+    ),
+    Row("1.0 another option", get(b"Connection: closed\r\n", b"GET / HTTP/1.0"), closed(GET)),
     Row(
         "1.0 keep-alive twice",
         get(b"Connection: keep-alive\r\n", b"GET / HTTP/1.0") * 2,
@@ -138,6 +146,7 @@ METHODS = (
     Row("one of WebDAV", get(line=b"PROPFIND / HTTP/1.1"), kept(statuses=(405,))),
     Row("TRACE", get(line=b"TRACE / HTTP/1.1"), kept(statuses=(405,))),
     Row("CONNECT", get(line=b"CONNECT a.example:80 HTTP/1.1"), kept(statuses=(405,))),
+    Row("CONNECT of all", get(line=b"CONNECT * HTTP/1.1"), kept(statuses=(405,))),
     Row(
         "all that a token may have",
         get(line=b"!#$%&'*+-.^_`|~09 / HTTP/1.1"),
@@ -157,6 +166,7 @@ VERSIONS = (
     Row("1.2", get(line=b"GET / HTTP/1.2"), refused(505), "Tornado takes it for 1.1"),
     Row("0.9", get(line=b"GET / HTTP/0.9"), refused(505), STATUS),
     Row("1.10", get(line=b"GET / HTTP/1.10"), refused(505), STATUS),
+    Row("no version number", get(line=b"GET / HTTP/"), refused()),
     Row("0.9 as it was", b"GET /\r\n\r\n", refused()),
     Row("lower case version", get(line=b"GET / http/1.1"), refused()),
     Row("another protocol", get(line=b"OPTIONS / RTSP/1.0"), refused()),
