@@ -10,20 +10,16 @@ from bson import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conversions import scene
 from tests.factories import create_event_config
-from tests.stores.redis.own_redis import unavailable_redis
 from tracker.conversions.event_config import (
     MAX_PAYOUT,
     PAYOUT_DECIMALS,
     PayoutType,
     checked_payout,
 )
-from tracker.errors import BadRequest, NotFound, Unavailable
+from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.stores.cache.cache import UPDATE_SECONDS
-from tracker.stores.redis import keys
 
 
 @pytest.mark.parametrize(
@@ -67,25 +63,6 @@ async def test_money_is_stored_as_decimal128(services: Services) -> None:
     row: Any = await services.stores.mongodb["event_configs"].find_one({"_id": config.id})
     assert row["payout"] == Decimal128("12.3400")
     assert "id" not in row
-
-
-async def test_a_configuration_is_found_by_its_key_on_every_process(services: Services) -> None:
-    config = await create_event_config(services, payout="12.3400")
-    async with scene.process(services.settings) as other:
-        assert await other.conversions.event_configs.by_postback_key(config.pbk) == config
-        await services.stores.redis.flushall()
-        other.conversions.event_config_cache.forget_all()
-        assert await other.conversions.event_configs.by_postback_key(config.pbk) == config
-        other.conversions.event_config_cache.forget_all()
-        assert await other.conversions.event_configs.by_postback_key(config.pbk) == config
-
-
-async def test_a_key_that_was_missed_before_is_found_once_it_exists(
-    services: Services,
-) -> None:
-    assert await services.conversions.event_configs.by_postback_key("early") is None
-    config = await create_event_config(services)
-    assert await services.conversions.event_configs.by_postback_key(config.pbk) == config
 
 
 @pytest.mark.parametrize("pbk", ["unknown", "", "event_config:x", "ü", "$ne", "a" * 128])
@@ -161,28 +138,6 @@ async def test_changing_an_unknown_configuration_is_not_found(services: Services
     with pytest.raises(NotFound, match="event config: not found"):
         await services.conversions.event_configs.change(new_id(), {"active": False})
     assert await services.conversions.event_configs.find(new_id()) is None
-
-
-async def test_without_redis_a_configuration_cannot_be_changed(services: Services) -> None:
-    config = await create_event_config(services)
-    async with scene.process(
-        msgspec.structs.replace(services.settings, redis_url=unavailable_redis())
-    ) as cut_off:
-        with pytest.raises(Unavailable):
-            await cut_off.conversions.event_configs.change(config.id, {"archived": True})
-    assert await services.conversions.event_configs.find(config.id) == config
-
-
-async def test_a_crash_between_mongodb_and_redis_heals(services: Services) -> None:
-    config = await create_event_config(services)
-    name = keys.event_config(config.pbk)
-    await services.conversions.event_config_cache.begin_update(name)
-    crashed = {"$set": {"archived": True}, "$inc": {"version": 1}}
-    await services.stores.mongodb["event_configs"].update_one({"_id": config.id}, crashed)
-    assert 0 < await services.stores.redis.pttl(name) <= UPDATE_SECONDS * 1000
-    await services.stores.redis.delete(name)  # as if that time had passed
-    services.conversions.event_config_cache.forget(name)
-    assert await services.conversions.event_configs.by_postback_key(config.pbk) is None
 
 
 @pytest.mark.parametrize(

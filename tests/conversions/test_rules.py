@@ -18,12 +18,10 @@ from tests.factories import (
     make_conversion,
 )
 from tests.ingest import ledger
-from tests.waiting import eventually
 from tracker.conversions.rules import ConversionRules, Rule
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.metrics import CONVERSIONS_REFUSED
-from tracker.service.background import SERVING, running
 from tracker.service.services import Services
 
 
@@ -242,22 +240,6 @@ async def test_rules_are_changed_one_by_one(services: Services) -> None:
     with pytest.raises(NotFound):
         await services.conversions.account_rules.change(new_id(), {"require_pbk": True})
     assert await services.conversions.account_rules.get(new_id()) == ConversionRules()
-
-
-@pytest.mark.usefixtures("long_memory")
-async def test_other_processes_see_a_change(services: Services) -> None:
-    account = await services.accounts.accounts.create("Acme")
-    click_id = await create_click(services, account.id)
-    async with (
-        scene.process(services.settings) as other,
-        running(SERVING, other, other.loops),
-    ):
-        await other.changes.subscribed.wait()
-        await report(other, click_id=click_id)
-        await services.conversions.account_rules.change(account.id, {"require_pbk": True})
-        await eventually(lambda: other.conversions.account_rules.peek(account.id) is None)
-        with pytest.raises(BadRequest):
-            await report(other, click_id=click_id)
 
 
 async def test_without_both_stores_the_drain_checks_the_rules(services: Services) -> None:

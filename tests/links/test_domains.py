@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 import msgspec
 import pytest
@@ -13,10 +12,9 @@ from hypothesis import strategies as st
 
 from tests.factories import create_link
 from tests.links.processes import expire, process, visited
-from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import becomes
 from tracker.clock import now
-from tracker.errors import BadRequest, NotFound, Unavailable
+from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.links.domain import ServedName, served_name
 from tracker.links.hostnames import canonical_hostname, checked_hostname
@@ -165,23 +163,6 @@ async def test_a_deleted_domain_cannot_be_verified_or_deleted(services: Services
     for change in (services.links.domains.verify, services.links.domains.delete):
         with pytest.raises(NotFound, match="domain: not found"):
             await change(made.id)
-
-
-async def test_while_redis_is_unavailable_domains_are_created_but_not_changed(
-    services: Services,
-) -> None:
-    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
-    made = await cut_off.links.domains.create(ACCOUNT, NAME)
-    changes: list[Callable[[UUID], Awaitable[object]]] = [
-        cut_off.links.domains.verify,
-        cut_off.links.domains.delete,
-    ]
-    for change in changes:
-        with pytest.raises(Unavailable):
-            await change(made.id)
-    assert await services.links.domains.find(made.id) == made
-    await cut_off.stop()
-    await cut_off.close()
 
 
 async def test_two_claims_of_a_name_have_slugs_of_their_own_and_only_proof_decides(

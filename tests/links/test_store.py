@@ -12,17 +12,16 @@ from hypothesis import strategies as st
 
 from tests.factories import create_link
 from tests.links.processes import expire, process, visited
-from tests.stores.redis.own_redis import unavailable_redis
-from tests.waiting import becomes, eventually
+from tests.waiting import becomes
 from tracker.clock import now_ms
-from tracker.errors import BadRequest, NotFound, Unavailable
+from tracker.errors import BadRequest, NotFound
 from tracker.ids import SLUG, SLUG_ALPHABET, new_id
 from tracker.links import store
 from tracker.links.domain import served_name
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import cached_link
 from tracker.service.services import Services
-from tracker.stores.cache.cache import MISS_REDIS_TTL_SECONDS, UPDATE_SECONDS
+from tracker.stores.cache.cache import MISS_REDIS_TTL_SECONDS
 from tracker.stores.mongodb.documents import as_document
 from tracker.stores.redis import keys
 
@@ -40,17 +39,6 @@ async def test_a_created_link_is_found_by_id_and_by_visitors(services: Services)
 async def test_an_unknown_link_is_none(services: Services) -> None:
     assert await services.links.links.find(new_id()) is None
     assert await visited(services) is None
-
-
-@pytest.mark.usefixtures("long_memory")
-async def test_a_slug_that_was_just_missed_is_found_once_it_is_created(
-    services: Services,
-) -> None:
-    async with process(services.settings) as other:
-        assert [await visited(each) for each in (services, other)] == [None, None]
-        made = await create_link(services, ACCOUNT)
-        assert await visited(services) == cached_link(made)
-        await eventually(lambda: visited(other))
 
 
 async def test_one_of_simultaneous_creators_of_a_slug_wins(services: Services) -> None:
@@ -131,43 +119,6 @@ async def test_a_crash_between_mongodb_and_redis_heals_after_a_creation(
     assert await visited(services) == cached_link(crashed)
 
 
-@pytest.mark.parametrize("read_meanwhile", [False, True])
-async def test_a_crash_between_mongodb_and_redis_heals_after_a_change(
-    services: Services, read_meanwhile: bool
-) -> None:
-    made = await create_link(services, ACCOUNT)
-    name = keys.link("", "abc")
-    await services.links.link_cache.begin_update(name)
-    if read_meanwhile:
-        assert await visited(services) == cached_link(made)
-    crashed = {"$set": {"active": False}, "$inc": {"version": 1}}
-    await services.stores.mongodb["links"].update_one({"_id": made.id}, crashed)
-    await expire(services, name, UPDATE_SECONDS)
-    assert await visited(services) is None
-
-
-@pytest.mark.parametrize(
-    ("fields", "is_found"),
-    [
-        ({"destination_url": "https://other.example/"}, True),
-        ({"active": False}, False),
-        ({"archived": True}, False),
-    ],
-)
-@pytest.mark.usefixtures("long_memory")
-async def test_a_change_is_seen_by_visitors_of_every_process(
-    services: Services, fields: dict[str, Any], is_found: bool
-) -> None:
-    async with process(services.settings) as other:
-        made = await create_link(services, ACCOUNT)
-        assert await visited(other) == await visited(services) == cached_link(made)
-        changed = await services.links.links.change(made.id, fields)
-        assert changed == msgspec.structs.replace(made, version=made.version + 1, **fields)
-        assert (cached_link(changed) is not None) is is_found
-        assert await visited(services) == cached_link(changed)
-        await becomes(lambda: visited(other), cached_link(changed))
-
-
 async def test_a_link_that_is_switched_off_and_on_is_found_again(services: Services) -> None:
     made = await create_link(services, ACCOUNT)
     for active in (False, True, False, True):
@@ -195,19 +146,6 @@ async def test_after_simultaneous_changes_everyone_has_the_last_one(services: Se
 async def test_changing_an_unknown_link_is_not_found(services: Services) -> None:
     with pytest.raises(NotFound, match="short link"):
         await services.links.links.change(new_id(), {"active": False})
-
-
-async def test_while_redis_is_unavailable_links_are_created_and_found_but_not_changed(
-    services: Services,
-) -> None:
-    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
-    made = await create_link(cut_off, ACCOUNT)
-    assert await visited(cut_off) == cached_link(made)
-    with pytest.raises(Unavailable):
-        await cut_off.links.links.change(made.id, {"active": False})
-    assert await services.links.links.find(made.id) == made
-    await cut_off.stop()
-    await cut_off.close()
 
 
 async def test_the_version_grows_from_the_time_of_creation(services: Services) -> None:

@@ -8,15 +8,12 @@ import pytest
 
 from tests.factories import create_link
 from tests.links.api.short_links import METHODS, NEW, send, stored
-from tests.links.processes import expire, process, visited
+from tests.links.processes import process, visited
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.waiting import becomes
 from tests.web.world import World
 from tracker.links.link import cached_link
-from tracker.links.store import Links
 from tracker.service.services import Services
-from tracker.stores.cache.cache import UPDATE_SECONDS
-from tracker.stores.redis import keys
 
 
 @pytest.mark.parametrize(
@@ -47,24 +44,6 @@ async def test_a_change_reaches_every_process(
         assert changed is not None
         await becomes(lambda: visited(other, "abc"), cached_link(changed))
         assert (cached_link(changed) is not None) is is_found
-
-
-@pytest.mark.parametrize(("method", "body"), [("PATCH", {"active": False}), ("DELETE", None)])
-async def test_a_crash_between_mongodb_and_redis_is_repaired(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    method: str,
-    body: Any,
-) -> None:
-    async def crash(links: Links, link: object) -> None:
-        raise SystemError
-
-    link = await create_link(world.services, world.account.id, "abc")
-    assert await visited(world.services, "abc") is not None
-    monkeypatch.setattr(Links, "_publish", crash)
-    assert (await send(world.client, world.secret, method, link.id, body)).status == 500
-    await expire(world.services, keys.link("", "abc"), UPDATE_SECONDS)
-    assert (await world.client.get("/c/abc")).status == 404
 
 
 async def test_while_redis_is_unavailable_links_are_shown_but_not_changed(world: World) -> None:
