@@ -204,13 +204,16 @@ async def audit_load(
     return LoadAudit(
         requests=traffic.answered,
         lost=await stores.lost(traffic),
-        differences=await asyncio.to_thread(_count_differences, settings),
+        differences=await asyncio.to_thread(count_differences, settings),
         ended=ended_by_themselves(processes),
     )
 
 
-def _count_differences(settings: Settings) -> int:
-    """Return how many figures of reports differ from the documents, by `scripts.verify`."""
+def count_differences(settings: Settings) -> int:
+    """Return how many figures of rollups and reports differ from the documents.
+
+    `scripts.verify` counts them, and explains them on standard error.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "scripts.verify", "--json"],
         cwd=ROOT,

@@ -27,7 +27,7 @@ from lab.processes import ended_by_themselves, running
 from lab.receiver import ACCEPTED, BUSY, Message, receiving
 from lab.result import exit_code
 from lab.scene import Scene, prepare_faults
-from lab.stores import Stores, open_stores
+from lab.stores import Stores, count_differences, open_stores
 from scripts.command import positive
 from scripts.progress import ProgressLine
 
@@ -164,6 +164,7 @@ class Proof:
             cut=len(ledger.cut),
             refused=ledger.refused,
             other_answers=dict(sorted(ledger.others.items())),
+            differences=await asyncio.to_thread(count_differences, self._settings),
             report_differences=await report_differences(
                 self._settings.port, scene, audit.report_totals()
             ),
@@ -192,8 +193,6 @@ async def _audit_stores(stores: Stores) -> Audit:
         audit.add_click(click)
     async for event in stores.documents("events"):
         audit.add_event(event)
-    async for rollup in stores.documents("rollups"):
-        audit.add_rollup(rollup)
     async for delivery in stores.documents("deliveries"):
         audit.add_delivery(delivery)
     return audit

@@ -1,6 +1,7 @@
-"""The audit of a run: answers against stored documents, and these against rollups and deliveries.
+"""The audit of a run: answers against stored documents, and these against deliveries.
 
-Pure: add every stored click, event, rollup and delivery, in any order, then ask for the findings.
+Pure: add every stored click, event and delivery, in any order, then ask for the findings. What the
+rollups say of the documents is for `scripts.verify`.
 """
 
 import re
@@ -15,8 +16,6 @@ import orjson
 from lab.chaos.traffic import EventAnswer, Ledger
 from tracker.clock import day_of
 from tracker.conversions.document import COUNTED, ConversionStatus
-from tracker.reports.rollups.layout import RollupId, stored_sums
-from tracker.reports.rollups.rollup import Rollup
 from tracker.webhooks.delivery import DeliveryStatus
 
 _NUMBER: Final = re.compile(r"(?:^|&)n=(\d+)(?:&|$)")
@@ -94,12 +93,11 @@ class Deliveries(msgspec.Struct, kw_only=True):
 
 
 class Findings(msgspec.Struct, kw_only=True):
-    """Everything that was compared; `rollup_differences` has a line for each wrong figure."""
+    """Everything that was compared."""
 
     clicks: Clicks
     events: Events
     deliveries: Deliveries
-    rollup_differences: list[str]
 
 
 class Receiver:
@@ -130,15 +128,12 @@ class Audit:
     """Every stored document of a run, recounted."""
 
     def __init__(self) -> None:
-        self._rollup = Rollup()
-        self._counted: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
         self._clicks: dict[UUID, int] = {}
         self._visitors: Counter[tuple[Any, ...]] = Counter()
         self._events: dict[int, Document] = {}
         self._deliveries: list[Document] = []
 
     def add_click(self, click: Document) -> None:
-        self._rollup.add_click(click)
         found = _NUMBER.search(click["query"])
         self._clicks[click["_id"]] = int(found[1]) if found else 0
         if click["bot"] is None:
@@ -147,13 +142,7 @@ class Audit:
             self._visitors[visitor] += bool(click["unique"])
 
     def add_event(self, event: Document) -> None:
-        self._rollup.add_event(event)
         self._events[event["_id"]] = event
-
-    def add_rollup(self, rollup: Document) -> None:
-        names = rollup["_id"]
-        rollup_id = RollupId(*(names[name] for name in RollupId._fields))
-        self._counted[rollup_id].update(stored_sums(rollup))
 
     def add_delivery(self, delivery: Document) -> None:
         self._deliveries.append(delivery)
@@ -164,7 +153,6 @@ class Audit:
             clicks=self._clicks_found(ledger),
             events=self._events_found(ledger),
             deliveries=deliveries(self._events.values(), self._deliveries, paths, receiver),
-            rollup_differences=self._rollup_differences(),
         )
 
     def report_totals(self) -> dict[str, int]:
@@ -213,18 +201,6 @@ class Audit:
                 for one in counting
             ),
         )
-
-    def _rollup_differences(self) -> list[str]:
-        recounted = self._rollup.sums()
-        return [
-            f"{rollup_id.of} {rollup_id.link_id or rollup_id.account_id} {rollup_id.day} {path}: "
-            f"{counted[path]:,} counted, {stored[path]:,} stored"
-            for rollup_id in sorted(recounted.keys() | self._counted.keys(), key=str)
-            for counted in [self._counted[rollup_id]]
-            for stored in [Counter(recounted.get(rollup_id, {}))]
-            for path in sorted(counted.keys() | stored.keys())
-            if counted[path] != stored[path]
-        ]
 
 
 def _holders(counting: Iterable[Document]) -> dict[str | int, set[int]]:

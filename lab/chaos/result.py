@@ -1,7 +1,6 @@
 """The result of a run, for people and for programs."""
 
 from collections.abc import Mapping
-from itertools import islice
 from typing import Final, NamedTuple
 
 import msgspec
@@ -9,7 +8,7 @@ import msgspec
 from lab.chaos.audit import Clicks, Deliveries, Events, Findings
 from lab.result import figure_lines, with_faults
 
-_SHOWN_DIFFERENCES: Final = 20
+_DIFFER: Final = "figures of rollups and reports differ from the documents"
 
 EXPECTED: Final = ("click 503", "event 503")
 """Other answers that are right while a store is unavailable: the client tries again later."""
@@ -60,6 +59,8 @@ class Result(msgspec.Struct, kw_only=True):
     - `cut`: requests that were sent and never answered
     - `refused`: connections that nobody accepted
     - `other_answers`: by kind of request and status
+    - `differences`: figures of rollups and reports that `scripts.verify` finds wrong, and explains
+      on standard error
     - `report_differences`: figures of POST /api/reports that differ from what is stored
     - `unlogged_removals`: times that the spool was removed without an error in the log
     - `loses_marks`: whether a failover of Redis loses marks of visitors, which is no fault: they
@@ -75,6 +76,7 @@ class Result(msgspec.Struct, kw_only=True):
     cut: int
     refused: int
     other_answers: Mapping[str, int]
+    differences: int
     report_differences: list[str]
     ended_by_themselves: list[str]
     unlogged_removals: int = 0
@@ -82,7 +84,6 @@ class Result(msgspec.Struct, kw_only=True):
 
     def faults(self) -> list[str]:
         """Return a line for each broken promise; empty if all were kept."""
-        differences = self.findings.rollup_differences
         lines = [
             f"{one.number:,} {one.fault}" for one in self._figures() if one.fault and one.number
         ]
@@ -92,9 +93,6 @@ class Result(msgspec.Struct, kw_only=True):
             if kind not in EXPECTED
         ]
         lines += [f"journal: {line}" for line in self.left.entries]
-        lines += [f"rollup: {line}" for line in islice(differences, _SHOWN_DIFFERENCES)]
-        if len(differences) > _SHOWN_DIFFERENCES:
-            lines.append(f"rollup: and {len(differences) - _SHOWN_DIFFERENCES:,} more")
         return lines + [f"report: {line}" for line in self.report_differences]
 
     def table(self) -> str:
@@ -116,8 +114,8 @@ class Result(msgspec.Struct, kw_only=True):
             *_click_figures(found.clicks, self.loses_marks),
             *_event_figures(found.events),
             *_delivery_figures(found.deliveries),
-            Figure("rollup figures that differ", len(found.rollup_differences)),
-            Figure("report figures that differ", len(self.report_differences)),
+            Figure("figures that differ from the documents", self.differences, _DIFFER),
+            Figure("figures of the report that differ", len(self.report_differences)),
             Figure("left: journal entries", self.left.journal, "journal entries not drained"),
             Figure("left: spool files", self.left.spool_files, "spool files not replayed"),
             Figure("left: dead letters", self.left.dead_letters, "dead letters"),

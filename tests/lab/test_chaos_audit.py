@@ -12,14 +12,9 @@ from bson import Decimal128
 from lab.chaos.audit import Audit, Findings, Receiver
 from lab.chaos.result import Result, Undrained, Waits
 from lab.chaos.traffic import Ledger, Request
-from tests.factories import AT_MS, Document, make_click_document, make_event_document
-from tracker.clock import day_of, moment
-from tracker.reports.rollups.rollup import Rollup
-from tracker.stores.mongodb.documents import as_read
+from tests.factories import Document, make_click_document, make_event_document
 
-DAY = day_of(moment(AT_MS))
 ACCOUNT, LINK, CONFIG = UUID(int=1), UUID(int=2), UUID(int=3)
-Rows = list[dict[str, Any]]
 
 
 def click(number: int, **fields: Any) -> Document:
@@ -57,21 +52,9 @@ class Run:
             self.ledger.add_click(Request(True, number, None, b""), UUID(int=1000 + number))
         self.answer(4, 504)
         self.answer(5, 505, "order-5")
-        self.rollups = self.counted()
 
     def answer(self, number: int, event_id: int, transaction: str | None = None) -> None:
         self.ledger.add_event(Request(False, number, transaction, b""), event_id, "found")
-
-    def counted(self) -> Rows:
-        """Return the rollups as two drains would have stored them."""
-        parts = (Rollup(), Rollup())
-        for place, row in enumerate(self.clicks):
-            parts[place % 2].add_click(row)
-        for place, row in enumerate(self.events):
-            parts[place % 2].add_event(row)
-        return [
-            _document(update) for slot, part in enumerate(parts) for update in part.updates(slot)
-        ]
 
     def audited(self) -> Audit:
         audit = Audit()
@@ -79,23 +62,10 @@ class Run:
             audit.add_click(row)
         for row in self.events:
             audit.add_event(row)
-        for row in self.rollups:
-            audit.add_rollup(row)
         return audit
 
     def findings(self) -> Findings:
         return self.audited().findings(self.ledger, {}, Receiver())
-
-
-def _document(update: dict[str, Any]) -> dict[str, Any]:
-    document: dict[str, Any] = {"_id": as_read(update["q"]["_id"])}
-    for path, number in update["u"]["$inc"].items():
-        *cells, measure = path.split(".")
-        cell = document
-        for name in cells:
-            cell = cell.setdefault(name, {})
-        cell[measure] = number
-    return document
 
 
 def result(findings: Findings, **fields: Any) -> Result:
@@ -109,6 +79,7 @@ def result(findings: Findings, **fields: Any) -> Result:
         cut=0,
         refused=0,
         other_answers={},
+        differences=0,
         report_differences=[],
         ended_by_themselves=[],
     )
@@ -132,7 +103,6 @@ def test_a_spool_that_was_removed_without_an_error_in_the_log_is_a_fault() -> No
 
 def lose_a_click(run: Run) -> None:
     del run.clicks[0]
-    run.rollups = run.counted()
 
 
 def store_another_click_under_the_id(run: Run) -> None:
@@ -141,37 +111,30 @@ def store_another_click_under_the_id(run: Run) -> None:
 
 def double_a_click(run: Run) -> None:
     run.clicks.append(click(1, _id=UUID(int=77), unique=False))
-    run.rollups = run.counted()
 
 
 def count_a_visitor_twice(run: Run) -> None:
     run.clicks.append(click(9, address="81.2.1.7"))
-    run.rollups = run.counted()
 
 
 def count_a_visitor_never(run: Run) -> None:
     run.clicks[0]["unique"] = False
-    run.rollups = run.counted()
 
 
 def lose_an_event(run: Run) -> None:
     del run.events[0]
-    run.rollups = run.counted()
 
 
 def leave_an_event_claimed(run: Run) -> None:
     run.events[1]["status"] = "claimed"
-    run.rollups = run.counted()
 
 
 def double_an_event(run: Run) -> None:
     run.events.append(event(4, _id=600))
-    run.rollups = run.counted()
 
 
 def count_a_transaction_twice(run: Run) -> None:
     run.events.append(event(6, transaction_id="order-5"))
-    run.rollups = run.counted()
 
 
 def give_an_id_twice(run: Run) -> None:
@@ -204,21 +167,6 @@ def test_a_fault_is_found(change: Callable[[Run], None], expected: list[str]) ->
     assert faults(run) == expected
 
 
-def test_a_rollup_that_differs_is_named_with_both_figures() -> None:
-    run = Run()
-    run.rollups.append(run.rollups[0])
-    found = run.findings().rollup_differences
-    assert f"link {LINK} {DAY} device.mobile.clicks: 3 counted, 2 stored" in found
-
-
-def test_a_rollup_that_is_missing_is_found() -> None:
-    run = Run()
-    run.rollups.clear()
-    assert f"account {ACCOUNT} {DAY} total.clicks: 0 counted, 2 stored" in (
-        run.findings().rollup_differences
-    )
-
-
 def test_repeats_of_a_transaction_may_have_ids_of_their_own_and_are_reported() -> None:
     run = Run()
     run.answer(8, 888, "order-5")
@@ -231,7 +179,6 @@ def test_a_click_without_an_answer_may_be_stored() -> None:
     run.clicks.append(click(20))
     run.ledger.cut.add(20)
     run.ledger.cut.add(21)
-    run.rollups = run.counted()
     assert faults(run) == []
     assert run.findings().clicks.cut_stored == 1
 
@@ -247,6 +194,10 @@ def test_a_click_without_an_answer_may_be_stored() -> None:
         ({"left": Undrained(spool_files=1)}, ["1 spool files not replayed"]),
         ({"left": Undrained(dead_letters=3)}, ["3 dead letters"]),
         ({"other_answers": {"click 404": 5, "event 503": 2}}, ["5 answers click 404"]),
+        (
+            {"differences": 2},
+            ["2 figures of rollups and reports differ from the documents"],
+        ),
         ({"report_differences": ["clicks: 1"]}, ["report: clicks: 1"]),
     ],
 )
@@ -256,10 +207,3 @@ def test_undrained_entries_and_wrong_answers_are_faults(
     ended = result(Run().findings(), **fields)
     assert ended.faults() == expected
     assert f"FAULT: {expected[0]}" in ended.table()
-
-
-def test_only_some_of_many_rollup_differences_are_shown() -> None:
-    findings = Run().findings()
-    findings.rollup_differences = [f"path {number}" for number in range(30)]
-    shown = result(findings).faults()
-    assert (len(shown), shown[-1]) == (21, "rollup: and 10 more")
