@@ -7,9 +7,10 @@ BIN := $(VENV)/bin
 FUZZ_SECONDS ?= 300
 # Each has stores of its own. Three keep two cores busy: tests wait a third of their time.
 WORKERS := -n 3 --dist worksteal
-# What speaks to Redis itself, and a trial, which brings the newest one.
+# What speaks to Redis itself. A trial brings the newest one, so it runs there alone.
+TRIAL := tests/system/test_trial.py
 ON_NEWEST := tests/stores/redis tests/journal tests/access/test_rate_limit.py tests/clicks/test_visitors.py \
-	tests/ingest/test_consumer.py tests/system/test_trial.py
+	tests/ingest/test_consumer.py $(TRIAL)
 .DEFAULT_GOAL := help
 .PHONY: run demo test test-lab fuzz lint bench bench-reports capacity chaos abuse soak screenshots lock check help
 
@@ -43,7 +44,7 @@ demo: $(VENV)/trial  ## start the service with two months of traffic in an accou
 
 # The oldest supported Redis, then the newest where the two may differ.
 test: $(VENV)/browser $(VENV)/npm-packages  ## run the suite on real stores that it starts itself (ten minutes)
-	@$(BIN)/python -m pytest $(WORKERS) --redis lowest $(if $(ARGS),$(ARGS),--ignore=tests/lab)
+	@$(BIN)/python -m pytest $(WORKERS) --redis lowest $(if $(ARGS),$(ARGS),--ignore=tests/lab --ignore=$(TRIAL))
 	@$(if $(ARGS),,$(BIN)/python -m pytest $(WORKERS) $(ON_NEWEST))
 
 test-lab: $(VENV)/ready  ## run the tests of bench, chaos, abuse, soak and the other proofs (three minutes)
