@@ -133,6 +133,11 @@ class Process:
         return running is not None and self._program.is_ready(self.port, running.pid)
 
 
+def with_options(program: Program, *options: str) -> Program:
+    """Return a program with more arguments."""
+    return program._replace(command=lambda port: [*program.command(port), *options])
+
+
 @asynccontextmanager
 async def running(processes: Sequence[Process]) -> AsyncIterator[None]:
     """Start processes, yield once they are ready, and end them. Raises NotReady if one is not."""

@@ -9,6 +9,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ResponseError
 from redis.retry import Retry
 
+from tracker.stores.builtin.child import Program
 from tracker.stores.redis.hash_slots import SLOTS
 
 NODE_TIMEOUT_MS: Final = 1000
@@ -22,15 +23,20 @@ _TIMEOUT_SECONDS: Final = 2.0
 _MEET_SECONDS, _LOOK_SECONDS = 20.0, 0.02
 
 
-def options(port: int) -> list[str]:
-    """Return the options of a server of a cluster, from Redis 7.0 on."""
-    return [
-        *("--cluster-enabled", "yes"),
-        *("--cluster-port", str(port + _BUS_OFFSET)),
-        *("--cluster-node-timeout", str(NODE_TIMEOUT_MS)),
-        *("--cluster-require-full-coverage", "no"),
-        *("--repl-diskless-sync-delay", "0"),
-    ]
+def cluster_redis(program: Program) -> Program:
+    """Return a Redis that may be in a cluster, from Redis 7.0 on."""
+
+    def command(port: int) -> list[str]:
+        return [
+            *program.command(port),
+            *("--cluster-enabled", "yes"),
+            *("--cluster-port", str(port + _BUS_OFFSET)),
+            *("--cluster-node-timeout", str(NODE_TIMEOUT_MS)),
+            *("--cluster-require-full-coverage", "no"),
+            *("--repl-diskless-sync-delay", "0"),
+        ]
+
+    return program._replace(command=command)
 
 
 def client_of(port: int) -> Redis:

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from redis import RedisError
 
-from lab.processes import Process, free_ports
-from lab.redis_cluster import add_replica, client_of, give_slots, is_formed, options
+from lab.processes import Process, free_ports, with_options
+from lab.redis_cluster import add_replica, client_of, cluster_redis, give_slots, is_formed
+from lab.redis_sentinel import SERVICE, sentinel
 from tracker.stores.builtin.child import Program
 from tracker.stores.builtin.servers import redis_program, redis_url
 
-_NAME: Final = "primary"
 SERVERS: Final = 3
+_QUORUM: Final = SERVERS // 2 + 1
 _DOWN_MS: Final = 2000
 """Milliseconds without an answer after which a sentinel takes a server for dead."""
 
@@ -67,7 +68,7 @@ class Replicated:
         ports = free_ports(2 * SERVERS)
         redis, self._sentinels = ports[:SERVERS], ports[SERVERS:]
         hosts = ",".join(f"127.0.0.1:{port}" for port in self._sentinels)
-        self.url = f"redis+sentinel://{hosts}/{_NAME}"
+        self.url = f"redis+sentinel://{hosts}/{SERVICE}"
         self._servers = [
             Process(_replicated_redis(folder, number, port, redis[0], appendfsync), port)
             for number, port in enumerate(redis, 1)
@@ -75,7 +76,7 @@ class Replicated:
         self.processes = [
             *self._servers,
             *(
-                Process(_sentinel(folder, number, port, redis[0]), port)
+                sentinel(folder / f"sentinel {number}", port, redis[0], _QUORUM, _DOWN_MS, 6000)
                 for number, port in enumerate(self._sentinels, 1)
             ),
         ]
@@ -88,8 +89,8 @@ class Replicated:
         with suppress(RedisError):
             for port in self._sentinels:
                 with client_of(port) as client:
-                    replicas: Any = client.sentinel_slaves(_NAME)
-                    others: Any = client.sentinel_sentinels(_NAME)
+                    replicas: Any = client.sentinel_slaves(SERVICE)
+                    others: Any = client.sentinel_sentinels(SERVICE)
                 in_step = [one for one in replicas if one["master-link-status"] == "ok"]
                 if len(in_step) < SERVERS - 1 or len(others) < SERVERS - 1:
                     return False
@@ -100,7 +101,7 @@ class Replicated:
         """Return the primary of the moment; any server while no sentinel answers."""
         for port in self._sentinels:
             with suppress(RedisError), client_of(port) as client:
-                found: Any = client.sentinel_get_master_addr_by_name(_NAME)
+                found: Any = client.sentinel_get_master_addr_by_name(SERVICE)
                 return next(one for one in self._servers if one.port == int(found[1]))
         return random.choice(self._servers)  # noqa: S311
 
@@ -111,7 +112,7 @@ class Replicated:
     def demote(self) -> None:
         """Have another server take over, if one can now."""
         with suppress(RedisError), client_of(self._sentinels[0]) as client:
-            client.sentinel_failover(_NAME)
+            client.sentinel_failover(SERVICE)
 
 
 class Cluster:
@@ -182,21 +183,12 @@ def _role_of(port: int) -> list[Any]:
 def _cluster_redis(folder: Path, number: int, appendfsync: str) -> Program:
     own = folder / f"redis {number}"
     own.mkdir()
-    program = _redis(own, appendfsync)
-
-    def command(port: int) -> list[str]:
-        return [*program.command(port), *options(port)]
-
-    return program._replace(name=f"redis {number}", command=command)
+    return cluster_redis(_redis(own, appendfsync))._replace(name=own.name)
 
 
 def _redis(folder: Path, appendfsync: str) -> Program:
-    program = redis_program(folder)
-
-    def command(port: int) -> list[str]:
-        return [*program.command(port), "--appendfsync", appendfsync]
-
-    return program._replace(name="redis", command=command)
+    program = with_options(redis_program(folder), "--appendfsync", appendfsync)
+    return program._replace(name="redis")
 
 
 def _replicated_redis(
@@ -217,26 +209,3 @@ def _replicated_redis(
         return [program.command(port)[0], str(settings)]
 
     return program._replace(name=f"redis {number}", command=command)
-
-
-def _sentinel(folder: Path, number: int, port: int, first: int) -> Program:
-    own = folder / f"sentinel {number}"
-    own.mkdir()
-    program = redis_program(own)
-    settings = own / "sentinel.conf"
-    settings.write_text(
-        f'bind 127.0.0.1\nport {port}\ndir "{own}"\n'
-        f"sentinel monitor {_NAME} 127.0.0.1 {first} {SERVERS // 2 + 1}\n"
-        f"sentinel down-after-milliseconds {_NAME} {_DOWN_MS}\n"
-        f"sentinel failover-timeout {_NAME} 6000\n"
-    )
-
-    def command(port: int) -> list[str]:
-        return [program.command(port)[0], str(settings), "--sentinel"]
-
-    def is_ready(port: int, pid: int) -> bool:
-        with suppress(RedisError), client_of(port) as client:
-            return bool(client.ping())
-        return False
-
-    return program._replace(name=f"sentinel {number}", command=command, is_ready=is_ready)

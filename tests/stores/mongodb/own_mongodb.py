@@ -1,6 +1,5 @@
 """A mongod of one test's own: without a replica set, with one not yet initiated, or with TLS."""
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,9 +7,9 @@ from typing import Any
 
 from pymongo import MongoClient
 
+from lab.processes import Process
 from tests.ports import free_port
 from tests.system.certificates import Authority
-from tracker.stores.builtin import binaries
 from tracker.stores.builtin.servers import mongod_program, mongodb_uri
 
 
@@ -49,21 +48,20 @@ def uninitiated_mongodb(folder: Path) -> Iterator[int]:
 
 @contextmanager
 def _mongod(folder: Path, *options: str) -> Iterator[int]:
-    """Yield the port of a mongod that is being started."""
-    port = free_port()
-    command = mongod_program(folder).command(port)
-    where = command.index("--replSet")
-    del command[where : where + 2]
-    process = subprocess.Popen(
-        [*command, *options],
-        env={**binaries.mongod_environment(binaries.mongod(), folder / "libraries")},
-        stdout=subprocess.DEVNULL,
-    )
+    """Yield the port of a mongod that is being started, in no replica set."""
+    program = mongod_program(folder)
+
+    def command(port: int) -> list[str]:
+        given = program.command(port)
+        where = given.index("--replSet")
+        return [*given[:where], *given[where + 2 :], *options]
+
+    process = Process(program._replace(command=command), free_port())
     try:
-        yield port
+        process.start()
+        yield process.port
     finally:
-        process.kill()
-        process.wait()
+        process.end()
 
 
 def _wait(uri: str) -> MongoClient[dict[str, Any]]:

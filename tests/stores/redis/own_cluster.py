@@ -8,9 +8,12 @@ import pytest
 from redis import Redis
 
 from config.redis_address import cluster_address
-from lab.redis_cluster import add_replica, give_slots, is_formed, options
-from tests.stores.redis.own_redis import OwnRedis, own_redis
+from lab.processes import Process
+from lab.redis_cluster import add_replica, cluster_redis, give_slots, is_formed
+from tests.ports import free_port
+from tests.stores.redis.own_redis import OwnRedis, own_redis, started
 from tests.waiting import until
+from tracker.stores.builtin.servers import redis_program
 from tracker.stores.redis.hash_slots import slot_of
 
 _PRIMARIES = 3
@@ -42,7 +45,9 @@ def own_cluster(folder: Path, replicas: bool = False) -> Iterator[OwnCluster]:
     folder.mkdir(exist_ok=True)
     number = _PRIMARIES * (2 if replicas else 1)
     with ExitStack() as stack:
-        servers = [stack.enter_context(_server(folder / str(one))) for one in range(number)]
+        servers = [
+            stack.enter_context(started(_server(folder / str(one)))) for one in range(number)
+        ]
         ports = [one.port for one in servers]
         give_slots(ports[:_PRIMARIES])
         until(lambda: is_formed(ports[:_PRIMARIES]))
@@ -52,16 +57,9 @@ def own_cluster(folder: Path, replicas: bool = False) -> Iterator[OwnCluster]:
         yield OwnCluster(servers)
 
 
-@contextmanager
-def _server(folder: Path) -> Iterator[OwnRedis]:
+def _server(folder: Path) -> Process:
     folder.mkdir()
-    server = OwnRedis(folder)
-    server.command += options(server.port)
-    try:
-        server.start()
-        yield server
-    finally:
-        server.kill()
+    return Process(cluster_redis(redis_program(folder)), free_port())
 
 
 def forget_everything(url: str) -> None:

@@ -4,10 +4,7 @@ Also addresses of servers that hang, close connections, or do not exist.
 """
 
 import contextlib
-import os
-import signal
 import socket
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,39 +14,32 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from lab.processes import Process, with_options
 from tests.ports import free_port
 from tests.waiting import until
 from tracker.stores.builtin.servers import redis_program, redis_url
 
 
 class OwnRedis:
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.port = free_port()
-        self.command = [*redis_program(folder).command(self.port), *options]
-        self._process: subprocess.Popen[bytes] | None = None
-        self.url = redis_url(self.port)
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self.port = process.port
+        self.url = redis_url(process.port)
 
     def start(self) -> None:
-        self._process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
+        self._process.start()
         with redis.Redis.from_url(self.url, retry=Retry(NoBackoff(), 0)) as client:
             until(lambda: _answers(client))
 
     def kill(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        self._process.end()
 
     def freeze(self) -> None:
         """Suspend the server until `thaw`: its connections stay open, and it answers nobody."""
-        self._signal(signal.SIGSTOP)
+        self._process.stop()
 
     def thaw(self) -> None:
-        self._signal(signal.SIGCONT)
-
-    def _signal(self, number: signal.Signals) -> None:
-        assert self._process is not None
-        os.kill(self._process.pid, number)
+        self._process.resume()
 
 
 def _answers(client: redis.Redis) -> bool:
@@ -63,7 +53,14 @@ def _answers(client: redis.Redis) -> bool:
 def own_redis(folder: Path, *options: str) -> Iterator[OwnRedis]:
     """Run a Redis with the options of the built-in one and `options`."""
     folder.mkdir(exist_ok=True)
-    server = OwnRedis(folder, *options)
+    program = with_options(redis_program(folder), *options)
+    with started(Process(program, free_port())) as server:
+        yield server
+
+
+@contextmanager
+def started(process: Process) -> Iterator[OwnRedis]:
+    server = OwnRedis(process)
     try:
         server.start()
         yield server

@@ -7,10 +7,11 @@ from typing import Any
 
 import redis
 
-from tests.stores.redis.own_redis import OwnRedis, own_redis
+from lab.redis_sentinel import SERVICE, sentinel
+from tests.ports import free_port
+from tests.stores.redis.own_redis import OwnRedis, own_redis, started
 from tests.waiting import until
 
-NAME = "primary"
 DOWN_MS = 500
 """Milliseconds without an answer after which the sentinel takes a server for dead."""
 
@@ -25,12 +26,12 @@ class Replicated:
 
     @property
     def url(self) -> str:
-        return f"redis+sentinel://127.0.0.1:{self.sentinel.port}/{NAME}"
+        return f"redis+sentinel://127.0.0.1:{self.sentinel.port}/{SERVICE}"
 
     def fail_over(self) -> None:
         """Have the sentinel make the replica the primary."""
         with redis.Redis(port=self.sentinel.port) as client:
-            client.sentinel_failover(NAME)
+            client.sentinel_failover(SERVICE)
 
 
 @contextmanager
@@ -39,36 +40,17 @@ def replicated(folder: Path) -> Iterator[Replicated]:
     with ExitStack() as stack:
         at_once = ("--repl-diskless-sync-delay", "0")
         first = stack.enter_context(own_redis(folder / "first", *at_once))
-        of_first = f"127.0.0.1 {first.port}"
-        options = ("--replicaof", *of_first.split(), *at_once)
+        options = ("--replicaof", "127.0.0.1", str(first.port), *at_once)
         second = stack.enter_context(own_redis(folder / "second", *options))
-        sentinel = stack.enter_context(_sentinel(folder / "sentinel", of_first))
+        of_first = sentinel(folder / "sentinel", free_port(), first.port, 1, DOWN_MS, 5000)
+        third = stack.enter_context(started(of_first))
         with redis.Redis(port=first.port) as client:
             while client.wait(1, 1000) < 1:
                 client.set("in step", 1)
-        with redis.Redis(port=sentinel.port) as client:
-            until(lambda: any(_is_in_step(one) for one in client.sentinel_slaves(NAME)))
-        yield Replicated(first, second, sentinel)
+        with redis.Redis(port=third.port) as client:
+            until(lambda: any(_is_in_step(one) for one in client.sentinel_slaves(SERVICE)))
+        yield Replicated(first, second, third)
 
 
 def _is_in_step(replica: dict[str, Any]) -> bool:
     return bool(replica["is_slave"] and replica["master-link-status"] == "ok")
-
-
-@contextmanager
-def _sentinel(folder: Path, primary: str) -> Iterator[OwnRedis]:
-    folder.mkdir()
-    server = OwnRedis(folder)
-    settings = folder / "sentinel.conf"
-    settings.write_text(
-        f"bind 127.0.0.1\nport {server.port}\ndir {folder}\n"
-        f"sentinel monitor {NAME} {primary} 1\n"
-        f"sentinel down-after-milliseconds {NAME} {DOWN_MS}\n"
-        f"sentinel failover-timeout {NAME} 5000\n"
-    )
-    server.command = [server.command[0], str(settings), "--sentinel"]
-    try:
-        server.start()
-        yield server
-    finally:
-        server.kill()
