@@ -15,8 +15,9 @@ import msgspec
 
 from config.settings import Settings
 from lab.bench import wrk
+from lab.bench.deliveries import measure_deliveries
 from lab.bench.figures import Figures, figures
-from lab.bench.measure import Bench, Measured, Options, measure_deliveries
+from lab.bench.measure import Bench, Measured, Options
 from lab.bench.rows import ROWS, Row, chosen, missing
 from lab.bench.sustained import ATTEMPTS, Search
 from lab.bench.table import table

@@ -1,14 +1,9 @@
-"""One measurement: of a row, or of webhook deliveries.
-
-The processes of a row are started, warmed up, loaded, sampled and ended.
-"""
+"""One measurement of a row: its processes are started, warmed up, loaded, sampled and ended."""
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
-from decimal import Decimal
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,23 +12,15 @@ import msgspec
 from config.settings import Settings
 from lab import requests
 from lab.bench import wrk
+from lab.bench.link_changes import measure_changes
 from lab.bench.rows import DELIVERED, Row, processes_of
 from lab.client import NOT_SENT, Load, Outcome
-from lab.harness import CannotMeasure, wait_until
+from lab.harness import CannotMeasure
 from lab.log_pipe import LogPipe
 from lab.processes import Process, cpu_seconds, running
-from lab.scene import Scene, open_services
+from lab.scene import Scene
 from lab.stores import Stores
 from lab.traffic import Closed, Paced, Prepared
-from tracker.clock import now_ms
-from tracker.conversions.conversion import Conversion
-from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.ingest.drain_number import DrainNumber
-from tracker.service.background import leased
-from tracker.service.roles import SWITCH_INTERVAL_SECONDS
-from tracker.service.services import Services
-from tracker.webhooks.delivery import DeliveryStatus
-from tracker.webhooks.payloads import template
 
 PREPARED_REQUESTS: Final = 5_000
 WARM_UP_REQUESTS: Final = 2_000
@@ -46,13 +33,6 @@ next request even if answers take 20 ms. More connections cost wrk more."""
 
 SETTLE_SECONDS: Final = 2.0
 """The time from the end of the load until the stored documents are counted again."""
-
-
-DELIVERY_SECONDS: Final = 120.0
-_BATCH_EVENTS: Final = 500
-_DUE: Final = {"status": DeliveryStatus.DUE}
-_LOOK_SECONDS: Final = 0.05
-"""The pause between two checks, each of which takes time from the sender."""
 
 
 class Faulty(CannotMeasure):
@@ -192,7 +172,7 @@ class Bench:
         stores = await self._stores.pids()
         appended_to = {"redis": stores["redis"]} if row.appends else {}
         before = _cpu_seconds(processes, stores)
-        outcome = await self._run_load(processes[0].port, row, prepared, pace, seconds)
+        outcome = await self._run_load(processes, row, prepared, pace, seconds)
         after = _cpu_seconds(processes, appended_to)
         landed = None
         if row.stored is not None:
@@ -212,9 +192,17 @@ class Bench:
         return 0 if row.stored is None else await self._stores.stored_about(row.stored)
 
     async def _run_load(
-        self, port: int, row: Row, prepared: list[bytes], pace: float | None, seconds: int
+        self,
+        processes: Sequence[Process],
+        row: Row,
+        prepared: list[bytes],
+        pace: float | None,
+        seconds: int,
     ) -> Outcome:
-        options = self._options
+        options, port = self._options, processes[0].port
+        if row.requests == "changes":
+            scene = self._scenes[row.links]
+            return await measure_changes(port, processes[1].port, scene, seconds)
         if options.use_wrk:
             connections = options.connections if pace is None else PACED_CONNECTIONS
             wanted = (prepared, connections, seconds, pace)
@@ -233,69 +221,3 @@ def _cpu_seconds(processes: Sequence[Process], stores: Mapping[str, int]) -> dic
 
 def _difference(after: Mapping[str, float], before: Mapping[str, float]) -> dict[str, float]:
     return {name: seconds - before[name] for name, seconds in after.items()}
-
-
-async def measure_deliveries(settings: Settings, target_url: str, number: int) -> float:
-    """Deliver `number` conversions to one webhook at `target_url`; return the deliveries a second.
-
-    One drain's sender runs in this process, from the first claim until the last delivery is
-    recorded. The receiver is another process, so that it takes no time from the sender. Raises
-    Faulty if deliveries are still due after DELIVERY_SECONDS.
-    """
-    allowed = msgspec.structs.replace(settings, webhook_allow_private=True)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
-    try:
-        async with open_services(allowed) as services:
-            await _convert(services, target_url, number)
-            return await _send_all(services, number)
-    finally:
-        sys.setswitchinterval(interval)
-
-
-async def _convert(services: Services, target_url: str, number: int) -> None:
-    account = await services.accounts.accounts.create("Bench")
-    config = await services.conversions.event_configs.create(
-        account.id, "Sale", PayoutType.CPA, Decimal(1)
-    )
-    await services.webhooks.webhooks.create(
-        account.id, "Bench", target_url, "POST", template.DEFAULT
-    )
-    stores = services.stores
-    async with leased(DrainNumber(stores.redis, stores.mongodb), services.loops) as drain_number:
-        drain, first = services.ingest.drain(drain_number), now_ms()
-        for start in range(first, first + number, _BATCH_EVENTS):
-            numbers = range(start, min(start + _BATCH_EVENTS, first + number))
-            await drain.apply([_event(one, config) for one in numbers])
-
-
-async def _send_all(services: Services, number: int) -> float:
-    stop = asyncio.Event()
-
-    async def is_sent() -> bool:
-        return await services.stores.mongodb["deliveries"].find_one(_DUE, ["_id"]) is None
-
-    began = time.perf_counter()
-    sending = asyncio.create_task(services.ingest.sender().run(stop))
-    try:
-        if not await wait_until(is_sent, DELIVERY_SECONDS, _LOOK_SECONDS):
-            raise Faulty(f"deliveries are still due after {DELIVERY_SECONDS:.0f} s")
-        return number / (time.perf_counter() - began)
-    finally:
-        stop.set()
-        await sending
-
-
-def _event(number: int, config: EventConfig) -> Conversion:
-    return Conversion(
-        id=number,
-        at=now_ms(),
-        account_id=config.account_id.bytes,
-        event_config_id=config.id.bytes,
-        click_id=None,
-        value="19.99",
-        payout="1",
-        metadata='{"order":"A-1"}',
-        transaction_id=None,
-        transaction_scope=None,
-    )

@@ -27,10 +27,11 @@ Serving = Literal[
     "all",
     "as delivered",
     "two of each",
+    "two web processes",
     "nginx",
     "nginx and Lua",
 ]
-RequestKind = Literal["clicks", "events by key", "events by click", "links"]
+RequestKind = Literal["clicks", "events by key", "events by click", "links", "changes"]
 
 DELIVERED: Final = "delivered"
 """The name of the process that runs with every default."""
@@ -59,8 +60,8 @@ class Row(NamedTuple):
 
     @property
     def status(self) -> int:
-        """Return the status of a right answer."""
-        return 302 if self.requests == "clicks" else 200
+        """Return the status of a right answer; before changes the load is clicks."""
+        return 302 if self.requests in ("clicks", "changes") else 200
 
     @property
     def appends(self) -> bool:
@@ -97,6 +98,12 @@ ROWS: Final = (
         sustained=True,
     ),
     Row("m", "d, as delivered: all defaults, log read", "as delivered", stored="clicks"),
+    Row(
+        "n",
+        "change of a link, seen by another process",
+        "two web processes",
+        "changes",
+    ),
 )
 
 
@@ -140,6 +147,13 @@ def processes_of(serving: Serving, folder: Path, stores: Settings, scene: Scene)
         return [
             unlimited_process(folder, shared, "web", port),
             *(unlimited_process(folder, shared, "drain", port, name) for name in _DRAINS),
+        ]
+    if serving == "two web processes":
+        [other_port] = free_ports(1)
+        return [
+            unlimited_process(folder, stores, "web", port, "web"),
+            unlimited_process(folder, stores, "web", other_port, "other web"),
+            unlimited_process(folder, stores, "drain", port),
         ]
     return [
         unlimited_process(folder, stores, "web", port),

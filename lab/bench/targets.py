@@ -22,6 +22,7 @@ _MIN_ACCEPTED: Final = (
 )
 _MAX_LIST_CPU_SECONDS: Final = 0.0012
 _MAX_HALF_P99_SECONDS: Final = (("c", 0.006), ("d", 0.012))
+_MAX_SEEN_P99_SECONDS: Final = 1.0
 _DELIVERIES_PER_SECOND: Final = 500
 
 
@@ -34,6 +35,7 @@ def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[T
         *(_of_accepted(by_key, *target) for target in _MIN_ACCEPTED),
         _of_list(by_key.get("g")),
         *(_of_p99(by_key.get(key), key, maximum) for key, maximum in _MAX_HALF_P99_SECONDS),
+        _of_changes(by_key.get("n")),
         _at_least(text, deliveries, _DELIVERIES_PER_SECOND),
     ]
 
@@ -65,6 +67,12 @@ def _of_p99(found: Figures | None, key: str, maximum: float) -> Target:
     text = f"{key} p99 at half of what it sustains, at most {maximum * 1000:g} ms"
     figure = None if found is None or found.sustained is None else found.sustained.half_p99 * 1000
     return _at_most(text, figure, maximum * 1000)
+
+
+def _of_changes(found: Figures | None) -> Target:
+    maximum = _MAX_SEEN_P99_SECONDS * 1000
+    text = f"n p99 until a change is seen by another process, at most {maximum:g} ms"
+    return _at_most(text, None if found is None else found.p99 * 1000, maximum)
 
 
 def _at_least(text: str, figure: float | None, minimum: float) -> Target:

@@ -11,7 +11,7 @@ from lab.client import Outcome
 
 BY_KEY = {row.key: row for row in ROWS}
 RATES = {"a": 100, "b": 250, "c": 1200, "d": 900, "e": 1000, "f1": 300, "f2": 450, "g": 40}
-RATES |= {"h": 2400, "i": 600, "j": 714, "k": 900, "l": 900, "m": 720}
+RATES |= {"h": 2400, "i": 600, "j": 714, "k": 900, "l": 900, "m": 720, "n": 1}
 
 
 def measured(
@@ -113,7 +113,7 @@ IN_TIME = {"half_c": measured(1, p99=0.006), "half_d": measured(1, p99=0.012)}
 
 def test_every_target_is_reached_at_its_bound() -> None:
     found = all_figures(**IN_TIME)
-    assert len(found) == 17
+    assert len(found) == 18
     assert {text: reached for text, (_, reached) in found.items() if not reached} == {}
 
 
@@ -130,6 +130,7 @@ def test_every_target_is_reached_at_its_bound() -> None:
         ({"g": measured(39, cpu=0.01)}, ["g accepts at least 0.4 x a"]),
         ({"g": measured(40, cpu=0.1)}, ["g CPU of a list, at most 1.2 ms"]),
         ({"m": measured(719)}, ["m accepts at least 0.8 x d"]),
+        ({"n": measured(1, p99=1.01)}, ["n p99 until a change is seen by another process"]),
         ({"h": measured(2401)}, ["c accepts at least 0.5 x h"]),
         ({"i": measured(601)}, ["c accepts at least 2 x i"]),
         ({"half_c": measured(1, p99=0.0061)}, ["c p99 at half of what it sustains"]),
@@ -183,7 +184,7 @@ def test_the_table_shows_every_row_and_target() -> None:
         ("c, a", ["a", "c"]),
         ("f", ["f1", "f2"]),
         ("f2,h", ["f2", "h"]),
-        ("a,b,c,d,e,f,g,h,i,j,k,l,m", [row.key for row in ROWS]),
+        ("a,b,c,d,e,f,g,h,i,j,k,l,m,n", [row.key for row in ROWS]),
     ],
 )
 def test_rows_are_chosen_by_their_keys(text: str, keys: list[str]) -> None:

@@ -42,16 +42,16 @@ def test_rows_are_measured_one_after_the_other_and_everything_is_written(tmp_pat
     folder, written = tmp_path / "temporary", tmp_path / "result.json"
     folder.mkdir()
     arguments = (
-        "--rounds 1 --seconds 1 --sustained-seconds 1 --connections 8 --client own --rows a,d,m "
+        "--rounds 1 --seconds 1 --sustained-seconds 1 --connections 8 --client own --rows a,d,m,n "
         f"--json {written}"
     )
     process = script("bench", folder, arguments)
     printed, errors = ended(process)
     assert process.returncode == 0, errors
     result = json.loads(written.read_text())
-    assert [row["key"] for row in result["rows"]] == ["a", "d", "m"]
+    assert [row["key"] for row in result["rows"]] == ["a", "d", "m", "n"]
     assert all(row["rate"] > 0 and min(row["cpu"].values()) >= 0 for row in result["rows"])
-    assert [row["arrival"] is not None for row in result["rows"]] == [False, True, True]
+    assert [row["arrival"] is not None for row in result["rows"]] == [False, True, True, False]
     assert len(result["measured"]["tried"]["d"]) == ATTEMPTS
     for key, rounds in result["measured"]["full"].items():
         assert len(rounds) == 1, key
