@@ -26,7 +26,7 @@ import uvloop
 from msgspec import structs
 
 from config.settings import Settings
-from lab.abuse import attacks, sign_in
+from lab.abuse import attacks, receivers, sign_in
 from lab.abuse.attack import ATTACKER_ADDRESS, Report, Target
 from lab.abuse.held_body import held_body
 from lab.abuse.removed_owner import removed_owner
@@ -102,8 +102,8 @@ ROWS: Final = (
         attacks.many_values,
         may_keep=_KEPT_OF_LARGE_REPORTS,
     ),
-    Row("trickle", "a receiver that answers byte by byte", attacks.trickling_receiver),
-    Row("gone", "a receiver that is gone", attacks.failing_receiver),
+    Row("trickle", "a receiver that answers byte by byte", receivers.trickling_receiver),
+    Row("gone", "a receiver that is gone", receivers.failing_receiver),
 )
 
 

@@ -1,0 +1,48 @@
+"""The attacks by receivers of webhooks that never end an answer, or are gone."""
+
+import asyncio
+from typing import Final
+
+from lab.abuse.attack import Report, Target, barrage
+from lab.receiver import GONE, Message, answering, receiving
+from lab.requests import call, head
+
+_CONVERSIONS: Final = 100
+_BUFFER_BYTES: Final = 65_536
+
+
+async def trickling_receiver(target: Target, seconds: float) -> Report:
+    """Have conversions delivered to a receiver that answers in endless chunks of one byte."""
+    async with receiving(_trickle) as url:
+        return await _deliver_conversions(target, url, seconds)
+
+
+async def failing_receiver(target: Target, seconds: float) -> Report:
+    """Have conversions delivered to a receiver that is gone: its owner must be notified."""
+    async with receiving(answering(GONE)) as url:
+        report = await _deliver_conversions(target, url, seconds)
+    path = f"/api/webhooks?accountId={target.attacker.account_id}"
+    _, listed = await call(target.port, target.attacker.key, "GET", path)
+    [row] = [row for row in listed["rows"] if row["target_url"] == url]
+    if row["active"] or not row.get("disabled_at") or not row.get("disabled_reason"):
+        report.findings.append("the owner is not notified that the webhook is disabled")
+    return report
+
+
+async def _trickle(message: Message, transport: asyncio.WriteTransport) -> None:
+    transport.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while not transport.is_closing():
+        transport.write(b"1\r\nx\r\n")
+        is_full = transport.get_write_buffer_size() > _BUFFER_BYTES
+        await asyncio.sleep(0.01 if is_full else 0)
+
+
+async def _deliver_conversions(target: Target, url: str, seconds: float) -> Report:
+    """Create a webhook for `url` and report conversions for it."""
+    owner = target.attacker
+    body = {"account_id": owner.account_id, "target_url": url}
+    status, row = await call(target.port, owner.key, "POST", "/api/webhooks", body)
+    if status != "200":
+        return Report(findings=[f"the webhook was not created: {status} {row}"])
+    event = head("GET", f"/api/event?pbk={owner.pbk}", {"User-Agent": "Postback/1.0"})
+    return await barrage(target.port, lambda: event, _CONVERSIONS / seconds, seconds, {"200"})
