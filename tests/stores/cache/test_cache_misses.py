@@ -1,6 +1,8 @@
 """Clients that ask for too much that does not exist share a small part of the look-ups."""
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -56,7 +58,17 @@ async def test_a_known_name_is_found_even_for_a_client_beyond_its_allowance(
     assert await cache.get(NAME, STRANGER) == OLD
 
 
-async def test_others_do_not_wait_for_the_share(services: Services) -> None:
+async def test_others_do_not_wait_for_the_share(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rested = asyncio.Event()
+
+    async def query_and_rest(queries: lookup.BatchedLookup, names: list[str]) -> Sequence[Any]:
+        found = await queries._query(names)
+        await rested.wait()
+        return found
+
+    monkeypatch.setattr(lookup.BatchedLookup, "_query_and_rest", query_and_rest)
     misses = Allowance(1, now=lambda: 0.0)
     misses.use(STRANGER)
     things = ThingLookup(OLD)
@@ -65,6 +77,7 @@ async def test_others_do_not_wait_for_the_share(services: Services) -> None:
     await things.asked_for(1)
     assert await cache.get(NAME, VISITOR) == OLD
     assert not in_share.done()
+    rested.set()
     assert await in_share == OLD
 
 
