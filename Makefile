@@ -12,7 +12,7 @@ TRIAL := tests/system/test_trial.py
 ON_NEWEST := tests/stores/redis tests/journal tests/access/test_rate_limit.py tests/clicks/test_visitors.py \
 	tests/ingest/test_consumer.py $(TRIAL)
 .DEFAULT_GOAL := help
-.PHONY: run demo test test-lab fuzz lint bench bench-reports capacity chaos abuse soak screenshots lock check help
+.PHONY: run demo test test-lab fuzz lint bench bench-reports chaos abuse soak screenshots lock check help
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -65,9 +65,6 @@ bench: $(VENV)/ready  ## measure clicks and events beside a bare Tornado redirec
 
 bench-reports: $(VENV)/ready  ## measure the cost of a report with up to ten million clicks (a quarter of an hour)
 	@$(BIN)/python -m lab.bench_reports $(ARGS)
-
-capacity: $(VENV)/ready  ## measure what a click costs each part, in processor time and bytes (two minutes)
-	@$(BIN)/python -m lab.bench.capacity $(ARGS)
 
 chaos: $(VENV)/ready  ## kill and suspend the service and its stores under load; is anything lost? (three minutes)
 	@$(BIN)/python -m lab.chaos $(ARGS)

@@ -15,6 +15,7 @@ import msgspec
 
 from config.settings import Settings
 from lab.bench import wrk
+from lab.bench.cost import Costs, cost_lines, measure_cost, measure_waiting
 from lab.bench.deliveries import measure_deliveries
 from lab.bench.figures import Figures, figures
 from lab.bench.measure import Bench, Measured, Options
@@ -39,7 +40,7 @@ class Results(NamedTuple):
     """Everything measured.
 
     `deliveries` a second of webhooks only if all rows are measured. `tried` are the attempts to
-    find what a row sustains, `sustained` the best of them.
+    find what a row sustains, `sustained` the best of them. `costs` are measured if asked for.
     """
 
     rows: list[Row]
@@ -48,6 +49,7 @@ class Results(NamedTuple):
     tried: Rounds
     sustained: dict[str, Measured]
     half: Rounds
+    costs: list[Costs]
 
 
 async def _run(
@@ -57,7 +59,7 @@ async def _run(
     options = Options(parsed.seconds, parsed.connections, parsed.client == "wrk")
     rows = [row for row in parsed.rows if not missing(row)]
     scenes = {number: await prepare_load(stores, number) for number in {row.links for row in rows}}
-    results = Results(rows, [], defaultdict(list), defaultdict(list), {}, defaultdict(list))
+    results = Results(rows, [], defaultdict(list), defaultdict(list), {}, defaultdict(list), [])
     apart = msgspec.structs.replace(stores, mongodb_database="deliveries", data_dir=str(folder))
     async with open_stores(stores) as connected:
         bench = Bench(folder, stores, connected, scenes, options)
@@ -71,6 +73,12 @@ async def _run(
         for row in rows:
             if row.sustained:
                 await _search(bench, row, results, parsed, line)
+        if parsed.cost and rows:
+            line.show(f"costs at {parsed.cost:,} clicks a second")
+            costed = [row for row in rows if row.stored == "clicks"]
+            costs = [await measure_cost(bench, connected, row, parsed.cost) for row in costed]
+            waiting = await measure_waiting(folder, stores, connected, scenes[rows[0].links])
+            results.costs.append(Costs(costs, waiting))
     return results
 
 
@@ -131,6 +139,8 @@ def _report(parsed: argparse.Namespace, results: Results, seconds: float) -> Non
     deliveries = median(results.deliveries) if results.deliveries else None
     wanted = targets(found, deliveries)
     print(table(found, wanted))
+    for costs in results.costs:
+        print("", *cost_lines(costs), sep="\n")
     written = msgspec.json.encode(_as_json(parsed, results, found, wanted))
     parsed.json.write_bytes(msgspec.json.format(written))
     print(f"\nwritten to {parsed.json}")
@@ -152,6 +162,7 @@ def _as_json(
         "load_before": parsed.busy,
         "rows": found,
         "deliveries": results.deliveries,
+        "costs": results.costs,
         "targets": [target._asdict() for target in wanted],
         "measured": {"full": results.full, "tried": results.tried, "half": results.half},
         "sustained_seconds": parsed.sustained_seconds,
@@ -179,6 +190,15 @@ def _parser() -> argparse.ArgumentParser:
         "--connections", type=positive, default=64, help="concurrent connections [64]"
     )
     parser.add_argument("--rows", type=_rows, default=list(ROWS), help="rows such as a,c,f [all]")
+    parser.add_argument(
+        "--cost",
+        type=positive,
+        nargs="?",
+        const=5000,
+        metavar="RATE",
+        help="measure too what a click of the rows costs each part, in processor time and bytes, "
+        "at RATE clicks a second [5000]",
+    )
     parser.add_argument(
         "--client",
         choices=("wrk", "own"),

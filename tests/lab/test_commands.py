@@ -43,7 +43,7 @@ def test_rows_are_measured_one_after_the_other_and_everything_is_written(tmp_pat
     folder.mkdir()
     arguments = (
         "--rounds 1 --seconds 1 --sustained-seconds 1 --connections 8 --client own --rows a,d,m,n "
-        f"--json {written}"
+        f"--cost 100 --json {written}"
     )
     process = script("bench", folder, arguments)
     printed, errors = ended(process)
@@ -57,6 +57,9 @@ def test_rows_are_measured_one_after_the_other_and_everything_is_written(tmp_pat
         assert len(rounds) == 1, key
         assert rounds[0]["outcome"]["errors"] == {}
     assert "d sustains at least 4.5 x a" in printed
+    [costs] = result["costs"]
+    assert [key for key, *_ in costs["rows"]] == ["d", "m"]
+    assert f"bytes of a click that waits in Redis: {costs['waiting']:.0f}\n" in printed
     assert str(written) in printed
     assert list(folder.iterdir()) == []
 
