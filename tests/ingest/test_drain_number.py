@@ -79,7 +79,7 @@ async def test_a_renewal_keeps_the_number_and_the_lease(services: Services) -> N
 
 async def test_a_number_that_was_never_taken_is_not_renewed(services: Services) -> None:
     await drain_number_of(services).renew()
-    assert await services.stores.redis.keys("slot*") == []
+    assert await services.stores.redis.keys("{slot}:[0-9]*") == []
 
 
 async def test_a_batch_does_not_ask_redis_for_its_number(services: Services) -> None:
@@ -174,7 +174,7 @@ async def test_a_lease_is_renewed_again_after_an_outage_of_redis(
                 server.start()
                 await redis.delete("{slot}:0")
                 await until(lambda: redis.exists("{slot}:0"))
-            assert await redis.keys("slot*") == []
+            assert await redis.keys("{slot}:[0-9]*") == []
 
 
 async def test_when_all_numbers_are_taken_one_is_shared(services: Services) -> None:
@@ -192,7 +192,7 @@ async def test_a_release_frees_the_number_and_ends_the_session(services: Service
     await drain_number.number()
     session: Any = await drain_number.session()
     await drain_number.release()
-    assert await services.stores.redis.keys("slot*") == []
+    assert await services.stores.redis.keys("{slot}:[0-9]*") == []
     assert session.has_ended
     assert await drain_number.number() == 0
     assert await drain_number.session() is not session

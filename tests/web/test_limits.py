@@ -368,7 +368,7 @@ async def test_clicks_events_and_health_have_no_limit(world: World) -> None:
             response = await world.client.get(path)
             assert response.status == status
             assert not shown(response)
-    assert not await world.services.stores.redis.keys("rate_rate_limit:*")
+    assert not await world.services.stores.redis.keys("rate_limit:*")
 
 
 async def test_requests_are_answered_while_redis_is_unavailable_and_a_metric_shows_it(
