@@ -191,6 +191,23 @@ async def test_an_error_without_words_keeps_the_text_of_the_api(
         await expect(page.get_by_role("alert")).to_have_text("tags: too purple")
 
 
+async def test_a_request_that_another_one_overtook_by_renewing_the_session_is_sent_again(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    """Switching the second factor renews it: requests with the old cookie are refused."""
+
+    async def refuse(route: Route) -> None:
+        await route.fulfill(status=401, json={"error": "session: unknown or ended"})
+
+    async with open_page() as (page, problems):
+        problems.expected += ["status of 401"]
+        await sign_in(services, page, account.id)
+        await page.route("**/api/tags*", refuse, times=1)
+        await page.goto("/console/tags")
+        await expect(page.get_by_text("No tags yet")).to_be_visible()
+        await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+
+
 async def test_a_session_that_ended_is_said_so_on_the_page_to_sign_in(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:

@@ -6,6 +6,9 @@ import { queryText } from "console/core/url";
 
 const TIMEOUT_MS = 15_000;
 
+/** Requests that may renew the session, as long as they have no answer. */
+const changing = new Set();
+
 /**
  * An answer that is an error, or none at all (`status` 0). `text` is the API's; `words` say
  * the same to people, if there are any. The message adds when to try again.
@@ -60,7 +63,21 @@ async function request(method, path, options) {
 }
 
 /** Send a request of the API, and return the answer as it is. Throws an ApiError if it is one. */
-export async function send(method, path, { query, body, signal, timeout = TIMEOUT_MS }) {
+export async function send(method, path, options) {
+  const sent = sendOnce(method, path, options);
+  if (method !== "GET") {
+    changing.add(sent);
+    sent.catch(() => {}).finally(() => changing.delete(sent));
+  }
+  try {
+    return await sent;
+  } catch (error) {
+    if (!(await isStillSignedIn(path, error))) throw error;
+    return sendOnce(method, path, options);
+  }
+}
+
+async function sendOnce(method, path, { query, body, signal, timeout = TIMEOUT_MS }) {
   const late = AbortSignal.timeout(timeout);
   const answer = await fetched(path + queryText(query), {
     method,
@@ -72,7 +89,8 @@ export async function send(method, path, { query, body, signal, timeout = TIMEOU
   });
   if (answer.ok) return answer;
   const error = await errorOf(answer);
-  followSession(path, error);
+  // Another tab has switched to another account.
+  if (error.status === 403 && error.field === "accountId") location.reload();
   throw error;
 }
 
@@ -107,14 +125,15 @@ async function fetched(url, options) {
   }
 }
 
-/** Notice that the session ended, or that another tab has switched to another account. */
-function followSession(path, error) {
-  if (error.status === 401 && session.value && !path.startsWith("/api/session")) {
-    sessionEnded.value = true;
-    session.value = null;
-  } else if (error.status === 403 && error.field === "accountId") {
-    location.reload();
-  }
+/**
+ * Return whether the session goes on although it was refused: another request may have renewed it
+ * meanwhile, as that which switches a second factor on or off does.
+ */
+async function isStillSignedIn(path, error) {
+  if (error.status !== 401 || !session.value || path.startsWith("/api/session")) return false;
+  await Promise.allSettled(changing);
+  await loadSession();
+  return Boolean(session.value);
 }
 
 /** Ask the API who is signed in, and set `session`. An unreachable service leaves it unchanged. */
