@@ -14,7 +14,7 @@ from tests.paths import ROOT
 from tests.system.service import START_SECONDS, environment
 from tests.waiting import until
 
-TIMEOUT_SECONDS = 100
+TIMEOUT_SECONDS = 400
 """A little less than the suite's own timeout for a test."""
 
 
