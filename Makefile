@@ -43,11 +43,11 @@ demo: $(VENV)/trial  ## start the service with two months of traffic in an accou
 	@exec $(BIN)/python -m lab.demo $(ARGS)
 
 # The oldest supported Redis, then the newest where the two may differ.
-test: $(VENV)/browser $(VENV)/npm-packages  ## run the suite on real stores that it starts itself (ten minutes)
+test: $(VENV)/browser $(VENV)/npm-packages  ## run the suite on real stores that it starts itself (twenty minutes)
 	@$(BIN)/python -m pytest $(WORKERS) --redis lowest $(if $(ARGS),$(ARGS),--ignore=tests/lab --ignore=$(TRIAL))
 	@$(if $(ARGS),,$(BIN)/python -m pytest $(WORKERS) $(ON_NEWEST))
 
-test-lab: $(VENV)/ready  ## run the tests of bench, chaos, abuse, soak and the other proofs (three minutes)
+test-lab: $(VENV)/ready  ## run the tests of bench, chaos, abuse, soak and the other proofs (four minutes)
 	@$(BIN)/python -m pytest $(WORKERS) tests/lab $(ARGS)
 
 fuzz: $(VENV)/ready  ## send generated requests to the service, then random bytes to its parser (ten minutes)

@@ -20,14 +20,8 @@ import msgspec
 from config.settings import Settings
 from lab.client import Load, percentile
 from lab.harness import beside, on_own_stores, option_parser
-from lab.processes import (
-    MAX_GROWTH_BYTES,
-    MEGABYTE,
-    free_ports,
-    resident_bytes,
-    running,
-    unlimited_process,
-)
+from lab.process_usage import MAX_GROWTH_BYTES, MEGABYTE, resident_bytes
+from lab.processes import free_ports, running, unlimited_process
 from lab.result import LoadAudit, exit_code, figure_lines, with_faults
 from lab.scene import prepare_load
 from lab.stores import Stores, audit_load, open_stores

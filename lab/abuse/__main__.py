@@ -19,7 +19,8 @@ from lab.abuse.result import MAX_SLOWDOWN, MAX_TRIES, Attacked, Phases, Result, 
 from lab.client import Load, Outcome, Schedule
 from lab.harness import beside, on_own_stores, option_parser
 from lab.many_values import VALUES
-from lab.processes import MemoryWatch, Process, free_ports, running
+from lab.process_usage import MemoryWatch
+from lab.processes import Process, free_ports, running
 from lab.result import exit_code
 from lab.stores import NotDrained, audit_load, open_stores
 from lab.traffic import Closed, Paced, Visitors

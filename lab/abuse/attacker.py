@@ -32,16 +32,8 @@ from lab.abuse.held_body import held_body
 from lab.abuse.removed_owner import removed_owner
 from lab.abuse.weak_key import weak_key
 from lab.log_pipe import LogPipe
-from lab.processes import (
-    MAX_GROWTH_BYTES,
-    MEGABYTE,
-    ROOT,
-    NotReady,
-    Process,
-    Role,
-    running,
-    service_process,
-)
+from lab.process_usage import MAX_GROWTH_BYTES, MEGABYTE
+from lab.processes import ROOT, NotReady, Process, Role, running, service_process
 
 _READY: Final = "ready"
 

@@ -27,7 +27,7 @@ from lab.abuse.attack import (
     report_of_today,
     report_of_values,
 )
-from lab.processes import MEGABYTE
+from lab.process_usage import MEGABYTE
 from lab.requests import AGENTS, NO_ANSWER, ask, call, click_id_of, connect, head, post
 
 _UNFINISHED_BODIES: Final = 60

@@ -7,7 +7,7 @@ import msgspec
 
 from lab.abuse.attack import Report
 from lab.client import Outcome
-from lab.processes import MAX_GROWTH_BYTES, MEGABYTE, Memory
+from lab.process_usage import MAX_GROWTH_BYTES, MEGABYTE, Memory
 from lab.result import LoadAudit, columns, figure_lines, with_faults
 from tracker.reports.limits import MEMORY_BYTES
 

@@ -17,7 +17,8 @@ from lab.bench.rows import DELIVERED, Row, processes_of
 from lab.client import NOT_SENT, Load, Outcome
 from lab.harness import CannotMeasure
 from lab.log_pipe import LogPipe
-from lab.processes import Process, cpu_seconds, running
+from lab.process_usage import cpu_seconds
+from lab.processes import Process, running
 from lab.scene import Scene
 from lab.stores import Stores
 from lab.traffic import Closed, Paced, Prepared

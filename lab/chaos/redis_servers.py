@@ -43,11 +43,9 @@ class SingleRedis:
         return True
 
     def primary(self) -> Process:
-        """Return the server."""
         return self.processes[0]
 
     def replicas(self, primary: Process) -> list[Process]:
-        """Return none."""
         return []
 
     def demote(self) -> None:
@@ -153,7 +151,6 @@ class Cluster:
         return random.choice(primaries or self.processes)  # noqa: S311
 
     def replicas(self, primary: Process) -> list[Process]:
-        """Return the replicas of a primary."""
         return [one for one in self.processes if self._follows(one.port, primary.port)]
 
     def demote(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 from lab.abuse.attack import Report, counted
 from lab.abuse.result import Attacked, Phases, Result, table
 from lab.client import Outcome
-from lab.processes import MAX_GROWTH_BYTES, Memory
+from lab.process_usage import MAX_GROWTH_BYTES, Memory
 from lab.result import LoadAudit
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from lab.processes import cpu_seconds, resident_bytes
+from lab.process_usage import cpu_seconds, resident_bytes
 
 SIZE_BYTES = 64 * 1024 * 1024
 BUSY_SECONDS = 0.3

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from lab.processes import MAX_GROWTH_BYTES
+from lab.process_usage import MAX_GROWTH_BYTES
 from lab.result import LoadAudit
 from lab.soak import Result
 

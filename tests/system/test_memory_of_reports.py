@@ -7,7 +7,7 @@ from uuid import UUID
 
 from config.settings import Settings
 from lab.many_values import VALUES, store_day
-from lab.processes import MEGABYTE, resident_bytes
+from lab.process_usage import MEGABYTE, resident_bytes
 from tests.system.owner import made, new_owner
 from tests.system.service import Response, environment, running
 from tests.waiting import until

@@ -1,4 +1,4 @@
-"""Access when creating short links: keys, accounts, domains and tags, and the order of checks."""
+"""Access to the domains and tags of a new short link, and the order of checks."""
 
 from typing import Any
 
@@ -6,11 +6,6 @@ from tests.factories import create_link
 from tests.links.api.short_links import create
 from tests.web.world import World
 from tracker.ids import new_id
-
-NO_KEY = "API key: send it as Authorization: Bearer <API_KEY>"
-
-
-ANOTHER_ACCOUNT = "accountId: this API key has no access to the account"
 
 
 async def test_domains_and_tags_of_another_account_are_forbidden(world: World) -> None:

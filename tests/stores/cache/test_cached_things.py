@@ -1,6 +1,5 @@
 """Everything that is cached keeps the same promises to whoever looks it up."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -191,5 +190,5 @@ async def test_without_redis_it_is_found_and_not_changed(
             await change(cut_off, made)
         assert await looked_up_anew(services, thing, made) == before
     finally:
-        await asyncio.shield(cut_off.stop())
+        await cut_off.stop()
         await cut_off.close()

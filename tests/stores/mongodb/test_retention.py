@@ -12,10 +12,6 @@ from tracker.stores.mongodb import indexes
 from tracker.stores.mongodb.retention import first_complete_day, set_click_retention
 
 
-def days_ago(days: int) -> str:
-    return day_of(now() - timedelta(days=days))
-
-
 async def expiry(services: Services) -> int | None:
     """Return the seconds after which the index deletes clicks, None if it does not exist."""
     made = await services.stores.mongodb["clicks"].index_information()
