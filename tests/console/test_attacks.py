@@ -13,21 +13,6 @@ from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.service.services import Services
 
-ELSEWHERE = [
-    "//evil.example/",
-    "/\\evil.example/",
-    "\\\\evil.example/",
-    "https://evil.example/",
-    "https:evil.example",
-    "javascript:alert(1)",
-    "/console/..//evil.example/",
-    "/console/%2e%2e//evil.example",
-    "/\t/evil.example",
-    "/\n/evil.example",
-    "/api/tags",
-    "/consoleevil",
-]
-
 
 @pytest.mark.parametrize(
     ("next_page", "path"),
