@@ -93,6 +93,15 @@ def io_loop() -> Iterator[AsyncIOLoop]:
     asyncio.set_event_loop(None)
 
 
+@pytest.fixture(autouse=True)
+def _errors_of_the_loop_are_logged(io_loop: AsyncIOLoop) -> Iterator[None]:
+    """Fail a test that leaves its handler of errors on the loop, which all tests share."""
+    yield
+    left = io_loop.asyncio_loop.get_exception_handler()
+    io_loop.asyncio_loop.set_exception_handler(None)
+    assert left is None
+
+
 @pytest.fixture(scope="session")
 def stores(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory

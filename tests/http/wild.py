@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
 from tests.http.exchange_record import (
     LIMITS,
@@ -14,6 +13,7 @@ from tests.http.exchange_record import (
     render,
     turns,
 )
+from tests.uncaught import uncaught_errors
 from tracker.http.connection import Connection
 from tracker.http.fast_path import FastPathConnection, PlainHeadParser
 from tracker.http.head import HeadReader
@@ -71,15 +71,10 @@ def check_plain(raw: bytes) -> None:
 @contextlib.asynccontextmanager
 async def _nothing_left_behind() -> AsyncIterator[None]:
     """Fail on an uncaught exception, and on a task that goes on."""
-    loop = asyncio.get_running_loop()
-    uncaught: list[dict[str, Any]] = []
-    before, handler = asyncio.all_tasks(), loop.get_exception_handler()
-    loop.set_exception_handler(lambda _, context: uncaught.append(context))
-    try:
+    before = asyncio.all_tasks()
+    with uncaught_errors() as uncaught:
         yield
         await turns(10)
-    finally:
-        loop.set_exception_handler(handler)
     assert not uncaught, uncaught
     assert asyncio.all_tasks() <= before
 

@@ -7,11 +7,11 @@ import asyncio
 import gc
 import socket
 import time
-from typing import Any
 
 import pytest
 
 from tests.clock import Clock
+from tests.uncaught import uncaught_errors
 from tests.waiting import PATIENCE_SECONDS
 from tracker.stores.breaker import OPEN_SECONDS, Breaker, Overload, answer_within
 
@@ -88,18 +88,16 @@ async def test_a_query_that_ignores_its_cancellation_is_cancelled_again() -> Non
 
 
 async def test_the_error_of_a_cancelled_query_is_not_reported_as_forgotten() -> None:
-    reported: list[dict[str, Any]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
-
     async def failing() -> None:
         try:
             await asyncio.Event().wait()
         finally:
             raise ConnectionError
 
-    with pytest.raises(TimeoutError):
-        await answer_within(0.05, failing())
-    gc.collect()
+    with uncaught_errors() as reported:
+        with pytest.raises(TimeoutError):
+            await answer_within(0.05, failing())
+        gc.collect()
     assert not reported
 
 
