@@ -160,6 +160,7 @@ def clock() -> Clock:
 def long_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let caches remember for an hour: only a notification shows them a change."""
     monkeypatch.setattr(memory, "MEMORY_SECONDS", 3600.0)
+    monkeypatch.setattr(memory, "UNSETTLED_SECONDS", 3600.0)
     monkeypatch.setattr(memory, "MISS_MEMORY_SECONDS", 3600.0)
 
 

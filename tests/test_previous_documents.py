@@ -3,11 +3,10 @@
 from datetime import date, timedelta
 from typing import Any, Final
 
-import msgspec
 from bson import Decimal128
 
 from tests.conversions import scene
-from tests.factories import AT_MS, create_event_config, make_click, make_conversion
+from tests.factories import AT_MS, make_click, make_conversion
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
 from tracker.accounts.time_zones import AccountZone
@@ -117,19 +116,6 @@ async def test_an_event_configuration_without_a_mark_is_not_archived(services: S
     assert found is not None
     assert (found.payout_type, found.archived) == (PayoutType.CPA, False)
     assert found.parameter_aliases == {}
-
-
-async def test_a_copy_of_an_event_configuration_without_aliases_has_none(
-    services: Services,
-) -> None:
-    config = await create_event_config(services)
-    name = keys.event_config(config.pbk)
-    copy: Any = await services.stores.redis.hget(name, "value")
-    fields = msgspec.msgpack.decode(copy)
-    assert fields.pop("parameter_aliases") == {}
-    await services.stores.redis.hset(name, "value", msgspec.msgpack.encode(fields))
-    services.conversions.event_config_cache.forget_all()
-    assert await services.conversions.event_configs.by_postback_key(config.pbk) == config
 
 
 async def test_a_webhook_of_no_kind_asks_for_conversions_and_its_delivery_is_one(

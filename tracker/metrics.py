@@ -146,6 +146,11 @@ REDIS_SKIPPED = Counter(
     ["kind"],
     registry=REGISTRY,
 )
+COPIES_RESTORED = Counter(
+    "tracker_copies_restored",
+    "Links and event configurations that were looked at since Redis was new, and copied to it.",
+    registry=REGISTRY,
+)
 WEBHOOK_ATTEMPTS = Counter(
     "tracker_webhook_attempts",
     "Requests to receivers by outcome: delivered, or how they failed.",

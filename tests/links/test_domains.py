@@ -20,7 +20,7 @@ from tracker.links.domain import ServedName, served_name
 from tracker.links.hostnames import canonical_hostname, checked_hostname
 from tracker.links.link import cached_link
 from tracker.service.services import Services
-from tracker.stores.cache.cache import UPDATE_SECONDS
+from tracker.stores.cache.copies import UPDATE_SECONDS
 from tracker.stores.redis import keys
 
 ACCOUNT, OTHER, NAME = new_id(), new_id(), "go.example"

@@ -21,7 +21,7 @@ from tracker.links.domain import served_name
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import cached_link
 from tracker.service.services import Services
-from tracker.stores.cache.cache import MISS_REDIS_TTL_SECONDS
+from tracker.stores.cache.cache import MISS_COPY_SECONDS
 from tracker.stores.mongodb.documents import as_document
 from tracker.stores.redis import keys
 
@@ -115,7 +115,7 @@ async def test_a_crash_between_mongodb_and_redis_heals_after_a_creation(
     crashed = msgspec.structs.replace(made, id=new_id(), slug="abc")
     await services.stores.mongodb["links"].insert_one(as_document(crashed))
     if missed_before:
-        await expire(services, keys.link("", "abc"), MISS_REDIS_TTL_SECONDS)
+        await expire(services, keys.link("", "abc"), MISS_COPY_SECONDS)
     assert await visited(services) == cached_link(crashed)
 
 

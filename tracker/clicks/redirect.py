@@ -213,7 +213,7 @@ class Redirect:
         return {
             "click_id": shown_id or "",
             "click_timestamp": iso(moment(at)),
-            "slug": link.slug,
+            "slug": _slug(visit),
             "link_id": str(UUID(bytes=link.id)),
             "account_id": str(UUID(bytes=link.account_id)),
             "domain_name": link.domain_name or self._own_host,

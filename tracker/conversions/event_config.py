@@ -18,6 +18,7 @@ from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_secret
 from tracker.limits.allowance import Allowance
 from tracker.stores.cache.cache import Cache, Versioned
+from tracker.stores.cache.filling import Names
 from tracker.stores.cache.lookup import FieldLookup
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_document, as_struct, updated
@@ -90,8 +91,12 @@ def event_config_cache(
     lookup = FieldLookup(
         stores.mongodb.reads, "event_configs", "pbk", fields, lambda row: _if_active(_config(row))
     )
-    return Cache(
-        stores.redis, stores.breaker, EventConfig, lookup, max_values, misses, stores.budget
+    return Cache(stores.copies, EventConfig, lookup, max_values, misses)
+
+
+def names_of_event_configs(cache: EventConfigCache) -> Names:
+    return Names(
+        cache, "event_configs", _NOT_ARCHIVED, ["pbk"], lambda row: keys.event_config(row["pbk"])
     )
 
 
@@ -125,7 +130,7 @@ class EventConfigs:
             created_at=now(),
         )
         await self._configs.insert_one(_stored(as_document(config)))
-        await self._publish(config)
+        await self._cache.created(keys.event_config(config.pbk), config)
         return config
 
     async def page(

@@ -94,9 +94,7 @@ def rules_cache(stores: StoreServices, max_values: int) -> RulesCache:
     """Build the cache of rules. Its keys are `keys.account(account_id)`."""
     fields = ["version", "conversion_rules"]
     lookup = FieldLookup(stores.mongodb.reads, "accounts", "_id", fields, _cached, UUID)
-    return Cache(
-        stores.redis, stores.breaker, CachedRules, lookup, max_values, budget=stores.budget
-    )
+    return Cache(stores.copies, CachedRules, lookup, max_values)
 
 
 class AccountRules:

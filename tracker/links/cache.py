@@ -9,6 +9,7 @@ from tracker.limits.allowance import Allowance
 from tracker.links.domain import Domain, IsReserved, ServedName, namespace_of, served_name
 from tracker.links.link import CachedLink, Link, cached_link
 from tracker.stores.cache.cache import Cache
+from tracker.stores.cache.filling import Names
 from tracker.stores.mongodb.documents import as_struct
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.redis import keys
@@ -21,6 +22,10 @@ _LINK_FIELDS: Final = [name for name in Link.__struct_fields__ if name != "id"]
 _DOMAIN_FIELDS: Final = [
     name for name in Domain.__struct_fields__ if name not in ("id", "last_check")
 ]
+DOMAIN_COPY_SECONDS: Final = 600.0
+"""The life of a copy of a served name, which changes by itself when a quarantine ends, and with the
+setting RESERVED_NAMES."""
+
 _CLAIMS_PER_NAME: Final = 4
 """Claims that one query reads for each name on average. With more, each name gets queries of its
 own, so a name with hundreds of claims costs no more."""
@@ -41,18 +46,24 @@ class _LinkLookup:
             for namespace, group in slugs.items()
         ]
         rows = await self._reads.find("links", {"$or": branches}, _LINK_FIELDS, limit=len(names))
-        return {keys.link(namespace_of(row["domain_id"]), row["slug"]): row for row in rows}
+        return {_name(row): row for row in rows}
 
     def value_of(self, found: Any) -> CachedLink | None:
         """Return the cached form of a link's document; None if visitors get 404."""
         return cached_link(as_struct(Link, found))
 
 
+def _name(link: Mapping[str, Any]) -> str:
+    return keys.link(namespace_of(link["domain_id"]), link["slug"])
+
+
+def names_of_links(cache: LinkCache) -> Names:
+    return Names(cache, "links", {"archived": False}, ["domain_id", "slug"], _name)
+
+
 def link_cache(stores: StoreServices, max_values: int, misses: Allowance) -> LinkCache:
     lookup = _LinkLookup(stores.mongodb.reads)
-    return Cache(
-        stores.redis, stores.breaker, CachedLink, lookup, max_values, misses, stores.budget
-    )
+    return Cache(stores.copies, CachedLink, lookup, max_values, misses)
 
 
 class _DomainLookup:
@@ -91,6 +102,4 @@ def domain_cache(
     stores: StoreServices, max_values: int, misses: Allowance, is_reserved: IsReserved
 ) -> DomainCache:
     lookup = _DomainLookup(stores.mongodb.reads, is_reserved)
-    return Cache(
-        stores.redis, stores.breaker, ServedName, lookup, max_values, misses, stores.budget
-    )
+    return Cache(stores.copies, ServedName, lookup, max_values, misses, DOMAIN_COPY_SECONDS)

@@ -69,9 +69,12 @@ def utm_of(url: str) -> dict[str, str | None]:
 
 
 class Destination:
-    """A link's destination, split once for all clicks. `used_macros` are the macros in it."""
+    """A link's destination, split once for all clicks. `used_macros` are the macros in it.
 
-    __slots__ = ("_has_utm_macros", "_plain", "_templates", "_utm", "used_macros")
+    Many are in memory, so one without macros has a single string as long as its URL.
+    """
+
+    __slots__ = ("_frame", "_has_utm_macros", "_templates", "_utm", "used_macros")
 
     used_macros: frozenset[str]
 
@@ -83,12 +86,13 @@ class Destination:
         query = _without_click_id(_escaped(parts.query))
         fragment = _escaped(parts.fragment)
         self.used_macros = frozenset(macro.findall(path + query + fragment))
-        self._plain = None if self.used_macros else _frame(origin + path, query, fragment)
+        self._frame = None if self.used_macros else _frame(origin + path, query, fragment)
         utm = _counted_utm(query, macro)
         self._has_utm_macros = macro.search(utm) is not None
         self._utm = _template(utm, macro) if self._has_utm_macros else utm
-        path, query, fragment = [_template(text, macro) for text in (path, query, fragment)]
-        self._templates = (origin + path, query, fragment)
+        if self.used_macros:
+            path, query, fragment = [_template(text, macro) for text in (path, query, fragment)]
+            self._templates = (origin + path, query, fragment)
 
     def location(self, query: str, click_id: str | None, macros: Mapping[str, str]) -> str:
         """Return the Location for one click: destination, visitor's parameters, click id.
@@ -96,11 +100,11 @@ class Destination:
         `query` is the raw query of the request, one character for each byte. `click_id` is None if
         no click is recorded. `macros` has unencoded values; a missing one is empty.
         """
-        bare, before, after = self._plain or self._filled(click_id, macros)
+        head, joiner, fragment = self._frame or self._filled(click_id, macros)
         added = _passed_on(query) if query else ""
         if click_id is not None:
             added = f"{added}&click_id={click_id}" if added else f"click_id={click_id}"
-        return f"{before}{added}{after}" if added else bare
+        return f"{head}{joiner}{added}{fragment}" if added else head + fragment
 
     def utm(self, macros: Mapping[str, str]) -> str:
         """Return the `utm_` parameters for reports, without macros that vary by click."""
@@ -131,10 +135,9 @@ def _passed_on(query: str) -> str:
 
 
 def _frame(base: str, query: str, fragment: str) -> tuple[str, str, str]:
-    """Return the URL without added parameters, then its parts before and after them."""
+    """Return the URL without its fragment, what joins added parameters to it, and the fragment."""
     joiner = "" if query == "?" or query.endswith("&") else "&" if query else "?"
-    head = base + query
-    return head + fragment, head + joiner, fragment
+    return base + query, joiner, fragment
 
 
 def _without_click_id(query: str) -> str:

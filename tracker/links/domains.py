@@ -50,6 +50,7 @@ class Domains:
         """Claim `domain_name`, in its canonical form, for the account; return the domain.
 
         Raises BadRequest if the account has claimed it already, or another account has proven it.
+        Raises Unavailable without Redis if another account has claimed it.
         """
         domain = Domain(
             version=now_ms(),
@@ -60,6 +61,8 @@ class Domains:
             token=new_secret("", _TOKEN_BYTES),
             created_at=now(),
         )
+        if await self._domains.find_one({"domain_name": domain_name}, ["_id"]):
+            await self._cache.begin_update(keys.domain(domain_name))
         try:
             await self._domains.insert_one(as_document(domain))
         except DuplicateKeyError:

@@ -30,12 +30,11 @@ class Link(LinkFields, frozen=True, kw_only=True):
     version: int
 
 
-class CachedLink(Versioned, frozen=True, kw_only=True):
+class CachedLink(Versioned, frozen=True, kw_only=True, array_like=True):
     """The cached form of an active link. Ids are the 16 bytes of a UUID, as in clicks."""
 
     id: bytes
     account_id: bytes
-    slug: str
     domain_name: str
     destination_url: str
 
@@ -48,7 +47,6 @@ def cached_link(link: Link) -> CachedLink | None:
         version=link.version,
         id=link.id.bytes,
         account_id=link.account_id.bytes,
-        slug=link.slug,
         domain_name=link.domain_name,
         destination_url=link.destination_url,
     )

@@ -71,7 +71,7 @@ class Links:
                 await self._links.insert_one(_document(link))
             except DuplicateKeyError:
                 continue
-            await self._publish(link)
+            await self._publish_new(link)
             return link
         raise BadRequest("slug: already taken on this domain", code=ErrorCode.ALREADY_TAKEN)
 
@@ -88,7 +88,7 @@ class Links:
             links = [_new(one, one.slug or new_slug()) for one in new]
             taken = await self._insert_all(links, in_transaction)
             if taken is None:
-                await asyncio.gather(*map(self._publish, links))
+                await asyncio.gather(*map(self._publish_new, links))
                 return links
             if new[taken].slug:
                 break
@@ -225,6 +225,11 @@ class Links:
             return await self._pages.by_ids(ids)
         rows = self._links.find({"_id": {"$in": list(ids)}}, session=session)
         return {row["_id"]: as_struct(Link, row) async for row in rows}
+
+    async def _publish_new(self, link: Link) -> None:
+        cached = cached_link(link)
+        if cached is not None:
+            await self._cache.created(_name(link), cached)
 
     async def _publish(self, link: Link) -> None:
         await self._cache.changed(_name(link), cached_link(link), link.version)

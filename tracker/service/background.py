@@ -16,6 +16,7 @@ from tracker.ingest.services import DrainParts
 from tracker.journal.overflow import keep_deciding
 from tracker.loops import Loops, cancel_and_wait
 from tracker.service.services import Services
+from tracker.stores.cache.trust import keep_checking
 from tracker.stores.redis.clients import follow, has_sentinels
 from tracker.stores.redis.cluster import is_cluster
 
@@ -41,6 +42,7 @@ class Loop(NamedTuple, Generic[Parts]):
 
 PROCESS: Final[tuple[Loop[Services], ...]] = (
     Loop("memory", lambda s, _: s.journal.budget_meter.keep_measuring()),
+    Loop("copies", lambda s, _: keep_checking(s.stores.redis, s.stores.copies)),
     Loop(
         "redis_primary",
         lambda s, _: follow(s.stores.redis),
@@ -101,6 +103,8 @@ DRAINING: Final[tuple[Loop[DrainParts], ...]] = (
 
 SERVING: Final[tuple[Loop[Services], ...]] = (
     Loop("changes", lambda s, _: s.changes.listen()),
+    Loop("changed_links", lambda s, _: s.links.link_cache.keep_restoring()),
+    Loop("copy_filler", lambda s, _: s.copy_filler.run()),
     Loop("replay", lambda s, _: s.journal.journal.replay()),
     Loop(
         "overflow_choice",

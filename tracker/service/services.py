@@ -12,6 +12,7 @@ from tracker.access import services as access
 from tracker.accounts import services as accounts
 from tracker.clicks import services as clicks
 from tracker.conversions import services as conversions
+from tracker.conversions.event_config import names_of_event_configs
 from tracker.feeds import services as feeds
 from tracker.http.access_log import AccessLog
 from tracker.ingest.services import IngestServices
@@ -20,6 +21,7 @@ from tracker.limits.allowance import Allowance
 from tracker.limits.pacing import Pacing
 from tracker.limits.running_exports import RunningExports
 from tracker.links import services as links
+from tracker.links.cache import names_of_links
 from tracker.live import services as live
 from tracker.loops import Loops
 from tracker.public_url import PublicUrl
@@ -27,6 +29,7 @@ from tracker.reports import services as reports
 from tracker.sharing import services as sharing
 from tracker.stores import services as stores
 from tracker.stores.cache.changes import Changes
+from tracker.stores.cache.filling import CopyFiller
 from tracker.stores.mongodb import indexes, retention
 from tracker.stores.startup import checks
 from tracker.stores.startup.diagnosis import StoreUnavailable, UnusableStore
@@ -64,6 +67,16 @@ class Services:
                 "account": self.conversions.rules_cache,
                 "api_key": self.access.api_keys.valid,
             },
+        )
+        self.copy_filler = CopyFiller(
+            self.stores.redis,
+            self.stores.mongodb,
+            self.stores.copies,
+            self.stores.budget,
+            [
+                names_of_links(self.links.link_cache),
+                names_of_event_configs(self.conversions.event_config_cache),
+            ],
         )
         self.loops = Loops()
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from redis.asyncio import Redis
 
 from tracker.stores.breaker import Breaker
+from tracker.stores.cache.copies import Copies
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.redis import clients
 from tracker.stores.redis.memory_budget import Budget
@@ -23,6 +24,7 @@ class StoreServices(NamedTuple):
     mongodb: MongoDB
     breaker: Breaker
     budget: Budget
+    copies: Copies
 
     async def close(self) -> None:
         await self.redis.aclose()
@@ -35,10 +37,13 @@ def build(
 ) -> StoreServices:
     generation = Generation()
     dedicated = _CONNECTIONS_PER_PARTITION * partitions
+    redis = clients.redis_for_requests(redis_url, generation, dedicated)
+    breaker, budget = Breaker(), Budget()
     return StoreServices(
-        redis=clients.redis_for_requests(redis_url, generation, dedicated),
+        redis=redis,
         redis_blocking=clients.redis_for_blocking(redis_url, generation),
         mongodb=MongoDB(mongodb_uri, mongodb_database),
-        breaker=Breaker(),
-        budget=Budget(),
+        breaker=breaker,
+        budget=budget,
+        copies=Copies(redis, breaker, budget),
     )

@@ -10,6 +10,7 @@ from tests.waiting import eventually
 from tracker.limits.allowance import Allowance
 from tracker.stores.breaker import Breaker
 from tracker.stores.cache.cache import Cache, Versioned
+from tracker.stores.cache.copies import Copies
 from tracker.stores.cache.lookup import CacheLookup
 from tracker.stores.redis.memory_budget import Budget
 
@@ -57,7 +58,7 @@ def cached(
     misses: Allowance | None = None,
     budget: Budget | None = None,
 ) -> Cache[Thing]:
-    cache = Cache(redis, Breaker(), Thing, things, max_values, misses, budget)
+    cache = Cache(Copies(redis, Breaker(), budget or Budget()), Thing, things, max_values, misses)
     cache.verified = True
     return cache
 

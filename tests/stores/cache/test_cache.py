@@ -35,8 +35,8 @@ async def test_another_process_finds_a_value_in_redis(services: Services) -> Non
 @pytest.mark.parametrize(
     ("thing", "in_memory", "in_redis"),
     [
-        (OLD, memory.MEMORY_SECONDS, levels.REDIS_TTL_SECONDS),
-        (None, memory.MISS_MEMORY_SECONDS, levels.MISS_REDIS_TTL_SECONDS),
+        (OLD, memory.MEMORY_SECONDS, levels.COPY_SECONDS),
+        (None, memory.MISS_MEMORY_SECONDS, levels.MISS_COPY_SECONDS),
     ],
     ids=["a value", "a miss"],
 )
@@ -69,7 +69,7 @@ async def test_a_miss_is_remembered_by_every_process(services: Services) -> None
     [(OLD, OptionalWrite.COPY), (None, OptionalWrite.MISS)],
     ids=["a value", "a miss"],
 )
-async def test_without_room_redis_keeps_no_copies_but_still_takes_changes(
+async def test_without_room_redis_keeps_no_copies_but_still_takes_what_is_new(
     services: Services, thing: Thing | None, kind: OptionalWrite
 ) -> None:
     budget, before = Budget(), skipped_writes(kind)
@@ -78,8 +78,7 @@ async def test_without_room_redis_keeps_no_copies_but_still_takes_changes(
     assert await cache.get(NAME) == thing
     assert await services.stores.redis.keys("*") == []
     assert skipped_writes(kind) == before + 1
-    await cache.begin_update(NAME)
-    await cache.changed(NAME, NEW, NEW.version)
+    await cache.created(NAME, NEW)
     assert await cached(services.stores.redis, ThingLookup(OLD)).get(NAME) == NEW
 
 

@@ -66,7 +66,7 @@ async def test_a_source_that_hangs_is_waited_for_once_and_then_left_alone(
     things = ThingLookup(OLD)
     cache = cached(services.stores.redis, things)
     await cache.get(NAME)
-    aged(cache, 100)
+    aged(cache, memory.MEMORY_SECONDS)
     await services.stores.redis.delete(NAME)
     things.open.clear()
     assert await cache.get(NAME) == OLD
@@ -93,7 +93,7 @@ async def test_a_failed_refresh_is_not_repeated_by_every_request() -> None:
     cache = cached(redis_for_requests(unavailable_redis()), things)
     await cache.get(NAME)
     things.error = AutoReconnect("unavailable")
-    aged(cache, memory.MEMORY_SECONDS * 0.8)
+    aged(cache, memory.UNSETTLED_SECONDS * 0.8)
     for _ in range(3):
         assert cache.peek(NAME) is not None
         await things.asked_for(2)

@@ -13,7 +13,8 @@ from tests.waiting import becomes
 from tracker.errors import Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.stores.cache.cache import UPDATE_SECONDS, Cache
+from tracker.stores.cache.cache import Cache
+from tracker.stores.cache.copies import UPDATE_SECONDS
 from tracker.stores.redis import keys
 
 ACCOUNT = new_id()

@@ -19,8 +19,10 @@ from tracker.stores.breaker import Breaker
 from tracker.stores.cache import changes
 from tracker.stores.cache.cache import Cache
 from tracker.stores.cache.changes import Changes
+from tracker.stores.cache.copies import Copies
 from tracker.stores.redis.clients import redis_for_blocking, redis_for_requests
 from tracker.stores.redis.keys import CHANGES
+from tracker.stores.redis.memory_budget import Budget
 
 pytestmark = [pytest.mark.redis, pytest.mark.usefixtures("long_memory")]
 
@@ -31,7 +33,9 @@ class Process:
     def __init__(self, url: str, things: ThingLookup) -> None:
         self.redis = redis_for_requests(url)
         self.waiting = redis_for_blocking(url)
-        self.cache: Cache[Thing] = Cache(self.redis, Breaker(), Thing, things, 100)
+        self.cache: Cache[Thing] = Cache(
+            Copies(self.redis, Breaker(), Budget()), Thing, things, 100
+        )
         self.changes = Changes(self.waiting, {"link": self.cache})
 
 
@@ -47,6 +51,12 @@ async def process(url: str, things: ThingLookup) -> AsyncIterator[Process]:
         await built.cache.close()
         await built.redis.aclose()
         await built.waiting.aclose()
+
+
+async def change(built: Process, things: ThingLookup, thing: Thing | None) -> None:
+    await built.cache.begin_update(NAME)
+    things.thing = thing
+    await built.cache.changed(NAME, thing, NEW.version)
 
 
 async def sees(built: Process, thing: Thing | None) -> None:
@@ -65,7 +75,7 @@ async def test_a_change_is_seen_by_another_process(settings: Settings, thing: Th
         process(settings.redis_url, things) as other,
     ):
         assert [await built.cache.get(NAME) for built in (one, other)] == [OLD, OLD]
-        await one.cache.changed(NAME, thing, NEW.version)
+        await change(one, things, thing)
         await sees(other, thing)
         assert await one.cache.get(NAME) == thing
 
@@ -79,7 +89,7 @@ async def test_a_new_name_that_was_missed_before_is_seen(
         process(settings.redis_url, things) as other,
     ):
         assert await other.cache.get(NAME) is None
-        await one.cache.changed(NAME, NEW, NEW.version)
+        await one.cache.created(NAME, NEW)
         await sees(other, NEW)
 
 
@@ -92,7 +102,7 @@ async def test_an_unreadable_message_does_not_end_the_subscription(settings: Set
         for garbage in (b"", b"\xff\xfe", b"nobody:x", b"link"):
             await one.redis.publish(CHANGES, garbage)
         await other.cache.get(NAME)
-        await one.cache.changed(NAME, NEW, NEW.version)
+        await change(one, things, NEW)
         await sees(other, NEW)
 
 

@@ -62,7 +62,6 @@ def test_a_command_is_sent_by_its_first_key(command: tuple[object, ...], key: st
         (keys.journal(3), keys.dead_letters(keys.journal(3))),
         (keys.OVERFLOW, keys.dead_letters(keys.OVERFLOW)),
         (keys.OVERFLOW, keys.probe(keys.OVERFLOW)),
-        ("link:/abc", keys.stale_copy("link:/abc")),
         (keys.drain_number_lease(1), keys.DRAIN_SESSIONS),
         (keys.visitors("2026-01-31", "a1b2", "a"), keys.visitors("2026-02-01", "a000", "a")),
         (keys.partition_lease(1), keys.never_set(keys.partition_lease(1))),

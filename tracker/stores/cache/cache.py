@@ -2,31 +2,28 @@
 
 - Every process sees a change within a second. While the subscription is down, it trusts memory for
   UNVERIFIED_SECONDS.
-- An older value never replaces a newer one in Redis: values have their document's version.
 - A crash of the writer leaves the old value of an announced change for UPDATE_SECONDS at most.
-- While Redis is unavailable, MongoDB answers. While MongoDB is unavailable, Redis serves copies of
-  up to a week. Without both, memory serves its values, however old.
+- While Redis is unavailable, MongoDB answers. While MongoDB is unavailable, Redis serves what it
+  has. Without both, memory serves its values, however old.
 - Clients with too many unknown names share a small part of the queries to MongoDB.
 """
 
 import asyncio
 import contextlib
 import time
+from collections.abc import Sequence
 from contextvars import Context
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
-from redis.asyncio import Redis
 
-from tracker.errors import Unavailable
+from tracker.errors import TrackerError, Unavailable
 from tracker.limits.allowance import Allowance
 from tracker.loops import cancel_and_wait
-from tracker.stores.breaker import Breaker
-from tracker.stores.cache.copies import Copies, Copy
+from tracker.stores.cache.copies import UPDATE_SECONDS, Copies, Copy, Found
 from tracker.stores.cache.lookup import BatchedLookup, CacheLookup
 from tracker.stores.cache.memory import CacheEntry, Memory
-from tracker.stores.mongodb.drivers import MONGODB_TIMEOUT_SECONDS
-from tracker.stores.redis.memory_budget import Budget, OptionalWrite
+from tracker.stores.redis.server_id import UNKNOWN_SERVER
 
 UNVERIFIED_SECONDS: Final = 1.0
 """How long memory is trusted while the subscription is down."""
@@ -37,11 +34,14 @@ REFRESH_SHARE: Final = 0.7
 REFRESH_PAUSE_SECONDS: Final = 1.0
 """The pause after a failed look-up, before values still in memory are loaded again."""
 
-REDIS_TTL_SECONDS: Final = 600.0
-MISS_REDIS_TTL_SECONDS: Final = 30.0
+COPY_SECONDS: Final = 30 * 86400.0
+"""The life of a copy in Redis, after which the next reader stores it again."""
 
-UPDATE_SECONDS: Final = MONGODB_TIMEOUT_SECONDS + 5
-"""How long a copy lives after an announced change. A change takes less time."""
+MISS_COPY_SECONDS: Final = 30.0
+
+
+_MAX_CHANGED: Final = 10_000
+"""Changed values whose copies are stored again soon. The next reader stores those beyond."""
 
 
 class Versioned(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +53,13 @@ class Versioned(msgspec.Struct, frozen=True, kw_only=True):
 Value = TypeVar("Value", bound=Versioned)
 
 
+class Loaded(NamedTuple, Generic[Value]):
+    """A value as a store has it, None for a miss. Unless `settled`, a change may be under way."""
+
+    value: Value | None
+    settled: bool
+
+
 class Cache(Generic[Value]):
     """A cache of values of one type, by name (their Redis key); `max_values` are in memory.
 
@@ -61,25 +68,25 @@ class Cache(Generic[Value]):
 
     def __init__(
         self,
-        redis: Redis,
-        breaker: Breaker,
+        copies: Copies,
         kind: type[Value],
         lookup: CacheLookup[Value],
         max_values: int,
         misses: Allowance | None = None,
-        budget: Budget | None = None,
+        copy_seconds: float = COPY_SECONDS,
     ) -> None:
         self._memory: Memory[Value] = Memory(max_values)
-        self._copies = Copies(redis, breaker)
+        self._copies = copies
+        self._copy_seconds = copy_seconds
         self._batched_lookup = BatchedLookup(lookup)
         self._lookup = lookup
         self._misses = misses or Allowance(0)
-        self._budget = budget or Budget()
-        self._loading: dict[str, asyncio.Task[Value | None]] = {}
-        self._loading_shared: dict[str, asyncio.Task[Value | None]] = {}
+        self._loading: dict[str, asyncio.Task[Loaded[Value]]] = {}
+        self._loading_shared: dict[str, asyncio.Task[Loaded[Value]]] = {}
         self._decoder = msgspec.msgpack.Decoder(kind)
         self._encoder = msgspec.msgpack.Encoder()
         self._refresh_at = 0.0
+        self._changed_at: dict[str, float] = {}
         self.verified = False
 
     def peek(self, name: str) -> CacheEntry[Value] | None:
@@ -106,7 +113,7 @@ class Cache(Generic[Value]):
             return entry.value
         task = self._look_up(name, client)
         try:
-            return await asyncio.shield(task)
+            return (await asyncio.shield(task)).value
         except Unavailable:
             entry = self._memory.find(name)  # unless it was forgotten meanwhile
             if entry is None:
@@ -114,15 +121,37 @@ class Cache(Generic[Value]):
             return entry.value
 
     async def begin_update(self, name: str) -> None:
-        """Let the copy expire soon if the writer dies. Raises Unavailable if Redis is down."""
-        await self._copies.expire_soon(name, UPDATE_SECONDS)
+        """Let MongoDB answer until UPDATE_SECONDS are over. Raises Unavailable without Redis."""
+        self.forget(name)
+        await self._copies.begin_update(name)
 
     async def changed(self, name: str, value: Value | None, version: int) -> None:
-        """Publish a change to Redis and every process; `value` None means deleted."""
-        self.forget(name)
-        await self._store_copy(name, value, version)
-        await self._copies.publish(name)
-        self.forget(name)  # again: a look-up meanwhile may have found the old value in Redis
+        """Publish a change that was begun; `value` None means deleted."""
+        await self._publish(self._copy(name, value, version))
+        if value is not None and len(self._changed_at) < _MAX_CHANGED:
+            self._changed_at[name] = time.monotonic()
+
+    async def created(self, name: str, value: Value) -> None:
+        """Publish a value whose name had none, before anybody can change it."""
+        server = await self._copies.server_of(name)
+        await self._publish(self._copy(name, value, value.version, server))
+
+    async def restore(self, names: Sequence[str]) -> None:
+        """Store a copy of each value that lacks one. Without a store nothing happens."""
+        reads = (self._read(name, "", shared=False) for name in names)
+        for outcome in await asyncio.gather(*reads, return_exceptions=True):
+            if isinstance(outcome, BaseException) and not isinstance(outcome, TrackerError):
+                raise outcome
+
+    async def keep_restoring(self) -> None:
+        """Store the copies of changed values once they have expired, until cancelled."""
+        while True:
+            await asyncio.sleep(1)
+            now = time.monotonic()
+            due = [name for name, at in self._changed_at.items() if now >= at + UPDATE_SECONDS + 1]
+            for name in due:
+                del self._changed_at[name]
+            await self.restore(due)
 
     def forget(self, name: str) -> None:
         """Drop `name` from memory. A look-up in flight is answered but not cached."""
@@ -140,7 +169,7 @@ class Cache(Generic[Value]):
         for task in [*self._loading.values(), *self._loading_shared.values()]:
             await cancel_and_wait(task)
 
-    def _look_up(self, name: str, client: str) -> asyncio.Task[Value | None]:
+    def _look_up(self, name: str, client: str) -> asyncio.Task[Loaded[Value]]:
         task = self._loading.get(name)
         if task is not None:
             return task
@@ -150,7 +179,7 @@ class Cache(Generic[Value]):
 
     def _start_loading(
         self, name: str, client: str = "", shared: bool = False
-    ) -> asyncio.Task[Value | None]:
+    ) -> asyncio.Task[Loaded[Value]]:
         # Several requests may wait for the result, so the task carries no request's id.
         reading = self._read(name, client, shared)
         task = asyncio.get_running_loop().create_task(reading, context=Context())
@@ -161,9 +190,9 @@ class Cache(Generic[Value]):
 
     def _loaded(
         self,
-        loading: dict[str, asyncio.Task[Value | None]],
+        loading: dict[str, asyncio.Task[Loaded[Value]]],
         name: str,
-        task: asyncio.Task[Value | None],
+        task: asyncio.Task[Loaded[Value]],
     ) -> None:
         forgotten = loading.get(name) is not task
         if not forgotten:
@@ -174,39 +203,42 @@ class Cache(Generic[Value]):
             if loading is self._loading:
                 self._refresh_at = time.monotonic() + REFRESH_PAUSE_SECONDS
         elif not forgotten:
-            self._memory.remember(name, task.result())
+            self._memory.remember(name, *task.result())
 
-    async def _read(self, name: str, client: str, shared: bool) -> Value | None:
+    async def _read(self, name: str, client: str, shared: bool) -> Loaded[Value]:
         copy = await self._copies.read(name)
-        if copy is not None:
+        if copy.current:
             with contextlib.suppress(msgspec.DecodeError):  # another release wrote it
-                return self._decoder.decode(copy) if copy else None
+                return Loaded(self._decoder.decode(copy.value) if copy.value else None, True)
         try:
             found = await (
                 self._batched_lookup.find_in_share if shared else self._batched_lookup.find
             )(name)
         except Unavailable:
-            return await self._stale_copy(name)
+            return Loaded(self._outdated(copy), False)
         value = None if found is None else self._lookup.value_of(found)
         if value is None and client:
             self._misses.use(client)
         if value is not None or not shared:  # unknown names that a flood requests get no copy
-            await self._store_copy_if_room(name, value)
-        return value
+            version = 0 if value is None else value.version
+            await self._copies.store(self._copy(name, value, version, copy.server))
+        return Loaded(value, copy.settled)
 
-    async def _stale_copy(self, name: str) -> Value:
-        stale = await self._copies.read_stale(name)
-        if stale is not None:
+    def _outdated(self, copy: Found) -> Value:
+        """Return the value of a copy that MongoDB cannot confirm, if there is one."""
+        if copy.value:
             with contextlib.suppress(msgspec.DecodeError):
-                return self._decoder.decode(stale)
+                return self._decoder.decode(copy.value)
         raise Unavailable("storage is unavailable; try again")
 
-    async def _store_copy_if_room(self, name: str, value: Value | None) -> None:
-        kind = OptionalWrite.MISS if value is None else OptionalWrite.COPY
-        if self._budget.allows(kind):
-            await self._store_copy(name, value, 0 if value is None else value.version)
+    def _copy(
+        self, name: str, value: Value | None, version: int, server: bytes = UNKNOWN_SERVER
+    ) -> Copy:
+        if value is None:
+            return Copy(name, version, b"", MISS_COPY_SECONDS, server)
+        return Copy(name, version, self._encoder.encode(value), self._copy_seconds, server)
 
-    async def _store_copy(self, name: str, value: Value | None, version: int) -> None:
-        ttl_seconds = MISS_REDIS_TTL_SECONDS if value is None else REDIS_TTL_SECONDS
-        encoded = b"" if value is None else self._encoder.encode(value)
-        await self._copies.store(Copy(name, version, encoded, ttl_seconds))
+    async def _publish(self, copy: Copy) -> None:
+        self.forget(copy.name)
+        await self._copies.publish(copy)
+        self.forget(copy.name)  # again: a look-up meanwhile may have found the old value

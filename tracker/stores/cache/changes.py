@@ -16,7 +16,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from tracker.stores.redis.cluster import server_of
-from tracker.stores.redis.keys import CHANGES
+from tracker.stores.redis.keys import CHANGES, CHANGES_OF_STRINGS
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +55,7 @@ class Changes:
             try:
                 server = await server_of(self._redis, CHANGES)
                 async with server.pubsub() as subscription:
-                    await subscription.subscribe(CHANGES)
+                    await subscription.subscribe(CHANGES, CHANGES_OF_STRINGS)
                     await self._follow(subscription)
             except (RedisError, OSError, TimeoutError) as error:
                 if self.subscribed.is_set():

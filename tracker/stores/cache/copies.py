@@ -1,13 +1,18 @@
 """The copies in Redis of cached values (`stores/cache/cache`).
 
-A copy is a hash of a version and the encoded value. A stale copy lives for a week, for when MongoDB
-is unavailable. An older version never replaces a newer one.
+A copy is one string: the version of the value, the id of the server that it was stored on, and the
+encoded value, empty for a miss. It stays as long as the value, and is replaced only by a newer
+version.
+
+A copy is trusted only on the server that it was stored on: after a failover or a restart, Redis may
+lack the last changes. From the beginning of a change it has no server, so that MongoDB answers, and
+expires after UPDATE_SECONDS, whether the writer lives or dies. Readers store none meanwhile.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from struct import Struct
+from typing import Any, Final, NamedTuple
 
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -16,127 +21,223 @@ from redis.exceptions import RedisError, ResponseError
 from tracker.errors import Unavailable
 from tracker.stores.batch import Batch
 from tracker.stores.breaker import Breaker
+from tracker.stores.mongodb.drivers import MONGODB_TIMEOUT_SECONDS
 from tracker.stores.redis import keys
-from tracker.stores.redis.cluster import in_one_slot
+from tracker.stores.redis.clients import known_server_id
+from tracker.stores.redis.cluster import in_one_slot, is_cluster
+from tracker.stores.redis.memory_budget import Budget, OptionalWrite
+from tracker.stores.redis.server_id import UNKNOWN_SERVER
 
-STALE_SECONDS: Final = 7 * 86400.0
+UPDATE_SECONDS: Final = MONGODB_TIMEOUT_SECONDS + 5
+"""How long a copy lives after an announced change. A change takes less time."""
+
+_HEADER: Final = Struct(">q4s")
+
+_NO_COPY: Final = _HEADER.pack(-1, UNKNOWN_SERVER)
+"""What `begin_update` stores where there is no copy, so that a reader stores no old value."""
 
 _COPIES_PER_SCRIPT: Final = 100
 """Redis answers no other client until a script ends."""
 
-# Stores values unless Redis holds newer ones. A newer value never extends the time to live, which
-# `expire_soon` may have shortened. KEYS: name and its stale copy, for each. ARGV: milliseconds of
-# stale copies; then version, value and milliseconds to live, for each.
+# Stores copies unless Redis holds newer ones. During a change only its writer stores one, which
+# expires as soon as the change would. A hash is a copy of the previous release. Where a full Redis
+# takes none, the old one goes. KEYS: names. ARGV: whether a change stores them, milliseconds of a
+# change; then copy and milliseconds to live, for each.
 _STORE_NEWER: Final = """
-for i = 1, #KEYS, 2 do
-  local name, at = KEYS[i], 1 + (i - 1) / 2 * 3
-  local version, value, ttl = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
-  local stored = redis.call('HGET', name, 'version')
-  if not stored or tonumber(stored) < tonumber(version) then
-    redis.call('HSET', name, 'version', version, 'value', value)
-    if redis.call('PTTL', name) < 0 then redis.call('PEXPIRE', name, ttl) end
-    if value == '' then redis.call('DEL', KEYS[i + 1])
-    else redis.call('SET', KEYS[i + 1], value, 'PX', ARGV[1]) end
+local unknown, update = string.rep('\\0', 4), tonumber(ARGV[2])
+for i, name in ipairs(KEYS) do
+  local copy, ttl = ARGV[2 * i + 1], tonumber(ARGV[2 * i + 2])
+  local version, server = struct.unpack('>i8c4', copy)
+  local left, keeps = redis.call('PTTL', name), false
+  local held = redis.pcall('GET', name)
+  if held and held.err then
+    local hash_version = redis.call('HGET', name, 'version')
+    keeps = hash_version and tonumber(hash_version) > version
+  elseif held then
+    local held_version, held_server = struct.unpack('>i8c4', held)
+    local is_updating = held_server == unknown and left <= update
+    keeps = held_version > version or is_updating and ARGV[1] == '0'
+      or held_version == version and held_server == server
+  end
+  if not keeps then
+    if left > 0 and left <= update then ttl = math.min(ttl, left) end
+    local stored = redis.pcall('SET', name, copy, 'PX', ttl)
+    if stored.err then redis.call('DEL', name) end
   end
 end
 """
 
-# Works without a value too: a reader may yet store the old one. A full Redis refuses both (hence
-# pcall). KEYS: name. ARGV: milliseconds to live.
-_EXPIRE_SOON: Final = """
-if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0 then
-  redis.pcall('HSET', KEYS[1], 'version', -1)
-  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+# Works without a copy too: a reader may yet store the old value. Nothing is left of a copy that a
+# full Redis would keep trusted, nor of one of the previous release. KEYS: name. ARGV: milliseconds
+# to live, the copy of nothing, no server.
+_BEGIN_UPDATE: Final = """
+if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 1 then
+  local marked = redis.pcall('SETRANGE', KEYS[1], 8, ARGV[3])
+  if type(marked) == 'number' then return end
+  redis.call('DEL', KEYS[1])
 end
+redis.pcall('SET', KEYS[1], ARGV[2], 'PX', ARGV[1])
 """
 
 
 class Copy(NamedTuple):
-    """An encoded value, empty for a miss, and how long its copy lives."""
+    """An encoded value to store for `seconds`, empty for a miss.
+
+    `server` held the name before the value was read from MongoDB. A copy of no server is not
+    trusted, but better than none while MongoDB is unavailable.
+    """
 
     name: str
     version: int
     value: bytes
-    ttl_seconds: float
+    seconds: float
+    server: bytes = UNKNOWN_SERVER
+
+
+class Found(NamedTuple):
+    """What Redis holds of a name: None if nothing, empty for a miss, else an encoded value.
+
+    `server` holds the name now. A value that is not `current` may be older than an answered change.
+    Unless `settled`, a change may be under way.
+    """
+
+    value: bytes | None
+    server: bytes = UNKNOWN_SERVER
+    current: bool = False
+    settled: bool = False
 
 
 class Copies:
-    """The copies in one Redis; concurrent reads and writes share round trips."""
+    """The copies of one process's caches; concurrent reads and writes share round trips.
 
-    def __init__(self, redis: Redis, breaker: Breaker) -> None:
+    While `suspended`, none is trusted, and readers store none.
+    """
+
+    def __init__(self, redis: Redis, breaker: Breaker, budget: Budget) -> None:
+        self.suspended = False
         self._redis = redis
         self._breaker = breaker
+        self._budget = budget
         self._store_newer = redis.register_script(_STORE_NEWER)
-        self._expire_soon = redis.register_script(_EXPIRE_SOON)
-        self._reads = Batch[str, bytes | None](self._read_all)
-        self._stale_reads = Batch[str, bytes | None](self._read_all_stale)
-        self._writes = Batch[Copy, None](self._store_all, _COPIES_PER_SCRIPT)
+        self._begin_update = redis.register_script(_BEGIN_UPDATE)
+        self._reads = Batch[str, Found](self._read_all)
+        self._writes = Batch[Copy, None](self._store_read, _COPIES_PER_SCRIPT)
+        self._changes = Batch[Copy, None](self._store_changed, _COPIES_PER_SCRIPT)
 
-    async def read(self, name: str) -> bytes | None:
-        """Return the copy, empty for a miss; None if Redis has none or is unavailable."""
+    async def read(self, name: str) -> Found:
         if self._breaker.is_open:
-            return None
+            return Found(None)
         try:
-            value = await self._reads.submit(name)
+            found = await self._reads.submit(name)
         except RedisError as error:
             self._breaker.record_failure(error)
-            return None
+            return Found(None)
         self._breaker.record_success()
-        return value
+        return found
 
-    async def read_stale(self, name: str) -> bytes | None:
-        with contextlib.suppress(RedisError):
-            return await self._stale_reads.submit(name)
-        return None
+    async def server_of(self, name: str) -> bytes:
+        """Return the id of the server that holds the name, by a connection if there was none."""
+        try:
+            server = await known_server_id(self._redis, name)
+            if server == UNKNOWN_SERVER:
+                await self._redis.exists(name)
+                server = await known_server_id(self._redis, name)
+        except RedisError:
+            return UNKNOWN_SERVER
+        return server
 
     async def store(self, copy: Copy) -> None:
-        """Store a copy if Redis takes it; otherwise the next reader tries again."""
-        try:
-            await self._writes.submit(copy)
-        except (ResponseError, Unavailable):  # Redis works but is full, or too many wait
+        """Store what a reader found, if there is room."""
+        kind = OptionalWrite.COPY if copy.value else OptionalWrite.MISS
+        if copy.server == UNKNOWN_SERVER or self.suspended or not self._budget.allows(kind):
             return
-        except RedisError as error:
-            self._breaker.record_failure(error)
+        await self._store(self._writes, copy)
 
-    async def expire_soon(self, name: str, seconds: float) -> None:
-        """Let a copy expire in `seconds`. Raises Unavailable if Redis does not answer."""
+    async def begin_update(self, name: str) -> None:
+        """Let nobody trust a copy, and have every process forget the value.
+
+        Raises Unavailable if Redis does not answer.
+        """
         try:
-            await self._expire_soon(keys=[name], args=[int(seconds * 1000)])
+            arguments: list[int | bytes] = [_milliseconds(UPDATE_SECONDS), _NO_COPY, UNKNOWN_SERVER]
+            await self._begin_update(keys=[name], args=arguments)
+            await self._redis.publish(keys.CHANGES, name)
         except RedisError as error:
             self._breaker.record_failure(error)
             raise Unavailable("storage is unavailable; try again") from error
 
-    async def publish(self, name: str) -> None:
+    async def publish(self, copy: Copy) -> None:
+        """Store what a change has made of a value, and have every process forget the old one."""
+        await self._store(self._changes, copy)
         try:
-            await self._redis.publish(keys.CHANGES, name)
+            await self._redis.publish(keys.CHANGES, copy.name)
         except RedisError as error:
             self._breaker.record_failure(error)
 
-    async def _read_all(self, names: list[str]) -> Sequence[bytes | None]:
+    async def _store(self, writes: Batch[Copy, None], copy: Copy) -> None:
+        try:
+            await writes.submit(copy)
+        except (ResponseError, Unavailable):  # Redis works but takes no writes, or too many wait
+            return
+        except RedisError as error:
+            self._breaker.record_failure(error)
+
+    async def _read_all(self, names: list[str]) -> list[Found]:
         if self._breaker.is_open:  # opened meanwhile; each waiting group would find out by waiting
             raise RedisConnectionError("Redis is unavailable")
+        held = await self._held(names)
+        # The id is asked for after the answer, which may come from a server that is new.
+        return [
+            self._found(one, await known_server_id(self._redis, name))
+            for name, one in zip(names, held, strict=True)
+        ]
+
+    async def _held(self, names: list[str]) -> Sequence[Any]:
+        """Return the strings under these names; None for another type, or without one."""
+        if not is_cluster(self._redis):
+            return await self._redis.mget(names)
         pipeline = self._redis.pipeline(transaction=False)
         for name in names:
-            pipeline.hget(name, "value")
-        return await pipeline.execute()
+            pipeline.get(name)
+        answers = await pipeline.execute(raise_on_error=False)
+        for answer in answers:
+            if isinstance(answer, RedisError) and not _is_of_another_type(answer):
+                raise answer
+        return [None if isinstance(answer, RedisError) else answer for answer in answers]
 
-    async def _read_all_stale(self, names: list[str]) -> Sequence[bytes | None]:
-        if self._breaker.is_open:
-            raise RedisConnectionError("Redis is unavailable")
-        pipeline = self._redis.pipeline(transaction=False)
-        for name in names:
-            pipeline.get(keys.stale_copy(name))
-        return await pipeline.execute()
+    def _found(self, held: bytes | None, server: bytes) -> Found:
+        trusts = server != UNKNOWN_SERVER and not self.suspended
+        if held is None or len(held) < _HEADER.size:
+            return Found(None, server, settled=trusts)
+        version, stored_on = _HEADER.unpack_from(held)
+        value = held[_HEADER.size :] if version >= 0 else None
+        settled = trusts and stored_on != UNKNOWN_SERVER
+        return Found(value, server, settled and stored_on == server, settled)
 
-    async def _store_all(self, copies: list[Copy]) -> list[None]:
+    async def _store_read(self, copies: list[Copy]) -> list[None]:
+        return await self._store_all(copies, is_change=False)
+
+    async def _store_changed(self, copies: list[Copy]) -> list[None]:
+        return await self._store_all(copies, is_change=True)
+
+    async def _store_all(self, copies: list[Copy], is_change: bool) -> list[None]:
         groups = in_one_slot(self._redis, [copy.name for copy in copies])
-        stored = (self._store_group([copies[one] for one in group]) for group in groups)
+        stored = (self._store_group([copies[one] for one in group], is_change) for group in groups)
         await asyncio.gather(*stored)
         return [None] * len(copies)
 
-    async def _store_group(self, copies: list[Copy]) -> None:
-        names = [key for copy in copies for key in (copy.name, keys.stale_copy(copy.name))]
-        values: list[int | bytes] = [int(STALE_SECONDS * 1000)]
+    async def _store_group(self, copies: list[Copy], is_change: bool) -> None:
+        arguments: list[int | bytes] = [int(is_change), _milliseconds(UPDATE_SECONDS)]
         for copy in copies:
-            values += copy.version, copy.value, int(copy.ttl_seconds * 1000)
-        await self._store_newer(keys=names, args=values)
+            header = _HEADER.pack(copy.version, copy.server)
+            arguments += header + copy.value, _milliseconds(copy.seconds)
+        await self._store_newer(keys=[copy.name for copy in copies], args=arguments)
+
+
+def _is_of_another_type(error: RedisError) -> bool:
+    """Return whether the key is a copy of the previous release, which is no string."""
+    return isinstance(error, ResponseError) and str(error).startswith("WRONGTYPE")
+
+
+def _milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)

@@ -3,7 +3,12 @@
 import time
 from typing import Final, Generic, NamedTuple, TypeVar
 
-MEMORY_SECONDS: Final = 10.0
+MEMORY_SECONDS: Final = 300.0
+"""How long a value is trusted while the process hears of every change."""
+
+UNSETTLED_SECONDS: Final = 10.0
+"""How long a value is trusted that was read during a change, whose writer may die unheard."""
+
 MISS_MEMORY_SECONDS: Final = 5.0
 
 Value = TypeVar("Value")
@@ -30,13 +35,15 @@ class Memory(Generic[Value]):
         """Return the entry, however old; None if there is none."""
         return self.values.get(name) or self.misses.get(name)
 
-    def remember(self, name: str, value: Value | None) -> None:
+    def remember(self, name: str, value: Value | None, settled: bool) -> None:
+        """Store a value, for a short time unless it is `settled`: a change may be under way."""
         self.forget(name)
         if value is None:
             self.misses[name] = CacheEntry(None, time.monotonic(), MISS_MEMORY_SECONDS)
             _limit(self.misses, self._max_misses)
         else:
-            self.values[name] = CacheEntry(value, time.monotonic(), MEMORY_SECONDS)
+            seconds = MEMORY_SECONDS if settled else UNSETTLED_SECONDS
+            self.values[name] = CacheEntry(value, time.monotonic(), seconds)
             _limit(self.values, self._max_values)
 
     def forget(self, name: str) -> None:

@@ -3,11 +3,13 @@
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
 
 from config.redis_address import cluster_address
 from tracker.stores.redis import keys
-from tracker.stores.redis.cluster import ClusterRedis, is_cluster
+from tracker.stores.redis.cluster import ClusterRedis, is_cluster, server_of, servers
 from tracker.stores.redis.pool import Generation, Pool
+from tracker.stores.redis.server_id import UNKNOWN_SERVER, server_id
 
 REQUEST_TIMEOUT_SECONDS = 1.0
 
@@ -73,6 +75,28 @@ async def follow(client: Redis) -> None:
         await client.topology.follow()
     else:
         await _pool_of(client).follow_primary()
+
+
+async def known_server_id(client: Redis, key: str) -> bytes:
+    """Return the id of the server of `key`, as a new connection or a check found it last."""
+    generation: Generation = _pool_of(await server_of(client, key)).connection_kwargs["generation"]
+    return generation.server_id
+
+
+async def known_server_ids(client: Redis) -> bytes:
+    """Return the ids of all servers, as `known_server_id` does."""
+    generations = [_pool_of(one).connection_kwargs["generation"] for one in await servers(client)]
+    return b"".join(sorted(one.server_id for one in generations))
+
+
+async def check_server_ids(client: Redis) -> None:
+    """Ask each server for its id: one that is promoted keeps its connections."""
+    for server in await servers(client):
+        generation: Generation = _pool_of(server).connection_kwargs["generation"]
+        try:
+            generation.server_id = server_id(await server.info("replication"))
+        except RedisError:
+            generation.server_id = UNKNOWN_SERVER
 
 
 def _pool_of(client: Redis) -> Pool:

@@ -5,11 +5,12 @@ journal:{<partition>}               stream   the same, of the partitions from 1 
 journal:overflow                    stream   the same, of accounts beyond the drains' capacity
 journal:dead                        stream   entries that could not be stored, with the reason
 journal:dead:{<tag>}                stream   the same in a Redis Cluster, for each stream
-link:<domain id>/<slug>             hash     version, value of a redirect; 10 min, a miss 30 s
-domain:<name>                       hash     version, value: the owner of its links; the same
-event_config:<pbk>                  hash     version, value; the same
-account:<id>                        hash     version, value: the conversion rules; the same
-reserve:{<one of those four>}       string   its stale copy, if MongoDB is unavailable; 7 days
+link:<domain id>/<slug>             string   version, server, link; 30 days, a miss 30 s
+domain:<name>                       string   version, server, owner of its links; 10 min
+event_config:<pbk>                  string   version, server, event configuration; 30 days
+account:<id>                        string   version, server, conversion rules; 30 days
+copies:filled                       string   the servers that were filled with such copies
+copies                              string   lease: fills a new Redis with copies; 60 s
 transaction:{<partition>}:<digest>  string   the event id of a transaction id, until it is drained
                                              (7 days at most), then 1 h; without an account 1 min
 rate_limit:<scope>:<owner>          string   requests since the window began; the window
@@ -25,7 +26,8 @@ drains                              zset     live drains, by time of presumed de
 fleet:counters                      hash     counts of all drains, by metric and labels (JSON)
 probe:{<tag>}                       string   empty: a test whether Redis takes writes; 60 s
 nobody:{<tag>}                      none     never set: scripts that a full Redis must run delete it
-changes                             channel  names of changed hashes, and api_key:<digest>
+changes                             channel  names of changed copies, and api_key:<digest>
+changes:strings                     channel  empty: its listeners read copies that are strings
 
 All but the streams share a memory budget (`stores/redis/memory_budget`). In a Redis Cluster the
 part in braces, or the whole key without one, decides on the server. Keys of one script share it.
@@ -40,6 +42,9 @@ DRAIN_GROUP = "drain"
 OVERFLOW = "journal:overflow"
 DEAD_LETTERS = "journal:dead"
 CHANGES = "changes"
+CHANGES_OF_STRINGS = "changes:strings"
+COPIES_FILLED = "copies:filled"
+COPIES_LEASE = "copies"
 DRAIN_SESSIONS = "{slot}:sessions"
 DRAIN_COUNTER_SUMS = "fleet:counters"
 TIME_ZONES_LEASE = "time_zones"
@@ -82,10 +87,6 @@ def link(namespace: str, slug: str) -> str:
 
 def domain(name: str) -> str:
     return f"domain:{name}"
-
-
-def stale_copy(name: str) -> str:
-    return f"reserve:{{{name}}}"
 
 
 def rate_limit(scope: str, owner: str) -> str:

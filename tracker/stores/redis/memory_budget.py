@@ -49,12 +49,12 @@ class OptionalWrite(StrEnum):
     """Without copies of misses each process asks MongoDB for itself."""
     CLAIM_WITHOUT_ACCOUNT = "claim_of_nobody"
     """Without one, a repeated event may get another id. It is counted once all the same."""
-    VISITOR = "visitor"
-    """Without one, a new visitor counts as a click, not as a unique visitor."""
-    CLAIM = "claim"
-    """Without the other claims MongoDB decides which event was first."""
     COPY = "copy"
     """Without copies of values MongoDB gets more queries."""
+    CLAIM = "claim"
+    """Without the other claims MongoDB decides which event was first."""
+    VISITOR = "visitor"
+    """Without one, a new visitor counts as a click, not as a unique visitor."""
     RATE_LIMIT = "rate_limit"
     """Without counters no rate limit is enforced: availability comes first."""
 
@@ -62,13 +62,13 @@ class OptionalWrite(StrEnum):
 SKIPPED_FROM: Final[Mapping[OptionalWrite, float]] = {
     OptionalWrite.MISS: 0.6,
     OptionalWrite.CLAIM_WITHOUT_ACCOUNT: 0.7,
-    OptionalWrite.VISITOR: 0.8,
-    OptionalWrite.CLAIM: 0.9,
-    OptionalWrite.COPY: 1.0,
+    OptionalWrite.COPY: 0.8,
+    OptionalWrite.CLAIM: 0.85,
+    OptionalWrite.VISITOR: 0.9,
     OptionalWrite.RATE_LIMIT: 1.0,
 }
-"""The used share of the budget from which a write is skipped: strangers' writes first, then writes
-that only accounts and operators cause, or that limit strangers."""
+"""The used share of the budget from which a write is skipped: strangers' writes first, then those
+without which all counts stay exact."""
 
 
 for _kind in OptionalWrite:

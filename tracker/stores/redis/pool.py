@@ -17,12 +17,13 @@ from redis.asyncio.connection import (
     UnixDomainSocketConnection,
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from config.redis_address import sentinel_address
 from tracker.stores.breaker import Overload
 from tracker.stores.redis.connection import SafeConnection
 from tracker.stores.redis.sentinels import Sentinels
+from tracker.stores.redis.server_id import UNKNOWN_SERVER, fields_of, server_id
 
 _FOLLOW_SECONDS: Final = 1.0
 
@@ -40,10 +41,14 @@ def takes_no_writes(refusal: Exception) -> bool:
 
 
 class Generation:
-    """The number of abandoned servers. Connections of an earlier generation are not reused."""
+    """The number of abandoned servers. Connections of an earlier generation are not reused.
+
+    `server_id` is that of the server that was connected or asked last.
+    """
 
     def __init__(self) -> None:
         self.number = 0
+        self.server_id = UNKNOWN_SERVER
         self._address: tuple[str, int] | None = None
 
     def set_address(self, address: tuple[str, int]) -> None:
@@ -146,6 +151,15 @@ class _PooledConnection(SafeConnection):
                 self._generation.set_address((self.host, self.port))
             self._number = self._generation.number
         await super().connect_check_health(*arguments, **options)
+
+    async def on_connect_check_health(self, check_health: bool = True) -> None:
+        await super().on_connect_check_health(check_health)
+        await self.send_command("INFO", "replication")
+        try:
+            replication = fields_of(await self.read_response())
+        except ResponseError:  # the user of the URL may not ask
+            replication = {}
+        self._generation.server_id = server_id(replication)
 
     async def read_response(self, *arguments: Any, **options: Any) -> Any:
         try:

@@ -1,0 +1,190 @@
+"""A copy in Redis is trusted only where and while no change can be missing from it."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pymongo.errors import AutoReconnect
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from tests.factories import create_event_config, create_link
+from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingLookup, cached
+from tests.stores.redis.own_redis import OwnRedis, own_redis
+from tests.waiting import becomes
+from tracker.ids import new_id
+from tracker.loops import cancel_and_wait
+from tracker.service.services import Services
+from tracker.stores.cache import trust
+from tracker.stores.cache.cache import Cache
+from tracker.stores.redis import keys
+from tracker.stores.redis.clients import (
+    check_server_ids,
+    known_server_id,
+    redis_for_blocking,
+    redis_for_requests,
+)
+from tracker.stores.redis.memory_budget import SKIPPED_FROM, OptionalWrite
+from tracker.stores.redis.server_id import UNKNOWN_SERVER
+
+pytestmark = pytest.mark.redis
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[OwnRedis]:
+    with own_redis(tmp_path) as server:
+        yield server
+
+
+async def trusted(cache: Cache[Thing]) -> bool:
+    return (await cache._copies.read(NAME)).current
+
+
+async def test_what_is_created_is_found_by_every_process_in_redis_alone(services: Services) -> None:
+    things = ThingLookup(None)
+    await cached(services.stores.redis, things).created(NAME, NEW)
+    assert await cached(services.stores.redis, things).get(NAME) == NEW
+    assert things.asked == []
+
+
+async def test_after_a_restart_no_copy_is_trusted_that_may_lack_a_change(server: OwnRedis) -> None:
+    things = ThingLookup(OLD)
+    async with redis_for_requests(server.url) as redis:
+        cache = cached(redis, things)
+        await cache.get(NAME)
+        assert await trusted(cache)
+        server.kill()
+        with pytest.raises(RedisConnectionError):
+            await redis.ping()
+        things.thing = NEW  # as if Redis had lost the change
+        server.start()
+        assert await redis.exists(NAME)
+        assert not await trusted(cache)
+        assert await cached(redis, things).get(NAME) == NEW
+        assert await trusted(cache)
+
+
+async def test_an_untrusted_copy_is_better_than_none_while_mongodb_is_unavailable(
+    server: OwnRedis,
+) -> None:
+    things = ThingLookup(OLD)
+    async with redis_for_requests(server.url) as redis:
+        await cached(redis, things).get(NAME)
+        server.kill()
+        server.start()
+        things.error = AutoReconnect("unavailable")
+        with pytest.raises(RedisConnectionError):
+            await redis.ping()
+        assert await cached(redis, things).get(NAME) == OLD
+
+
+async def test_a_copy_that_was_read_before_a_failover_is_not_trusted_after_it(
+    server: OwnRedis,
+) -> None:
+    """The reader asked MongoDB before the change that the failover lost."""
+    things = ThingLookup(OLD)
+    async with redis_for_requests(server.url) as redis:
+        cache = cached(redis, things)
+        await redis.ping()
+        before = await known_server_id(redis, NAME)
+        server.kill()
+        server.start()
+        with pytest.raises(RedisConnectionError):
+            await redis.ping()
+        await cache._copies.store(cache._copy(NAME, OLD, OLD.version, before))
+        assert await redis.exists(NAME)
+        assert not await trusted(cache)
+
+
+async def test_a_promoted_replica_is_another_server(server: OwnRedis, tmp_path: Path) -> None:
+    with own_redis(tmp_path / "replica") as other:
+        async with (
+            redis_for_requests(server.url) as primary,
+            redis_for_requests(other.url) as replica,
+        ):
+            await primary.ping()
+            await replica.replicaof("127.0.0.1", str(server.port))
+            await check_server_ids(replica)
+            assert await known_server_id(replica, NAME) == UNKNOWN_SERVER
+            await replica.replicaof("NO", "ONE")
+            await check_server_ids(replica)
+            ids = [await known_server_id(one, NAME) for one in (primary, replica)]
+            assert UNKNOWN_SERVER not in ids
+            assert ids[0] != ids[1]
+
+
+async def test_a_copy_of_the_previous_release_is_replaced_unless_it_is_newer(
+    services: Services,
+) -> None:
+    redis = services.stores.redis
+    cache = cached(redis, ThingLookup(OLD))
+    for version in (-1, OLD.version, NEW.version):
+        await redis.delete(NAME)
+        await redis.hset(NAME, mapping={"version": version, "value": b"\x81"})
+        assert await cache.get(NAME) == OLD
+        cache.forget_all()
+        assert await redis.type(NAME) == (b"string" if version < NEW.version else b"hash")
+    await cache.begin_update(NAME)
+    assert await redis.type(NAME) == b"string"
+
+
+async def test_no_copy_is_used_while_a_process_of_the_previous_release_listens(
+    services: Services,
+) -> None:
+    redis, copies = services.stores.redis, services.stores.copies
+    things = ThingLookup(OLD)
+    await cached(redis, things).get(NAME)
+    cache: Cache[Thing] = Cache(copies, Thing, things, 100)
+    assert await trusted(cache)
+    async with redis_for_blocking(services.settings.redis_url) as client, client.pubsub() as old:
+        await old.subscribe(keys.CHANGES)
+        await trust.check(redis, copies)
+        assert copies.suspended
+        assert not await trusted(cache)
+        assert await cache.get("link:/b") == OLD
+        assert not await redis.exists("link:/b")
+        await old.subscribe(keys.CHANGES_OF_STRINGS)
+        await trust.check(redis, copies)
+        assert not copies.suspended
+        assert await trusted(cache)
+
+
+async def test_the_copy_of_a_changed_value_is_stored_again_once_it_has_expired(
+    services: Services,
+) -> None:
+    things = ThingLookup(OLD)
+    cache = cached(services.stores.redis, things)
+    await cache.begin_update(NAME)
+    things.thing = NEW
+    await cache.changed(NAME, NEW, NEW.version)
+    assert not await trusted(cache)
+    await services.stores.redis.delete(NAME)  # as if UPDATE_SECONDS were over
+    cache._changed_at[NAME] = 0.0
+    restoring = asyncio.ensure_future(cache.keep_restoring())
+    await becomes(lambda: trusted(cache), True)
+    await cancel_and_wait(restoring)
+    assert cache._changed_at == {}
+
+
+async def test_a_new_redis_is_filled_once_and_again_after_it_was_emptied(
+    services: Services,
+) -> None:
+    redis, link = services.stores.redis, await create_link(services, new_id(), "abc")
+    archived = await create_link(services, new_id(), "gone")
+    await services.links.links.change(archived.id, {"archived": True})
+    config = await create_event_config(services)
+    names = [keys.link("", link.slug), keys.event_config(config.pbk)]
+    for _ in range(2):
+        await redis.flushall()
+        assert await services.copy_filler.fill() == 2
+        assert await redis.exists(*names) == 2
+        assert await redis.exists(keys.link("", "gone")) == 0
+        assert await services.copy_filler.fill() == 0
+
+
+async def test_a_redis_without_room_is_not_filled(services: Services) -> None:
+    await create_link(services, new_id(), "abc")
+    await services.stores.redis.flushall()
+    services.stores.budget.used = SKIPPED_FROM[OptionalWrite.COPY]
+    assert await services.copy_filler.fill() == 0
+    assert await services.stores.redis.keys("link:*") == []

@@ -1,0 +1,133 @@
+"""Copies in Redis of everything that visitors may look up, made again when Redis is new.
+
+Until a copy is there, MongoDB answers for its name. One process fills, by a lease, at a bounded
+rate. A server counts as new if its id is (`stores/redis/server_id`), or if it was emptied.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+import structlog
+from pymongo.errors import PyMongoError
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tracker.metrics import COPIES_RESTORED
+from tracker.stores.cache.copies import Copies
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.redis import keys
+from tracker.stores.redis.clients import known_server_ids
+from tracker.stores.redis.lease import Lease
+from tracker.stores.redis.memory_budget import Budget, OptionalWrite
+
+log = structlog.get_logger(__name__)
+
+NAMES_AT_ONCE: Final = 500
+PAUSE_SECONDS: Final = 0.25
+"""The pause after so many names: at most 2,000 names a second, 6 % of a core."""
+
+LOOK_SECONDS: Final = 5.0
+_LEASE_SECONDS: Final = 60.0
+_LOG_SECONDS: Final = 10.0
+
+
+class Restorable(Protocol):
+    """A cache whose values may be stored again."""
+
+    async def restore(self, names: Sequence[str]) -> None:
+        """Store a copy of each value that lacks one."""
+
+
+class Names(NamedTuple):
+    """The names of one cache: of the `matching` documents of a collection, by `fields`."""
+
+    cache: Restorable
+    collection: str
+    matching: Mapping[str, Any]
+    fields: Sequence[str]
+    name_of: Callable[[Mapping[str, Any]], str]
+
+
+class CopyFiller:
+    """The loop of a process that fills an empty or new Redis with copies."""
+
+    def __init__(
+        self,
+        redis: Redis,
+        mongodb: MongoDB,
+        copies: Copies,
+        budget: Budget,
+        names: Sequence[Names],
+    ) -> None:
+        self._redis = redis
+        self._mongodb = mongodb
+        self._copies = copies
+        self._budget = budget
+        self._names = names
+        self._lease = Lease(redis, keys.COPIES_LEASE, _LEASE_SECONDS)
+
+    async def run(self) -> None:
+        """Look for a new Redis until cancelled."""
+        while True:
+            try:
+                await self.fill()
+            except (PyMongoError, RedisError, OSError, TimeoutError) as error:
+                log.warning("copies not filled", error=type(error).__name__)
+            await asyncio.sleep(LOOK_SECONDS * random.uniform(0.8, 1.2))  # noqa: S311
+
+    async def fill(self) -> int:
+        """Fill a Redis that is new; return the number of names that were looked at."""
+        servers = await known_server_ids(self._redis)
+        if await self._redis.get(keys.COPIES_FILLED) == servers or not await self._lease.acquire():
+            return 0
+        if self._copies.suspended or not self._budget.has_room(OptionalWrite.COPY):
+            return 0
+        total = sum([await self._size(names.collection) for names in self._names])
+        log.info("Redis is new: copies are stored", documents=total)
+        looked_at, log_at = 0, time.monotonic() + _LOG_SECONDS
+        async for cache, group in self._groups():
+            await cache.restore(group)
+            looked_at += len(group)
+            COPIES_RESTORED.inc(len(group))
+            if time.monotonic() >= log_at:
+                log_at += _LOG_SECONDS
+                log.info("copies are being stored", names=looked_at, documents=total)
+            if not self._budget.has_room(OptionalWrite.COPY):
+                log.warning("Redis has no room for more copies", names=looked_at)
+                return looked_at
+            await asyncio.sleep(PAUSE_SECONDS)
+            if not await self._lease.acquire() or await known_server_ids(self._redis) != servers:
+                return looked_at
+        await self._redis.set(keys.COPIES_FILLED, servers)
+        await self._lease.release()
+        log.info("copies are stored", names=looked_at)
+        return looked_at
+
+    async def _size(self, collection: str) -> int:
+        size: int = await self._mongodb[collection].estimated_document_count()
+        return size
+
+    async def _groups(self) -> AsyncIterator[tuple[Restorable, list[str]]]:
+        for names in self._names:
+            after: Any = None
+            while True:
+                matching = names.matching if after is None else {**names.matching, **_after(after)}
+                rows = await self._mongodb.reads.find(
+                    names.collection,
+                    matching,
+                    [*names.fields, "_id"],
+                    sort=[("_id", 1)],
+                    hint=[("_id", 1)],
+                    limit=NAMES_AT_ONCE,
+                )
+                if not rows:
+                    break
+                yield names.cache, [names.name_of(row) for row in rows]
+                after = rows[-1]["_id"]
+
+
+def _after(last_id: Any) -> dict[str, Any]:
+    return {"_id": {"$gt": last_id}}
