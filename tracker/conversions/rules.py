@@ -7,7 +7,7 @@
 Guarantee: every process sees a change within a second.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
@@ -22,7 +22,7 @@ from tracker.stores.cache.cache import Cache, Versioned
 from tracker.stores.cache.lookup import FieldLookup
 from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import updated
+from tracker.stores.mongodb.documents import stored_ids, updated
 from tracker.stores.redis import keys
 from tracker.stores.services import StoreServices
 
@@ -102,6 +102,7 @@ class AccountRules:
 
     def __init__(self, mongodb: MongoDB, cache: RulesCache) -> None:
         self._accounts = mongodb["accounts"]
+        self._reads = mongodb.reads.with_binary_ids()
         self._cache = cache
 
     def peek(self, account_id: UUID) -> CacheEntry[CachedRules] | None:
@@ -111,6 +112,15 @@ class AccountRules:
     async def get(self, account_id: UUID) -> ConversionRules:
         """Return the cached rules. Raises Unavailable if no store answers."""
         return rules_in(await self._cache.get(keys.account(account_id)))
+
+    async def set_by(self, account_ids: Collection[bytes]) -> dict[bytes, ConversionRules]:
+        """Return the rules of those accounts that have set any, by one query of MongoDB."""
+        if not account_ids:
+            return {}
+        matching = {"_id": {"$in": stored_ids(account_ids)}, "conversion_rules": {"$exists": True}}
+        rows = await self._reads.find("accounts", matching, ["conversion_rules"])
+        found = {bytes(row["_id"]): _rules(row) for row in rows}
+        return {one: rules for one, rules in found.items() if rules != NO_RULES}
 
     async def find(self, account_id: UUID) -> ConversionRules:
         """Return the rules as MongoDB has them. Raises NotFound if there is no such account."""

@@ -30,7 +30,7 @@ from tracker.conversions.document import (
     document,
 )
 from tracker.conversions.resolution import claim_keys
-from tracker.conversions.rules import NO_RULES, AccountRules
+from tracker.conversions.rules import AccountRules
 from tracker.conversions.store import Conversions
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import BatchWriter, WriteConflict, WriteSet
@@ -41,7 +41,6 @@ from tracker.journal.backlog import Backlog
 from tracker.loops import cancel_and_wait
 from tracker.metrics import DRAINED
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import owner_id
 from tracker.webhooks.deliveries import Deliveries
 
 log = structlog.get_logger(__name__)
@@ -192,10 +191,9 @@ class Drain:
         clicks: ClicksById,
         checked: Collection[int] = (),
     ) -> BatchRules:
-        """Return the rules and the used caps. Raises Unavailable if no store answers."""
-        accounts = {account_of(event, clicks) for event in events} - {None}
-        found = {one: await self._rules.get(owner_id(one)) for one in accounts if one is not None}
-        rules = {one: found[one] for one in found if found[one] != NO_RULES}
+        """Return the rules and the used caps."""
+        accounts = {one for event in events if (one := account_of(event, clicks)) is not None}
+        rules = await self._rules.set_by(accounts)
         capped = {one for one in rules if rules[one].max_per_click is not None}
         capped_events = [one for one in events if account_of(one, clicks) in capped]
         wanted = {which for one in capped_events if (which := click_and_config(one))}

@@ -1,0 +1,66 @@
+"""A batch of many accounts takes as many commands as one of a few."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from tests.conversions import scene
+from tests.conversions.rules import account_with, statuses
+from tests.factories import make_click, make_conversion
+from tests.ingest import ledger
+from tests.stores.mongodb.profiler import profiled
+from tracker.ids import new_id
+from tracker.ingest.record import Record
+from tracker.service.services import Services
+
+pytestmark = pytest.mark.redis
+
+FEW, MANY = 2, 60
+
+
+def batch_of(accounts: int) -> list[Record]:
+    """Return a click and its conversion for each account."""
+    clicks = [make_click(new_id()) for _ in range(accounts)]
+    numbers = range(1000 * accounts, 1001 * accounts)
+    return [*clicks, *(make_conversion(*one) for one in zip(numbers, _ids(clicks), strict=True))]
+
+
+def _ids(clicks: Sequence[Record]) -> list[bytes]:
+    return [one.id for one in clicks if isinstance(one.id, bytes)]
+
+
+async def commands_for(services: Services, accounts: int) -> Counter[str]:
+    """Return the number of commands for a batch of so many accounts, by collection and kind.
+
+    Each document that a command writes is one statement of it, so writes are left out.
+    """
+    drain = scene.drain_of(services)
+    batch = batch_of(accounts)
+    async with profiled(services.stores.mongodb.database) as rows:
+        await drain.apply(batch)
+    reads = [row for row in rows if row["op"] in ("query", "command", "getmore")]
+    return Counter(f"{row['ns'].partition('.')[2]} {row['op']}" for row in reads)
+
+
+async def test_a_batch_of_many_accounts_asks_as_often_as_one_of_few(services: Services) -> None:
+    few = await commands_for(services, FEW)
+    assert few["accounts query"] == 2  # the calendars, and the rules
+    assert await commands_for(services, MANY) == few
+    await ledger.check(services)
+
+
+async def test_each_account_of_a_batch_keeps_its_own_rules(services: Services) -> None:
+    strict = await account_with(services, require_pbk=True)
+    capped = await account_with(services, max_per_click=1)
+    lenient = await account_with(services, require_pbk=False)
+    numbers = iter(range(1, 7))
+    for account in (strict, capped, lenient):
+        click = make_click(account.id)
+        events = [make_conversion(next(numbers), click.id) for _ in range(2)]
+        await scene.applied(services, [click, *events])
+    assert [refused for _, refused in await statuses(services)] == [
+        *["require_pbk"] * 2,
+        *[None, "max_per_click"],
+        *[None] * 2,
+    ]
