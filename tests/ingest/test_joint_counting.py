@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 from pymongo.errors import ExecutionTimeout
 
+from tests.ingest.stored_arrivals import store_arrival
 from tests.reports.answers.drawn import HOST, check
 from tests.reports.counted import Counted
 from tests.reports.history import DAYS, FIRST, History, made, more
@@ -84,7 +85,9 @@ async def test_a_report_of_one_link_is_made_of_the_counts_of_the_account(
         await check(services, Counted(history, HOST), query)
 
 
-async def test_a_day_is_counted_once_and_again_when_a_click_lands_late(services: Services) -> None:
+async def test_a_day_is_counted_once_and_again_when_a_click_lands_late(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
     history = await set_the_scene(services)
     assert await counting(services).count_days() == DAYS
     assert await counting(services).count_days() == 0
@@ -92,6 +95,8 @@ async def test_a_day_is_counted_once_and_again_when_a_click_lands_late(services:
     new = later.clicks[len(history.clicks) :] + later.events[len(history.events) :]
     days = {one["at"].date() for one in new if one["account_id"] == history.account_id}
     assert days
+    await store_arrival(services, history.account_id, NOW + timedelta(minutes=1))
+    monkeypatch.setattr(joint_counting, "now", lambda: NOW + timedelta(minutes=5))
     assert 0 < await counting(services).count_days() <= len(days)
     await check(services, Counted(later, HOST), query_of(later, "os", country=["DE"]))
 

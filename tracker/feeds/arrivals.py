@@ -29,6 +29,7 @@ from tracker.clock import now
 from tracker.conversions.document import ConversionDocument, ConversionStatus
 from tracker.stores.mongodb.documents import run_inserts, shared_id
 from tracker.stores.mongodb.drivers import Database
+from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.transaction import MongoSession
 
 DRAIN_TOKENS: Final = "drain_fences"
@@ -145,6 +146,15 @@ def positions_between(
     """Return the condition for documents with positions from `first` to `end`, excluded."""
     where = {"account_id": account_id, "feed": feed, "slot": drain_number}
     return {"_id": {"$gte": {**where, "position": first}, "$lt": {**where, "position": end}}}
+
+
+async def bytes_by_account(reader: MongoReads, after: datetime, until: datetime) -> dict[UUID, int]:
+    """Return the bytes of the entries that were stored in this time, by account."""
+    stages: list[dict[str, Any]] = [
+        {"$match": {"at": {"$gt": after, "$lte": until}}},
+        {"$group": {"_id": "$_id.account_id", "bytes": {"$sum": {"$binarySize": "$entries"}}}},
+    ]
+    return {row["_id"]: row["bytes"] for row in await reader.aggregate("arrivals", stages)}
 
 
 def click_ids(entries: bytes) -> Sequence[bytes]:

@@ -3,12 +3,16 @@
 A lease lets one drain work, only while the journal is short. Joint counts by fewer dimensions are
 made from these, and they outlive the clicks. A large day is counted by the hour, to limit time and
 memory. An hour above the day's limit in `reports/limits` is left out.
+
+Only accounts with arrivals are looked at: once they have some, and once the day is over. Others
+cost nothing.
 """
 
 import asyncio
 import random
 import time
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -20,12 +24,15 @@ from redis.exceptions import RedisError
 
 from tracker.calendar import Calendar
 from tracker.clock import now
+from tracker.feeds.arrivals import STORED_DAYS, bytes_by_account
 from tracker.journal.backlog import Backlog
 from tracker.reports.counted import COUNTED_DIMENSIONS
+from tracker.reports.dimensions import DOCUMENT_KINDS
 from tracker.reports.joint_counts.counts import Counts
+from tracker.reports.joint_counts.due_accounts import DueAccounts
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
 from tracker.reports.limits import RECOUNT_SECONDS
-from tracker.reports.periods import Period, day_period, hours_of, is_over
+from tracker.reports.periods import ALLOWED_LATENESS, Period, day_period, hours_of, is_over
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.redis import keys
@@ -42,8 +49,20 @@ IDLE_ENTRIES: Final = 50
 LARGE_HOUR: Final = 5_000
 """Clicks or events above which an hour of an unfinished day is counted ahead too."""
 
+BUSY_BYTES: Final = 16 * LARGE_HOUR // 12
+"""Bytes of an account's arrivals since the last time above which it is looked at again: as many as
+a large hour has in five minutes."""
+
 _PAUSE_SECONDS: Final = 600.0
-"""The pause between two looks at all accounts."""
+"""The pause before arrivals are read again."""
+
+_COMMITTED_AFTER: Final = timedelta(minutes=2)
+"""The age of arrivals that are read: until then a transaction may be open."""
+
+_ARRIVALS_AT_ONCE: Final = timedelta(minutes=10)
+
+_RETRY_AFTER: Final = timedelta(hours=1)
+"""The pause of an account that MongoDB refuses to read."""
 
 _LEASE_SECONDS: Final = 60.0
 _BUSY_SECONDS: Final = 1.0
@@ -56,6 +75,7 @@ class JointCounting:
         self._database = mongodb.database
         self._reader = mongodb.reads
         self._backlog = backlog or Backlog(redis)
+        self._due = DueAccounts(mongodb.database)
         self._lease = Lease(redis, keys.JOINT_COUNTS_LEASE, _LEASE_SECONDS)
         self._worked_since = 0.0
 
@@ -74,12 +94,47 @@ class JointCounting:
 
     async def count_days(self) -> int:
         """Count the finished days and large hours that lack counts; return their number."""
+        await self._add_arrivals()
         counted = 0
-        # All at once: MongoDB closes a cursor that is idle for ten minutes.
-        for account in await self._reader.find("accounts", {}, ["_id"]):
-            calendar, periods = await self._missing(account["_id"])
-            for period in periods:
-                counted += await self._count(account["_id"], calendar, period)
+        while account_ids := await self._due.at(now()):
+            for account_id in account_ids:
+                counted += await self._count_account(account_id)
+        return counted
+
+    async def _add_arrivals(self) -> None:
+        """Add the accounts with new arrivals to those that are due; the first time, add all."""
+        until = now() - _COMMITTED_AFTER
+        read_to = await self._due.arrivals_read_to()
+        if read_to is None or read_to < until - timedelta(STORED_DAYS):
+            rows = await self._reader.find("accounts", {}, ["_id"])
+            await self._due.add([row["_id"] for row in rows], now())
+            read_to = until
+            await self._due.set_arrivals_read_to(until)
+        while read_to < until:
+            after, read_to = read_to, min(read_to + _ARRIVALS_AT_ONCE, until)
+            with pymongo.timeout(RECOUNT_SECONDS):
+                found = await bytes_by_account(self._reader, after, read_to)
+            await self._due.add(found, now())
+            busy = [one for one, size in found.items() if size > BUSY_BYTES]
+            await self._due.hasten(busy, now())
+            await self._due.set_arrivals_read_to(read_to)
+
+    async def _count_account(self, account_id: UUID) -> int:
+        """Count the missing periods of an account, and put it off until its day is over."""
+        try:
+            calendar, periods, next_at = await self._missing(account_id)
+        except OperationFailure as error:
+            log.warning(
+                "an account is not counted ahead",
+                account_id=str(account_id),
+                error=type(error).__name__,
+            )
+            await self._due.put_off(account_id, now() + _RETRY_AFTER)
+            return 0
+        counted = 0
+        for period in periods:
+            counted += await self._count(account_id, calendar, period)
+        await self._due.put_off(account_id, next_at)
         return counted
 
     async def _count(self, account_id: UUID, calendar: Calendar, period: Period) -> bool:
@@ -102,8 +157,10 @@ class JointCounting:
                 return False
         return True
 
-    async def _missing(self, account_id: UUID) -> tuple[Calendar, list[Period]]:
-        """Return an account's calendar, and its periods whose counts are missing or outdated."""
+    async def _missing(self, account_id: UUID) -> tuple[Calendar, list[Period], datetime | None]:
+        """Return an account's calendar, its periods whose counts are missing or outdated, and when
+        an unfinished day with clicks or conversions is over; None without one.
+        """
         async with self._reader.at_one_snapshot() as reader:
             scope, snapshot = await self._scope_and_snapshot(account_id, reader)
             today = scope.calendar.day_of(snapshot.now)
@@ -111,23 +168,24 @@ class JointCounting:
                 day_period(scope.calendar, today - timedelta(number)) for number in range(DAYS + 1)
             ]
             over = [one for one in days if is_over(one, snapshot.now)]
+            unfinished = [one for one in days if one not in over]
             hours = [
                 hour
-                for day in days
-                if day not in over
+                for day in unfinished
                 for hour in hours_of(scope.calendar, day.first)
                 if is_over(hour, snapshot.now)
             ]
             counts = Counts(self._database, scope, snapshot)
             found = await counts.missing(COUNTED_DIMENSIONS, over)
             found += await counts.missing(COUNTED_DIMENSIONS, hours, LARGE_HOUR)
-            return scope.calendar, found
+            return scope.calendar, found, await _end_of_used(unfinished, scope, snapshot)
 
     async def _scope_and_snapshot(
         self, account_id: UUID, reader: MongoReads
     ) -> tuple[ReportScope, Snapshot]:
         calendar = (await moment_of(reader, account_id)).calendar
-        return ReportScope(account_id, calendar), Snapshot(reader, now(), self._wait_until_idle)
+        snapshot = Snapshot(reader, now(), self._wait_until_idle, fingerprints={})
+        return ReportScope(account_id, calendar), snapshot
 
     async def _wait_until_idle(self) -> None:
         """Rest as long as was worked since the last call, and until the journal is short."""
@@ -137,3 +195,13 @@ class JointCounting:
             await asyncio.sleep(_BUSY_SECONDS)
         await self._lease.acquire()
         self._worked_since = time.monotonic()
+
+
+async def _end_of_used(
+    days: Sequence[Period], scope: ReportScope, snapshot: Snapshot
+) -> datetime | None:
+    """Return when the first of these days that has clicks or conversions is over."""
+    fingerprints = snapshot.fingerprints_of(scope)
+    await fingerprints.read(days)
+    used = [day.end for day in days if any(map(fingerprints.of(day).count, DOCUMENT_KINDS))]
+    return min(used) + ALLOWED_LATENESS if used else None

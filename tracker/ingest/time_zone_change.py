@@ -24,7 +24,9 @@ from redis.exceptions import RedisError
 
 from tracker.accounts.time_zones import AccountZone, TimeZones, ZoneChange
 from tracker.calendar import Calendar
+from tracker.clock import now
 from tracker.ingest.calendars import renew_tokens
+from tracker.reports.joint_counts.due_accounts import DueAccounts
 from tracker.reports.joint_counts.zone_copy import JointCopy
 from tracker.reports.periods import day_period
 from tracker.reports.repair.recount import Recount, first_whole_day
@@ -63,6 +65,7 @@ class TimeZoneChanger:
         self._time_zones = time_zones
         self._recount = Recount(mongodb)
         self._joint_copy = JointCopy(mongodb)
+        self._due = DueAccounts(mongodb.database)
         self._lease = Lease(redis, keys.TIME_ZONES_LEASE, LEASE_SECONDS)
         # The days of the last change, because it takes a while to find them.
         self._days: tuple[str, list[str]] = ("", [])
@@ -131,6 +134,7 @@ class TimeZoneChanger:
         day = next((one for one in days if one > change.done_through), None)
         if day is None:
             if await self._time_zones.complete(account_id, found):
+                await self._due.hasten([account_id], now())
                 log.info("a time zone has changed", account_id=str(account_id), zone=change.zone)
             return
         check = partial(self._check, account_id, change)

@@ -16,8 +16,9 @@ import pymongo
 from pymongo.errors import DuplicateKeyError
 
 from tracker.calendar import Calendar
-from tracker.clock import start_of
+from tracker.clock import now, start_of
 from tracker.conversions.document import ConversionStatus
+from tracker.reports.joint_counts.due_accounts import DueAccounts
 from tracker.reports.limits import RECOUNT_SECONDS, SUMS_PER_TRANSACTION
 from tracker.reports.repair.day_count import UTC, DayCount, DayCounts, version_id
 from tracker.reports.rollups.layout import (
@@ -45,6 +46,7 @@ class Recount:
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
         self._reader = mongodb.reads
+        self._due = DueAccounts(mongodb.database)
 
     async def accounts(self) -> list[UUID]:
         """Return the ids of all accounts, and of removed ones that rollups still name."""
@@ -107,6 +109,7 @@ class Recount:
             if not missing:
                 return 0
             if await self._correct(counted, missing, in_correction):
+                await self._due.hasten([counted.account_id], now())
                 return sum(map(len, missing.values()))
 
     async def _correct(

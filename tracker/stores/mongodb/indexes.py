@@ -203,6 +203,9 @@ INDEXES: dict[str, list[IndexModel]] = {
         # Only counts by some dimensions have it (`reports/joint_counts/store`).
         IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
     ],
+    "joint_counts_due": [
+        IndexModel([("due_at", ASCENDING)], name="due", sparse=True),
+    ],
     "rollups": [
         IndexModel(
             [
