@@ -27,9 +27,11 @@ from tracker.feeds.arrivals import Arrivals
 from tracker.ingest.calendars import AccountCalendars, CachedCalendars, StaleCalendars
 from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.notification import should_notify
+from tracker.reports.rollups.cell_counts import CellCounts, DocumentKey
 from tracker.reports.rollups.rollup import Calendars, Rollup
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
+    DOCUMENT_TOO_LARGE,
     DUPLICATE_KEY,
     as_read,
     as_stored,
@@ -127,6 +129,7 @@ class BatchWriter:
         self._drain_number = drain_number
         self._made_due = made_due
         self._writing = asyncio.Lock()
+        self._cell_counts = CellCounts(mongodb.reads)
         self.calendars = AccountCalendars(mongodb)
 
     async def write(self, write_set: WriteSet) -> None:
@@ -136,12 +139,18 @@ class BatchWriter:
         while True:
             number = await self._drain_number.number()
             cached = await self.calendars.get(write_set.accounts(), number)
-            updates = await _statements(await write_set.rollup(cached.calendars), number)
+            rollup = await write_set.rollup(cached.calendars)
+            full = await self._cell_counts.full(rollup.cells(), number)
+            updates = await _statements(rollup, number, full)
             try:
                 async with self._writing:
                     await self._commit(write_set, updates, cached, number)
             except StaleCalendars as error:
                 self.calendars.reset(error.token)
+            except OperationFailure as error:
+                is_too_large = error.code in DOCUMENT_TOO_LARGE
+                if not (is_too_large and self._cell_counts.distrust(rollup.cells())):
+                    raise
             else:
                 return
 
@@ -223,9 +232,11 @@ class BatchWriter:
             raise WriteConflict
 
 
-async def _statements(rollup: Rollup, number: int) -> list[dict[str, Any]]:
+async def _statements(
+    rollup: Rollup, number: int, full: Collection[DocumentKey]
+) -> list[dict[str, Any]]:
     statements: list[dict[str, Any]] = []
-    updates = rollup.updates(number)
+    updates = rollup.updates(number, full)
     while piece := list(islice(updates, _RECORDS_PER_TURN)):
         statements += piece
         await asyncio.sleep(0)

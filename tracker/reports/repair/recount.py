@@ -29,6 +29,7 @@ from tracker.reports.rollups.layout import (
     of_zone,
     statement,
 )
+from tracker.reports.rollups.parts import has_many_cells, statements
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import run_updates
 from tracker.stores.mongodb.transaction import MongoSession, in_transaction
@@ -122,13 +123,15 @@ class Recount:
         async with await self._database.client.start_session() as session:
             for number, piece in enumerate(_pieces(missing)):
                 updates = [
-                    statement(
+                    update
+                    for rollup_id in piece
+                    for update in statements(
                         rollup_id._asdict(),
                         CORRECTIONS_NUMBER,
                         {**increments(missing[rollup_id]), **_correction()},
                         counted.domain_names.get(rollup_id),
+                        has_many_cells(missing[rollup_id]),
                     )
-                    for rollup_id in piece
                 ]
                 if _account_of(counted) not in piece:
                     updates.append(_correction_of_account(counted))

@@ -18,7 +18,7 @@ where a CELL has the measures that are not zero:
 
 `link_id` is null for the account, and for conversions without a click. A drain writes only
 documents of its number, in the field `slot`, so drains never wait for each other. Reports add up
-all numbers.
+all numbers. Further cells of a full document have further numbers (`reports/rollups/parts`).
 
 Days and hours are those of a calendar. Outside UTC, `of` ends with the zone, as in
 `account Europe/Berlin`. Hours are numbered from the start of the day, up to "24" and more. An

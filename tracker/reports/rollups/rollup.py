@@ -8,7 +8,7 @@ An event counts as soon as its account is known. When its click arrives, the eve
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 from operator import itemgetter
@@ -19,6 +19,7 @@ from tracker import visitor_dimensions
 from tracker.calendar import DEFAULT_ZONE, Calendar
 from tracker.conversions.document import COUNTED
 from tracker.reports.limits import CACHED_DAYS
+from tracker.reports.rollups.cell_counts import DocumentKey
 from tracker.reports.rollups.layout import (
     CHANGES,
     MONEY,
@@ -30,10 +31,10 @@ from tracker.reports.rollups.layout import (
     increments,
     of_zone,
     paths_of,
-    statement,
     without_zeros,
 )
 from tracker.reports.rollups.money import billionths
+from tracker.reports.rollups.parts import statements
 from tracker.stores.mongodb.documents import as_read, shared_id
 from tracker.visitor_dimensions import UNKNOWN
 
@@ -56,15 +57,18 @@ _GroupKey = tuple[bytes, _Day, Values, str, tuple[str, ...], str]
 
 
 class _RollupSums:
-    """The sums to add to one document. `domain_name` is None for an account."""
+    """The sums to add to one document. `domain_name` is None for an account.
 
-    __slots__ = ("changes", "domain_name", "has_events", "id", "sums")
+    `cells` are the names of those cells that have no limit (`reports/rollups/parts`).
+    """
+
+    __slots__ = ("cells", "changes", "domain_name", "has_events", "id", "sums")
 
     def __init__(
         self, account_id: bytes, day: _Day, link_id: bytes | None, domain_name: str | None
     ) -> None:
         number, zone = (day, DEFAULT_ZONE) if isinstance(day, int) else day
-        self.id = {
+        self.id: dict[str, Any] = {
             "account_id": shared_id(account_id),
             "of": of_zone("account" if domain_name is None else "link", zone),
             "day": _day(number),
@@ -72,8 +76,12 @@ class _RollupSums:
         }
         self.domain_name = domain_name
         self.has_events = False
+        self.cells: set[str] = set()
         self.sums: defaultdict[str, int] = defaultdict(int)
         self.changes: defaultdict[str, int] = defaultdict(int)
+
+    def key(self) -> DocumentKey:
+        return self.id["account_id"], self.id["of"], self.id["day"], self.id["link_id"]
 
 
 class _Group:
@@ -165,13 +173,23 @@ class Rollup:
         """Return the sums by document, without zeros."""
         return {RollupId(**as_read(one.id)): sums for one, sums in self._added() if sums}
 
-    def updates(self, drain_number: int) -> Iterator[dict[str, Any]]:
+    def cells(self) -> dict[DocumentKey, int]:
+        """Return the number of unlimited cells that are added to, of each document with any."""
+        documents = (*self._links.values(), *self._accounts.values())
+        return {one.key(): len(one.cells) for one in documents if one.cells}
+
+    def updates(
+        self, drain_number: int, full: Collection[DocumentKey] = ()
+    ) -> Iterator[dict[str, Any]]:
         """Yield statements of the `update` command for a drain's documents; 5 µs each."""
         for document, sums in self._added():
             added = increments(sums) if document.has_events else sums
             if document.changes:
                 added = {**added, **document.changes}
-            yield statement(document.id, drain_number, added, document.domain_name)
+            is_divided = bool(document.cells) and document.key() in full
+            yield from statements(
+                document.id, drain_number, added, document.domain_name, is_divided
+            )
 
     def domain_names(self) -> dict[RollupId, str]:
         return {
@@ -200,6 +218,7 @@ class Rollup:
         if group is None:
             account = self._account(account_id, day)
             group = self._groups[key] = _Group(account, paths_of(*key[2:]))
+            account.cells.update(one for one in (domain_name, event) if one)
         of_link = self._links.get((account_id, day, link_id))
         if of_link is None:
             of_link = self._link(account_id, day, link_id, domain_name)
@@ -208,6 +227,7 @@ class Rollup:
         for path in group.link_paths:
             sums[path] += number
         if event:
+            of_link.cells.add(event)
             of_link.has_events = group.account.has_events = True
 
     def _documents_of(

@@ -16,6 +16,8 @@ from tracker.stores.mongodb.drivers import Collection, Database
 from tracker.stores.mongodb.transaction import MongoSession
 
 DUPLICATE_KEY = 11000
+DOCUMENT_TOO_LARGE: Final = (10334, 17419)
+"""Errors of an update whose result is larger than 16 MB."""
 
 _MAX_CHARACTERS: Final = 3_000_000
 """Each has at most 4 bytes, and the driver can send 16 MB."""
