@@ -5,7 +5,7 @@ in all others: two if Redis cannot publish it.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 
 from tracker.access.invitations import Invitations
 from tracker.access.key_family import descendants, valid_filter
+from tracker.access.key_uses import KeyUses
 from tracker.access.principal import OPERATOR, Actor, ActorKind, Principal
 from tracker.clock import now
 from tracker.errors import BadRequest, ErrorCode, NotFound, Unauthorized
@@ -31,8 +32,6 @@ MAX_REMEMBERED_KEYS = 10_000
 
 MAX_VALID_KEYS: Final = 100
 """Keys of an account that are neither revoked nor expired. The operator has no limit."""
-
-_LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +77,10 @@ Approve = Callable[[Sequence[ApiKey], MongoSession], Awaitable[None]]
 
 
 class ApiKeys:
-    """The API keys in MongoDB. `valid` has the keys that this process has found valid."""
+    """The API keys in MongoDB.
+
+    `valid` has the keys that this process has found valid, `uses` when they were last used.
+    """
 
     def __init__(self, mongodb: MongoDB, redis: Redis, invitations: Invitations) -> None:
         self._database = mongodb.database
@@ -87,6 +89,7 @@ class ApiKeys:
         self._pages = Pages(mongodb.reads, "api_keys", ApiKey)
         self._redis = redis
         self.valid: TrustedMemory[ApiKey] = TrustedMemory(MAX_REMEMBERED_KEYS)
+        self.uses = KeyUses(mongodb)
 
     async def create(
         self,
@@ -152,20 +155,28 @@ class ApiKeys:
         key = await self.valid.get(name, lambda: self._find(digest))
         if key.has_expired:
             raise Unauthorized("API key: expired", code=ErrorCode.KEY_EXPIRED)
-        if await self._touch(key):
-            self.valid.forget(name)
+        self.uses.note(key.id, key.last_used_at)
         return key
 
     async def _find(self, digest: bytes) -> ApiKey:
         return _check(await self._keys.find_one({"sha256": digest}))
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[ApiKey], int]:
-        return await self._pages.find({"account_id": account_id}, page, page_size)
+        found, total = await self._pages.find({"account_id": account_id}, page, page_size)
+        return [self._with_last_use(one) for one in found], total
 
     async def find(self, key_id: UUID) -> ApiKey | None:
         """Return a key, even a revoked one; None if there is none."""
         row = await self._keys.find_one({"_id": key_id})
-        return None if row is None else as_struct(ApiKey, row)
+        return None if row is None else self._key(row)
+
+    def _key(self, row: Mapping[str, Any]) -> ApiKey:
+        return self._with_last_use(as_struct(ApiKey, row))
+
+    def _with_last_use(self, key: ApiKey) -> ApiKey:
+        """Return a key with the use that this process has not stored yet."""
+        last_used_at = self.uses.latest(key.id, key.last_used_at)
+        return msgspec.structs.replace(key, last_used_at=last_used_at)
 
     async def revoke(
         self, key_id: UUID, approve: Approve | None = None, *, with_descendants: bool = False
@@ -196,7 +207,7 @@ class ApiKeys:
         for name in names:
             self.valid.forget(name)
         await publish_changes(self._redis, *names)
-        return as_struct(ApiKey, row), [as_struct(ApiKey, one) for one in ended]
+        return self._key(row), [self._key(one) for one in ended]
 
     async def _to_revoke(
         self, row: dict[str, Any], with_descendants: bool, session: MongoSession
@@ -210,18 +221,9 @@ class ApiKeys:
         younger = {"_id": {"$in": family.get(row["_id"], [])}}
         return ended + await self._keys.find(younger, session=session).sort("_id", 1).to_list(None)
 
-    async def _touch(self, key: ApiKey) -> bool:
-        """Record the use of a key, once a minute; return whether it was due."""
-        at = now()
-        if key.last_used_at is not None and at - key.last_used_at < _LAST_USED_INTERVAL:
-            return False
-        unless_another_did = {"_id": key.id, "last_used_at": key.last_used_at}
-        await self._keys.update_one(unless_another_did, {"$set": {"last_used_at": at}})
-        return True
-
     async def list(self, account_id: UUID) -> list[ApiKey]:
         rows = self._keys.find({"account_id": account_id}).sort("_id", -1)
-        return [as_struct(ApiKey, row) async for row in rows]
+        return [self._key(row) async for row in rows]
 
 
 def _check(row: Mapping[str, Any] | None) -> ApiKey:

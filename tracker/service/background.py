@@ -113,6 +113,7 @@ SERVING: Final[tuple[Loop[Services], ...]] = (
     Loop("live_streams", lambda s, _: s.live.live.tick()),
     Loop("open_answers", lambda s, _: s.access.open_answers.guard()),
     Loop("share_opens", lambda s, _: s.sharing.share_opens.keep_storing()),
+    Loop("key_uses", lambda s, _: s.access.api_keys.uses.keep_storing()),
     Loop("refusals", lambda s, _: s.conversions.refusals.keep_storing()),
 )
 """In a process that serves, until every append is durable."""

@@ -215,7 +215,11 @@ class Services:
     async def stop(self) -> None:
         """Wait until every append is durable, and store the counts in memory."""
         await self.conversions.recorder.close()
-        for store in (self.sharing.share_opens.store, self.conversions.refusals.store):
+        for store in (
+            self.sharing.share_opens.store,
+            self.conversions.refusals.store,
+            self.access.api_keys.uses.store,
+        ):
             with contextlib.suppress(PyMongoError):
                 await store()
         await self.journal.journal.close()
