@@ -44,7 +44,7 @@ def writer_of(services: Services) -> BatchWriter:
     return BatchWriter(
         services.stores.mongodb,
         DrainNumber(services.stores.redis, services.stores.mongodb),
-        asyncio.Event(),
+        services.webhooks.queue,
     )
 
 
@@ -76,7 +76,7 @@ async def test_clicks_events_and_moves_are_stored_with_what_they_count(
 async def test_an_empty_write_set_asks_neither_store(services: Services) -> None:
     nothing: Any = None
     nowhere = MongoDB(mongodb_uri(free_port()), "any")
-    await BatchWriter(nowhere, nothing, asyncio.Event()).write(WriteSet([], [], []))
+    await BatchWriter(nowhere, nothing, nothing).write(WriteSet([], [], []))
     await nowhere.close()
     assert await scene.dump(services) == {name: [] for name in await scene.dump(services)}
 
@@ -165,12 +165,12 @@ async def test_a_death_before_the_commit_stores_nothing_and_a_second_try_stores_
     _, write_set = await everything(services)
     before = await scene.dump(services)
     drain_number = DrainNumber(services.stores.redis, services.stores.mongodb)
-    made_due = asyncio.Event()
+    queue = services.webhooks.queue
     with pytest.raises(Died):
         dying = dying_mongodb(services.stores.mongodb, Steps(at))
-        await BatchWriter(dying, drain_number, made_due).write(write_set)
+        await BatchWriter(dying, drain_number, queue).write(write_set)
     assert await scene.dump(services) == before
-    await BatchWriter(services.stores.mongodb, drain_number, made_due).write(write_set)
+    await BatchWriter(services.stores.mongodb, drain_number, queue).write(write_set)
     await ledger.check(services)
     assert (await ledger.totals(services))["clicks"] == 1
 
@@ -179,7 +179,7 @@ async def test_twelve_steps_are_all_that_lead_to_a_commit(services: Services) ->
     _, write_set = await everything(services)
     alive = dying_mongodb(services.stores.mongodb, Steps(12))
     await BatchWriter(
-        alive, DrainNumber(services.stores.redis, services.stores.mongodb), asyncio.Event()
+        alive, DrainNumber(services.stores.redis, services.stores.mongodb), services.webhooks.queue
     ).write(write_set)
     await ledger.check(services)
 

@@ -11,5 +11,7 @@ KEY, NEW_KEY = os.urandom(32), os.urandom(32)
 
 def use_keys(services: Services, *keys: bytes) -> None:
     """Use these keys, as a service started with them does."""
-    webhooks = Webhooks(services.stores.mongodb, SecretBox(keys, Purpose.WEBHOOK))
+    webhooks = Webhooks(
+        services.stores.mongodb, SecretBox(keys, Purpose.WEBHOOK), services.webhooks.queue
+    )
     services.webhooks = services.webhooks._replace(webhooks=webhooks)

@@ -65,7 +65,9 @@ async def test_a_claim_holds_until_its_lease_has_run_out(
 ) -> None:
     [one] = await claimed(services)
     at = now()
-    assert await services.webhooks.deliveries.due(at) == {}
+    assert await services.webhooks.deliveries.next_due([one.webhook_id]) == {
+        one.webhook_id: one.due_at
+    }
     assert await services.webhooks.deliveries.claim({one.webhook_id: 9}, at) == []
     assert one.due_at is not None
     [again] = await services.webhooks.deliveries.claim({one.webhook_id: 9}, one.due_at)
@@ -111,7 +113,7 @@ async def test_a_release_ends_only_claims_that_are_still_held(services: Services
     rows = {row["_id"]: row for row in await stored(services)}
     assert rows[done.id]["status"] == "delivered"
     assert rows[open_.id]["due_at"] == at
-    assert await services.webhooks.deliveries.due(at) == {open_.webhook_id: at}
+    assert await services.webhooks.deliveries.next_due([open_.webhook_id]) == {open_.webhook_id: at}
 
 
 async def test_only_the_newest_attempts_are_kept(services: Services) -> None:
@@ -165,8 +167,9 @@ async def test_a_retry_since_a_moment_covers_only_what_failed_since_then(
     since = now() - SECOND * 60
     long_ago = {"$set": {"created_at": since - SECOND}}
     await services.stores.mongodb["deliveries"].update_one({"_id": old.id}, long_ago)
-    assert await services.webhooks.deliveries.retry_since(other.id, since, now()) == 0
-    assert await services.webhooks.deliveries.retry_since(failed.webhook_id, since, now()) == 2
+    for webhook_id, number in ((other.id, 0), (failed.webhook_id, 2)):
+        retried = await services.webhooks.deliveries.retry_since(webhook_id, ACCOUNT, since, now())
+        assert retried == number
     due = {row["_id"] for row in await stored(services) if row["status"] == "due"}
     assert due == {failed.id, cancelled.id}
 

@@ -40,6 +40,7 @@ from tracker.stores.mongodb.documents import (
 )
 from tracker.stores.mongodb.transaction import MongoSession, in_transaction
 from tracker.webhooks.creation import create_deliveries
+from tracker.webhooks.queue import DeliveryQueue, DueWebhook
 
 _RECORDS_PER_TURN, _EVENTS_PER_TURN = 400, 100
 """Records in one turn of the event loop: clicks (4 µs each) or statements; events (15 µs each)."""
@@ -118,16 +119,14 @@ class WriteSet(NamedTuple):
 class BatchWriter:
     """The writer of one drain: one batch at a time, because a drain has one session.
 
-    `made_due` is set when a batch has created deliveries.
+    Webhooks with new deliveries are added to `queue`.
     """
 
-    def __init__(
-        self, mongodb: MongoDB, drain_number: DrainNumber, made_due: asyncio.Event
-    ) -> None:
+    def __init__(self, mongodb: MongoDB, drain_number: DrainNumber, queue: DeliveryQueue) -> None:
         self._database = mongodb.database
         self._events = Conversions(mongodb)
         self._drain_number = drain_number
-        self._made_due = made_due
+        self._queue = queue
         self._writing = asyncio.Lock()
         self._cell_counts = CellCounts(mongodb.reads)
         self.calendars = AccountCalendars(mongodb)
@@ -144,7 +143,7 @@ class BatchWriter:
             updates = await _statements(rollup, number, full)
             try:
                 async with self._writing:
-                    await self._commit(write_set, updates, cached, number)
+                    due = await self._commit(write_set, updates, cached, number)
             except StaleCalendars as error:
                 self.calendars.reset(error.token)
             except OperationFailure as error:
@@ -152,6 +151,7 @@ class BatchWriter:
                 if not (is_too_large and self._cell_counts.distrust(rollup.cells())):
                     raise
             else:
+                await self._queue.add(due)
                 return
 
     async def cached_calendars(self, account_ids: Collection[bytes]) -> CachedCalendars:
@@ -163,20 +163,19 @@ class BatchWriter:
         updates: Sequence[Mapping[str, Any]],
         cached: CachedCalendars,
         number: int,
-    ) -> None:
+    ) -> set[DueWebhook]:
         arrivals = write_set.arrivals()
         session = await self._drain_number.session()
 
-        async def work(session: MongoSession) -> int:
-            created = await self._store(write_set, updates, session)
+        async def work(session: MongoSession) -> set[DueWebhook]:
+            due = await self._store(write_set, updates, session)
             if updates or arrivals:
                 transaction_number = await self.calendars.check(cached, number, session)
                 await arrivals.store(self._database, number, transaction_number, session)
-            return created
+            return due
 
         try:
-            if await in_transaction(session, work):
-                self._made_due.set()
+            return await in_transaction(session, work)
         except WriteConflict:
             await self._catch_up(session)
             raise
@@ -192,8 +191,8 @@ class BatchWriter:
 
     async def _store(
         self, write_set: WriteSet, updates: Sequence[Mapping[str, Any]], session: MongoSession
-    ) -> int:
-        """Return the number of deliveries created."""
+    ) -> set[DueWebhook]:
+        """Return the webhooks with new deliveries."""
         await self._lock(write_set.caps, session)
         for clicks in _pieces(write_set.clicks, _DOCUMENTS_PER_COMMAND):
             await run_inserts(self._database, "clicks", clicks, session)
@@ -206,10 +205,10 @@ class BatchWriter:
                 raise WriteConflict
         await self._check_caps(write_set.caps, session)
         to_notify = [as_read(event) for event in write_set.events_to_notify()]
-        created = await create_deliveries(self._database, to_notify, session)
+        due = await create_deliveries(self._database, to_notify, session)
         for statements in _pieces(updates, _DOCUMENTS_PER_COMMAND):
             await run_updates(self._database, "rollups", statements, session)
-        return created
+        return due
 
     async def _lock(self, caps: Mapping[ClickAndConfig, int], session: MongoSession) -> None:
         """Serialize transactions that add to a cap, so that each sees the other's events."""

@@ -41,7 +41,7 @@ from tracker.journal.backlog import Backlog
 from tracker.loops import cancel_and_wait
 from tracker.metrics import DRAINED
 from tracker.stores.mongodb.database import MongoDB
-from tracker.webhooks.deliveries import Deliveries
+from tracker.webhooks.queue import DeliveryQueue
 
 log = structlog.get_logger(__name__)
 
@@ -77,7 +77,7 @@ class Drain:
         rules: AccountRules,
         enrichment: Enrichment,
         visitors: Visitors,
-        deliveries: Deliveries,
+        queue: DeliveryQueue,
         pending_event_days: int,
         partitions: int = 1,
     ) -> None:
@@ -90,7 +90,7 @@ class Drain:
         self._enrichment = enrichment
         self._visitors = visitors
         self._pending_ttl = timedelta(days=pending_event_days) if pending_event_days else None
-        self._writer = BatchWriter(mongodb, drain_number, deliveries.made_due)
+        self._writer = BatchWriter(mongodb, drain_number, queue)
 
     async def apply(self, records: Sequence[Record]) -> None:
         """Store and count the records; stored ones change nothing.

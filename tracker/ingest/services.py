@@ -19,6 +19,7 @@ from tracker.journal.services import JournalServices
 from tracker.links.utm_backfill import UtmBackfill
 from tracker.stores.redis.keys import OVERFLOW
 from tracker.stores.services import StoreServices
+from tracker.webhooks.queue_repair import QueueRepair
 from tracker.webhooks.sending.sender import Sender
 from tracker.webhooks.services import WebhookServices
 
@@ -33,6 +34,7 @@ class DrainParts(NamedTuple):
     overflow: Consumer
     counters: CounterPublisher
     sender: Sender
+    queue_repair: QueueRepair
     time_zones: TimeZoneChanger
     joint_counts: JointCounting
     link_utm: UtmBackfill
@@ -62,7 +64,7 @@ class IngestServices(NamedTuple):
             self.conversions.account_rules,
             self.clicks.enrichment,
             self.clicks.visitors,
-            self.webhooks.deliveries,
+            self.webhooks.queue,
             self.pending_days,
             self.partitions,
         )
@@ -72,8 +74,8 @@ class IngestServices(NamedTuple):
 
     def sender(self) -> Sender:
         """Return a new sender, with concurrency limits of its own."""
-        webhooks = self.webhooks
-        return Sender(webhooks.deliveries, webhooks.webhooks, webhooks.payloads, webhooks.client)
+        rooms = self.webhooks
+        return Sender(rooms.queue, rooms.deliveries, rooms.webhooks, rooms.payloads, rooms.client)
 
     def parts(self, drain_number: DrainNumber, serves: bool) -> DrainParts:
         """Return the parts of a new drain in a process that `serves` requests, or not."""
@@ -96,6 +98,7 @@ class IngestServices(NamedTuple):
             overflow=make_consumer(batch=PART_RECORDS, stream=OVERFLOW, turns=overflow_turns),
             counters=CounterPublisher(redis),
             sender=self.sender(),
+            queue_repair=QueueRepair(mongodb, self.webhooks.queue),
             time_zones=self.time_zone_changer(),
             joint_counts=JointCounting(mongodb, redis, self.journal.backlog),
             link_utm=UtmBackfill(mongodb),

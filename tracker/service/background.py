@@ -83,6 +83,7 @@ DRAINING: Final[tuple[Loop[DrainParts], ...]] = (
         max_failures=MAX_FAILURES,
     ),
     Loop("webhooks", lambda d, stop: d.sender.run(stop), max_failures=MAX_FAILURES),
+    Loop("delivery_queue", lambda d, stop: d.queue_repair.run(stop)),
     Loop("fleet", lambda d, stop: d.counters.run(stop), max_failures=MAX_FAILURES),
     # Never given up: clicks are drained without them.
     Loop("time_zones", lambda d, stop: d.time_zones.run(stop)),

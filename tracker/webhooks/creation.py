@@ -19,6 +19,7 @@ from tracker.stores.mongodb.drivers import Collection, Database
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.webhooks.delivery import Kind, delivery_id, new_row
 from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
+from tracker.webhooks.queue import DueWebhook, due_webhook
 
 MongoDocument = Mapping[str, Any]
 DeliveryRow = dict[str, Any]
@@ -26,13 +27,14 @@ DeliveryRow = dict[str, Any]
 
 async def create_deliveries(
     database: Database, conversions: Sequence[MongoDocument], session: MongoSession
-) -> int:
-    """Insert the deliveries of `conversions`, whose accounts are known; return how many are new.
+) -> set[DueWebhook]:
+    """Insert the deliveries of `conversions`, whose accounts are known.
 
-    The webhooks are active, older than the conversion, and subscribe to conversions.
+    The webhooks are active, older than the conversion, and subscribe to conversions. Returned are
+    those with new deliveries, to be added to the queue after the transaction.
     """
     if not conversions:
-        return 0
+        return set()
     webhooks = await _active(database, {one["account_id"] for one in conversions}, session)
     created_at = now()
     rows = (
@@ -41,12 +43,12 @@ async def create_deliveries(
         for webhook in webhooks.get(conversion["account_id"], ())
         if webhook["created_at"] <= conversion["at"]
     )
-    number = 0
+    due = set[DueWebhook]()
     # In pieces, to let other tasks run.
     while piece := list(islice(rows, MAX_ROWS_PER_COMMAND)):
-        number += await _insert_new(database["deliveries"], piece, session)
+        due.update(map(due_webhook, await _insert_new(database["deliveries"], piece, session)))
         await asyncio.sleep(0)
-    return number
+    return due
 
 
 async def _active(
@@ -64,8 +66,8 @@ async def _active(
 
 async def _insert_new(
     deliveries: Collection, rows: list[DeliveryRow], session: MongoSession
-) -> int:
-    """Insert the rows that are not stored yet; return how many. Upserts take three times as long.
+) -> list[DeliveryRow]:
+    """Insert and return the rows that are not stored yet. Upserts take three times as long.
 
     If another transaction inserts a row meanwhile, this one conflicts and is retried.
     """
@@ -73,7 +75,7 @@ async def _insert_new(
     stored = {row["_id"] async for row in deliveries.find(wanted, ["_id"], session=session)}
     if new := [row for row in rows if row["_id"] not in stored]:
         await deliveries.insert_many(new, session=session)
-    return len(new)
+    return new
 
 
 def _row(webhook_id: UUID, conversion: MongoDocument, created_at: datetime) -> DeliveryRow:

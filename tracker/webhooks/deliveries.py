@@ -4,7 +4,6 @@
 - Only the holder of a delivery records an attempt at it.
 """
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,6 +17,7 @@ from tracker.stores.mongodb.documents import as_struct, run_updates, sendable
 from tracker.stores.mongodb.transaction import MongoSession, in_transaction
 from tracker.webhooks.delivery import Attempt, Delivery, DeliveryStatus, Kind
 from tracker.webhooks.operational_messages import create_messages, delivery_failed
+from tracker.webhooks.queue import DeliveryQueue, DueWebhook, due_webhook
 
 LEASE: Final = timedelta(seconds=30)
 """The duration of a claim: twice the time limit of an attempt."""
@@ -35,6 +35,12 @@ RETRIED: Final = (DeliveryStatus.FAILED, DeliveryStatus.CANCELLED)
 
 _MAX_COUNTED: Final = 100_000
 
+
+_FIRST_OF_EACH: Final[tuple[dict[str, Any], ...]] = (
+    {"$sort": {"status": 1, "webhook_id": 1, "due_at": 1}},
+    {"$group": {"_id": "$webhook_id", "due_at": {"$first": "$due_at"}}},
+)
+"""Stages that find each webhook's first delivery from an index, however many follow it."""
 
 _SHOWN_FIELDS: Final = {
     **dict.fromkeys(set(Delivery.__struct_fields__) - {"macros"}, True),
@@ -67,28 +73,16 @@ class DeliveryBacklog(NamedTuple):
 class Deliveries:
     """The deliveries of all accounts."""
 
-    def __init__(self, mongodb: MongoDB) -> None:
+    def __init__(self, mongodb: MongoDB, queue: DeliveryQueue) -> None:
         self._database = mongodb.database
         self._reader = mongodb.reads
         self._deliveries = mongodb["deliveries"]
-        self.made_due = asyncio.Event()
-        """Set when this process makes deliveries due: its sender claims them at once."""
+        self._queue = queue
 
-    async def due(self, at: datetime) -> dict[UUID, datetime]:
-        """Return when each webhook's oldest claimable delivery became due, oldest first.
-
-        The cost grows with the webhooks, not with the deliveries.
-        """
-        in_order = {"status": 1, "webhook_id": 1, "due_at": 1}
-        rows = self._deliveries.aggregate(
-            [
-                {"$match": {"status": DeliveryStatus.DUE}},
-                {"$sort": in_order},
-                {"$group": {"_id": "$webhook_id", "due_at": {"$first": "$due_at"}}},
-                {"$match": {"due_at": {"$lte": at}}},
-                {"$sort": {"due_at": 1}},
-            ]
-        )
+    async def next_due(self, webhook_ids: Collection[UUID]) -> dict[UUID, datetime]:
+        """Return when each webhook's first delivery is due, those being sent included."""
+        due = {"status": DeliveryStatus.DUE, "webhook_id": {"$in": list(webhook_ids)}}
+        rows = self._deliveries.aggregate([{"$match": due}, *_FIRST_OF_EACH])
         return {row["_id"]: row["due_at"] async for row in rows}
 
     async def claim(self, wanted: Mapping[UUID, int], at: datetime) -> list[Delivery]:
@@ -132,16 +126,20 @@ class Deliveries:
         failed = [one for one in results if _should_notify(one)]
         others = [one for one in results if not _should_notify(one)]
         await run_updates(self._database, "deliveries", [_update_of(one) for one in others])
+        await self._queue.add(map(_due, filter(_is_early, others)))
         if failed:
             async with await self._database.client.start_session() as session:
-                await in_transaction(session, partial(self._record_failed, failed))
+                work = partial(self._record_failed, failed)
+                await self._queue.add(await in_transaction(session, work))
 
-    async def _record_failed(self, results: Sequence[AttemptResult], session: MongoSession) -> None:
+    async def _record_failed(
+        self, results: Sequence[AttemptResult], session: MongoSession
+    ) -> set[DueWebhook]:
         ours = await self._still_claimed(results, session)
         updates = [_update_of(one) for one in ours]
         await run_updates(self._database, "deliveries", updates, session)
         messages = [delivery_failed(one.delivery, one.attempt) for one in ours]
-        await create_messages(self._database, messages, session)
+        return await create_messages(self._database, messages, session)
 
     async def _still_claimed(
         self, results: Sequence[AttemptResult], session: MongoSession
@@ -158,6 +156,8 @@ class Deliveries:
             "holder": {"$in": list({one.holder for one in deliveries})},
         }
         await self._deliveries.update_many(held, {"$set": {"due_at": at}, "$unset": {"holder": ""}})
+        released = {DueWebhook(one.account_id, one.webhook_id, at) for one in deliveries}
+        await self._queue.add(released)
 
     async def cancel(self, webhook_ids: Collection[UUID], at: datetime) -> None:
         """Cancel the due deliveries of deleted or inactive webhooks, unless they are being sent."""
@@ -206,33 +206,55 @@ class Deliveries:
         """Make a delivery due, whatever its state, unless it is being sent."""
         free = {"_id": delivery_id, "holder": {"$exists": False}}
         await self._deliveries.update_one(free, _set_due(at))
-        self.made_due.set()
+        rows = self._deliveries.find({"_id": delivery_id}, ["account_id", "webhook_id"])
+        await self._queue.add([due_webhook({**row, "due_at": at}) async for row in rows])
 
-    async def retry_since(self, webhook_id: UUID, since: datetime, at: datetime) -> int:
+    async def retry_since(
+        self, webhook_id: UUID, account_id: UUID, since: datetime, at: datetime
+    ) -> int:
         """Make due all failed and cancelled deliveries created since then; return how many."""
         matching = {
             "webhook_id": webhook_id,
             "status": {"$in": list(RETRIED)},
             "created_at": {"$gte": since},
         }
-        return await self.retry_matching(matching, at)
+        return await self.retry_matching(matching, {webhook_id: account_id}, at)
 
-    async def retry_matching(self, matching: Mapping[str, Any], at: datetime) -> int:
-        """Make matching deliveries due, unless they are being sent; return how many."""
+    async def retry_matching(
+        self, matching: Mapping[str, Any], accounts: Mapping[UUID, UUID], at: datetime
+    ) -> int:
+        """Make matching deliveries due, unless they are being sent; return how many.
+
+        `accounts` has the account of each webhook that they may be of.
+        """
         free = {"$and": [matching, {"holder": {"$exists": False}}]}
         updated = await self._deliveries.update_many(free, _set_due(at))
-        self.made_due.set()
+        await self._queue.add(DueWebhook(account, key, at) for key, account in accounts.items())
         return updated.matched_count
 
     async def backlog(self, at: datetime) -> DeliveryBacklog:
-        oldest = next(iter((await self.due(at)).values()), None)
+        """Return the backlog. The cost grows with the webhooks: 20 ms for 10,000."""
+        oldest = {"$group": {"_id": None, "due_at": {"$min": "$due_at"}}}
+        stages = [{"$match": {"status": DeliveryStatus.DUE}}, *_FIRST_OF_EACH, oldest]
+        [first] = await self._deliveries.aggregate(stages).to_list(None) or [{"due_at": None}]
         matching = {"status": DeliveryStatus.DUE, "due_at": {"$lte": at}}
         due = await self._deliveries.count_documents(matching, limit=_MAX_COUNTED)
-        return DeliveryBacklog(due, oldest)
+        return DeliveryBacklog(due, first["due_at"] if due else None)
 
 
 def _should_notify(result: AttemptResult) -> bool:
     return result.status is DeliveryStatus.FAILED and result.delivery.kind is Kind.CONVERSION
+
+
+def _due(result: AttemptResult) -> DueWebhook:
+    delivery, at = result.delivery, result.due_at
+    assert at is not None
+    return DueWebhook(delivery.account_id, delivery.webhook_id, at)
+
+
+def _is_early(result: AttemptResult) -> bool:
+    """Return whether the next attempt is due before the lease ends, when the queue is looked at."""
+    return bool(result.due_at and result.delivery.due_at and result.due_at < result.delivery.due_at)
 
 
 def _oldest_of(webhook_id: UUID, at: datetime, limit: int) -> list[dict[str, Any]]:

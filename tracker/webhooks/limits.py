@@ -27,7 +27,7 @@ MAX_PER_SLOW_WEBHOOK: Final = 16
 SLOW_MS: Final = 1000
 """A receiver that takes longer to answer is slow."""
 
-MAX_WEBHOOKS_PER_CLAIM: Final = 50
+MAX_WEBHOOKS_PER_CLAIM: Final = 100
 
 MAX_ROWS_PER_COMMAND: Final = 500
 """Inserts of one command: commands have a time limit."""

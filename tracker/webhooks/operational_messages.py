@@ -21,6 +21,7 @@ from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.webhooks.delivery import Attempt, Delivery, Kind, message_id, new_row
 from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
+from tracker.webhooks.queue import DueWebhook, due_webhook
 from tracker.webhooks.schedule import Disabled
 
 _ENCODER: Final = msgspec.json.Encoder()
@@ -83,8 +84,11 @@ def delivery_failed(delivery: Delivery, last: Attempt) -> OperationalMessage:
 
 async def create_messages(
     database: Database, messages: Sequence[OperationalMessage], session: MongoSession
-) -> int:
-    """Insert deliveries to all subscribers, in the transaction of the cause; return how many."""
+) -> set[DueWebhook]:
+    """Insert deliveries to all subscribers, in the transaction of the cause.
+
+    Returned are the webhooks to be added to the queue after the transaction.
+    """
     subscribers = await _subscribers(database, messages, session)
     rows = [
         _row(webhook_id, message)
@@ -95,7 +99,7 @@ async def create_messages(
     for start in range(0, len(rows), MAX_ROWS_PER_COMMAND):
         piece = rows[start : start + MAX_ROWS_PER_COMMAND]
         await database["deliveries"].insert_many(piece, session=session)
-    return len(rows)
+    return set(map(due_webhook, rows))
 
 
 async def _subscribers(

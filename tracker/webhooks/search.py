@@ -73,11 +73,12 @@ class DeliverySearch:
         """Make matching deliveries of active webhooks due; others would be cancelled at once."""
         with pymongo.timeout(QUERY_SECONDS):
             webhook_ids = await self._rows.distinct("webhook_id", wanted.query)
-            rows = self._webhooks.find({"_id": {"$in": webhook_ids}, "active": True}, ["_id"])
-            active = [row["_id"] async for row in rows]
+            wanted_active = {"_id": {"$in": webhook_ids}, "active": True}
+            rows = self._webhooks.find(wanted_active, ["account_id"])
+            active = {row["_id"]: row["account_id"] async for row in rows}
             matching = await self._rows.count_documents(wanted.query)
-            of_active = {"$and": [wanted.query, {"webhook_id": {"$in": active}}]}
+            of_active = {"$and": [wanted.query, {"webhook_id": {"$in": list(active)}}]}
             wanted_of_active = await self._rows.count_documents(of_active)
-            retried = await self._deliveries.retry_matching(of_active, at)
+            retried = await self._deliveries.retry_matching(of_active, active, at)
         inactive = matching - wanted_of_active
         return RetryCounts(retried, inactive, max(0, wanted_of_active - retried))

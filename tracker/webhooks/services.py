@@ -18,6 +18,7 @@ from tracker.web.call import Body, Call, Query
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.payloads.sample import sample_limiter
 from tracker.webhooks.payloads.sources import PayloadLoader
+from tracker.webhooks.queue import DeliveryQueue
 from tracker.webhooks.sending.client import WebhookClient
 from tracker.webhooks.store import Webhooks
 
@@ -27,6 +28,7 @@ class WebhookServices(NamedTuple):
 
     webhooks: Webhooks
     deliveries: Deliveries
+    queue: DeliveryQueue
     payloads: PayloadLoader
     client: WebhookClient
     sample_limiter: AccountLimiter
@@ -49,9 +51,11 @@ def build(
     allows_http: bool,
     allows_private: bool,
 ) -> WebhookServices:
+    queue = DeliveryQueue(stores.mongodb)
     return WebhookServices(
-        webhooks=Webhooks(stores.mongodb, SecretBox(secret_keys, Purpose.WEBHOOK)),
-        deliveries=Deliveries(stores.mongodb),
+        webhooks=Webhooks(stores.mongodb, SecretBox(secret_keys, Purpose.WEBHOOK), queue),
+        deliveries=Deliveries(stores.mongodb, queue),
+        queue=queue,
         payloads=PayloadLoader(stores.mongodb, links.public_url.host),
         client=WebhookClient(allows_private, links.dns_address, links.served_hosts),
         sample_limiter=sample_limiter(),

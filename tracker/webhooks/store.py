@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -28,6 +28,7 @@ from tracker.webhooks.headers import FIELD as HEADERS
 from tracker.webhooks.headers import headers_text, parsed_headers, with_stored_values
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
 from tracker.webhooks.operational_messages import create_messages, webhook_disabled
+from tracker.webhooks.queue import DeliveryQueue, DueWebhook
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.target import FIELD as TARGET_URL
 
@@ -76,19 +77,13 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
         return [self.secret, self.previous_secret]
 
 
-class WebhookTarget(NamedTuple):
-    """The account and the target of a webhook."""
-
-    account_id: UUID
-    target_url: str
-
-
 class Webhooks:
-    """The webhooks of all accounts. `box` seals their secrets."""
+    """The webhooks of all accounts. `box` seals their secrets, messages go through `queue`."""
 
-    def __init__(self, mongodb: MongoDB, box: SecretBox) -> None:
+    def __init__(self, mongodb: MongoDB, box: SecretBox, queue: DeliveryQueue) -> None:
         self._database = mongodb.database
         self._box = box
+        self._queue = queue
         self._webhooks = mongodb["webhooks"]
         self._pages = Pages(mongodb.reads, "webhooks", Webhook)
 
@@ -142,14 +137,6 @@ class Webhooks:
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Webhook]:
         return await self._pages.by_ids(ids)
 
-    async def targets(self, ids: Collection[UUID]) -> dict[UUID, WebhookTarget]:
-        """Return the targets of the active webhooks among `ids`, by id."""
-        active = {"_id": {"$in": list(ids)}, "active": True}
-        rows = self._webhooks.find(active, ["account_id", "target_url"])
-        return {
-            row["_id"]: WebhookTarget(row["account_id"], row["target_url"]) async for row in rows
-        }
-
     async def record_failure(self, webhook_id: UUID, since: datetime) -> bool:
         """Record that an attempt failed; return whether it is the first of all processes."""
         first = {"_id": webhook_id, "failing_since": None}
@@ -166,15 +153,17 @@ class Webhooks:
         """Disable a webhook and notify subscribers in one transaction. Return False if inactive."""
         message = webhook_disabled(webhook.id, webhook.account_id, webhook.name, reason, at)
 
-        async def work(session: MongoSession) -> bool:
+        async def work(session: MongoSession) -> set[DueWebhook] | None:
             active = {"_id": webhook.id, "active": True}
             disabled = {"active": False, "disabled_reason": reason, "disabled_at": at}
             done = await self._webhooks.update_one(active, {"$set": disabled}, session=session)
-            if done.modified_count:
-                await create_messages(self._database, [message], session)
-            return bool(done.modified_count)
+            if not done.modified_count:
+                return None
+            return await create_messages(self._database, [message], session)
 
-        return await run_in_transaction(self._database, work)
+        due = await run_in_transaction(self._database, work)
+        await self._queue.add(due or ())
+        return due is not None
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Webhook], int]:
         return await self._pages.find({"account_id": account_id}, page, page_size)

@@ -94,9 +94,8 @@ async def traffic(services: Services) -> None:
 async def deliver(services: Services) -> None:
     """Claim, send, give up and retry deliveries as the sender does."""
     at = now()
-    held = await services.webhooks.deliveries.claim(
-        dict.fromkeys(await services.webhooks.deliveries.due(at), 10), at
-    )
+    [turn] = await services.webhooks.queue.next(at, 10)
+    held = await services.webhooks.deliveries.claim(dict.fromkeys(turn.webhooks, 10), at)
     assert held
     await services.webhooks.deliveries.store_content([(held[0], {"payload": "{}"})])
     attempt = Attempt(at=at, milliseconds=1, code=500, answer="", error=None)

@@ -223,7 +223,7 @@ async def test_tests_in_progress_are_limited_for_each_account(world: World) -> N
 
 async def test_a_test_is_unavailable_while_the_secret_cannot_be_read(world: World) -> None:
     box = SecretBox([bytes(range(32))], Purpose.WEBHOOK)
-    made = await Webhooks(world.services.stores.mongodb, box).create(
+    made = await Webhooks(world.services.stores.mongodb, box, world.services.webhooks.queue).create(
         world.account.id, "A", "https://8.8.8.8", "POST", {}
     )
     refused = await world.api.post(f"/api/webhooks/{made.id}/test")

@@ -40,6 +40,7 @@ async def sending(services: Services, clock: Clock | None = None) -> AsyncIterat
     payloads = PayloadLoader(services.stores.mongodb, "tracker.test")
     try:
         yield Sender(
+            services.webhooks.queue,
             services.webhooks.deliveries,
             services.webhooks.webhooks,
             payloads,

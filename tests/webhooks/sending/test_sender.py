@@ -166,10 +166,11 @@ async def test_only_webhooks_that_get_a_slot_are_read_whole(
 
     monkeypatch.setattr(services.webhooks.webhooks, "find_all", counted)
     monkeypatch.setattr(sender_module, "MAX_WEBHOOKS_PER_CLAIM", 2)
-    for _ in range(5):
-        await create_webhook(services, ACCOUNT, "http://127.0.0.1:1/")
+    accounts = [new_id() for _ in range(5)]
+    for account in accounts:
+        await create_webhook(services, account, "http://127.0.0.1:1/")
+        await converted(services, account)
     async with sending(services) as one:
-        await converted(services, ACCOUNT)
         assert await one.burst() == 5
     assert max(read) == 2
 

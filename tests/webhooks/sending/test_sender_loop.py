@@ -5,7 +5,6 @@ import time
 from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 import pytest
 
@@ -22,6 +21,7 @@ from tests.webhooks.sending.scene import (
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.webhooks.queue import Turn
 from tracker.webhooks.sending import sender as sender_module
 
 ACCOUNT = new_id()
@@ -119,7 +119,7 @@ async def test_a_busy_drain_does_not_make_the_sender_poll_without_pause(
         looked = looks(services, monkeypatch)
         async with running(one):
             while len(looked) < 4:
-                services.webhooks.deliveries.made_due.set()
+                services.webhooks.queue.made_due.set()
                 await asyncio.sleep(0.01)
     # The first is that of the start; a busy machine may note a look after it began.
     assert looked[3] - looked[1] >= 1.0
@@ -127,11 +127,11 @@ async def test_a_busy_drain_does_not_make_the_sender_poll_without_pause(
 
 def looks(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Record when the sender looks for due deliveries."""
-    due, times = services.webhooks.deliveries.due, list[float]()
+    following, times = services.webhooks.queue.next, list[float]()
 
-    async def timed(at: datetime) -> dict[UUID, datetime]:
+    async def timed(at: datetime, limit: int) -> list[Turn]:
         times.append(time.monotonic())
-        return await due(at)
+        return await following(at, limit)
 
-    monkeypatch.setattr(services.webhooks.deliveries, "due", timed)
+    monkeypatch.setattr(services.webhooks.queue, "next", timed)
     return times

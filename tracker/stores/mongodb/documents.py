@@ -161,16 +161,18 @@ async def run_updates(
     collection: str,
     updates: Sequence[Mapping[str, Any]],
     session: MongoSession | None = None,
+    durable: bool = True,
 ) -> int:
     """Run the statements of an `update` command; return the number of documents matched.
 
-    Without `session`, they are durable when this returns. If it raises, some may be applied. Raises
-    OperationFailure or DocumentTooLarge.
+    Without `session`, they are durable when this returns, unless `durable` is False. If it raises,
+    some may be applied. Raises OperationFailure or DocumentTooLarge.
     """
     if not updates:
         return 0
-    durable = {} if session else {"writeConcern": {"w": "majority", "j": True}}
-    command = {"update": collection, "updates": updates, **durable}
+    command: dict[str, Any] = {"update": collection, "updates": updates}
+    if session is None:
+        command["writeConcern"] = {"w": "majority", "j": True} if durable else {"w": 1}
     return int((await _run(database, command, session))["n"])
 
 

@@ -130,6 +130,11 @@ INDEXES: dict[str, list[IndexModel]] = {
         ),
         IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
     ],
+    # Idle accounts have neither time (`webhooks/queue`).
+    "delivery_queue": [
+        IndexModel([("turn_at", ASCENDING)], name="by_turn", sparse=True),
+        IndexModel([("due_at", DESCENDING)], name="by_time", sparse=True),
+    ],
     "shares": [
         IndexModel([("sha256", ASCENDING)], name="by_token", unique=True),
         IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),

@@ -207,7 +207,9 @@ async def retry_all(call: WebhookCall[Nothing, RetryDeliveries]) -> Retried:
     """
     webhook = await _active_webhook(call)
     since = _in_utc(call.body.since)
-    number = await call.services.deliveries.retry_since(webhook.id, since, now())
+    number = await call.services.deliveries.retry_since(
+        webhook.id, webhook.account_id, since, now()
+    )
     if number:
         await _audit_retry(call, webhook, number)
     return Retried(deliveries=number)

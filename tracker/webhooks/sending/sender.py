@@ -31,11 +31,13 @@ from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_CLAIM, SLOW_MS
 from tracker.webhooks.payloads.content import DeliveryContent, content_of, needs_conversion
 from tracker.webhooks.payloads.sources import NoPayload, PayloadLoader, PayloadSources
+from tracker.webhooks.queue import DeliveryQueue
 from tracker.webhooks.sending.attempts import Attempts, Prepared
 from tracker.webhooks.sending.client import WebhookClient
 from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
 from tracker.webhooks.sending.postponed import PostponedWebhooks
-from tracker.webhooks.store import Webhook, Webhooks, WebhookTarget
+from tracker.webhooks.sending.turns import Turns
+from tracker.webhooks.store import Webhook, Webhooks
 from tracker.webhooks.target import FIELD
 
 log = structlog.get_logger(__name__)
@@ -61,12 +63,14 @@ class Sender:
 
     def __init__(
         self,
+        queue: DeliveryQueue,
         deliveries: Deliveries,
         webhooks: Webhooks,
         payloads: PayloadLoader,
         client: WebhookClient,
         clock: Callable[[], int] = now_ms,
     ) -> None:
+        self._queue = queue
         self._deliveries = deliveries
         self._webhooks = webhooks
         self._payloads = payloads
@@ -74,6 +78,7 @@ class Sender:
         self._clock = clock
         self._limiter = ConcurrencyLimiter()
         self._postponed = PostponedWebhooks(clock)
+        self._turns = Turns(queue, deliveries, self._requests_in_flight)
         self._in_flight: dict[asyncio.Task[None], Delivery] = {}
         self._recording: set[asyncio.Task[None]] = set()
         """Tasks whose answer is being recorded."""
@@ -103,12 +108,13 @@ class Sender:
         total = 0
         while started := await self._start():
             total += started
-            await asyncio.wait(self._in_flight)
+            if self._in_flight:
+                await asyncio.wait(self._in_flight)
         return total
 
     async def _wake_when_due(self) -> None:
-        while await self._deliveries.made_due.wait():
-            self._deliveries.made_due.clear()
+        while await self._queue.made_due.wait():
+            self._queue.made_due.clear()
             self._changed.set()
             await asyncio.sleep(WAKE_SECONDS)
 
@@ -124,11 +130,12 @@ class Sender:
     async def _start(self) -> int:
         """Start as many attempts as there are permits; return how many."""
         at = moment(self._clock())
-        due = await self._webhooks_with_due(at)
-        unused = self._acquire_permits(due)
+        limit = min(MAX_WEBHOOKS_PER_CLAIM, self._limiter.free_permits)
+        taken = await self._turns.take(at, limit)
+        active = await self._active(taken.offered, at)
+        unused = self._acquire_permits(active)
         try:
-            chosen = await self._with_all_fields({one: due[one] for one in unused})
-            webhooks = self._readable(chosen, at)
+            webhooks = self._readable({one: active[one] for one in unused}, at)
             wanted = {one: unused[one] for one in webhooks}
             claimed = await self._deliveries.claim(wanted, at)
             prepared = await self._prepare_or_release(claimed, webhooks)
@@ -141,35 +148,25 @@ class Sender:
             task = asyncio.get_running_loop().create_task(attempt)
             self._in_flight[task] = delivery
             task.add_done_callback(self._forget)
+        # Last, because nothing waits for it: a turn that is not settled is taken again.
+        inactive = set(taken.offered) - active.keys()
+        await self._turns.settle(taken, webhooks.keys() | inactive, at)
+        if taken.is_full:
+            self._changed.set()
         return len(claimed)
 
-    async def _webhooks_with_due(self, at: datetime) -> dict[UUID, WebhookTarget | Webhook]:
-        """Return the webhooks that may start, oldest first; cancel deliveries of inactive ones."""
-        due = [
-            one
-            for one in await self._deliveries.due(at)
-            if self._limiter.has_capacity(one) and not self._postponed.has(one)
-        ]
-        active = await self._active(due) if due else {}
-        if inactive := set(due) - active.keys():
+    def _requests_in_flight(self, account_id: UUID, webhook_id: UUID) -> int | None:
+        if self._postponed.has(webhook_id) or not self._limiter.has_capacity(webhook_id):
+            return None
+        return self._limiter.in_flight(account_id, webhook_id)[1]
+
+    async def _active(self, ids: Sequence[UUID], at: datetime) -> dict[UUID, Webhook]:
+        """Return the active webhooks; cancel the due deliveries of the others."""
+        found = await self._webhooks.find_all(ids) if ids else {}
+        active = {one: found[one] for one in ids if one in found and found[one].active}
+        if inactive := set(ids) - active.keys():
             await self._deliveries.cancel(inactive, at)
-        return {one: active[one] for one in due if one in active}
-
-    async def _active(self, ids: Sequence[UUID]) -> Mapping[UUID, WebhookTarget | Webhook]:
-        """Return the active webhooks. Of many only the targets, because templates are long."""
-        if len(ids) > MAX_WEBHOOKS_PER_CLAIM:
-            return await self._webhooks.targets(ids)
-        found = await self._webhooks.find_all(ids)
-        return {webhook_id: one for webhook_id, one in found.items() if one.active}
-
-    async def _with_all_fields(
-        self, chosen: Mapping[UUID, WebhookTarget | Webhook]
-    ) -> Mapping[UUID, Webhook]:
-        """Read the webhooks if only their targets were read before."""
-        complete = {key: one for key, one in chosen.items() if isinstance(one, Webhook)}
-        if len(complete) == len(chosen):
-            return complete
-        return await self._webhooks.find_all(chosen)
+        return active
 
     def _readable(self, webhooks: Mapping[UUID, Webhook], at: datetime) -> dict[UUID, Webhook]:
         """Decrypt secrets, and postpone the webhooks whose secrets cannot be read."""
@@ -180,20 +177,16 @@ class Sender:
         self._postponed.add(webhooks.keys() - readable.keys())
         return readable
 
-    def _acquire_permits(self, targets: Mapping[UUID, WebhookTarget | Webhook]) -> Counter[UUID]:
+    def _acquire_permits(self, webhooks: Mapping[UUID, Webhook]) -> Counter[UUID]:
         """Acquire permits, first for accounts, then webhooks, with fewest requests in flight."""
-        share = max(
-            1, self._limiter.free_permits // max(1, min(len(targets), MAX_WEBHOOKS_PER_CLAIM))
-        )
+        share = max(1, self._limiter.free_permits // max(1, len(webhooks)))
         acquired: Counter[UUID] = Counter()
-        for webhook_id, target in sorted(
-            targets.items(), key=lambda one: self._limiter.in_flight(one[1].account_id, one[0])
+        for webhook_id, webhook in sorted(
+            webhooks.items(), key=lambda one: self._limiter.in_flight(one[1].account_id, one[0])
         ):
-            host, _ = check_url(FIELD, target.target_url).address
-            if permits := self._limiter.acquire(webhook_id, target.account_id, host, share):
+            host, _ = check_url(FIELD, webhook.target_url).address
+            if permits := self._limiter.acquire(webhook_id, webhook.account_id, host, share):
                 acquired[webhook_id] = permits
-            if len(acquired) == MAX_WEBHOOKS_PER_CLAIM:
-                break
         return acquired
 
     async def _prepare_or_release(

@@ -1,0 +1,260 @@
+"""The queue of accounts: whose turn is next, and that no time in it is ever too late."""
+
+import asyncio
+import random
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored
+from tracker.clock import moment, now
+from tracker.ids import new_id
+from tracker.service.services import Services
+from tracker.webhooks.delivery import DeliveryStatus, new_row
+from tracker.webhooks.queue import (
+    BLOCKED,
+    FRESH,
+    DeliveryQueue,
+    DueWebhook,
+    SettledTurn,
+    Turn,
+)
+from tracker.webhooks.queue_repair import QueueRepair
+
+AT = moment(1_800_000_000_000)
+SECOND = timedelta(seconds=1)
+
+
+def due(account_id: UUID, webhook_id: UUID, at: datetime = AT) -> DueWebhook:
+    return DueWebhook(account_id, webhook_id, at)
+
+
+async def rows(services: Services) -> list[dict[str, Any]]:
+    return await services.webhooks.queue._accounts.find().to_list(None)
+
+
+async def test_accounts_take_turns_and_the_one_served_longest_ago_is_next(
+    services: Services,
+) -> None:
+    queue, accounts, hook = services.webhooks.queue, [new_id() for _ in range(4)], new_id()
+    for number, account in enumerate(accounts):
+        await queue.add([due(account, hook, AT + number * SECOND)])
+    at, order = AT + 10 * SECOND, list[UUID]()
+    for _ in range(10):
+        [turn] = await queue.next(at, 1)
+        order.append(turn.account_id)
+        await queue.settle([SettledTurn(turn, {hook: AT})], at)
+        at += SECOND
+    assert order == (accounts * 3)[:10]
+
+
+async def test_accounts_that_are_hardly_late_come_first_and_others_are_not_among_them(
+    services: Services,
+) -> None:
+    queue, hook = services.webhooks.queue, new_id()
+    late, later, fresh, future = [new_id() for _ in range(4)]
+    times = {late: AT - FRESH, later: AT - SECOND, fresh: AT, future: AT + SECOND}
+    await queue.add([due(account, hook, at) for account, at in times.items()])
+    assert [one.account_id for one in await queue.fresh(AT, 9)] == [fresh, later]
+    assert [one.account_id for one in await queue.next(AT, 9)] == [late, later, fresh]
+
+
+async def test_an_account_has_one_turn_for_all_its_webhooks(services: Services) -> None:
+    queue, account, hooks = services.webhooks.queue, new_id(), [new_id() for _ in range(3)]
+    await queue.add([due(account, one, AT + SECOND) for one in hooks])
+    await queue.add([due(account, hooks[0], AT), due(account, hooks[0], AT + SECOND)])
+    [turn] = await queue.next(AT, 9)
+    assert turn.webhooks == dict.fromkeys(hooks, AT + SECOND) | {hooks[0]: AT}
+
+
+async def test_a_settled_account_waits_for_its_next_delivery_and_an_idle_one_for_nothing(
+    services: Services,
+) -> None:
+    queue, account, one, other = services.webhooks.queue, new_id(), new_id(), new_id()
+    await queue.add([due(account, one), due(account, other)])
+    [turn] = await queue.next(AT, 9)
+    later = AT + 60 * SECOND
+    await queue.settle([SettledTurn(turn, {one: later, other: None})], AT)
+    assert await queue.next(later - SECOND, 9) == await queue.fresh(later - SECOND, 9) == []
+    [turn] = await queue.next(later, 9)
+    assert turn.webhooks == {one: later}
+    await queue.settle([SettledTurn(turn, {one: None})], later)
+    [row] = await rows(services)
+    assert row.keys() == {"_id", "token", "webhooks"}
+    assert row["webhooks"] == {}
+
+
+async def test_what_is_added_after_a_turn_was_read_is_found_at_once(services: Services) -> None:
+    queue, account, hook = services.webhooks.queue, new_id(), new_id()
+    await queue.add([due(account, hook)])
+    [turn] = await queue.next(AT, 9)
+    await queue.add([due(account, hook)])
+    await queue.settle([SettledTurn(turn, {hook: AT + 30 * SECOND})], AT)
+    [again] = await queue.next(AT, 9)
+    assert again.webhooks == {hook: AT}
+    assert [one.account_id for one in await queue.fresh(AT, 9)] == [account]
+
+
+async def test_a_blocked_account_lets_others_pass_for_a_moment(services: Services) -> None:
+    queue, account, hook = services.webhooks.queue, new_id(), new_id()
+    await queue.add([due(account, hook)])
+    await queue.settle([SettledTurn(one, {}) for one in await queue.next(AT, 9)], AT)
+    assert await queue.next(AT, 9) == await queue.fresh(AT, 9) == []
+    [turn] = await queue.next(AT + BLOCKED, 9)
+    assert turn.webhooks == {hook: AT}
+
+
+async def test_processes_that_add_an_account_at_once_both_add_it(services: Services) -> None:
+    account, hooks = new_id(), [new_id() for _ in range(20)]
+    queues = [DeliveryQueue(services.stores.mongodb) for _ in hooks]
+    await asyncio.gather(
+        *(queue.add([due(account, hook)]) for queue, hook in zip(queues, hooks, strict=True))
+    )
+    [turn] = await queues[0].next(AT, 9)
+    assert turn.webhooks.keys() == set(hooks)
+
+
+class Model:
+    """Deliveries, and senders that have read turns of them and not settled them yet."""
+
+    def __init__(self, queue: DeliveryQueue, seed: int) -> None:
+        self.queue = queue
+        self.random = random.Random(seed)
+        self.accounts = [new_id() for _ in range(2)]
+        self.hooks = {one: [new_id() for _ in range(2)] for one in self.accounts}
+        self.times: defaultdict[UUID, list[datetime]] = defaultdict(list)
+        self.read: list[tuple[Turn, datetime]] = []
+        self.looked: list[tuple[SettledTurn, datetime]] = []
+        self.unadded: list[DueWebhook] = []
+        self.at = AT
+
+    async def step(self) -> None:
+        steps = (self.store, self.add, self.take, self.send, self.look, self.settle)
+        await self.random.choice(steps)()
+        self.at += timedelta(seconds=self.random.choice((0, 0, 0.2, 3)))
+
+    async def store(self) -> None:
+        """Store a delivery that is due now or later, which is added in a later step."""
+        account = self.random.choice(self.accounts)
+        hook = self.random.choice(self.hooks[account])
+        at = self.at + self.random.choice((0, 0, 5, 300)) * SECOND
+        self.times[hook].append(at)
+        self.unadded.append(due(account, hook, at))
+
+    async def add(self) -> None:
+        added, self.unadded = self.unadded, []
+        await self.queue.add(added)
+
+    async def take(self) -> None:
+        turns = [*await self.queue.fresh(self.at, 1), *await self.queue.next(self.at, 2)]
+        self.read += [(turn, self.at) for turn in turns]
+
+    async def send(self) -> None:
+        """Claim, finish or retry a delivery that is due."""
+        found = [(hook, at) for hook, times in self.times.items() for at in times if at <= self.at]
+        if not found:
+            return
+        hook, at = self.random.choice(found)
+        self.times[hook].remove(at)
+        account = next(one for one, hooks in self.hooks.items() if hook in hooks)
+        match self.random.choice(("claim", "finish", "retry")):
+            case "claim":
+                self.times[hook].append(self.at + 30 * SECOND)
+            case "retry":
+                self.times[hook].append(self.at + 5 * SECOND)
+                self.unadded.append(due(account, hook, self.at + 5 * SECOND))
+
+    async def look(self) -> None:
+        """Look for what is left of some webhooks of a turn."""
+        if self.read:
+            turn, at = self.read.pop(self.random.randrange(len(self.read)))
+            hooks = [one for one in turn.webhooks if self.random.random() < 0.7]
+            next_due = {hook: min(self.times[hook], default=None) for hook in hooks}
+            self.looked.append((SettledTurn(turn, next_due), at))
+
+    async def settle(self) -> None:
+        if self.looked:
+            settled, at = self.looked.pop(self.random.randrange(len(self.looked)))
+            await self.queue.settle([settled], at)
+
+    async def check(self) -> None:
+        """Check that each delivery that was added is looked at when it is due, if not before."""
+        looked_at: dict[UUID, Mapping[UUID, datetime]] = await self.queue.times(self.accounts)
+        waiting = {one.webhook_id for one in self.unadded}
+        for account, hooks in self.hooks.items():
+            for hook in set(hooks) - waiting:
+                if times := self.times[hook]:
+                    latest = max(min(times), self.at + BLOCKED)
+                    assert looked_at[account][hook] <= latest
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_no_time_is_too_late_however_senders_and_drains_interleave(
+    services: Services, seed: int
+) -> None:
+    model = Model(services.webhooks.queue, seed)
+    for _ in range(250):
+        await model.step()
+        await model.check()
+
+
+async def test_deliveries_of_an_earlier_release_are_found_after_a_repair(
+    services: Services,
+) -> None:
+    account, hooks = new_id(), [new_id() for _ in range(3)]
+    later = now() + 3600 * SECOND
+    documents = [new_row(new_id(), hook, account, now()) for hook in hooks]
+    documents[1]["due_at"] = later
+    documents[2] |= {"status": DeliveryStatus.DELIVERED}
+    del documents[2]["due_at"]
+    await services.stores.mongodb["deliveries"].insert_many(documents)
+    repair = QueueRepair(services.stores.mongodb, services.webhooks.queue)
+    assert await services.webhooks.queue.next(later, 9) == []
+    assert await repair.repair(now()) == 2
+    [turn] = await services.webhooks.queue.next(later, 9)
+    assert turn.webhooks == {hooks[0]: documents[0]["due_at"], hooks[1]: later}
+    assert await repair.repair(now()) == 0
+
+
+async def test_a_repair_adds_what_is_looked_at_too_late_and_nothing_else(
+    services: Services,
+) -> None:
+    queue, account = services.webhooks.queue, new_id()
+    late, backlog, future = [new_id() for _ in range(3)]
+    at = now()
+    times = {late: at, backlog: at - 60 * SECOND, future: at + 60 * SECOND}
+    await services.stores.mongodb["deliveries"].insert_many(
+        [{**new_row(new_id(), one, account, at), "due_at": time} for one, time in times.items()]
+    )
+    await queue.add(
+        [
+            due(account, late, at + 30 * SECOND),
+            due(account, backlog, at - SECOND),
+            due(account, future, at + 60 * SECOND),
+        ]
+    )
+    assert await QueueRepair(services.stores.mongodb, queue).repair(at) == 1
+    [turn] = await queue.next(at, 9)
+    assert turn.webhooks[late] == at
+
+
+async def test_deliveries_of_a_drain_that_died_before_it_added_them_are_sent_after_a_repair(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = new_id()
+
+    async def nothing(_: object) -> None:
+        """Do what a dead process does."""
+
+    async with listening(services, account), sending(services, Clock()) as one:
+        with monkeypatch.context() as patched:
+            patched.setattr(services.webhooks.queue, "add", nothing)
+            await converted(services, account, 3)
+        assert await one.burst() == 0
+        await QueueRepair(services.stores.mongodb, services.webhooks.queue).repair(now())
+        assert await one.burst() == 3
+    assert {row["status"] for row in await stored(services)} == {"delivered"}

@@ -1,0 +1,76 @@
+"""Repair of the queue: a loop of each drain adds webhooks whose deliveries it would miss.
+
+These are deliveries of a process that died before it added them, and of an earlier release, which
+has no queue.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import pymongo
+
+from tracker.clock import now
+from tracker.loops import run_until
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.drivers import UNLIMITED
+from tracker.webhooks.delivery import DeliveryStatus
+from tracker.webhooks.queue import BLOCKED, DeliveryQueue, due_webhook
+
+INTERVAL_SECONDS: Final = 30.0
+"""As long as the lease of a claim: so late are the deliveries of a dead process anyway."""
+
+_WEBHOOKS_AT_ONCE: Final = 500
+"""Webhooks that the event loop works on without a pause."""
+
+_FIRST_OF_EACH: Final = (
+    {"$match": {"status": DeliveryStatus.DUE}},
+    {"$sort": {"status": 1, "webhook_id": 1, "due_at": 1}},
+    {
+        "$group": {
+            "_id": "$webhook_id",
+            "webhook_id": {"$first": "$webhook_id"},
+            "account_id": {"$first": "$account_id"},
+            "due_at": {"$first": "$due_at"},
+        }
+    },
+)
+
+
+class QueueRepair:
+    """The loop of a drain that repairs the queue."""
+
+    def __init__(self, mongodb: MongoDB, queue: DeliveryQueue) -> None:
+        self._deliveries = mongodb["deliveries"]
+        self._queue = queue
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Run until `stop` is set, which also cancels the work in progress."""
+        await run_until(stop, self._work())
+
+    async def _work(self) -> None:
+        while True:
+            await self.repair(now())
+            await asyncio.sleep(INTERVAL_SECONDS)
+
+    async def repair(self, at: datetime) -> int:
+        """Add webhooks with deliveries that would be found too late; return how many."""
+        added = 0
+        with pymongo.timeout(UNLIMITED):
+            rows = self._deliveries.aggregate([*_FIRST_OF_EACH], batchSize=_WEBHOOKS_AT_ONCE)
+            while found := await rows.to_list(_WEBHOOKS_AT_ONCE):
+                added += await self._repair(found, at)
+        return added
+
+    async def _repair(self, rows: Sequence[dict[str, Any]], at: datetime) -> int:
+        first = [due_webhook(row) for row in rows]
+        times = await self._queue.times({one.account_id for one in first})
+        missed = []
+        for one in first:
+            looked_at = times.get(one.account_id, {}).get(one.webhook_id)
+            # Until then a turn may be settled late on purpose.
+            if looked_at is None or looked_at > max(one.at, at + BLOCKED):
+                missed.append(one)
+        await self._queue.add(missed)
+        return len(missed)

@@ -1,0 +1,81 @@
+"""Turns of accounts at a sender: which webhooks a claim is for, and what it leaves of their turns.
+
+Up to half of a claim's webhooks are of accounts that are hardly late: no backlog delays them. The
+others are of all accounts in turn, so that the new delays no backlog for ever.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import chain, zip_longest
+from typing import NamedTuple
+from uuid import UUID
+
+from tracker.webhooks.deliveries import Deliveries
+from tracker.webhooks.queue import DeliveryQueue, SettledTurn, Turn
+
+InFlight = Callable[[UUID, UUID], int | None]
+"""Returns the requests in flight of an account's webhook; None if no further one may start."""
+
+
+class TakenTurns(NamedTuple):
+    """The turns of a claim.
+
+    `ready` are the webhooks of each account that a request may start for, and `offered` those that
+    the claim has room for. `is_full` if other accounts may wait behind these.
+    """
+
+    turns: Sequence[Turn]
+    ready: Mapping[UUID, Sequence[UUID]]
+    offered: Sequence[UUID]
+    is_full: bool
+
+
+class Turns:
+    """The turns that one sender takes."""
+
+    def __init__(self, queue: DeliveryQueue, deliveries: Deliveries, in_flight: InFlight) -> None:
+        self._queue = queue
+        self._deliveries = deliveries
+        self._in_flight = in_flight
+        self._is_odd = False
+
+    async def take(self, at: datetime, limit: int) -> TakenTurns:
+        """Take the turns of a claim for up to `limit` webhooks."""
+        self._is_odd = not self._is_odd  # so that a single place is not always a fresh one's
+        half = (limit + self._is_odd) // 2
+        fresh = await self._queue.fresh(at, half) if half else []
+        ready = {turn.account_id: self._ready(turn, at) for turn in fresh}
+        offered = _one_of_each_first(ready.values())[:half]
+        left = limit - len(offered)
+        due = await self._queue.next(at, left) if left else []
+        others = [turn for turn in due if turn.account_id not in ready]
+        ready_others = {turn.account_id: self._ready(turn, at) for turn in others}
+        offered += _one_of_each_first(ready_others.values())[:left]
+        is_full = 0 < half == len(fresh) or 0 < left == len(due)
+        return TakenTurns([*fresh, *others], ready | ready_others, offered, is_full)
+
+    async def settle(self, taken: TakenTurns, claimed: Collection[UUID], at: datetime) -> None:
+        """Settle the turns after a claim for the webhooks `claimed`."""
+        next_due = await self._deliveries.next_due(claimed) if claimed else {}
+        settled = []
+        for turn in taken.turns:
+            mine = {one: next_due.get(one) for one in turn.webhooks if one in claimed}
+            ready = taken.ready[turn.account_id]
+            has_room = set(ready) <= set(taken.offered)
+            is_blocked = taken.is_full and has_room
+            if mine or is_blocked or not turn.is_due(at):
+                settled.append(SettledTurn(turn, mine))
+        await self._queue.settle(settled, at)
+
+    def _ready(self, turn: Turn, at: datetime) -> list[UUID]:
+        ranks = {
+            one: (number, due_at)
+            for one, due_at in turn.webhooks.items()
+            if due_at <= at and (number := self._in_flight(turn.account_id, one)) is not None
+        }
+        return sorted(ranks, key=lambda one: ranks[one])
+
+
+def _one_of_each_first(webhooks: Iterable[Sequence[UUID]]) -> list[UUID]:
+    """Return the webhooks of several accounts: one of each account, then a second one."""
+    return [one for one in chain.from_iterable(zip_longest(*webhooks)) if one is not None]
