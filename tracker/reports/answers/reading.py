@@ -2,8 +2,8 @@
 
 - At most one dimension of the account: from its rollups. A long range uses the cached counts of
   whole months.
-- Links and at most one other dimension: from rollups of links, for few links or an unfinished day.
-  Else from joint counts of months and days.
+- Links and at most one other dimension: from rollups of links, if they are few. Else from joint
+  counts of months, days, and hours of the unfinished day.
 - Anything else: from joint counts of months, days, and hours of the unfinished day.
 - Tests: from their documents (`reports/answers/counting_of_tests`).
 """
@@ -26,6 +26,7 @@ from tracker.reports.joint_counts.unattributed import (
     separates_unattributed,
     with_unattributed,
 )
+from tracker.reports.joint_counts.unfinished_day import FEW_ROLLUPS, hours_of_many_links
 from tracker.reports.periods import Period, hours_of, is_over, periods_of
 from tracker.reports.query import ReportQuery
 from tracker.reports.rollups.layout import RollupSelection, rollups_for
@@ -35,9 +36,6 @@ from tracker.stores.mongodb.drivers import Database
 
 _LONG: Final = 62
 """Days of a range beyond which counts of its months are cached, though rollups have them."""
-
-_FEW: Final = 3000
-"""Rollups of links, times days, that are read at once: 10 µs each."""
 
 _DAY: Final = timedelta(days=1)
 
@@ -127,15 +125,22 @@ class Reading:
     async def _of_links(self, selection: RollupSelection) -> list[Columns]:
         query = self._query
         days = (query.last - query.first).days + 1
-        if self._links is not None and len(self._links) * days <= _FEW:
+        if self._links is not None and len(self._links) * days <= FEW_ROLLUPS:
             return [await self._from_rollups(selection, query.first, query.last)]
         periods = self._periods(months=True)
-        over: list[Period] = []
-        under_way: list[Period] = []
+        scope, snapshot = self._scope, self._snapshot
+        counted: list[Period] = []
+        summed: list[Period] = []
         for one in periods:
-            (over if is_over(one, self._snapshot.now) else under_way).append(one)
-        found = await self._counted(self._scope, self.needed, over)
-        for first, last in _runs([one.first for one in under_way]):
+            if is_over(one, snapshot.now):
+                counted.append(one)
+                continue
+            hours = await hours_of_many_links(self._database, scope, snapshot, self.needed, one)
+            counted += hours
+            if not hours:
+                summed.append(one)
+        found = await self._counted(scope, self.needed, counted)
+        for first, last in _runs([one.first for one in summed]):
             found.append(await self._from_rollups(selection, first, last))
         return found
 

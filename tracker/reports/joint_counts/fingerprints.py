@@ -51,6 +51,13 @@ class Fingerprint(NamedTuple):
         changed = len(CLICK_MEASURES) if documents == "clicks" else 1
         return self.of(documents)[changed:] == list(before)[changed:]
 
+    def uncounted(self, documents: DocumentKind, before: Sequence[int] | None) -> int:
+        """Return the number of documents beyond those that counts with `before` have."""
+        if before is None or not self.continues(documents, before):
+            return self.count(documents)
+        counted = before[0] + before[2] if documents == "clicks" else before[0]
+        return self.count(documents) - counted
+
     def missing(self, counted: Columns) -> dict[str, int]:
         """Return the clicks that `counted` lacks since retention deleted them, by measure."""
         by_measure = {name: getattr(self, name) - counted.total(name) for name in CLICK_MEASURES}

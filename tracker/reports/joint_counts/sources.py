@@ -126,12 +126,17 @@ class CountSources:
         counts = {of: self.fingerprints.of(period).count(of) for of in DOCUMENT_KINDS}
         if period.kind == "hour" or sum(counts.values()) <= limits.LARGE_DAY:
             return []
-        hours = hours_of(calendar, period.first)
-        await self.read_fingerprints(hours)
+        return await self.whole_hours_of(period)
+
+    async def whole_hours_of(self, day: Period) -> list[Period]:
+        """Return the hours of a day, if they have all of it."""
+        hours = hours_of(self._scope.calendar, day.first)
+        await self.read_fingerprints([day, *hours])
         fingerprints = [self.fingerprints.of(hour) for hour in hours]
         # The first day of a zone may have clicks outside its hours.
         is_whole = all(
-            sum(one.count(of) for one in fingerprints) == counts[of] for of in DOCUMENT_KINDS
+            sum(one.count(of) for one in fingerprints) == self.fingerprints.of(day).count(of)
+            for of in DOCUMENT_KINDS
         )
         return hours if is_whole else []
 

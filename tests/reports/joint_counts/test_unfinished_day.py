@@ -1,0 +1,92 @@
+"""Today by link is read from the counts of its hours if many links have clicks, exact as ever."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from tests.reports.answers.drawn import HOST, check, drawn, values
+from tests.reports.counted import Counted
+from tests.reports.history import FIRST, History, made, more, moved
+from tests.stores.mongodb.profiler import profiled
+from tracker.reports.query import GroupBy, ReportQuery
+from tracker.service.services import Services
+
+TODAY = FIRST + timedelta(1)
+NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 10, 59, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def many_links_are_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: NOW)
+    monkeypatch.setattr("tracker.reports.joint_counts.unfinished_day.FEW_ROLLUPS", 2)
+    monkeypatch.setattr("tracker.reports.answers.reading.FEW_ROLLUPS", 2)
+
+
+def of_today(history: History, group_by: Any, **filters: Any) -> ReportQuery:
+    return ReportQuery(
+        account_id=history.account_id, group_by=group_by, filters=filters, first=TODAY, last=TODAY
+    )
+
+
+@pytest.mark.parametrize("group_by", ["link", "tag", "country", "hour", "day", "event"])
+async def test_every_report_of_links_equals_a_count_one_by_one_whatever_lands_between(
+    services: Services, group_by: GroupBy
+) -> None:
+    random = Random(group_by)
+    history = await made(services, random)
+    for _ in range(3):
+        counted = Counted(history, HOST)
+        for _ in range(10):
+            query = drawn(random, history, group_by)
+            of_tags = {**query.filters, "tag": values(random, history, "tag")}
+            await check(services, counted, structs.replace(query, filters=of_tags))
+            await check(services, counted, of_today(history, group_by))
+        history = await more(services, random, history)
+        history = await moved(services, random, history)
+
+
+async def read(services: Services, query: ReportQuery) -> Counter[str]:
+    """Run a report; return the documents that it has read, by collection."""
+    async with profiled(services.stores.mongodb.database) as rows:
+        await services.reports.reports.run(query)
+    found: Counter[str] = Counter()
+    for row in rows:
+        found[row["ns"].partition(".")[2]] += row.get("docsExamined", 0)
+    return found
+
+
+async def test_a_later_look_reads_the_rollups_of_no_link_and_no_click_of_before(
+    services: Services,
+) -> None:
+    history = await made(services, Random(1))
+    query = of_today(history, "link")
+    first = await read(services, query)
+    assert first["clicks"] > 0
+    later = await read(services, query)
+    of_account = await services.stores.mongodb["rollups"].count_documents(
+        {"_id.account_id": history.account_id, "_id.of": "account", "_id.day": TODAY.isoformat()}
+    )
+    assert later["rollups"] <= 2 * of_account  # the sums of the day, and of its hours
+    assert later["clicks"] < first["clicks"] / 2  # those of less than a minute ago
+
+
+async def test_links_with_more_clicks_than_can_be_counted_are_read_from_their_rollups(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.reports.joint_counts.unfinished_day._DOCUMENTS_PER_ROLLUP", 1)
+    history = await made(services, Random(2))
+    query = of_today(history, "link")
+    assert (await read(services, query))["clicks"] == 0
+    await check(services, Counted(history, HOST), query)
+
+
+async def test_a_day_whose_hours_do_not_have_all_of_it_is_read_from_the_rollups_of_links(
+    services: Services,
+) -> None:
+    history = await made(services, Random(3))
+    await services.stores.mongodb["rollups"].update_many({}, {"$unset": {"hour": 1}})
+    await check(services, Counted(history, HOST), of_today(history, "link"))
