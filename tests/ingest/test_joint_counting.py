@@ -15,10 +15,12 @@ from tests.ingest.stored_arrivals import store_arrival
 from tests.reports.answers.drawn import HOST, check
 from tests.reports.counted import Counted
 from tests.reports.history import DAYS, FIRST, History, made, more
+from tests.stores.mongodb.profiler import profiled
 from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import IDLE_ENTRIES, JointCounting
 from tracker.reports import limits
 from tracker.reports.joint_counts.counts import Counts
+from tracker.reports.joint_counts.hour_so_far import STORING_TIME
 from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
 from tracker.stores.redis import keys
@@ -34,8 +36,8 @@ def days_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joint_counting, "_BUSY_SECONDS", 0.01)
 
 
-async def set_the_scene(services: Services) -> History:
-    history = await made(services, Random(1))
+async def set_the_scene(services: Services, clicks: int = 300) -> History:
+    history = await made(services, Random(1), clicks)
     await services.stores.mongodb["accounts"].insert_one({"_id": history.account_id})
     return history
 
@@ -173,6 +175,66 @@ async def test_large_hours_of_a_day_that_is_not_over_are_counted_ahead_too(
     await counting(services).count_days()
     periods = await services.stores.mongodb["joint_counts"].distinct("_id.period", {"_id.by": "*"})
     assert not [period for period in periods if "T" in period]
+
+
+async def documents_read(services: Services, history: History, query: ReportQuery) -> Counter[str]:
+    """Check a report; return the documents that it has read, by collection."""
+    async with profiled(services.stores.mongodb.database) as rows:
+        await check(services, Counted(history, HOST), query)
+    found: Counter[str] = Counter()
+    for row in rows:
+        found[row["ns"].partition(".")[2]] += row.get("docsExamined", 0)
+    return found
+
+
+@pytest.mark.parametrize("of_link", [False, True])
+async def test_a_report_of_an_hour_that_is_not_over_reads_what_landed_since_it_was_counted_ahead(
+    services: Services, monkeypatch: pytest.MonkeyPatch, of_link: bool
+) -> None:
+    history = await set_the_scene(services)
+    at = datetime(FIRST.year, FIRST.month, FIRST.day, 10, 30, tzinfo=UTC)
+    monkeypatch.setattr(joint_counting, "now", lambda: at)
+    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: at)
+    monkeypatch.setattr(joint_counting, "LARGE_HOUR", 1)
+    monkeypatch.setattr("tracker.reports.joint_counts.hour_so_far._FEW", 0)
+    assert await counting(services).count_days() > 0
+    own = [one for one in history.clicks if one["account_id"] == history.account_id]
+    if of_link:
+        [(most, _)] = Counter(one["link_id"] for one in own).most_common(1)
+        own = [one for one in own if one["link_id"] == most]
+    counted = [one for one in own if one["at"].date() == FIRST and one["at"] < at - STORING_TIME]
+    since = [one for one in own if one["at"].date() == FIRST and one not in counted]
+    assert any(one["at"].hour == at.hour for one in counted)
+    links = {"link": [own[0]["link_id"]]} if of_link else {}
+    query = structs.replace(query_of(history, "browser", country=["DE"], **links), last=FIRST)
+    assert (await documents_read(services, history, query))["clicks"] == len(since)
+
+
+async def test_an_hour_is_counted_on_only_if_many_have_landed_and_once_when_it_has_ended(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = await set_the_scene(services, clicks=1000)
+    ten = datetime(FIRST.year, FIRST.month, FIRST.day, 10, tzinfo=UTC)
+    later = [one for one in history.clicks if ten + timedelta(minutes=29) < one["at"]]
+    of_hour = [one for one in later if one["at"] < ten + timedelta(hours=1)]
+    monkeypatch.setattr(joint_counting, "LARGE_HOUR", 1 + len(of_hour))
+
+    async def count_at(minutes: int) -> int:
+        at = ten + timedelta(minutes=minutes)
+        monkeypatch.setattr(joint_counting, "now", lambda: at)
+        return await counting(services).count_days()
+
+    assert await count_at(30) > 0
+    assert await count_at(30) == 0
+    assert await count_at(62) > 0  # the second half of the hour
+    assert await count_at(62) == 0
+    hour = {"at": {"$gte": ten, "$lt": ten + timedelta(hours=1)}}
+    await services.stores.mongodb["clicks"].delete_many(hour)
+    monkeypatch.setattr(
+        "tracker.reports.joint_counts.scope.now", lambda: ten + timedelta(minutes=80)
+    )
+    query = structs.replace(query_of(history, "os", country=["DE", "FR"]), last=FIRST)
+    await check(services, Counted(history, HOST), query)
 
 
 async def test_large_days_are_counted_ahead_hour_by_hour(

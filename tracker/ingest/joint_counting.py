@@ -1,4 +1,4 @@
-"""Joint counts of finished periods by all dimensions, made before a report needs them.
+"""Joint counts of periods by all dimensions, made before a report needs them.
 
 A lease lets one drain work, only while the journal is short. Joint counts by fewer dimensions are
 made from these, and they outlive the clicks. A large day is counted by the hour, to limit time and
@@ -173,7 +173,7 @@ class JointCounting:
                 hour
                 for day in unfinished
                 for hour in hours_of(scope.calendar, day.first)
-                if is_over(hour, snapshot.now)
+                if hour.start <= snapshot.now
             ]
             counts = Counts(self._database, scope, snapshot)
             found = await counts.missing(COUNTED_DIMENSIONS, over)

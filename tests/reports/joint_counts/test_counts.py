@@ -326,6 +326,23 @@ async def test_an_hour_that_is_not_over_is_read_on_from_where_the_last_report_en
     assert await count_now(services, monkeypatch, history, hour + 90 * minute) == 0
 
 
+async def test_counts_of_an_unfinished_hour_are_written_again_only_with_many_new_clicks(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = await made(services, Random(16), clicks=1, events=0)
+    minute = timedelta(minutes=1)
+    hour = datetime(2026, 2, 10, 9, tzinfo=UTC)
+    history = await landed(services, history, [hour])
+    await count_now(services, monkeypatch, history, hour + 10 * minute)
+    stored = await services.stores.mongodb["joint_counts"].find().to_list(None)
+    history = await landed(services, history, [hour + number * minute for number in (11, 12, 13)])
+    await count_now(services, monkeypatch, history, hour + 20 * minute)
+    assert await services.stores.mongodb["joint_counts"].find().to_list(None) == stored
+    monkeypatch.setattr("tracker.reports.joint_counts.hour_so_far._FEW", 2)
+    assert await count_now(services, monkeypatch, history, hour + 20 * minute) == 3
+    assert await count_now(services, monkeypatch, history, hour + 20 * minute) == 0
+
+
 @pytest.mark.parametrize("command", ["verify", "rebuild"])
 async def test_counts_that_are_wrong_are_found_and_removed(
     services: Services, command: str

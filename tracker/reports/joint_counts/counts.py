@@ -21,13 +21,9 @@ from tracker.reports.columns import Columns
 from tracker.reports.counted import dimensions_of
 from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, NO_EVENT, DocumentKind
 from tracker.reports.joint_counts.caching import CacheBatch, PeriodProgress
+from tracker.reports.joint_counts.hour_so_far import STORING_TIME, count_so_far
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
-from tracker.reports.joint_counts.sources import (
-    STORING_TIME,
-    CountSources,
-    count_so_far,
-    without,
-)
+from tracker.reports.joint_counts.sources import CountSources, without
 from tracker.reports.joint_counts.store import ALL, CachedCounts, JointId, NewCounts, name_of
 from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period, is_over
@@ -70,23 +66,34 @@ class Counts:
     ) -> list[Period]:
         """Return the periods whose counts by these dimensions are missing or no longer valid.
 
-        Hours replace a large day. Counts of fewer than `at_least` documents are left out. So are
-        counts too large for a table by all dimensions.
+        Hours replace a large day. Counts of fewer than `at_least` documents are left out, and so
+        are hours that have not ended with fewer new ones. So are counts too large for a table by
+        all dimensions.
         """
         await self._sources.read_fingerprints(periods)
         pieces = [piece for one in periods for piece in await self._sources.parts_of(one) or [one]]
         await self._sources.read_fingerprints(pieces)
         wanted = {
-            self._sources.id_of(of, by, piece): (piece, self._fingerprints.of(piece).of(of))
+            self._sources.id_of(of, by, piece): piece
             for piece in pieces
             for of in DOCUMENT_KINDS
             if at_least <= self._fingerprints.of(piece).count(of) <= limits.LARGE_DAY
         }
         cached = await self._joint.fingerprints(wanted, self._snapshot.reader)
         found = [
-            piece for one, (piece, fingerprint) in wanted.items() if cached.get(one) != fingerprint
+            piece
+            for one, piece in wanted.items()
+            if self._is_missing(one.of, piece, cached.get(one), at_least)
         ]
         return list(dict.fromkeys(found))
+
+    def _is_missing(
+        self, of: DocumentKind, period: Period, cached: list[int] | None, at_least: int
+    ) -> bool:
+        fingerprint = self._fingerprints.of(period)
+        if period.end <= self._snapshot.now - STORING_TIME:
+            return cached != fingerprint.of(of)
+        return fingerprint.uncounted(of, cached) >= at_least
 
     async def _tables_of(
         self,

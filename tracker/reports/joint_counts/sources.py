@@ -7,7 +7,7 @@ resort: 2 to 5 µs each.
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from tracker.reports import columns, limits
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
@@ -19,7 +19,6 @@ from tracker.reports.joint_counts.store import (
     CachedCounts,
     JointCounts,
     JointId,
-    NewCounts,
     name_of,
 )
 from tracker.reports.memory import bytes_of
@@ -43,8 +42,13 @@ _MOMENT: Final = timedelta(milliseconds=1)
 _PERIODS_AT_ONCE: Final = 62
 """Periods that are read at once, unless they have too many rows."""
 
-STORING_TIME: Final = timedelta(seconds=30)
-"""Almost all clicks are stored within this time."""
+
+class HourPart(NamedTuple):
+    """The counts of an hour up to `through`, and whether they are cached by their dimensions."""
+
+    through: datetime
+    table: Columns
+    is_cached: bool = False
 
 
 class CountSources:
@@ -84,6 +88,19 @@ class CountSources:
             if one.fingerprint == self._account_fingerprints.of(period).of(of)
         }
         return await in_thread(self._summed, valid, names) if valid else {}
+
+    async def so_far_by_all(
+        self, of: DocumentKind, names: Sequence[str], hour: Period
+    ) -> HourPart | None:
+        """Return valid counts of a part of an hour, from those by all dimensions."""
+        cached = (await self._by_all(of, names, [hour])).get(hour)
+        fingerprint = self._account_fingerprints.of(hour)
+        if cached is None or cached.through is None:
+            return None
+        if not fingerprint.continues(of, cached.fingerprint):
+            return None
+        table = (await in_thread(self._summed, {hour: cached}, names))[hour]
+        return HourPart(cached.through, table)
 
     async def _by_all(
         self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period]
@@ -249,37 +266,3 @@ def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) 
         {name: [one] for name, one in missing.items()},
     )
     return columns.joined([table, rest], names)
-
-
-async def count_so_far(
-    sources: CountSources,
-    now: datetime,
-    one: JointId,
-    known: CachedCounts | None,
-    names: Sequence[str],
-    hour: Period,
-) -> Columns:
-    """Return the counts of an unfinished hour, continued from the `known` ones.
-
-    Late clicks make the figures differ from the fingerprint. Then the whole hour is counted again.
-    """
-    fingerprint, documents = sources.fingerprints.of(hour), sources.documents
-    expected = fingerprint.count(one.of)
-    through, table = hour.start, columns.empty(names)
-    if known is not None and known.through and fingerprint.continues(one.of, known.fingerprint):
-        through, table = max(known.through, hour.start), known.table()
-    stable_end = max(min(now - STORING_TIME, hour.end), through)
-    before = await documents.count(one.of, names, hour, expected, through, stable_end)
-    stable = columns.joined([table, before], names).by(names)
-    after = await documents.count(one.of, names, hour, expected, stable_end)
-    found = columns.joined([stable, after], names).by(names)
-    if not fingerprint.equals(one.of, found):
-        if through > hour.start:
-            return await count_so_far(sources, now, one, None, names, hour)
-        if one.of == "events":
-            return found
-        return with_missing(found, fingerprint.missing(found), names)
-    await sources.joint.store(
-        one, NewCounts(fingerprint.of_table(one.of, stable), stable, stable_end)
-    )
-    return found

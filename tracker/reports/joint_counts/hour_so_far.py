@@ -1,0 +1,92 @@
+"""The counts of an unfinished hour: cached counts of a part of it, continued with later documents.
+
+The part is that of an earlier report by the same dimensions, or that of the counts by all
+dimensions, which drains continue while the hour grows.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from tracker.reports import columns
+from tracker.reports.columns import Columns
+from tracker.reports.joint_counts.sources import CountSources, HourPart, with_missing
+from tracker.reports.joint_counts.store import ALL, CachedCounts, JointId, NewCounts
+from tracker.reports.periods import Period
+from tracker.reports.threads import in_thread
+
+STORING_TIME: Final = timedelta(seconds=30)
+"""Almost all clicks are stored within this time."""
+
+_FEW: Final = 2000
+"""Documents that are counted again each time: 5 ms, and a write waits for the disk."""
+
+
+async def count_so_far(
+    sources: CountSources,
+    now: datetime,
+    one: JointId,
+    known: CachedCounts | None,
+    names: Sequence[str],
+    hour: Period,
+) -> Columns:
+    """Return the counts of an unfinished hour, continued from the `known` ones or others.
+
+    Late clicks make the figures differ from the fingerprint. Then the whole hour is counted again.
+    """
+    fingerprint = sources.fingerprints.of(hour)
+    stable_end = min(now - STORING_TIME, hour.end)
+    nothing = HourPart(hour.start, columns.empty(names))
+    part = await _known_part(sources, one, known, names, hour)
+    found = None if part is None else await _continued(sources, one, part, stable_end, hour)
+    if found is None or not fingerprint.equals(one.of, found):
+        found = await _continued(sources, one, nothing, stable_end, hour)
+    if one.of == "events" or fingerprint.equals(one.of, found):
+        return found
+    return with_missing(found, fingerprint.missing(found), names)
+
+
+async def _known_part(
+    sources: CountSources,
+    one: JointId,
+    known: CachedCounts | None,
+    names: Sequence[str],
+    hour: Period,
+) -> HourPart | None:
+    """Return the counts of the longest part that are valid; None if there are none."""
+    fingerprint = sources.fingerprints.of(hour)
+    part = None
+    left = fingerprint.count(one.of)
+    if known is not None and known.through and fingerprint.continues(one.of, known.fingerprint):
+        part = HourPart(known.through, await in_thread(known.table), is_cached=True)
+        left = fingerprint.uncounted(one.of, known.fingerprint)
+    if left <= _FEW or one.by == ALL:
+        return part
+    by_all = await sources.so_far_by_all(one.of, names, hour)
+    if by_all is None or (part is not None and by_all.through <= part.through):
+        return part
+    return by_all
+
+
+async def _continued(
+    sources: CountSources, one: JointId, part: HourPart, stable_end: datetime, hour: Period
+) -> Columns:
+    """Count the documents after a part; cache the sum if it is whole, or saves the next much."""
+    fingerprint = sources.fingerprints.of(hour)
+    names, expected = list(part.table.dimensions), fingerprint.count(one.of)
+    stable_end = max(stable_end, part.through)
+    count = sources.documents.count
+    before = await count(one.of, names, hour, expected, part.through, stable_end)
+    stable = await in_thread(_sum, [part.table, before], names)
+    after = await count(one.of, names, hour, expected, stable_end)
+    found = await in_thread(_sum, [stable, after], names)
+    new = sum(map(before.total, ("clicks", "bots", "conversions")))
+    is_worth_it = new > (0 if stable_end == hour.end else _FEW) or not part.is_cached
+    if is_worth_it and fingerprint.equals(one.of, found):
+        counted = NewCounts(fingerprint.of_table(one.of, stable), stable, stable_end)
+        await sources.joint.store(one, counted)
+    return found
+
+
+def _sum(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
+    return columns.joined(tables, names).by(names)
