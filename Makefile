@@ -12,7 +12,7 @@ TRIAL := tests/system/test_trial.py
 ON_NEWEST := tests/stores/redis tests/journal tests/access/test_rate_limit.py tests/clicks/test_visitors.py \
 	tests/ingest/test_consumer.py $(TRIAL)
 .DEFAULT_GOAL := help
-.PHONY: run demo test test-lab fuzz lint bench bench-reports chaos abuse soak screenshots lock check help
+.PHONY: run demo test test-lab fuzz lint bench bench-reports growth chaos abuse soak screenshots lock check help
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -47,7 +47,7 @@ test: $(VENV)/browser $(VENV)/npm-packages  ## run the suite on real stores that
 	@$(BIN)/python -m pytest $(WORKERS) --redis lowest $(if $(ARGS),$(ARGS),--ignore=tests/lab --ignore=$(TRIAL))
 	@$(if $(ARGS),,$(BIN)/python -m pytest $(WORKERS) $(ON_NEWEST))
 
-test-lab: $(VENV)/ready  ## run the tests of bench, chaos, abuse, soak and the other proofs (four minutes)
+test-lab: $(VENV)/ready  ## run the tests of bench, growth, chaos, abuse, soak and the other proofs (four minutes)
 	@$(BIN)/python -m pytest $(WORKERS) tests/lab $(ARGS)
 
 fuzz: $(VENV)/ready  ## send generated requests to the service, then random bytes to its parser (ten minutes)
@@ -65,6 +65,9 @@ bench: $(VENV)/ready  ## measure clicks and events beside a bare Tornado redirec
 
 bench-reports: $(VENV)/ready  ## measure the cost of a report with up to ten million clicks (a quarter of an hour)
 	@$(BIN)/python -m lab.bench_reports $(ARGS)
+
+growth: $(VENV)/ready  ## measure whether cost grows with links, and say which bounds do not hold (ten minutes)
+	@$(BIN)/python -m lab.growth $(ARGS)
 
 chaos: $(VENV)/ready  ## kill and suspend the service and its stores under load; is anything lost? (three minutes)
 	@$(BIN)/python -m lab.chaos $(ARGS)

@@ -63,12 +63,13 @@ def clicks(scene: Scene, count: int, seed: int = 1) -> list[bytes]:
     return [click(draw, places[number % len(places)].slug, number) for number in range(count)]
 
 
-def click(draw: Random, slug: str, number: int) -> bytes:
+def click(draw: Random, slug: str, number: int, host: str = "127.0.0.1") -> bytes:
     """Return a click as a browser sends it; `number` makes its query unique."""
     query = {"utm_source": draw.choice(_SOURCES), "utm_medium": draw.choice(_MEDIA), "n": number}
     if draw.random() < 0.3:
         query["gclid"] = f"{draw.getrandbits(160):040x}"
     headers = {
+        "Host": host,
         "User-Agent": draw.choice(AGENTS),
         "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
         "Accept-Language": draw.choice(_LANGUAGES),

@@ -29,6 +29,7 @@ from tracker.webhooks.delivery import DeliveryStatus
 _RECORDED: Final = ("clicks", "events", "rollups")
 _LOOK_SECONDS: Final = 0.05
 _COUNT_SECONDS: Final = 120
+_RELEASE_SECONDS: Final = 20.0
 _VERIFY_SECONDS: Final = 600
 _IDS_PER_QUERY: Final = 10_000
 
@@ -112,6 +113,22 @@ class Stores:
             rollups=rollups["storageSize"],
             visitor=await self._bytes_of_visitors(),
         )
+
+    async def index_bytes(self, name: str) -> float:
+        """Return the bytes on the disk that all indexes of a collection take for a document."""
+        await self._mongodb.client.admin.command("fsync")
+        found = await self._sizes(name)
+        return float(found["totalIndexSize"] / max(1, found["count"]))
+
+    async def redis_bytes(self) -> int:
+        """Return the memory that Redis uses, once it has released what was deleted."""
+        await wait_until(self._is_released, _RELEASE_SECONDS, _LOOK_SECONDS)
+        memory: Any = await self._redis.info("memory")
+        return int(memory["used_memory"])
+
+    async def _is_released(self) -> bool:
+        memory: Any = await self._redis.info("memory")
+        return not int(memory["lazyfree_pending_objects"])
 
     async def _sizes(self, name: str) -> dict[str, Any]:
         return await self._mongodb.database.command("collStats", name)

@@ -1,4 +1,5 @@
-"""Very short runs of `make bench`, `make soak` and `make abuse`: their results, not their speed."""
+"""Very short runs of `make bench`, `make growth`, `make soak` and `make abuse`: their results, not
+their speed."""
 
 import json
 import signal
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lab.bench.sustained import ATTEMPTS
+from lab.growth.rows import ROWS
 from tests.lab.chaos_run import children, parents
 from tests.paths import ROOT
 from tests.system.service import START_SECONDS, environment
@@ -77,10 +79,26 @@ def test_what_a_click_costs_is_measured_if_asked_for(tmp_path: Path) -> None:
     assert f"bytes of a click that waits in Redis: {costs['waiting']:.0f}\n" in printed
 
 
-@pytest.mark.parametrize("name", ["bench", "soak", "abuse"])
+def test_every_figure_of_a_direction_is_measured_and_a_broken_bound_is_an_exit_code(
+    tmp_path: Path,
+) -> None:
+    folder, written = tmp_path / "temporary", tmp_path / "result.json"
+    folder.mkdir()
+    process = script("growth", folder, f"--rows lists --links 60 --rounds 1 --json {written}")
+    printed, errors = ended(process)
+    rows = json.loads(written.read_text())["rows"]
+    assert [row["key"] for row in rows] == [one.key for one in ROWS if one.direction == "lists"]
+    failed = [row["key"] for row in rows if None in (row["small"], row["large"])]
+    assert failed == [], printed
+    assert process.returncode == int(not all(row["holds"] for row in rows)), errors
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["bench", "growth", "soak", "abuse"])
 def test_an_interrupt_ends_every_process(tmp_path: Path, name: str) -> None:
     arguments = {
         "bench": "--seconds 60 --rows c --client own",
+        "growth": "--rows lists --links 60 --rounds 10000",
         "soak": "--seconds 60 --rate 50",
         "abuse": "--seconds 60 --rate 50",
     }

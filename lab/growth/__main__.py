@@ -1,0 +1,130 @@
+"""`python -m lab.growth`: the options, the directions, the table and the JSON file."""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from config.settings import Settings
+from lab.growth import links, lists
+from lab.growth.figures import Figures, Samples, broken, figures, table
+from lab.growth.filling import Filling
+from lab.growth.rows import ROWS, Direction, Row, chosen
+from lab.growth.run import Run, Sizes
+from lab.harness import CannotMeasure, on_own_stores, option_parser
+from lab.result import exit_code
+from scripts.command import positive
+from scripts.progress import ProgressLine
+
+LINKS: Final = 100_000
+MANY_LINKS: Final = 1_000_000
+JSON_FILE: Final = "growth-result.json"
+
+_DIRECTIONS: Final[Mapping[Direction, Callable[[Run, Collection[str]], Awaitable[None]]]] = {
+    "links": links.measure,
+    "lists": lists.measure,
+}
+
+
+async def _run(folder: Path, stores: Settings, parsed: argparse.Namespace) -> Samples:
+    samples, line, filled = Samples(), ProgressLine(), "growth"
+    settings = msgspec.structs.replace(stores, mongodb_database=filled)
+    run = Run(folder, stores, Filling(settings), _sizes(parsed), samples, line)
+    for direction, measure in _DIRECTIONS.items():
+        wanted = {row.key for row in parsed.rows if row.direction == direction}
+        if not wanted:
+            continue
+        try:
+            await measure(run, wanted)
+        except CannotMeasure as error:
+            print(f"{direction}: {error}", file=sys.stderr)
+        finally:
+            line.end()
+    return samples
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return the exit code: 0 if every bound holds, else 1.
+
+    Raises SystemExit if nothing can be measured.
+    """
+    parsed = _parser().parse_args(arguments)
+    busy, began = os.getloadavg()[0], time.monotonic()
+    samples = on_own_stores("growth", lambda folder, stores: _run(folder, stores, parsed))
+    found = figures(parsed.rows, samples)
+    print(
+        f"medians of {parsed.rounds} on {os.cpu_count()} cores with a load of {busy:.1f} before; "
+        f"{time.monotonic() - began:.0f} s altogether"
+    )
+    print(table(found))
+    written = msgspec.json.encode(_as_json(_sizes(parsed), busy, found))
+    parsed.json.write_bytes(msgspec.json.format(written))
+    print(f"\nwritten to {parsed.json}")
+    return exit_code(broken(found))
+
+
+def _sizes(parsed: argparse.Namespace) -> Sizes:
+    return Sizes(
+        links=parsed.links or (MANY_LINKS if parsed.million else LINKS),
+        rounds=parsed.rounds,
+        requests=parsed.requests,
+        seconds=parsed.seconds,
+    )
+
+
+def _as_json(sizes: Sizes, busy: float, found: Sequence[Figures]) -> dict[str, Any]:
+    return {
+        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "cores": os.cpu_count(),
+        "load_before": busy,
+        "sizes": sizes,
+        "rows": found,
+    }
+
+
+def _parser() -> argparse.ArgumentParser:
+    names = "\n".join(f"  {row.direction:10}{row.key:14}{row.name}" for row in ROWS)
+    parser = option_parser(
+        "growth",
+        "Measure how cost grows with the number of links, on stores of its own that the product "
+        "fills. Exit code 1 if a bound does not hold.",
+        f"rows, by direction:\n{names}\n\nexample:\n  make growth ARGS='--rows lists,p99'",
+    )
+    parser.add_argument(
+        "--million", action="store_true", help=f"{MANY_LINKS:,} links instead of {LINKS:,}"
+    )
+    parser.add_argument("--links", type=positive, help="links of the larger account")
+    parser.add_argument("--rounds", type=positive, default=3, help="measurements of each row [3]")
+    parser.add_argument(
+        "--requests", type=positive, default=10_000, help="requests at full speed [10000]"
+    )
+    parser.add_argument(
+        "--seconds", type=positive, default=4, help="seconds of a load at a steady rate [4]"
+    )
+    parser.add_argument(
+        "--rows", type=_rows, default=list(ROWS), help="rows or directions, by commas [all]"
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        default=Path(JSON_FILE),
+        metavar="FILE",
+        help=f"file for every figure [{JSON_FILE}]",
+    )
+    return parser
+
+
+def _rows(text: str) -> list[Row]:
+    try:
+        return chosen(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

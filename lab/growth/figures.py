@@ -1,0 +1,125 @@
+"""Medians of the samples, the factors between them, and which bounds hold. Pure."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from statistics import median
+from typing import Final, Literal
+
+import msgspec
+
+from lab.growth.rows import Row
+from lab.result import columns
+
+Size = Literal["small", "large"]
+
+FAILED: Final = math.inf
+"""The sample of a request without its answer. JSON has null for it."""
+
+_HEADS: Final = ("row", "", "small", "large", "factor", "", "bounds", "")
+_TEXT_COLUMNS: Final = (0, 1, 5, 6, 7)
+
+
+class Samples:
+    """The samples of all rows, by size."""
+
+    def __init__(self) -> None:
+        self._by_size: dict[Size, defaultdict[str, list[float]]] = {
+            "small": defaultdict(list),
+            "large": defaultdict(list),
+        }
+
+    def add(self, key: str, size: Size, sample: float) -> None:
+        self._by_size[size][key].append(sample)
+
+    def of(self, key: str, size: Size) -> list[float]:
+        return list(self._by_size[size][key])
+
+
+class Figures(msgspec.Struct, kw_only=True):
+    """The medians of a row, None without samples.
+
+    `factor` is the large one as a multiple of the small one. `holds` is None without bounds.
+    """
+
+    key: str
+    name: str
+    unit: str
+    small: float | None
+    large: float | None
+    factor: float | None
+    bounds: str
+    holds: bool | None
+    samples: dict[Size, list[float]]
+
+
+def figures(rows: Sequence[Row], samples: Samples) -> list[Figures]:
+    return [_figures(row, samples) for row in rows]
+
+
+def _figures(row: Row, samples: Samples) -> Figures:
+    of_row: dict[Size, list[float]] = {
+        "small": samples.of(row.key, "small"),
+        "large": samples.of(row.key, "large"),
+    }
+    small, large = (median(found) if found else None for found in of_row.values())
+    factor = _factor(small, large)
+    return Figures(
+        key=row.key,
+        name=row.name,
+        unit=row.unit,
+        small=small,
+        large=large,
+        factor=factor,
+        bounds=row.bounds,
+        holds=_holds(row, large, factor) if row.bounds else None,
+        samples=of_row,
+    )
+
+
+def _factor(small: float | None, large: float | None) -> float | None:
+    if small is None or large is None or math.isinf(small):
+        return None
+    return large / small if small else (FAILED if large else 1.0)
+
+
+def _holds(row: Row, large: float | None, factor: float | None) -> bool:
+    """Return whether every bound holds. A figure that is missing breaks its bound."""
+    at_most = ((row.max_factor, factor), (row.max_large, large))
+    at_least = ((row.min_factor, factor), (row.min_large, large))
+    return all(
+        figure is not None and figure <= bound for bound, figure in at_most if bound is not None
+    ) and all(
+        figure is not None and figure >= bound for bound, figure in at_least if bound is not None
+    )
+
+
+def broken(found: Sequence[Figures]) -> list[str]:
+    """Return the keys of the rows with a bound that does not hold."""
+    return [one.key for one in found if one.holds is False]
+
+
+def table(found: Sequence[Figures]) -> str:
+    words = {True: "holds", False: "DOES NOT HOLD", None: ""}
+    rows = [
+        (
+            one.key,
+            one.name,
+            _text(one.small),
+            _text(one.large),
+            "-" if one.factor is None else f"{one.factor:.2f}",
+            one.unit,
+            one.bounds or "-",
+            words[one.holds],
+        )
+        for one in found
+    ]
+    return "\n".join(columns([_HEADS, *rows], _TEXT_COLUMNS))
+
+
+def _text(figure: float | None) -> str:
+    if figure is None:
+        return "-"
+    if math.isinf(figure):
+        return "failed"
+    return f"{figure:,.0f}" if figure >= 100 else f"{figure:.3g}"

@@ -1,0 +1,103 @@
+"""The accounts that are measured, filled by the product itself."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from config.settings import Settings
+from lab.requests import head
+from lab.scene import add_account, destination_of, new_link, open_services
+from scripts.progress import Progress
+from tracker.links.store import NewLink
+from tracker.service.services import Services
+from tracker.web.limits import MAX_BULK_LINKS
+
+TAGS: Final = 20
+INACTIVE_SHARE: Final = 50
+"""One of so many links is inactive."""
+
+_BULKS_AT_ONCE: Final = 4
+_PRIME: Final = 104_729
+"""Names are in another order than the links."""
+
+
+class FilledAccount(NamedTuple):
+    """An account with active and inactive links; most of them have two of its tags."""
+
+    id: UUID
+    key: str
+    prefix: str
+    link_ids: Sequence[UUID]
+    tags: Sequence[UUID]
+
+    @property
+    def links(self) -> int:
+        return len(self.link_ids)
+
+    def slug(self, number: int) -> str:
+        return f"{self.prefix}-{number}"
+
+    def active(self) -> list[int]:
+        """Return the numbers of the links that redirect."""
+        return [number for number in range(self.links) if _is_active(number)]
+
+    def get(self, path: str, accept: str = "application/json") -> bytes:
+        """Return a request with the account's key; `path` has a query."""
+        headers = {"Authorization": f"Bearer {self.key}", "Accept": accept}
+        return head("GET", f"{path}&accountId={self.id}", headers)
+
+
+class Filling:
+    """The accounts with links, filled once for all directions."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._accounts: dict[int, FilledAccount] = {}
+
+    async def account(self, links: int) -> FilledAccount:
+        """Return the account with that many links."""
+        if links not in self._accounts:
+            async with open_services(self.settings) as services:
+                self._accounts[links] = await _fill(services, links)
+        return self._accounts[links]
+
+
+async def _fill(services: Services, links: int) -> FilledAccount:
+    account_id, key = await add_account(services, f"{links} links")
+    tags = [(await services.links.tags.create(account_id, f"tag {one}")).id for one in range(TAGS)]
+    account = FilledAccount(account_id, key, f"growth{links}", [], tags)
+    ids = await create_links(services, [_link(account, number) for number in range(links)])
+    return account._replace(link_ids=ids)
+
+
+def _link(account: FilledAccount, number: int) -> NewLink:
+    slug = account.slug(number)
+    tags = [account.tags[one] for one in {number % TAGS, number // TAGS % TAGS}]
+    made = new_link(account.id, slug, destination_of(slug), tags=tags)
+    name = f"Offer {number * _PRIME % 1_000_003}"
+    return replace(made, internal_name=name, active=_is_active(number))
+
+
+def _is_active(number: int) -> bool:
+    return number % INACTIVE_SHARE != INACTIVE_SHARE - 1
+
+
+async def create_links(services: Services, new: Sequence[NewLink]) -> list[UUID]:
+    """Create links as the API does in bulk; return their ids in the same order."""
+    ids: list[UUID] = []
+    with Progress("creating links", len(new)) as progress:
+        for bulks in _groups(new, MAX_BULK_LINKS * _BULKS_AT_ONCE):
+            made = await asyncio.gather(
+                *(services.links.links.create_all(bulk) for bulk in _groups(bulks, MAX_BULK_LINKS))
+            )
+            ids += [link.id for links in made for link in links]
+            progress.advance(len(bulks))
+    return ids
+
+
+def _groups(items: Sequence[NewLink], size: int) -> Iterator[Sequence[NewLink]]:
+    for first in range(0, len(items), size):
+        yield items[first : first + size]

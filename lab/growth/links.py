@@ -1,0 +1,171 @@
+"""Clicks on random links beside clicks on one, and the bytes of a link.
+
+Redis is empty before the first click: most links are opened for the first time in days.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Final, NamedTuple
+
+from lab.growth.figures import Size
+from lab.growth.filling import FilledAccount, create_links
+from lab.growth.run import Cost, Run, Service, serving
+from lab.process_usage import resident_bytes
+from lab.requests import click
+from lab.scene import add_account, destination_of, new_link, open_services
+from lab.stores import open_stores
+from tracker.links.domain import Domain
+from tracker.stores.redis import keys
+
+_SLOW_RATE: Final = 400
+_WARM_UP_REQUESTS: Final = 1_000
+_MAX_DOMAINS: Final = 10_000
+_AT_ONCE: Final = 100
+
+_BYTES: Final = frozenset({"redis-bytes", "index-bytes"})
+_FULL_SPEED: Final = frozenset({"random-links", "redis-only", "web-bytes"})
+_SLOW: Final = frozenset({"p99", "slow-rate"})
+_HOSTS: Final = "random-hosts"
+
+
+class _Place(NamedTuple):
+    slug: str
+    host: str = "127.0.0.1"
+
+
+class _Places(NamedTuple):
+    """Links in a random order; `hot` is one that is in none of the others."""
+
+    hot: list[_Place]
+    slow: list[_Place]
+    fast: list[_Place]
+
+
+async def measure(run: Run, wanted: Collection[str]) -> None:
+    run.line.show("links: filling")
+    account = await run.filling.account(run.sizes.links)
+    domains = await _add_domains(run) if _HOSTS in wanted else []
+    if not _BYTES.isdisjoint(wanted):
+        await _measure_bytes(run, account)
+    for number in range(1, run.sizes.rounds + 1):
+        run.line.show(f"links: round {number} of {run.sizes.rounds}")
+        places = _places(run, account, number)
+        if not _FULL_SPEED.isdisjoint(wanted):
+            await _measure_full_speed(run, places)
+        if not _SLOW.isdisjoint(wanted):
+            await _measure_slow(run, "small", places.hot, places.hot)
+            await _measure_slow(run, "large", places.hot, places.slow)
+        if domains:
+            await _measure_hosts(run, domains, number)
+
+
+def _places(run: Run, account: FilledAccount, number: int) -> _Places:
+    places = [_Place(account.slug(one)) for one in account.active()]
+    Random(number).shuffle(places)  # noqa: S311
+    slow, fast = round(run.sizes.seconds * _SLOW_RATE), run.sizes.requests
+    return _Places(places[-1:], places[:slow], places[:fast])
+
+
+async def _measure_full_speed(run: Run, places: _Places) -> None:
+    number = run.sizes.requests
+    async with _warm(run, places.hot) as service:
+        hot_growth, hot = await _growth_and_cost(service, places.hot, number)
+        run.samples.add("random-links", "small", hot.total)
+        run.samples.add("redis-only", "small", _of_web_and_redis(hot))
+    async with _warm(run, places.hot) as service:
+        cold = await service.load(_clicks(places.fast, number))
+        run.samples.add("random-links", "large", cold.total)
+        # Their copies are in Redis now, and the next process has none of them.
+        await service.restart_web()
+        await _warm_up(service, places.hot)
+        growth, copied = await _growth_and_cost(service, places.fast, number)
+        run.samples.add("redis-only", "large", _of_web_and_redis(copied))
+        run.samples.add("web-bytes", "large", (growth - hot_growth) / len(places.fast))
+
+
+async def _measure_slow(
+    run: Run, size: Size, hot: Sequence[_Place], opened: Sequence[_Place]
+) -> None:
+    async with _warm(run, hot) as service:
+        requests = _clicks(opened, round(run.sizes.seconds * _SLOW_RATE))
+        cost = await service.load(requests, rate=_SLOW_RATE)
+        run.samples.add("p99", size, cost.outcome.p99 * 1000)
+        run.samples.add("slow-rate", size, cost.total)
+
+
+async def _measure_hosts(run: Run, domains: Sequence[_Place], number: int) -> None:
+    one, shuffled = domains[:1], list(domains[1:])
+    Random(number).shuffle(shuffled)  # noqa: S311
+    opened: dict[Size, Sequence[_Place]] = {"small": one, "large": shuffled}
+    for size, places in opened.items():
+        async with _warm(run, one) as service:
+            cost = await service.load(_clicks(places, run.sizes.requests))
+            run.samples.add(_HOSTS, size, cost.total)
+
+
+@asynccontextmanager
+async def _warm(run: Run, hot: Sequence[_Place]) -> AsyncIterator[Service]:
+    """Run the service; it has nothing but the hot link in memory and in Redis."""
+    async with serving(run, run.filling.settings, emptied=True) as service:
+        await _warm_up(service, hot)
+        yield service
+
+
+async def _warm_up(service: Service, hot: Sequence[_Place]) -> None:
+    await service.load(_clicks(hot, _WARM_UP_REQUESTS))
+
+
+async def _growth_and_cost(
+    service: Service, places: Sequence[_Place], number: int
+) -> tuple[int, Cost]:
+    """Return the growth of the web process in bytes too."""
+    before = resident_bytes(service.web.pid)
+    cost = await service.load(_clicks(places, number))
+    return resident_bytes(service.web.pid) - before, cost
+
+
+def _clicks(places: Sequence[_Place], count: int) -> list[bytes]:
+    draw = Random(count)  # noqa: S311
+    chosen = (places[number % len(places)] for number in range(count))
+    return [click(draw, one.slug, number, one.host) for number, one in enumerate(chosen)]
+
+
+def _of_web_and_redis(cost: Cost) -> float:
+    return cost.cpu["web"] + cost.cpu["redis"]
+
+
+async def _add_domains(run: Run) -> list[_Place]:
+    """Make an account of domains with a link each."""
+    number = min(_MAX_DOMAINS, run.sizes.links)
+    places = [_Place("offer", f"go{one}.growth.test") for one in range(number)]
+    async with open_services(run.filling.settings) as services:
+        account_id, _ = await add_account(services, "Domains")
+        create = services.links.domains.create
+        domains: list[Domain] = []
+        for first in range(0, number, _AT_ONCE):
+            names = (one.host for one in places[first : first + _AT_ONCE])
+            domains += await asyncio.gather(*(create(account_id, name) for name in names))
+        url = destination_of("offer")
+        new = [new_link(account_id, "offer", url, domain) for domain in domains]
+        await create_links(services, new)
+    return places
+
+
+async def _measure_bytes(run: Run, account: FilledAccount) -> None:
+    opened = [account.slug(one) for one in account.active()[: run.sizes.requests]]
+    async with (
+        open_stores(run.filling.settings) as stores,
+        open_services(run.filling.settings) as services,
+    ):
+        run.samples.add("index-bytes", "large", await stores.index_bytes("links"))
+        await stores.empty()
+        await services.links.link_cache.get(keys.link("", opened[0]))  # opens the connections
+        before = await stores.redis_bytes()
+        for first in range(0, len(opened), _AT_ONCE):
+            names = (keys.link("", slug) for slug in opened[first : first + _AT_ONCE])
+            await asyncio.gather(*map(services.links.link_cache.get, names))
+        grown = await stores.redis_bytes() - before
+    destinations = sum(len(destination_of(slug)) for slug in opened)
+    run.samples.add("redis-bytes", "large", (grown - destinations) / len(opened))

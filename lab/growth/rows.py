@@ -1,0 +1,77 @@
+"""The rows of the table, with their bounds. Pure."""
+
+from typing import Final, Literal, NamedTuple
+
+Direction = Literal["links", "lists"]
+
+
+class Row(NamedTuple):
+    """A figure in `unit` at two sizes.
+
+    - `max_factor`, `min_factor`: bounds of the large figure, as a multiple of the small one
+    - `max_large`, `min_large`: bounds of the large figure itself
+    """
+
+    key: str
+    direction: Direction
+    name: str
+    unit: str
+    max_factor: float | None = None
+    min_factor: float | None = None
+    max_large: float | None = None
+    min_large: float | None = None
+
+    @property
+    def bounds(self) -> str:
+        """Return the bounds as text; empty without any."""
+        bounds = (
+            ("<=", self.max_factor, "x"),
+            (">=", self.min_factor, "x"),
+            ("<=", self.max_large, self.unit),
+            (">=", self.min_large, self.unit),
+        )
+        given = [(sign, bound, of) for sign, bound, of in bounds if bound is not None]
+        return ", ".join(f"{sign} {bound:g} {of}" for sign, bound, of in given)
+
+
+_CLICK: Final = "us a click"
+
+ROWS: Final = (
+    Row("random-links", "links", "click on random links; on one", _CLICK, max_factor=2.2),
+    Row("random-hosts", "links", "click on random domains; on one", _CLICK, max_factor=2.5),
+    Row(
+        "redis-only",
+        "links",
+        "web and Redis, links in Redis only; one in memory",
+        _CLICK,
+        max_factor=1.5,
+    ),
+    Row("p99", "links", "p99 at 400/s of random links; of one", "ms", max_factor=3),
+    Row("slow-rate", "links", "click at 400/s on random links; on one", _CLICK, max_large=350),
+    Row("redis-bytes", "links", "Redis, beside the destination", "bytes a link", max_large=160),
+    Row("web-bytes", "links", "memory of the web process", "bytes a link", max_large=400),
+    Row("index-bytes", "links", "indexes of links in MongoDB", "bytes a link"),
+    Row("first-page", "lists", "links, first page", "ms", max_factor=1.5, max_large=25),
+    Row("last-page", "lists", "links, last page", "ms", max_factor=1.5, max_large=25),
+    Row("one-tag", "lists", "links with a tag", "ms", max_factor=1.5, max_large=25),
+    Row("inactive", "lists", "links with active=false", "ms", max_factor=1.5, max_large=25),
+    Row("by-name", "lists", "links by name, last page", "ms", max_factor=1.5, max_large=25),
+    Row("tags", "lists", "20 tags with their links", "ms", max_factor=1.5, max_large=25),
+    Row("two-tags", "lists", "links with both of two tags", "ms", max_large=100),
+    Row("tag-inactive", "lists", "links with a tag and active=false", "ms", max_large=100),
+    Row("search", "lists", "search without a match", "ms", max_large=100),
+    Row("csv", "lists", "CSV, newest first", "us a row", max_large=40),
+    Row("csv-by-name", "lists", "CSV by name", "us a row", max_large=40),
+)
+
+
+def chosen(names: str) -> list[Row]:
+    """Return the rows of these keys and directions, separated by commas.
+
+    Raises ValueError if one names no row.
+    """
+    named = {name.strip() for name in names.split(",")}
+    if unknown := sorted(named - {one for row in ROWS for one in (row.key, row.direction)}):
+        known = ", ".join([*dict.fromkeys(row.direction for row in ROWS), *(r.key for r in ROWS)])
+        raise ValueError(f"no such row: {unknown[0]!r}; there are {known}")
+    return [row for row in ROWS if {row.key, row.direction} & named]

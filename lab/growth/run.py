@@ -1,0 +1,140 @@
+"""One run: its stores and sizes, the service on them, and the processor time of its processes."""
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from config.settings import Settings
+from lab.client import Load, Outcome
+from lab.growth.figures import FAILED, Samples
+from lab.growth.filling import Filling
+from lab.harness import CannotMeasure
+from lab.process_usage import cpu_seconds
+from lab.processes import Process, free_ports, running, unlimited_process
+from lab.stores import Stores, open_stores
+from lab.traffic import Closed, Paced, Prepared
+from scripts.progress import ProgressLine
+
+DRAIN_SECONDS: Final = 120.0
+_LOAD_SECONDS: Final = 300.0
+_CONNECTIONS: Final = 64
+
+
+class Sizes(msgspec.Struct, frozen=True, kw_only=True):
+    """The large sizes, and the number of measurements.
+
+    `requests` are those of a load at full speed; a load at a steady rate takes `seconds`.
+    """
+
+    links: int
+    rounds: int
+    requests: int
+    seconds: float
+
+    @property
+    def few_links(self) -> int:
+        return min(1_000, math.ceil(self.links / 100))
+
+
+class Run(NamedTuple):
+    """What each direction is given. `stores` say where Redis and MongoDB are.
+
+    `filling` has the accounts with links, which several directions use.
+    """
+
+    folder: Path
+    stores: Settings
+    filling: Filling
+    sizes: Sizes
+    samples: Samples
+    line: ProgressLine
+
+    def in_database(self, name: str) -> Settings:
+        """Return the settings of stores with a database of its own."""
+        return msgspec.structs.replace(self.stores, mongodb_database=name)
+
+
+class Cost(NamedTuple):
+    """The processor microseconds of each request by process, and the load's outcome."""
+
+    cpu: Mapping[str, float]
+    outcome: Outcome
+
+    @property
+    def total(self) -> float:
+        return sum(self.cpu.values())
+
+
+class Service:
+    """A web and a drain process, beside their stores."""
+
+    def __init__(
+        self, web: Process, drain: Process, stores: Stores, pids: Mapping[str, int]
+    ) -> None:
+        self.web = web
+        self.drain = drain
+        self.stores = stores
+        self._pids = pids
+
+    @property
+    def port(self) -> int:
+        return self.web.port
+
+    def cpu_seconds(self) -> dict[str, float]:
+        """Return the processor time of every process so far, the stores among them."""
+        pids = {"web": self.web.pid, "drain": self.drain.pid, **self._pids}
+        return {name: cpu_seconds(pid) for name, pid in pids.items()}
+
+    async def restart_web(self) -> None:
+        await self.web.terminate()
+        self.web.start()
+        await self.web.ready()
+
+    async def load(
+        self, requests: Sequence[bytes], status: int = 302, rate: float | None = None
+    ) -> Cost:
+        """Send requests at full speed, or `rate` a second, until all that they record is stored.
+
+        Raises CannotMeasure after any wrong answer.
+        """
+        now, load = time.perf_counter(), Load(self.port, Prepared(requests, status), _CONNECTIONS)
+        before = self.cpu_seconds()
+        schedule = (
+            Closed(now, _LOAD_SECONDS, len(requests))
+            if rate is None
+            else Paced(now, len(requests) / rate, rate)
+        )
+        outcome = await load.run(schedule)
+        await self.stores.wait_until_drained(DRAIN_SECONDS)
+        after = self.cpu_seconds()
+        if outcome.errors:
+            raise CannotMeasure(f"{outcome.requests:,} answers, and {outcome.errors}")
+        cpu = {name: 1e6 * (after[name] - before[name]) / outcome.requests for name in after}
+        return Cost(cpu, outcome)
+
+    async def milliseconds(self, request: bytes, times: int, status: int = 200) -> float:
+        """Return the median time of an answer; FAILED after any other status."""
+        load = Load(self.port, Prepared([request], status), 1)
+        outcome = await load.run(Closed(time.perf_counter(), _LOAD_SECONDS, times))
+        return FAILED if outcome.errors or not outcome.requests else outcome.p50 * 1000
+
+
+@asynccontextmanager
+async def serving(run: Run, settings: Settings, *, emptied: bool = False) -> AsyncIterator[Service]:
+    """Run the service on the stores of `settings`; without traffic and with nothing in Redis, if
+    `emptied`."""
+    [port] = free_ports(1)
+    web, drain = (unlimited_process(run.folder, settings, role, port) for role in ("web", "drain"))
+    async with open_stores(settings) as stores:
+        if emptied:
+            await stores.empty()
+        async with running([web, drain]):
+            yield Service(web, drain, stores, await stores.pids())
+            # A killed drain would keep its lease from the next one.
+            await asyncio.gather(web.terminate(), drain.terminate())

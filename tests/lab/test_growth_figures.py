@@ -1,0 +1,110 @@
+"""The figures of `make growth`: medians, factors, bounds, the choice of rows and the table."""
+
+import pytest
+
+from lab.growth.figures import FAILED, Figures, Samples, broken, figures, table
+from lab.growth.rows import ROWS, Row, chosen
+from lab.growth.run import Sizes
+
+FREE = Row("free", "lists", "no bound", "ms")
+
+
+def found(row: Row, small: list[float], large: list[float]) -> Figures:
+    samples = Samples()
+    for sample in small:
+        samples.add(row.key, "small", sample)
+    for sample in large:
+        samples.add(row.key, "large", sample)
+    [one] = figures([row], samples)
+    return one
+
+
+def test_a_factor_is_that_of_the_medians() -> None:
+    one = found(FREE, [1, 100, 2], [3, 5, 900])
+    assert (one.small, one.large, one.factor) == (2, 5, 2.5)
+    assert one.samples == {"small": [1, 100, 2], "large": [3, 5, 900]}
+
+
+@pytest.mark.parametrize(
+    ("row", "small", "large", "holds"),
+    [
+        (FREE, [1], [9], None),
+        (FREE._replace(max_factor=1.5), [2], [3], True),
+        (FREE._replace(max_factor=1.5), [2], [3.1], False),
+        (FREE._replace(min_factor=0.8), [10], [8], True),
+        (FREE._replace(min_factor=0.8), [10], [7.9], False),
+        (FREE._replace(max_large=25), [1], [25], True),
+        (FREE._replace(max_large=25), [], [25], True),
+        (FREE._replace(max_large=25), [1], [26], False),
+        (FREE._replace(min_large=400), [1], [400], True),
+        (FREE._replace(min_large=400), [1], [399], False),
+        (FREE._replace(max_factor=1.5, max_large=25), [20], [25], True),
+        (FREE._replace(max_factor=1.5, max_large=25), [20], [26], False),
+        (FREE._replace(max_factor=1.5, max_large=25), [10], [20], False),
+        (FREE._replace(max_factor=1.5), [0], [0], True),
+        (FREE._replace(max_factor=1.5), [0], [1], False),
+        (FREE._replace(max_factor=1.5), [], [1], False),
+        (FREE._replace(max_factor=1.5), [FAILED], [1], False),
+        (FREE._replace(max_large=25), [1], [FAILED, FAILED, 1], False),
+        (FREE._replace(max_large=25), [1], [], False),
+        (FREE._replace(min_large=400), [1], [], False),
+    ],
+)
+def test_a_bound_holds_up_to_itself_and_never_without_a_figure(
+    row: Row, small: list[float], large: list[float], holds: bool | None
+) -> None:
+    assert found(row, small, large).holds is holds
+
+
+def test_rows_that_break_a_bound_are_named() -> None:
+    bounded = FREE._replace(key="bounded", max_large=25)
+    all_of_them = [found(FREE, [1], [99]), found(bounded, [1], [99]), found(bounded, [1], [1])]
+    assert broken(all_of_them) == ["bounded"]
+
+
+def test_the_table_has_the_bound_and_whether_it_holds() -> None:
+    bounded = FREE._replace(key="bounded", max_factor=1.5, max_large=25)
+    lines = table([found(FREE, [], [1234]), found(bounded, [2], [30]), found(bounded, [2], [3])])
+    heads, *rows = (" ".join(line.split()) for line in lines.splitlines())
+    assert heads == "row small large factor bounds"
+    assert rows == [
+        "free no bound - 1,234 - ms -",
+        "bounded no bound 2 30 15.00 ms <= 1.5 x, <= 25 ms DOES NOT HOLD",
+        "bounded no bound 2 3 1.50 ms <= 1.5 x, <= 25 ms holds",
+    ]
+
+
+def test_a_figure_without_its_answer_is_shown_as_failed() -> None:
+    assert "failed" in table([found(FREE, [1], [FAILED])])
+
+
+@pytest.mark.parametrize(
+    ("names", "keys"),
+    [
+        ("p99", ["p99"]),
+        ("search, p99", ["p99", "search"]),
+        ("lists", [row.key for row in ROWS if row.direction == "lists"]),
+        ("lists,search", [row.key for row in ROWS if row.direction == "lists"]),
+    ],
+)
+def test_rows_are_chosen_by_their_keys_or_directions(names: str, keys: list[str]) -> None:
+    assert [row.key for row in chosen(names)] == keys
+
+
+@pytest.mark.parametrize("names", ["", "p99,other", "p9"])
+def test_a_name_of_no_row_is_refused(names: str) -> None:
+    with pytest.raises(ValueError, match="no such row"):
+        chosen(names)
+
+
+def test_every_row_has_a_key_of_its_own() -> None:
+    keys = [row.key for row in ROWS]
+    assert len({*keys, *(row.direction for row in ROWS)}) == len(keys) + len(
+        {row.direction for row in ROWS}
+    )
+
+
+@pytest.mark.parametrize(("links", "few"), [(1_000_000, 1_000), (100_000, 1_000), (60, 1)])
+def test_the_small_size_is_a_hundredth_and_at_most_a_thousand(links: int, few: int) -> None:
+    sizes = Sizes(links=links, rounds=1, requests=1, seconds=1)
+    assert sizes.few_links == few
