@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from config.settings import Settings
-from lab.growth import links, lists
+from lab.growth import links, lists, reports
 from lab.growth.figures import Figures, Samples, broken, figures, table
 from lab.growth.filling import Filling
 from lab.growth.rows import ROWS, Direction, Row, chosen
@@ -20,6 +20,7 @@ from lab.harness import CannotMeasure, on_own_stores, option_parser
 from lab.result import exit_code
 from scripts.command import positive
 from scripts.progress import ProgressLine
+from tracker.service.roles import SWITCH_INTERVAL_SECONDS
 
 LINKS: Final = 100_000
 MANY_LINKS: Final = 1_000_000
@@ -28,10 +29,12 @@ JSON_FILE: Final = "growth-result.json"
 _DIRECTIONS: Final[Mapping[Direction, Callable[[Run, Collection[str]], Awaitable[None]]]] = {
     "links": links.measure,
     "lists": lists.measure,
+    "reports": reports.measure,  # after the links, which are measured without earlier clicks
 }
 
 
 async def _run(folder: Path, stores: Settings, parsed: argparse.Namespace) -> Samples:
+    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)  # as the service does
     samples, line, filled = Samples(), ProgressLine(), "growth"
     settings = msgspec.structs.replace(stores, mongodb_database=filled)
     run = Run(folder, stores, Filling(settings), _sizes(parsed), samples, line)

@@ -1,14 +1,15 @@
 """The accounts that are measured, filled by the product itself."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+import orjson
 from msgspec.structs import replace
 
 from config.settings import Settings
-from lab.requests import head
+from lab.requests import head, post
 from lab.scene import add_account, destination_of, new_link, open_services
 from scripts.progress import Progress
 from tracker.links.store import NewLink
@@ -48,6 +49,12 @@ class FilledAccount(NamedTuple):
         """Return a request with the account's key; `path` has a query."""
         headers = {"Authorization": f"Bearer {self.key}", "Accept": accept}
         return head("GET", f"{path}&accountId={self.id}", headers)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> bytes:
+        """Return a request with the account's key and a JSON body."""
+        content = orjson.dumps({"accountId": str(self.id), **body})
+        headers = {"Authorization": f"Bearer {self.key}"}
+        return post(path, "application/json", content, headers)
 
 
 class Filling:

@@ -2,7 +2,7 @@
 
 from typing import Final, Literal, NamedTuple
 
-Direction = Literal["links", "lists"]
+Direction = Literal["links", "lists", "reports"]
 
 
 class Row(NamedTuple):
@@ -62,6 +62,11 @@ ROWS: Final = (
     Row("search", "lists", "search without a match", "ms", max_large=100),
     Row("csv", "lists", "CSV, newest first", "us a row", max_large=40),
     Row("csv-by-name", "lists", "CSV by name", "us a row", max_large=40),
+    Row("today-by-link", "reports", "today by link, each clicked", "ms", max_large=150),
+    Row("today-by-tag", "reports", "today by tag", "ms", max_large=150),
+    Row("today-of-a-tag", "reports", "today by country, of one tag", "ms", max_large=150),
+    Row("overview", "reports", "overview of a link, all clicks today", "ms", max_large=50),
+    Row("overview-first", "reports", "the same, first look", "ms", max_large=300),
 )
 
 

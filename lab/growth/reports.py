@@ -1,0 +1,103 @@
+"""Reports of a day that is not over: of few and of many links, and of few and of many clicks.
+
+New clicks are stored before each look, as on a day with traffic.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from random import Random
+from typing import Any, Final, NamedTuple
+
+from lab.growth.figures import Size
+from lab.growth.filling import FilledAccount
+from lab.growth.run import Run, serving
+from lab.growth.today import draining, store_clicks
+from lab.requests import click
+
+_NEW_CLICKS: Final = 20
+_LOOKS: Final = 2
+_FEW_CLICKS: Final = 1_000
+_OVERVIEW: Final = "overview"
+_FIRST: Final = "overview-first"
+_PANELS: Final = ("country", "device", "browser", "referrer", "utm_campaign")
+_BY_LINKS: Final = frozenset({"today-by-link", "today-by-tag", "today-of-a-tag"})
+
+
+class _Report(NamedTuple):
+    """A report of a row, and the slugs that new clicks open before it."""
+
+    key: str
+    size: Size
+    slugs: list[str]
+    request: bytes
+
+
+async def measure(run: Run, wanted: Collection[str]) -> None:
+    run.line.show("reports: filling")
+    reports = []
+    if not _BY_LINKS.isdisjoint(wanted):
+        reports += [one for one in await _by_links(run) if one.key in wanted]
+    if not _BY_LINKS.issuperset(wanted):
+        reports += await _of_one_link(run)
+    async with serving(run, run.filling.settings) as service:
+        for report in reports:
+            first = await service.milliseconds(report.request, 1)
+            if report.key == _OVERVIEW:
+                run.samples.add(_FIRST, report.size, first)
+        for number in range(1, run.sizes.rounds + 1):
+            run.line.show(f"reports: round {number} of {run.sizes.rounds}")
+            for report in reports * _LOOKS:
+                await service.load(_new_clicks(report))
+                taken = await service.milliseconds(report.request, 1)
+                run.samples.add(report.key, report.size, taken)
+
+
+async def _by_links(run: Run) -> list[_Report]:
+    """Have every link of two accounts clicked today."""
+    few = await run.filling.account(run.sizes.few_links)
+    many = await run.filling.account(run.sizes.links)
+    reports = []
+    async with draining(run.filling.settings) as (_, drain):
+        accounts: dict[Size, FilledAccount] = {"small": few, "large": many}
+        for size, account in accounts.items():
+            await store_clicks(drain, account.id, account.link_ids, account.links)
+            tag = {"tag": [str(account.tags[0])]}
+            bodies: dict[str, dict[str, Any]] = {
+                "today-by-link": {"groupBy": "link"},
+                "today-by-tag": {"groupBy": "tag"},
+                "today-of-a-tag": {"groupBy": "country", "filters": tag},
+            }
+            slugs = [account.slug(number) for number in account.active()]
+            for key, body in bodies.items():
+                reports.append(_Report(key, size, slugs, _post(account, "", body)))
+    return reports
+
+
+async def _of_one_link(run: Run) -> list[_Report]:
+    """Give one link few clicks today, and another as many as the larger account has links."""
+    account = await run.filling.account(2)
+    clicks: dict[Size, int] = {"small": min(_FEW_CLICKS, run.sizes.links), "large": run.sizes.links}
+    reports = []
+    async with draining(run.filling.settings) as (_, drain):
+        for number, (size, count) in enumerate(clicks.items()):
+            link_id = account.link_ids[number]
+            await store_clicks(drain, account.id, [link_id], count)
+            body = {
+                "filters": {"link": [str(link_id)]},
+                "compare": "previous_period",
+                "panels": [{"groupBy": panel} for panel in _PANELS],
+            }
+            request = _post(account, "/overview", body)
+            reports.append(_Report(_OVERVIEW, size, [account.slug(number)], request))
+    return reports
+
+
+def _post(account: FilledAccount, path: str, body: Mapping[str, Any]) -> bytes:
+    today = datetime.now(UTC).date().isoformat()
+    days = {"dateRange": {"from": today, "to": today}}
+    return account.post(f"/api/reports{path}", {**days, **body})
+
+
+def _new_clicks(report: _Report) -> list[bytes]:
+    draw = Random(len(report.slugs))  # noqa: S311
+    return [click(draw, draw.choice(report.slugs), number) for number in range(_NEW_CLICKS)]
