@@ -66,7 +66,7 @@ bench: $(VENV)/ready  ## measure clicks and events beside a bare Tornado redirec
 bench-reports: $(VENV)/ready  ## measure the cost of a report with up to ten million clicks (a quarter of an hour)
 	@$(BIN)/python -m lab.bench_reports $(ARGS)
 
-growth: $(VENV)/ready  ## measure whether cost grows with links, and say which bounds do not hold (ten minutes)
+growth: $(VENV)/ready  ## measure whether cost grows with what there is, and say which bounds do not hold (ten minutes)
 	@$(BIN)/python -m lab.growth $(ARGS)
 
 chaos: $(VENV)/ready  ## kill and suspend the service and its stores under load; is anything lost? (three minutes)

@@ -24,6 +24,7 @@ from tracker.journal.partitions import MAX_PARTITIONS
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.redis.clients import redis_for_requests
 from tracker.stores.redis.keys import DRAIN_GROUP
+from tracker.stores.redis.lease import Lease
 from tracker.webhooks.delivery import DeliveryStatus
 
 _RECORDED: Final = ("clicks", "events", "rollups")
@@ -77,6 +78,10 @@ class Stores:
     async def flush(self, appendfsync: str) -> None:
         """Set how Redis flushes its journal to the disk from now on."""
         await self._redis.config_set("appendfsync", appendfsync)
+
+    async def hold_lease(self, key: str, seconds: float) -> None:
+        """Keep the drains from work that needs this lease."""
+        await Lease(self._redis, key, seconds).acquire()
 
     async def stored(self, collection: Collection) -> int:
         """Return the exact number of documents."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from config.settings import Settings
-from lab.growth import links, lists, reports
+from lab.growth import accounts, links, lists, reports
 from lab.growth.figures import Figures, Samples, broken, figures, table
 from lab.growth.filling import Filling
 from lab.growth.rows import ROWS, Direction, Row, chosen
@@ -24,12 +24,15 @@ from tracker.service.roles import SWITCH_INTERVAL_SECONDS
 
 LINKS: Final = 100_000
 MANY_LINKS: Final = 1_000_000
+ACCOUNTS: Final = 1_000
+MANY_ACCOUNTS: Final = 100_000
 JSON_FILE: Final = "growth-result.json"
 
 _DIRECTIONS: Final[Mapping[Direction, Callable[[Run, Collection[str]], Awaitable[None]]]] = {
     "links": links.measure,
     "lists": lists.measure,
     "reports": reports.measure,  # after the links, which are measured without earlier clicks
+    "accounts": accounts.measure,
 }
 
 
@@ -74,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _sizes(parsed: argparse.Namespace) -> Sizes:
     return Sizes(
         links=parsed.links or (MANY_LINKS if parsed.million else LINKS),
+        accounts=parsed.accounts or (MANY_ACCOUNTS if parsed.million else ACCOUNTS),
         rounds=parsed.rounds,
         requests=parsed.requests,
         seconds=parsed.seconds,
@@ -94,14 +98,18 @@ def _parser() -> argparse.ArgumentParser:
     names = "\n".join(f"  {row.direction:10}{row.key:14}{row.name}" for row in ROWS)
     parser = option_parser(
         "growth",
-        "Measure how cost grows with the number of links, on stores of its own that the product "
-        "fills. Exit code 1 if a bound does not hold.",
+        "Measure how cost grows with the numbers of links and accounts, on stores of its own that "
+        "the product fills. Exit code 1 if a bound does not hold.",
         f"rows, by direction:\n{names}\n\nexample:\n  make growth ARGS='--rows lists,p99'",
     )
     parser.add_argument(
-        "--million", action="store_true", help=f"{MANY_LINKS:,} links instead of {LINKS:,}"
+        "--million",
+        action="store_true",
+        help=f"{MANY_LINKS:,} links and {MANY_ACCOUNTS:,} accounts instead of {LINKS:,} and "
+        f"{ACCOUNTS:,}",
     )
     parser.add_argument("--links", type=positive, help="links of the larger account")
+    parser.add_argument("--accounts", type=positive, help="accounts, where they are many")
     parser.add_argument("--rounds", type=positive, default=3, help="measurements of each row [3]")
     parser.add_argument(
         "--requests", type=positive, default=10_000, help="requests at full speed [10000]"

@@ -1,8 +1,9 @@
 """The accounts that are measured, filled by the product itself."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 
 import orjson
@@ -12,6 +13,7 @@ from config.settings import Settings
 from lab.requests import head, post
 from lab.scene import add_account, destination_of, new_link, open_services
 from scripts.progress import Progress
+from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.links.store import NewLink
 from tracker.service.services import Services
 from tracker.web.limits import MAX_BULK_LINKS
@@ -20,9 +22,13 @@ TAGS: Final = 20
 INACTIVE_SHARE: Final = 50
 """One of so many links is inactive."""
 
+_AT_ONCE: Final = 50
 _BULKS_AT_ONCE: Final = 4
 _PRIME: Final = 104_729
 """Names are in another order than the links."""
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
 class FilledAccount(NamedTuple):
@@ -94,17 +100,36 @@ def _is_active(number: int) -> bool:
 
 async def create_links(services: Services, new: Sequence[NewLink]) -> list[UUID]:
     """Create links as the API does in bulk; return their ids in the same order."""
-    ids: list[UUID] = []
-    with Progress("creating links", len(new)) as progress:
-        for bulks in _groups(new, MAX_BULK_LINKS * _BULKS_AT_ONCE):
-            made = await asyncio.gather(
-                *(services.links.links.create_all(bulk) for bulk in _groups(bulks, MAX_BULK_LINKS))
-            )
-            ids += [link.id for links in made for link in links]
-            progress.advance(len(bulks))
-    return ids
+    bulks = [new[first : first + MAX_BULK_LINKS] for first in range(0, len(new), MAX_BULK_LINKS)]
+    create = services.links.links.create_all
+    made = await made_together("creating links by the hundred", bulks, create, _BULKS_AT_ONCE)
+    return [link.id for links in made for link in links]
 
 
-def _groups(items: Sequence[NewLink], size: int) -> Iterator[Sequence[NewLink]]:
-    for first in range(0, len(items), size):
-        yield items[first : first + size]
+async def create_accounts(services: Services, number: int) -> list[EventConfig]:
+    """Create accounts; return an event configuration of each."""
+
+    async def create(name: str) -> EventConfig:
+        account = await services.accounts.accounts.create(name)
+        return await services.conversions.event_configs.create(
+            account.id, "Sale", PayoutType.CPA, Decimal(5)
+        )
+
+    names = [f"account {one}" for one in range(number)]
+    return await made_together("creating accounts", names, create)
+
+
+async def made_together(
+    title: str,
+    items: Sequence[Item],
+    make: Callable[[Item], Awaitable[Made]],
+    at_once: int = _AT_ONCE,
+) -> list[Made]:
+    """Return what `make` returns for each item, in their order."""
+    made: list[Made] = []
+    with Progress(title, len(items)) as progress:
+        for first in range(0, len(items), at_once):
+            group = items[first : first + at_once]
+            made += await asyncio.gather(*map(make, group))
+            progress.advance(len(group))
+    return made

@@ -3,26 +3,24 @@
 Redis is empty before the first click: most links are opened for the first time in days.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from random import Random
 from typing import Final, NamedTuple
 
 from lab.growth.figures import Size
-from lab.growth.filling import FilledAccount, create_links
+from lab.growth.filling import FilledAccount, create_links, made_together
 from lab.growth.run import Cost, Run, Service, serving
 from lab.process_usage import resident_bytes
 from lab.requests import click
 from lab.scene import add_account, destination_of, new_link, open_services
 from lab.stores import open_stores
-from tracker.links.domain import Domain
 from tracker.stores.redis import keys
 
 _SLOW_RATE: Final = 400
 _WARM_UP_REQUESTS: Final = 1_000
 _MAX_DOMAINS: Final = 10_000
-_AT_ONCE: Final = 100
 
 _BYTES: Final = frozenset({"redis-bytes", "index-bytes"})
 _FULL_SPEED: Final = frozenset({"random-links", "redis-only", "web-bytes"})
@@ -138,19 +136,14 @@ def _of_web_and_redis(cost: Cost) -> float:
 
 async def _add_domains(run: Run) -> list[_Place]:
     """Make an account of domains with a link each."""
-    number = min(_MAX_DOMAINS, run.sizes.links)
-    places = [_Place("offer", f"go{one}.growth.test") for one in range(number)]
+    names = [f"go{one}.growth.test" for one in range(min(_MAX_DOMAINS, run.sizes.links))]
     async with open_services(run.filling.settings) as services:
         account_id, _ = await add_account(services, "Domains")
-        create = services.links.domains.create
-        domains: list[Domain] = []
-        for first in range(0, number, _AT_ONCE):
-            names = (one.host for one in places[first : first + _AT_ONCE])
-            domains += await asyncio.gather(*(create(account_id, name) for name in names))
+        create = partial(services.links.domains.create, account_id)
+        domains = await made_together("creating domains", names, create)
         url = destination_of("offer")
-        new = [new_link(account_id, "offer", url, domain) for domain in domains]
-        await create_links(services, new)
-    return places
+        await create_links(services, [new_link(account_id, "offer", url, one) for one in domains])
+    return [_Place("offer", name) for name in names]
 
 
 async def _measure_bytes(run: Run, account: FilledAccount) -> None:
@@ -163,9 +156,8 @@ async def _measure_bytes(run: Run, account: FilledAccount) -> None:
         await stores.empty()
         await services.links.link_cache.get(keys.link("", opened[0]))  # opens the connections
         before = await stores.redis_bytes()
-        for first in range(0, len(opened), _AT_ONCE):
-            names = (keys.link("", slug) for slug in opened[first : first + _AT_ONCE])
-            await asyncio.gather(*map(services.links.link_cache.get, names))
+        names = [keys.link("", slug) for slug in opened]
+        await made_together("opening links", names, services.links.link_cache.get)
         grown = await stores.redis_bytes() - before
     destinations = sum(len(destination_of(slug)) for slug in opened)
     run.samples.add("redis-bytes", "large", (grown - destinations) / len(opened))

@@ -33,6 +33,7 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     links: int
+    accounts: int
     rounds: int
     requests: int
     seconds: float
@@ -117,6 +118,13 @@ class Service:
             raise CannotMeasure(f"{outcome.requests:,} answers, and {outcome.errors}")
         cpu = {name: 1e6 * (after[name] - before[name]) / outcome.requests for name in after}
         return Cost(cpu, outcome)
+
+    async def share_of_core(self, seconds: float) -> float:
+        """Return the percent of one core that all processes use during that time."""
+        before, began = sum(self.cpu_seconds().values()), time.perf_counter()
+        await asyncio.sleep(seconds)
+        used = sum(self.cpu_seconds().values()) - before
+        return 100 * used / (time.perf_counter() - began)
 
     async def milliseconds(self, request: bytes, times: int, status: int = 200) -> float:
         """Return the median time of an answer; FAILED after any other status."""

@@ -1,0 +1,92 @@
+"""Traffic that is spread over many accounts, beside traffic of ten."""
+
+from collections.abc import Collection
+from random import Random
+from typing import Final, NamedTuple
+
+from config.settings import Settings
+from lab.growth.figures import Size
+from lab.growth.filling import create_accounts, create_links
+from lab.growth.run import Run, Service, serving
+from lab.requests import click, event
+from lab.scene import destination_of, new_link, open_services
+from lab.stores import open_stores
+from tracker.stores.redis.keys import JOINT_COUNTS_LEASE
+
+_FEW: Final = 10
+_IDLE: Final = "idle"
+_WARM_UP_REQUESTS: Final = 1_000
+
+_LEASE_SECONDS: Final = 3_600.0
+_REST_SECONDS: Final = 20.0
+_IDLE_SECONDS: Final = 10.0
+
+
+class _Accounts(NamedTuple):
+    """Accounts in a database of their own: the slug of a link and the postback key of each."""
+
+    settings: Settings
+    slugs: list[str]
+    pbks: list[str]
+
+
+async def measure(run: Run, wanted: Collection[str]) -> None:
+    run.line.show("accounts: filling")
+    sizes: dict[Size, _Accounts] = {
+        "small": await _fill(run, "few_accounts", _FEW),
+        "large": await _fill(run, "many_accounts", run.sizes.accounts),
+    }
+    for number in range(1, run.sizes.rounds + 1):
+        run.line.show(f"accounts: round {number} of {run.sizes.rounds}")
+        for size, accounts in sizes.items():
+            if set(wanted) != {_IDLE}:
+                await _measure_traffic(run, size, accounts)
+    if _IDLE in wanted:
+        run.line.show("accounts: idle")
+        for size, accounts in sizes.items():
+            async with serving(run, accounts.settings) as service:
+                # The first look at the accounts of a few takes some seconds, then ten minutes pass.
+                await service.share_of_core(_REST_SECONDS)
+                run.samples.add(_IDLE, size, await service.share_of_core(_IDLE_SECONDS))
+
+
+async def _fill(run: Run, database: str, number: int) -> _Accounts:
+    settings = run.in_database(database)
+    async with open_services(settings) as services:
+        configs = await create_accounts(services, number)
+        slugs = [f"account-{one}" for one in range(number)]
+        new = [
+            new_link(config.account_id, slug, destination_of(slug))
+            for config, slug in zip(configs, slugs, strict=True)
+        ]
+        await create_links(services, new)
+    return _Accounts(settings, slugs, [config.pbk for config in configs])
+
+
+async def _measure_traffic(run: Run, size: Size, accounts: _Accounts) -> None:
+    async with open_stores(accounts.settings) as stores:
+        await stores.empty()
+        # Counting ahead is work of its own, and would be counted as that of the traffic.
+        await stores.hold_lease(JOINT_COUNTS_LEASE, _LEASE_SECONDS)
+    async with serving(run, accounts.settings) as service:
+        await _warm_up(service, accounts)
+        clicks = _clicks(accounts, run.sizes.requests)
+        run.samples.add("clicks", size, (await service.load(clicks)).total)
+        conversions = _conversions(accounts, run.sizes.requests)
+        run.samples.add("conversions", size, (await service.load(conversions, 200)).total)
+
+
+async def _warm_up(service: Service, accounts: _Accounts) -> None:
+    one = accounts._replace(slugs=accounts.slugs[:1], pbks=accounts.pbks[:1])
+    await service.load(_clicks(one, _WARM_UP_REQUESTS))
+    await service.load(_conversions(one, _WARM_UP_REQUESTS), 200)
+
+
+def _clicks(accounts: _Accounts, count: int) -> list[bytes]:
+    draw = Random(count)  # noqa: S311
+    return [click(draw, draw.choice(accounts.slugs), number) for number in range(count)]
+
+
+def _conversions(accounts: _Accounts, count: int) -> list[bytes]:
+    draw = Random(count)  # noqa: S311
+    return [event({"pbk": draw.choice(accounts.pbks)}, number) for number in range(count)]
