@@ -7,7 +7,7 @@ import asyncio
 import re
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
@@ -40,13 +40,18 @@ _CLOSED_ERRORS: Final = (OSError, RuntimeError)
 
 
 @asynccontextmanager
-async def receiving(respond: Respond) -> AsyncIterator[str]:
-    """Listen on 127.0.0.1 and yield the URL; close the connections afterwards."""
+async def receiving(
+    respond: Respond, hosts: Sequence[str] = ("127.0.0.1",), port: int = 0
+) -> AsyncIterator[str]:
+    """Listen on `hosts` and yield the URL of the first; close the connections afterwards.
+
+    Several hosts need a `port`.
+    """
     responding: set[asyncio.Task[None]] = set()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Connection(respond, responding), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: _Connection(respond, responding), hosts, port)
     try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield f"http://{hosts[0]}:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
         for task in tuple(responding):

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from config.settings import Settings
-from lab.growth import accounts, links, lists, reports
+from lab.growth import accounts, links, lists, receivers, reports
 from lab.growth.figures import Figures, Samples, broken, figures, table
 from lab.growth.filling import Filling
 from lab.growth.rows import ROWS, Direction, Row, chosen
@@ -33,6 +33,7 @@ _DIRECTIONS: Final[Mapping[Direction, Callable[[Run, Collection[str]], Awaitable
     "lists": lists.measure,
     "reports": reports.measure,  # after the links, which are measured without earlier clicks
     "accounts": accounts.measure,
+    "receivers": receivers.measure,
 }
 
 
@@ -78,6 +79,7 @@ def _sizes(parsed: argparse.Namespace) -> Sizes:
     return Sizes(
         links=parsed.links or (MANY_LINKS if parsed.million else LINKS),
         accounts=parsed.accounts or (MANY_ACCOUNTS if parsed.million else ACCOUNTS),
+        webhooks=parsed.webhooks,
         rounds=parsed.rounds,
         requests=parsed.requests,
         seconds=parsed.seconds,
@@ -98,8 +100,8 @@ def _parser() -> argparse.ArgumentParser:
     names = "\n".join(f"  {row.direction:10}{row.key:14}{row.name}" for row in ROWS)
     parser = option_parser(
         "growth",
-        "Measure how cost grows with the numbers of links and accounts, on stores of its own that "
-        "the product fills. Exit code 1 if a bound does not hold.",
+        "Measure how cost grows with the numbers of links, accounts and webhooks, on stores of its "
+        "own that the product fills. Exit code 1 if a bound does not hold.",
         f"rows, by direction:\n{names}\n\nexample:\n  make growth ARGS='--rows lists,p99'",
     )
     parser.add_argument(
@@ -110,6 +112,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--links", type=positive, help="links of the larger account")
     parser.add_argument("--accounts", type=positive, help="accounts, where they are many")
+    parser.add_argument(
+        "--webhooks", type=positive, default=10_000, help="webhooks, where they are many [10000]"
+    )
     parser.add_argument("--rounds", type=positive, default=3, help="measurements of each row [3]")
     parser.add_argument(
         "--requests", type=positive, default=10_000, help="requests at full speed [10000]"

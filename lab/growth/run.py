@@ -34,6 +34,7 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
 
     links: int
     accounts: int
+    webhooks: int
     rounds: int
     requests: int
     seconds: float
@@ -41,6 +42,10 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def few_links(self) -> int:
         return min(1_000, math.ceil(self.links / 100))
+
+    @property
+    def few_webhooks(self) -> int:
+        return math.ceil(self.webhooks / 10)
 
 
 class Run(NamedTuple):
