@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret
 from tracker.links.cache import DomainCache
 from tracker.links.domain import QUARANTINE, DnsCheck, Domain, IsReserved, ServedName, served_name
+from tracker.links.lists.pieces import change_in_pieces
 from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_document, as_struct, updated
@@ -41,7 +43,6 @@ class Domains:
         self._database = mongodb.database
         self._domains = mongodb["domains"]
         self._pages = Pages(mongodb.reads, "domains", Domain)
-        self._links = mongodb["links"]
         self._cache = cache
         self._serve_claimed = serve_claimed
         self._is_reserved = is_reserved
@@ -212,10 +213,11 @@ class Domains:
         await self._cache.changed(keys.domain(domain_name), served, version)
 
     async def _archive_links(self, domain_ids: Sequence[UUID]) -> None:
-        if domain_ids:
-            await self._links.update_many(
-                {"domain_id": {"$in": list(domain_ids)}, "archived": False},
-                {"$set": {"archived": True}, "$inc": {"version": 1}},
+        for domain_id in domain_ids:
+            in_use = {"domain_id": domain_id, "archived": False}
+            update = {"$set": {"archived": True}, "$inc": {"version": 1}}
+            await change_in_pieces(
+                self._database, in_use, update, partial(msgspec.structs.replace, archived=True)
             )
 
 

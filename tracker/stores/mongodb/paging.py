@@ -69,13 +69,19 @@ class Pages(Generic[Listed]):
         page: int,
         page_size: int,
         order: Order = NEWEST_FIRST,
+        total: int | None = None,
     ) -> tuple[list[Listed], int]:
-        """Return the documents on the 1-based `page`, and the total number of matches."""
+        """Return the documents on the 1-based `page`, and the number of matches.
+
+        They are counted, unless their `total` is given.
+        """
         stages = self._stages(with_stored_ids(matching), page, page_size, order)
+        stages = stages[:-1] if total is not None else stages
         rows = await self._reads.aggregate(
             self._collection, stages, collation=order.collation, batchSize=page_size + 2
         )
-        total = rows.pop()[_TOTAL] if rows and _TOTAL in rows[-1] else 0
+        if total is None:
+            total = rows.pop()[_TOTAL] if rows and _TOTAL in rows[-1] else 0
         return list(map(self._read, rows)), total
 
     async def by_ids(self, ids: Collection[UUID]) -> dict[UUID, Listed]:

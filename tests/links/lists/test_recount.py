@@ -1,0 +1,78 @@
+"""Links that an earlier release has changed are counted by a drain, twice, and by an operator."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.factories import create_link
+from tests.waiting import becomes
+from tracker.ids import new_id
+from tracker.links.lists import recount
+from tracker.links.lists.recount import LinkRecount
+from tracker.service.services import Services
+
+ACCOUNT, OTHER, TAG = (new_id() for _ in range(3))
+
+
+async def of_an_earlier_release(services: Services) -> None:
+    """Store links of two accounts without counting them."""
+    for number in range(3):
+        await create_link(services, ACCOUNT, None, tags=[TAG], active=number > 0)
+    await create_link(services, OTHER, None)
+    await services.stores.mongodb["link_counts"].delete_many({})
+
+
+async def kept(services: Services, account_id: UUID = ACCOUNT) -> Any:
+    counts = await services.links.links._counts.find(account_id, [TAG])
+    return counts and {tag_id: tuple(one) for tag_id, one in counts.items()}
+
+
+async def test_counts_are_complete_after_the_first_recount(services: Services) -> None:
+    await of_an_earlier_release(services)
+    links = LinkRecount(services.stores.mongodb)
+    await create_link(services, ACCOUNT, tags=[TAG])
+    assert await kept(services) is None
+    assert (await links.compare(ACCOUNT)).recounts == 0
+    assert await links.correct(ACCOUNT) == 4
+    assert await kept(services) == {None: (3, 1, 0, 0), TAG: (3, 1, 0, 0)}
+    assert await kept(services, OTHER) is None
+    assert await links.correct(ACCOUNT) == 0
+
+
+async def test_simultaneous_recounts_add_a_difference_once(services: Services) -> None:
+    await of_an_earlier_release(services)
+    links = LinkRecount(services.stores.mongodb)
+    corrected = await asyncio.gather(*(links.correct(ACCOUNT) for _ in range(4)))
+    assert sorted(corrected) == [0, 0, 0, 4]
+    assert await kept(services) == {None: (2, 1, 0, 0), TAG: (2, 1, 0, 0)}
+
+
+async def test_an_account_is_recounted_twice_with_a_pause(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await of_an_earlier_release(services)
+    links = LinkRecount(services.stores.mongodb)
+    assert await links.unfinished() == sorted([ACCOUNT, OTHER])
+    await links.correct(ACCOUNT)
+    assert await links.unfinished() == [OTHER]
+    monkeypatch.setattr(recount, "PAUSE", timedelta())
+    assert await links.unfinished() == sorted([ACCOUNT, OTHER])
+    await links.correct(ACCOUNT)
+    assert await links.unfinished() == [OTHER]
+
+
+async def test_a_drain_counts_until_it_ends(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recount, "PAUSE", timedelta(milliseconds=10))
+    await of_an_earlier_release(services)
+    links, stop = LinkRecount(services.stores.mongodb), asyncio.Event()
+    running = asyncio.create_task(links.run(stop))
+    await becomes(links.unfinished, [])
+    assert await kept(services, OTHER) == {None: (1, 0, 0, 0), TAG: (0, 0, 0, 0)}
+    assert not running.done()
+    stop.set()
+    await running
