@@ -18,6 +18,7 @@ from msgspec import structs
 
 from lab.chaos.audit import Audit, Receiver
 from lab.chaos.disturbances import Disturber, Processes, schedule
+from lab.chaos.link_changes import LinkChanges
 from lab.chaos.report import report_differences
 from lab.chaos.result import Result, Undrained, Waits
 from lab.chaos.topology import TOPOLOGIES
@@ -99,8 +100,10 @@ class Proof:
         given = (options.seed, options.seconds, options.disturbances, options.drains)
         planned = schedule(*given, self._processes.kinds)
         port = self._settings.port
+        self._changes = changes = LinkChanges(scene, port, options.seed)
         async with asyncio.TaskGroup() as group:
             group.create_task(run_load(scene, port, self._ledger, options.seed, options.rate, stop))
+            group.create_task(changes.run(stop))
             await asyncio.gather(
                 self._disturber.run(self._processes, planned), asyncio.sleep(options.seconds)
             )
@@ -170,6 +173,9 @@ class Proof:
             ),
             ended_by_themselves=ended_by_themselves(self._processes),
             unlogged_removals=self._unlogged_removals(),
+            links_changed=self._changes.changed,
+            links_looked_at=self._changes.looks,
+            old_destinations=self._changes.old,
             loses_marks=self._settings.journal_replicas > 0,
         )
 

@@ -46,7 +46,8 @@ class Disturbance(NamedTuple):
     """A process killed and started again, or stopped and continued, after `seconds`.
 
     A primary of Redis may also be demoted, have its connections cut, be killed after its replicas
-    have lagged or together with them (away), or have its port accept connections and close them.
+    have lagged or together with them (away), have its port accept connections and close them, or
+    have its copies deleted (empty).
     The folder of the spool may be removed (remove) while Redis is down.
     `at` is in seconds from the beginning; `process` names a process of the kind's target,
     or a store.
@@ -204,6 +205,8 @@ async def _disturb(processes: Processes, disturbance: Disturbance) -> None:
             await topology.demote(store)
         case "cut":
             await topology.cut(await topology.primary(store))
+        case "empty":
+            await topology.empty(await topology.primary(store))
         case "lag":
             primary = await topology.primary(store)
             replicas = await topology.replicas(primary)

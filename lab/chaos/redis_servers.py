@@ -16,9 +16,11 @@ from lab.redis_cluster import add_replica, client_of, cluster_redis, give_slots,
 from lab.redis_sentinel import SERVICE, sentinel
 from tracker.stores.builtin.child import Program
 from tracker.stores.builtin.servers import redis_program, redis_url
+from tracker.stores.redis.keys import COPIES_FILLED
 
 SERVERS: Final = 3
 _QUORUM: Final = SERVERS // 2 + 1
+_COPIES: Final = ("link:*", "domain:*", "event_config:*", "account:*")
 _DOWN_MS: Final = 2000
 """Milliseconds without an answer after which a sentinel takes a server for dead."""
 
@@ -26,7 +28,7 @@ _DOWN_MS: Final = 2000
 class SingleRedis:
     """One Redis."""
 
-    actions: Sequence[str] = ("kill redis", "stop redis", "remove spool")
+    actions: Sequence[str] = ("kill redis", "stop redis", "empty redis", "remove spool")
     journal_replicas = 0
     journal_partitions = 1
 
@@ -56,7 +58,7 @@ class Replicated:
     """Three servers with three sentinels."""
 
     actions: Sequence[str] = (
-        *("kill redis", "stop redis"),
+        *("kill redis", "stop redis", "empty redis"),
         *("lag redis", "demote redis", "cut redis", "close redis"),
     )
     journal_replicas = 1
@@ -162,6 +164,14 @@ class Cluster:
     def _follows(self, replica: int, primary: int) -> bool:
         role = _role_of(replica)
         return role[:1] == [b"slave"] and int(role[2]) == primary
+
+
+def empty(port: int) -> None:
+    """Delete every copy of links and other things, and the note that they were stored."""
+    with suppress(RedisError), client_of(port) as client:
+        for pattern in (*_COPIES, COPIES_FILLED):
+            for name in client.scan_iter(pattern, count=1000):
+                client.unlink(name)
 
 
 def cut(port: int) -> None:

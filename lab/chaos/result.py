@@ -62,6 +62,7 @@ class Result(msgspec.Struct, kw_only=True):
     - `differences`: figures of rollups and reports that `scripts.verify` finds wrong, and explains
       on standard error
     - `report_differences`: figures of POST /api/reports that differ from what is stored
+    - `links_changed`, `links_looked_at`, `old_destinations`: see `lab/chaos/link_changes`
     - `unlogged_removals`: times that the spool was removed without an error in the log
     - `loses_marks`: whether a failover of Redis loses marks of visitors, which is no fault: they
       are not waited for
@@ -79,6 +80,9 @@ class Result(msgspec.Struct, kw_only=True):
     differences: int
     report_differences: list[str]
     ended_by_themselves: list[str]
+    links_changed: int = 0
+    links_looked_at: int = 0
+    old_destinations: int = 0
     unlogged_removals: int = 0
     loses_marks: bool = False
 
@@ -114,6 +118,9 @@ class Result(msgspec.Struct, kw_only=True):
             *_click_figures(found.clicks, self.loses_marks),
             *_event_figures(found.events),
             *_delivery_figures(found.deliveries),
+            Figure("links changed", self.links_changed),
+            Figure("redirects after their answers", self.links_looked_at),
+            Figure("  to an old destination", self.old_destinations, "old destinations"),
             Figure("figures that differ from the documents", self.differences, _DIFFER),
             Figure("figures of the report that differ", len(self.report_differences)),
             Figure("left: journal entries", self.left.journal, "journal entries not drained"),

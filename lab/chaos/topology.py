@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from lab.chaos.mongods import ReplicaSet, SingleMongod
-from lab.chaos.redis_servers import Cluster, Replicated, SingleRedis, cut
+from lab.chaos.redis_servers import Cluster, Replicated, SingleRedis, cut, empty
 from lab.harness import wait_until
 from lab.processes import NotReady, Process
 
@@ -73,6 +73,10 @@ class Topology:
 
     async def cut(self, process: Process) -> None:
         await asyncio.to_thread(cut, process.port)
+
+    async def empty(self, process: Process) -> None:
+        """Delete the copies in a Redis, but nothing that is not stored elsewhere."""
+        await asyncio.to_thread(empty, process.port)
 
     async def _is_complete(self) -> bool:
         checks: list[Callable[[], bool]] = [self.redis.is_complete, self.mongod.is_complete]

@@ -62,7 +62,8 @@ class Domains:
             token=new_secret("", _TOKEN_BYTES),
             created_at=now(),
         )
-        if await self._domains.find_one({"domain_name": domain_name}, ["_id"]):
+        is_claimed = await self._domains.find_one({"domain_name": domain_name}, ["_id"]) is not None
+        if is_claimed:
             await self._cache.begin_update(keys.domain(domain_name))
         try:
             await self._domains.insert_one(as_document(domain))
@@ -72,7 +73,10 @@ class Domains:
         if reason := await self._why_taken(domain):
             await self._domains.delete_one({"_id": domain.id})
             raise _taken(reason)
-        await self._publish(domain_name)
+        if is_claimed:
+            await self._publish(domain_name)
+        else:
+            await self._publish_new(domain_name)
         return domain
 
     async def verify(
@@ -97,8 +101,8 @@ class Domains:
         except DuplicateKeyError:
             raise _taken("proven by another account") from None
         ended = await self._end_other_claims(proven)
-        await self._publish(domain.domain_name)
         await self._archive_links(ended)
+        await self._publish(domain.domain_name)
         return proven
 
     async def delete(self, domain_id: UUID) -> None:
@@ -114,8 +118,8 @@ class Domains:
             deleted = await self._domains.delete_one({"_id": domain_id, "verified": False})
             if not deleted.deleted_count:
                 raise NotFound("domain: not found")
-        await self._publish(domain.domain_name)
         await self._archive_links([domain_id])
+        await self._publish(domain.domain_name)
 
     async def find(self, domain_id: UUID) -> Domain | None:
         """Return the domain; None if there is none or it was deleted."""
@@ -201,16 +205,25 @@ class Domains:
         await self._cache.begin_update(keys.domain(domain.domain_name))
         return domain
 
-    async def _publish(self, domain_name: str) -> None:
-        """Publish the served name. Its version is the time before the read, so later reads win.
-
-        If clocks differ by more, the copies expire within seconds, as `begin_update` has arranged.
-        """
-        version = now_ms()
-        rows = self._domains.find({"domain_name": domain_name})
-        claims = [as_struct(Domain, row) async for row in rows]
+    async def _publish_new(self, domain_name: str) -> None:
+        """Publish a name that nobody had claimed before, unless somebody has just done so too."""
+        claims = await self._claims(domain_name)
         served = served_name(claims, self._is_reserved)
+        if len(claims) > 1:
+            await self._cache.begin_update(keys.domain(domain_name))
+            await self._publish(domain_name)
+        elif served is not None:
+            await self._cache.created(keys.domain(domain_name), served)
+
+    async def _publish(self, domain_name: str) -> None:
+        """Publish the served name. Its version is the time before the read, so later reads win."""
+        version = now_ms()
+        served = served_name(await self._claims(domain_name), self._is_reserved)
         await self._cache.changed(keys.domain(domain_name), served, version)
+
+    async def _claims(self, domain_name: str) -> list[Domain]:
+        rows = self._domains.find({"domain_name": domain_name})
+        return [as_struct(Domain, row) async for row in rows]
 
     async def _archive_links(self, domain_ids: Sequence[UUID]) -> None:
         for domain_id in domain_ids:

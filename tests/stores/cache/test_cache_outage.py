@@ -21,8 +21,10 @@ async def test_the_source_answers_while_redis_is_unavailable(services: Services)
         cache = cached(unavailable, things)
         assert await cache.get(NAME) == OLD
         assert await cache.get("link:/b") == OLD
-        await cache.changed(NAME, NEW, NEW.version)
+        await cache.created("link:/new", NEW)
         things.thing = NEW
+        with pytest.raises(Unavailable):
+            await cache.changed(NAME, NEW, NEW.version)
         assert await cache.get(NAME) == NEW
 
 

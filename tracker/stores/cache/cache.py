@@ -126,15 +126,20 @@ class Cache(Generic[Value]):
         await self._copies.begin_update(name)
 
     async def changed(self, name: str, value: Value | None, version: int) -> None:
-        """Publish a change that was begun; `value` None means deleted."""
+        """Publish a change that was begun; `value` None means deleted.
+
+        Raises Unavailable if Redis does not answer: the change is stored, but an answer would
+        promise that nobody sees the old value.
+        """
         await self._publish(self._copy(name, value, version))
         if value is not None and len(self._changed_at) < _MAX_CHANGED:
             self._changed_at[name] = time.monotonic()
 
     async def created(self, name: str, value: Value) -> None:
-        """Publish a value whose name had none, before anybody can change it."""
+        """Publish a value whose name had none, before anybody can change it, if Redis answers."""
         server = await self._copies.server_of(name)
-        await self._publish(self._copy(name, value, value.version, server))
+        with contextlib.suppress(Unavailable):
+            await self._publish(self._copy(name, value, value.version, server))
 
     async def restore(self, names: Sequence[str]) -> None:
         """Store a copy of each value that lacks one. Without a store nothing happens."""

@@ -10,7 +10,8 @@ expires after UPDATE_SECONDS, whether the writer lives or dies. Readers store no
 """
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
@@ -147,40 +148,38 @@ class Copies:
         return server
 
     async def store(self, copy: Copy) -> None:
-        """Store what a reader found, if there is room."""
+        """Store what a reader found, if there is room. Errors are only recorded."""
         kind = OptionalWrite.COPY if copy.value else OptionalWrite.MISS
         if copy.server == UNKNOWN_SERVER or self.suspended or not self._budget.allows(kind):
             return
-        await self._store(self._writes, copy)
+        with contextlib.suppress(Unavailable):
+            await self._submit(self._writes.submit, copy)
 
     async def begin_update(self, name: str) -> None:
         """Let nobody trust a copy, and have every process forget the value.
 
         Raises Unavailable if Redis does not answer.
         """
-        try:
-            arguments: list[int | bytes] = [_milliseconds(UPDATE_SECONDS), _NO_COPY, UNKNOWN_SERVER]
-            await self._begin_update(keys=[name], args=arguments)
-            await self._redis.publish(keys.CHANGES, name)
-        except RedisError as error:
-            self._breaker.record_failure(error)
-            raise Unavailable("storage is unavailable; try again") from error
+        arguments = [_milliseconds(UPDATE_SECONDS), _NO_COPY, UNKNOWN_SERVER]
+        await self._submit(self._begin_update, [name], arguments)
+        await self._submit(self._redis.publish, keys.CHANGES, name)
 
     async def publish(self, copy: Copy) -> None:
-        """Store what a change has made of a value, and have every process forget the old one."""
-        await self._store(self._changes, copy)
-        try:
-            await self._redis.publish(keys.CHANGES, copy.name)
-        except RedisError as error:
-            self._breaker.record_failure(error)
+        """Store what a change has made of a value, and have every process forget the old one.
 
-    async def _store(self, writes: Batch[Copy, None], copy: Copy) -> None:
+        Raises Unavailable if Redis does not answer.
+        """
+        await self._submit(self._changes.submit, copy)
+        await self._submit(self._redis.publish, keys.CHANGES, copy.name)
+
+    async def _submit(self, write: Callable[..., Awaitable[object]], *arguments: object) -> None:
+        """Write to Redis. Raises Unavailable if it does not answer, or takes no writes."""
         try:
-            await writes.submit(copy)
-        except (ResponseError, Unavailable):  # Redis works but takes no writes, or too many wait
-            return
+            await write(*arguments)
         except RedisError as error:
-            self._breaker.record_failure(error)
+            if not isinstance(error, ResponseError):
+                self._breaker.record_failure(error)
+            raise Unavailable("storage is unavailable; try again") from error
 
     async def _read_all(self, names: list[str]) -> list[Found]:
         if self._breaker.is_open:  # opened meanwhile; each waiting group would find out by waiting
