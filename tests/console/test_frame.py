@@ -53,6 +53,27 @@ async def test_signing_in_leads_to_where_a_person_wanted_to_go(
         await expect(page).to_have_url("/console/tags?page=1")
 
 
+async def test_a_person_in_many_accounts_searches_for_another(
+    open_page: OpenPage, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.accounts.api.session.MAX_ACCOUNTS", 2)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        [member] = await services.accounts.members.list(account.id)
+        for name in ("Berlin", "Paris", "Rome"):
+            other = await services.accounts.accounts.create(name)
+            await services.accounts.members.add(other.id, member.person_id, Role.EDITOR)
+        await page.goto("/console/tags")
+        await page.get_by_role("button", name=account.name).click()
+        dialog = page.get_by_role("dialog", name="Switch account")
+        await expect(dialog.get_by_role("listitem")).to_have_count(4)
+        await dialog.get_by_label("Name").fill("ROM")
+        await expect(dialog.get_by_role("listitem")).to_have_count(1)
+        await dialog.get_by_role("button", name="Rome").click()
+        await expect(page).to_have_url(HOME)
+        await expect(page.get_by_role("button", name="Rome")).to_be_visible()
+
+
 async def test_signing_out_leaves_nothing_that_back_shows(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:

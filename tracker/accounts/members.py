@@ -11,9 +11,10 @@ Guarantees, within the caller's transaction:
   use of a reset.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -21,6 +22,7 @@ from pymongo.errors import DuplicateKeyError
 
 from tracker.access.invitations import Invitations
 from tracker.access.roles import Role
+from tracker.accounts.people import Person
 from tracker.clock import now
 from tracker.errors import BadRequest, ErrorCode
 from tracker.ids import new_id
@@ -43,11 +45,20 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     last_seen_at: datetime | None = None
 
 
+class NamedMembership(NamedTuple):
+    """A membership of a person, with the name of the account."""
+
+    account_id: UUID
+    name: str
+    role: Role
+
+
 class Members:
     """The members of all accounts in MongoDB."""
 
     def __init__(self, mongodb: MongoDB, invitations: Invitations) -> None:
         self._members = mongodb["members"]
+        self._reads = mongodb.reads
         self._pages = Pages(mongodb.reads, "members", Member)
         self._accounts = mongodb["accounts"]
         self._people = mongodb["people"]
@@ -76,10 +87,50 @@ class Members:
     ) -> Member | None:
         return await self._find_one({"account_id": account_id, "person_id": person_id}, session)
 
-    async def of_person(self, person_id: UUID, session: MongoSession | None = None) -> list[Member]:
-        """Return the memberships of a person, oldest first."""
+    async def of_person(
+        self, person_id: UUID, session: MongoSession | None = None, limit: int = 0
+    ) -> list[Member]:
+        """Return the memberships of a person, oldest first; at most `limit`, if it is not 0."""
         rows = self._members.find({"person_id": person_id}, session=session).sort("_id", 1)
-        return [as_struct(Member, row) async for row in rows]
+        return [as_struct(Member, row) async for row in rows.limit(limit)]
+
+    async def last_used(self, person: Person, session: MongoSession | None = None) -> Member | None:
+        """Return the membership in the account that a person used last, or else the oldest."""
+        if person.account_id is not None:
+            last = await self.find_person(person.account_id, person.id, session)
+            if last is not None:
+                return last
+        return next(iter(await self.of_person(person.id, session, limit=1)), None)
+
+    async def count_of_person(self, person_id: UUID) -> int:
+        return await self._members.count_documents({"person_id": person_id})
+
+    async def by_account_name(
+        self, person_id: UUID, search: str, page: int, page_size: int
+    ) -> tuple[list[NamedMembership], int]:
+        """Return a page of a person's memberships, by the names that contain `search`.
+
+        Also return the number of all of them.
+        """
+        of_account = {"from": "accounts", "localField": "account_id", "foreignField": "_id"}
+        name = {"$regex": re.escape(search), "$options": "i"}
+        stages: list[dict[str, Any]] = [
+            {"$match": {"person_id": person_id}},
+            {"$lookup": {**of_account, "as": "account"}},
+            {"$unwind": "$account"},
+            *([{"$match": {"account.name": name}}] if search else []),
+            {"$project": {"account_id": 1, "name": "$account.name", "role": 1}},
+            {"$addFields": {"key": {"$toLower": "$name"}}},
+            {"$sort": {"key": 1, "_id": 1}},
+        ]
+        shown = [{"$skip": (page - 1) * page_size}, {"$limit": page_size}]
+        facets = {"$facet": {"rows": shown, "total": [{"$count": "number"}]}}
+        [found] = await self._reads.aggregate("members", [*stages, facets])
+        rows = [
+            NamedMembership(row["account_id"], row["name"], Role(row["role"]))
+            for row in found["rows"]
+        ]
+        return rows, found["total"][0]["number"] if found["total"] else 0
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Member], int]:
         return await self._pages.find({"account_id": account_id}, page, page_size)

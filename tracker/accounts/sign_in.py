@@ -100,15 +100,15 @@ class SignIn:
         """
 
         async def work(transaction: MongoSession) -> tuple[Session, str]:
-            members = await self._identity.members.of_person(person.id, transaction)
-            if not members:
+            member = await self._identity.members.last_used(person, transaction)
+            if member is None:
                 raise Forbidden(
                     "account: you are no longer a member of any; ask an owner for a link"
                 )
             network = network_digest(client.address)
             if not await self._identity.people.record_sign_in(person, network, transaction):
                 raise Unauthorized(WRONG_CREDENTIALS)
-            return await self._start(person, _last_used(person, members), client, transaction)
+            return await self._start(person, member, client, transaction)
 
         return await run_in_transaction(self._identity.database, work)
 
@@ -168,8 +168,3 @@ class SignIn:
 def session_object(session: Session) -> AuditObject:
     """Return a session as an audit object, named by its browser."""
     return AuditObject(kind="session", id=session.id, name=session.user_agent[:_NAME_CHARACTERS])
-
-
-def _last_used(person: Person, members: list[Member]) -> Member:
-    last = (one for one in members if one.account_id == person.account_id)
-    return next(last, members[0])

@@ -4,11 +4,13 @@ import pytest
 from argon2 import PasswordHasher
 
 from tests.accounts.api.signing_in import FROM_CONSOLE, secret_in, sign_in
+from tests.stores.mongodb.profiler import profiled
 from tests.web.client import Client
-from tests.web.person import PASSWORD, create_person
+from tests.web.person import PASSWORD, PersonClient, create_person
 from tests.web.world import World
 from tracker.access.roles import Role
 from tracker.access.session_cookie import SessionCookie
+from tracker.accounts.api.session import MAX_ACCOUNTS
 from tracker.public_url import PublicUrl
 from tracker.service.services import Services
 
@@ -149,3 +151,67 @@ async def test_an_outdated_hash_is_replaced_at_sign_in(world: World) -> None:
     found = await world.services.accounts.people.find(person.id)
     assert found is not None
     assert not world.services.accounts.passwords.is_outdated(found.password)
+
+
+async def in_accounts(world: World, names: list[str]) -> PersonClient:
+    """Return a person of the world's account who is in new accounts with these names too."""
+    person = await world.person()
+    for name in names:
+        account = await world.services.accounts.accounts.create(name)
+        await world.services.accounts.members.add(account.id, person.person.id, Role.VIEWER)
+    return person
+
+
+async def test_a_session_has_at_most_a_hundred_accounts_the_present_one_among_them(
+    world: World,
+) -> None:
+    names = [f"Account {number:03}" for number in range(MAX_ACCOUNTS + 20)]
+    person = await in_accounts(world, names)
+    last = await world.services.stores.mongodb["accounts"].find_one({"name": names[-1]})
+    assert last is not None
+    switched = await person.send("PATCH", "/api/session", {"accountId": str(last["_id"])})
+    shown = switched.json()
+    assert (len(shown["accounts"]), shown["accounts_total"]) == (MAX_ACCOUNTS, len(names) + 1)
+    found = [one["name"] for one in shown["accounts"]]
+    assert found == [*names[: MAX_ACCOUNTS - 2], names[-1], "Acme"]
+    assert len(switched.body) < 20_000
+
+
+async def test_few_accounts_are_all_in_the_session(world: World) -> None:
+    shown = (await (await in_accounts(world, ["b", "C"])).send("GET", "/api/session")).json()
+    assert [one["name"] for one in shown["accounts"]] == ["Acme", "b", "C"]
+    assert shown["accounts_total"] == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "shown", "total"),
+    [
+        ("", ["a.c", "abc", "Acme", "Beta"], 4),
+        ("?pageSize=3&page=2", ["Beta"], 4),
+        ("?search=A", ["a.c", "abc", "Acme", "Beta"], 4),
+        ("?search=a.", ["a.c"], 1),
+        ("?search=%24where", [], 0),
+        ("?page=9", [], 4),
+    ],
+)
+async def test_all_accounts_of_a_person_are_listed_by_name(
+    world: World, query: str, shown: list[str], total: int
+) -> None:
+    person = await in_accounts(world, ["Beta", "abc", "a.c"])
+    other = await world.person()
+    await world.services.accounts.members.add(world.other_account.id, other.person.id, Role.OWNER)
+    page = (await person.send("GET", f"/api/session/accounts{query}")).json()
+    assert [one["name"] for one in page["rows"]] == shown
+    assert page["pagination"]["totalRows"] == total
+    assert {one["role"] for one in page["rows"]} <= {"owner", "viewer"}
+
+
+async def test_signing_in_reads_few_memberships_of_many(world: World) -> None:
+    person = await create_person(world.services, "ada@example.com", PASSWORD)
+    for number in range(MAX_ACCOUNTS + 50):
+        account = await world.services.accounts.accounts.create(f"Account {number}")
+        await world.services.accounts.members.add(account.id, person.id, Role.VIEWER)
+    async with profiled(world.services.stores.mongodb.database) as rows:
+        assert (await sign_in(world.client, "ada@example.com")).status == 200
+    members = [row for row in rows if row["ns"].endswith(".members") and row["op"] == "query"]
+    assert sum(row["nreturned"] for row in members) <= MAX_ACCOUNTS + 5

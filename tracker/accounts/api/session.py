@@ -1,6 +1,6 @@
 """`/api/sign-in` and `/api/session`: people sign in, switch accounts, and sign out."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
@@ -10,7 +10,6 @@ from tracker.access.roles import SCOPES_OF, Role
 from tracker.access.session_cookie import SessionCookie
 from tracker.access.sessions import Client, Session
 from tracker.accounts.members import Member
-from tracker.accounts.people import Person
 from tracker.accounts.self_service import Requester
 from tracker.accounts.services import AccountCall, AccountServices
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
@@ -19,10 +18,15 @@ from tracker.errors import NotFound
 from tracker.syntax.email import normal_email
 from tracker.web.call import AnswerWithHeaders, Nothing, PublicCall
 from tracker.web.endpoint import Endpoints, Personal, Public
+from tracker.web.limits import MAX_TEXT_CHARACTERS
 from tracker.web.resource import record_of
-from tracker.web.schema import Done, Timestamp
+from tracker.web.schema import Done, Page, Paged, Timestamp
 
 endpoint = Endpoints("accounts", tag="Session")
+
+
+MAX_ACCOUNTS: Final = 100
+"""Accounts in the record of a session; a person may be in many thousand."""
 
 
 class PersonRecord(msgspec.Struct, kw_only=True):
@@ -64,7 +68,11 @@ class SessionRecord(msgspec.Struct, kw_only=True):
     account: SessionAccount
     role: Role
     scopes: Annotated[list[str] | None, Meta(description="of the role; null: all")]
-    accounts: list[MembershipRecord]
+    accounts: Annotated[
+        list[MembershipRecord],
+        Meta(description=f"at most {MAX_ACCOUNTS}; `/api/session/accounts` has all"),
+    ]
+    accounts_total: Annotated[int, Meta(description="the number of the person's accounts")]
     expires_at: Timestamp
 
 
@@ -82,42 +90,53 @@ class SwitchAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     account_id: UUID = msgspec.field(name="accountId")
 
 
+class FindAccounts(Paged, kw_only=True):
+    """The query of a person's accounts."""
+
+    search: Annotated[
+        str,
+        Meta(max_length=MAX_TEXT_CHARACTERS, description="a part of the name, whatever its case"),
+    ] = ""
+
+
 async def session_record(services: AccountServices, session: Session) -> SessionRecord:
     """Return the record of a session. Raises NotFound if its membership has ended."""
     person = await services.people.find(session.person_id)
-    members = await services.members.of_person(session.person_id)
-    names = await services.accounts.names([one.account_id for one in members])
-    current = next((one for one in members if one.account_id == session.account_id), None)
-    if person is None or current is None or current.account_id not in names:
+    current = await services.members.find_person(session.account_id, session.person_id)
+    account = await services.accounts.find(session.account_id)
+    if person is None or current is None or account is None:
         raise NotFound("session: you are no longer in its account; sign in again")
-    zone = (await services.time_zones.find(current.account_id)).zone
-    return _record(session, person, current, members, names, zone)
-
-
-def _record(
-    session: Session,
-    person: Person,
-    current: Member,
-    members: list[Member],
-    names: dict[UUID, str],
-    time_zone: str,
-) -> SessionRecord:
+    time_zone = (await services.time_zones.find(account.id)).zone
     scopes = SCOPES_OF[current.role]
-    accounts = [
-        MembershipRecord(id=one.account_id, name=names[one.account_id], role=one.role)
-        for one in members
-        if one.account_id in names
-    ]
+    accounts, total = await _accounts(services, current)
     return SessionRecord(
         person=record_of(PersonRecord, person, totp=person.has_totp),
-        account=SessionAccount(
-            id=current.account_id, name=names[current.account_id], time_zone=time_zone
-        ),
+        account=SessionAccount(id=account.id, name=account.name, time_zone=time_zone),
         role=current.role,
         scopes=None if scopes is None else list(scopes),
-        accounts=sorted(accounts, key=lambda one: one.name.casefold()),
+        accounts=accounts,
+        accounts_total=total,
         expires_at=iso(session.expires_at),
     )
+
+
+async def _accounts(
+    services: AccountServices, current: Member
+) -> tuple[list[MembershipRecord], int]:
+    """Return the oldest memberships of a person and the `current` one, and the number of all."""
+    found = await services.members.of_person(current.person_id, limit=MAX_ACCOUNTS + 1)
+    total = len(found)
+    if total > MAX_ACCOUNTS:
+        total = await services.members.count_of_person(current.person_id)
+        others = [one for one in found if one != current]
+        found = [current, *others[: MAX_ACCOUNTS - 1]]
+    names = await services.accounts.names([one.account_id for one in found])
+    accounts = [
+        MembershipRecord(id=one.account_id, name=names[one.account_id], role=one.role)
+        for one in found
+        if one.account_id in names
+    ]
+    return sorted(accounts, key=lambda one: one.name.casefold()), total
 
 
 @endpoint(
@@ -163,6 +182,17 @@ async def sign_in(
 async def show(call: AccountCall[Nothing, Nothing]) -> SessionRecord:
     """Show who is signed in, and to which account."""
     return await session_record(call.services, call.session)
+
+
+@endpoint("GET", "/api/session/accounts", Personal(), operation_id="listSessionAccounts")
+async def list_accounts(call: AccountCall[FindAccounts, Nothing]) -> Page[MembershipRecord]:
+    """List the person's accounts by name."""
+    query = call.query
+    found, total = await call.services.members.by_account_name(
+        call.session.person_id, query.search, query.page, query.page_size
+    )
+    rows = [MembershipRecord(id=one.account_id, name=one.name, role=one.role) for one in found]
+    return query.page_of(rows, total)
 
 
 @endpoint("PATCH", "/api/session", Personal(), example={}, operation_id="switchAccount")

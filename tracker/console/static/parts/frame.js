@@ -29,6 +29,7 @@ function seenPages() {
 }
 
 const PaletteDialog = lazy("console/parts/palette", "PaletteDialog");
+const AccountDialog = lazy("console/parts/accounts", "AccountDialog");
 const LiveCount = lazy("console/live/count", "LiveCount");
 const DialogHelp = lazy("console/parts/help", "HelpDialog");
 
@@ -93,7 +94,9 @@ function Header({ onHelp }) {
 }
 
 function AccountSwitcher() {
-  const { account, accounts, person } = session.value;
+  const { account, accounts, accounts_total: total, person } = session.value;
+  const [searching, setSearching] = useState(false);
+  const close = () => setSearching(false);
   const switchTo = async (id) => {
     try {
       session.value = await api.patch("/api/session", { accountId: id });
@@ -102,6 +105,15 @@ function AccountSwitcher() {
     }
     navigate(HOME);
   };
+  const choose = (id) => {
+    close();
+    switchTo(id);
+  };
+  if (total > accounts.length)
+    return html`
+      <${Button} kind="quiet" onClick=${() => setSearching(true)}>${account.name}<//>
+      ${searching && html`<${AccountDialog} onChoose=${choose} onClose=${close} />`}
+    `;
   if (accounts.length < 2)
     return html`<span class="account" title=${person.email}>${account.name}</span>`;
   return html`<${Choice}
