@@ -11,7 +11,6 @@ import pytest
 from msgspec import structs
 from pymongo.errors import ExecutionTimeout
 
-from tests.ingest.stored_arrivals import store_arrival
 from tests.reports.answers.drawn import HOST, check
 from tests.reports.counted import Counted
 from tests.reports.history import DAYS, FIRST, History, made, more
@@ -20,6 +19,7 @@ from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import IDLE_ENTRIES, JointCounting
 from tracker.reports import limits
 from tracker.reports.joint_counts.counts import Counts
+from tracker.reports.joint_counts.due_accounts import DueAccounts
 from tracker.reports.joint_counts.hour_so_far import STORING_TIME
 from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
@@ -27,6 +27,7 @@ from tracker.stores.redis import keys
 
 pytestmark = pytest.mark.redis
 
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 NOW = datetime(FIRST.year, FIRST.month, FIRST.day, 12, tzinfo=UTC) + timedelta(DAYS)
 
 
@@ -39,7 +40,12 @@ def days_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
 async def set_the_scene(services: Services, clicks: int = 300) -> History:
     history = await made(services, Random(1), clicks)
     await services.stores.mongodb["accounts"].insert_one({"_id": history.account_id})
+    await make_due(services, history)
     return history
+
+
+async def make_due(services: Services, history: History) -> None:
+    await DueAccounts(services.stores.mongodb.database).hasten([history.account_id], LONG_AGO)
 
 
 def counting(services: Services) -> JointCounting:
@@ -87,9 +93,7 @@ async def test_a_report_of_one_link_is_made_of_the_counts_of_the_account(
         await check(services, Counted(history, HOST), query)
 
 
-async def test_a_day_is_counted_once_and_again_when_a_click_lands_late(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_day_is_counted_once_and_again_when_a_click_lands_late(services: Services) -> None:
     history = await set_the_scene(services)
     assert await counting(services).count_days() == DAYS
     assert await counting(services).count_days() == 0
@@ -97,8 +101,7 @@ async def test_a_day_is_counted_once_and_again_when_a_click_lands_late(
     new = later.clicks[len(history.clicks) :] + later.events[len(history.events) :]
     days = {one["at"].date() for one in new if one["account_id"] == history.account_id}
     assert days
-    await store_arrival(services, history.account_id, NOW + timedelta(minutes=1))
-    monkeypatch.setattr(joint_counting, "now", lambda: NOW + timedelta(minutes=5))
+    await make_due(services, history)
     assert 0 < await counting(services).count_days() <= len(days)
     await check(services, Counted(later, HOST), query_of(later, "os", country=["DE"]))
 

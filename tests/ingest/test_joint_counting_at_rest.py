@@ -12,13 +12,14 @@ from tests.stores.mongodb.profiler import profiled
 from tracker.accounts.accounts import Account
 from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import BUSY_BYTES, JointCounting
+from tracker.reports.joint_counts.due_accounts import DueAccounts
 from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services
 
 pytestmark = pytest.mark.redis
 
-NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
-OVER = datetime(2026, 2, 4, 0, 10, tzinfo=UTC)
+NOON = datetime(2099, 2, 3, 12, tzinfo=UTC)  # MongoDB deletes old arrivals.
+OVER = datetime(2099, 2, 4, 0, 10, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -44,8 +45,12 @@ async def click(services: Services, account_id: UUID) -> None:
     document = make_click_document(account_id=account_id, at=NOON)
     await services.stores.mongodb["clicks"].insert_one(document)
     calendar = (await services.accounts.time_zones.find(account_id)).calendar
-    await Recount(services.stores.mongodb).correct(account_id, "2026-02-03", calendar)
+    await Recount(services.stores.mongodb).correct(account_id, "2099-02-03", calendar)
     await services.stores.mongodb["joint_counts_due"].delete_one({"_id": account_id})
+
+
+async def make_due(services: Services, account_id: UUID) -> None:
+    await DueAccounts(services.stores.mongodb.database).add([account_id], NOON)
 
 
 async def due(services: Services) -> list[UUID]:
@@ -72,10 +77,14 @@ async def test_many_accounts_at_rest_are_asked_about_as_little_as_none(services:
     assert none.keys() <= {"arrivals", "joint_counts_due"}
 
 
-async def test_existing_accounts_are_looked_at_once(services: Services) -> None:
-    await create_accounts(services, 3)
-    assert (await queries(services))["accounts"] > 3
-    assert (await queries(services))["accounts"] == 0
+async def test_the_first_time_the_arrivals_of_two_days_count(services: Services) -> None:
+    """The release before has counted earlier days ahead."""
+    accounts = await create_accounts(services, 3)
+    for account, days in zip(accounts, (1, 3, 9), strict=True):
+        await click(services, account.id)
+        await store_arrival(services, account.id, NOON - timedelta(days))
+    await counting(services).count_days()
+    assert await due(services) == [accounts[0].id]
 
 
 async def test_only_accounts_with_arrivals_are_looked_at(
@@ -95,12 +104,13 @@ async def test_a_day_is_counted_when_it_is_over_though_nothing_else_arrived(
 ) -> None:
     [account] = await create_accounts(services, 1)
     await click(services, account.id)
+    await make_due(services, account.id)
     assert await counting(services).count_days() == 0
     at(monkeypatch, OVER - timedelta(seconds=1))
     assert await counting(services).count_days() == 0
     at(monkeypatch, OVER)
     assert await counting(services).count_days() == 1
-    assert await periods(services) == ["2026-02-03"]
+    assert await periods(services) == ["2099-02-03"]
     assert await due(services) == []
 
 
@@ -111,6 +121,7 @@ async def test_the_day_is_that_of_the_account(
     zone = {"$set": {"time_zone": "Asia/Tokyo"}}
     await services.stores.mongodb["accounts"].update_one({"_id": account.id}, zone)
     await click(services, account.id)
+    await make_due(services, account.id)
     assert await counting(services).count_days() == 0
     at(monkeypatch, OVER - timedelta(hours=9))
     assert await counting(services).count_days() == 1
@@ -122,6 +133,7 @@ async def test_an_account_is_looked_at_again_on_its_day_if_much_arrives(
 ) -> None:
     [account] = await create_accounts(services, 1)
     await click(services, account.id)
+    await make_due(services, account.id)
     await counting(services).count_days()
     await store_arrival(services, account.id, NOON + timedelta(minutes=1), clicks)
     at(monkeypatch, NOON + timedelta(minutes=10))
@@ -133,21 +145,23 @@ async def test_a_corrected_day_is_counted_again(
 ) -> None:
     [account] = await create_accounts(services, 1)
     await click(services, account.id)
+    await make_due(services, account.id)
     at(monkeypatch, OVER)
     assert await counting(services).count_days() == 1
     document = make_click_document(account_id=account.id, at=NOON)
     await services.stores.mongodb["clicks"].insert_one(document)
     assert await counting(services).count_days() == 0
     monkeypatch.setattr("tracker.reports.repair.recount.now", lambda: OVER)
-    await Recount(services.stores.mongodb).correct(account.id, "2026-02-03")
+    await Recount(services.stores.mongodb).correct(account.id, "2099-02-03")
     assert await counting(services).count_days() == 1
 
 
-async def test_after_a_long_pause_all_accounts_are_looked_at(
+async def test_after_a_pause_the_arrivals_meanwhile_count(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The arrivals of that time are no longer stored."""
-    await create_accounts(services, 2)
+    [account] = await create_accounts(services, 1)
     await counting(services).count_days()
-    at(monkeypatch, NOON + timedelta(days=9))
-    assert (await queries(services))["accounts"] > 2
+    await click(services, account.id)
+    await store_arrival(services, account.id, NOON + timedelta(hours=1))
+    at(monkeypatch, NOON + timedelta(days=5))
+    assert await counting(services).count_days() == 1

@@ -22,6 +22,7 @@ from tracker.ids import new_id
 from tracker.ingest import joint_counting, time_zone_change
 from tracker.ingest.joint_counting import JointCounting
 from tracker.ingest.time_zone_change import TimeZoneChanger
+from tracker.reports.joint_counts.due_accounts import DueAccounts
 from tracker.reports.joint_counts.scope import moment_of
 from tracker.reports.query import ReportQuery
 from tracker.service.services import Services
@@ -359,6 +360,7 @@ async def test_reports_of_several_dimensions_outlive_clicks_and_a_change(
     traffic = Traffic(account)
     clicks = traffic.clicks(100, days=6)
     await scene.applied(services, [*clicks, *traffic.events_of(clicks[:30])])
+    await DueAccounts(services.stores.mongodb.database).add([account.id], AUTUMN)
     await JointCounting(services.stores.mongodb, services.stores.redis).count_days()
     await services.stores.mongodb["counters"].insert_one(
         {"_id": "click_retention", "first_kept": "2026-10-25"}

@@ -59,6 +59,9 @@ _PAUSE_SECONDS: Final = 600.0
 _COMMITTED_AFTER: Final = timedelta(minutes=2)
 """The age of arrivals that are read: until then a transaction may be open."""
 
+_FIRST_DAYS: Final = 2
+"""Days of arrivals that are read the first time. The release before has counted earlier ones."""
+
 _ARRIVALS_AT_ONCE: Final = timedelta(minutes=10)
 
 _RETRY_AFTER: Final = timedelta(hours=1)
@@ -102,14 +105,10 @@ class JointCounting:
         return counted
 
     async def _add_arrivals(self) -> None:
-        """Add the accounts with new arrivals to those that are due; the first time, add all."""
-        until = now() - _COMMITTED_AFTER
-        read_to = await self._due.arrivals_read_to()
-        if read_to is None or read_to < until - timedelta(STORED_DAYS):
-            rows = await self._reader.find("accounts", {}, ["_id"])
-            await self._due.add([row["_id"] for row in rows], now())
-            read_to = until
-            await self._due.set_arrivals_read_to(until)
+        """Add the accounts with new arrivals to those that are due."""
+        until, read_to = now() - _COMMITTED_AFTER, await self._due.arrivals_read_to()
+        earliest = until - timedelta(_FIRST_DAYS if read_to is None else STORED_DAYS)
+        read_to = max(read_to or earliest, earliest)
         while read_to < until:
             after, read_to = read_to, min(read_to + _ARRIVALS_AT_ONCE, until)
             with pymongo.timeout(RECOUNT_SECONDS):
