@@ -5,7 +5,6 @@ A request that reaches no handler (not HTTP, too large, too slow) gets an error 
 
 import asyncio
 import contextlib
-import resource
 import signal
 import socket
 import ssl
@@ -24,6 +23,7 @@ from tracker.http.limits import Admission, Limits
 from tracker.http.server import Server
 from tracker.http.tls import reload_certificate, server_context
 from tracker.limits.network import is_loopback, network_of
+from tracker.limits.open_files import max_open_files
 from tracker.metrics import requests
 from tracker.service.app import make_app
 from tracker.service.background import serving
@@ -131,14 +131,8 @@ def make_admission(settings: Settings, client_address: ClientAddress) -> Admissi
 
 
 def _max_connections() -> int:
-    """Raise the limit on open files as far as allowed; return the connections that it allows."""
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if files == resource.RLIM_INFINITY:
-        return LIMITS.connections
-    return min(LIMITS.connections, max(1, files - RESERVED_FILES))
+    """Return the connections that the limit on open files allows."""
+    return min(LIMITS.connections, max(1, max_open_files() - RESERVED_FILES))
 
 
 def render_rejection(status: int, reason: str) -> tuple[str, bytes]:

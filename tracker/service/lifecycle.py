@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from tornado.netutil import bind_sockets
 
 from config.settings import Settings
+from tracker.limits.open_files import raise_limit
 from tracker.loops import Loops, wait
 from tracker.service import background
 from tracker.service.app import make_internal_app, make_monitoring_app
@@ -119,6 +120,7 @@ async def _running_services(
 ) -> AsyncIterator[tuple[Services, "_StopSignals"]]:
     """Yield the services and the signals to stop; close the services on exit."""
     stop = _stop_signals()
+    raise_limit()
     services = Services(settings)
     services.serves = serves
     try:

@@ -14,7 +14,7 @@ was added since the turn was read. A process that dies before it adds leaves tha
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -27,7 +27,12 @@ from pymongo.read_concern import ReadConcern
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import DUPLICATE_KEY, run_updates
+from tracker.stores.mongodb.documents import (
+    DUPLICATE_KEY,
+    run_updates,
+    stored_ids,
+    with_byte_ids,
+)
 from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
 
 log = structlog.get_logger(__name__)
@@ -112,10 +117,14 @@ class DeliveryQueue:
         """Return the turns that are due, in the order of the queue."""
         return await self._turns({"turn_at": {"$lte": at}}, ("turn_at", ASCENDING), limit)
 
-    async def times(self, account_ids: Collection[UUID]) -> dict[UUID, Mapping[UUID, datetime]]:
-        """Return the times at which webhooks are looked at, by account."""
-        rows = self._accounts.find({"_id": {"$in": list(account_ids)}})
-        return {row["_id"]: _looked_at(row) async for row in rows}
+    async def times(self, account_ids: Iterable[bytes]) -> dict[str, datetime]:
+        """Return the times at which webhooks of accounts are looked at, by hexadecimal id."""
+        rows = with_byte_ids(self._accounts).find({"_id": {"$in": stored_ids(account_ids)}})
+        times: dict[str, datetime] = {}
+        async for row in rows:
+            turn_at = row.get("turn_at", _NEVER)
+            times.update((key, max(at, turn_at)) for key, at in row["webhooks"].items())
+        return times
 
     async def settle(self, turns: Sequence[SettledTurn], at: datetime) -> None:
         """Set when the accounts have their next turns. `at` is the time of the present one."""
@@ -173,14 +182,6 @@ def _path(webhook_id: UUID) -> str:
     return f"webhooks.{webhook_id.hex}"
 
 
-def _webhooks(row: Mapping[str, Any]) -> dict[UUID, datetime]:
-    return {UUID(hex=key): at for key, at in row["webhooks"].items()}
-
-
 def _turn(row: Mapping[str, Any]) -> Turn:
-    return Turn(row["_id"], row["token"], _webhooks(row))
-
-
-def _looked_at(row: Mapping[str, Any]) -> dict[UUID, datetime]:
-    turn_at = row.get("turn_at", _NEVER)
-    return {key: max(at, turn_at) for key, at in _webhooks(row).items()}
+    webhooks = {UUID(hex=key): at for key, at in row["webhooks"].items()}
+    return Turn(row["_id"], row["token"], webhooks)

@@ -14,6 +14,7 @@ import pymongo
 from tracker.clock import now
 from tracker.loops import run_until
 from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import as_read, with_byte_ids
 from tracker.stores.mongodb.drivers import UNLIMITED
 from tracker.webhooks.delivery import DeliveryStatus
 from tracker.webhooks.queue import BLOCKED, DeliveryQueue, due_webhook
@@ -42,7 +43,7 @@ class QueueRepair:
     """The loop of a drain that repairs the queue."""
 
     def __init__(self, mongodb: MongoDB, queue: DeliveryQueue) -> None:
-        self._deliveries = mongodb["deliveries"]
+        self._deliveries = with_byte_ids(mongodb["deliveries"])
         self._queue = queue
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -64,13 +65,12 @@ class QueueRepair:
         return added
 
     async def _repair(self, rows: Sequence[dict[str, Any]], at: datetime) -> int:
-        first = [due_webhook(row) for row in rows]
-        times = await self._queue.times({one.account_id for one in first})
+        times = await self._queue.times({row["account_id"] for row in rows})
         missed = []
-        for one in first:
-            looked_at = times.get(one.account_id, {}).get(one.webhook_id)
+        for row in rows:
+            looked_at = times.get(row["webhook_id"].hex())
             # Until then a turn may be settled late on purpose.
-            if looked_at is None or looked_at > max(one.at, at + BLOCKED):
-                missed.append(one)
+            if looked_at is None or looked_at > max(row["due_at"], at + BLOCKED):
+                missed.append(due_webhook(as_read(row)))
         await self._queue.add(missed)
         return len(missed)

@@ -390,7 +390,9 @@ OTHERS: dict[str, Query] = {
     ),
     "accounts that are hardly late": lambda scene: scene.services.webhooks.queue.fresh(now(), 25),
     "accounts with deliveries": lambda scene: scene.services.webhooks.queue.next(now(), 25),
-    "accounts in the queue": lambda scene: scene.services.webhooks.queue.times(ACCOUNTS),
+    "accounts in the queue": lambda scene: scene.services.webhooks.queue.times(
+        one.bytes for one in ACCOUNTS
+    ),
     "a webhook added to the queue": lambda scene: scene.services.webhooks.queue.add(
         [DueWebhook(ACCOUNT, scene.webhook_ids[0], now())]
     ),

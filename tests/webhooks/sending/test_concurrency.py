@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from tracker.ids import new_id
 from tracker.webhooks.limits import (
+    MAX_CLIENT_REQUESTS,
     MAX_IN_FLIGHT,
     MAX_PER_HOST,
     MAX_PER_SLOW_WEBHOOK,
     MAX_PER_WEBHOOK,
     MAX_REMEMBERED_WEBHOOKS,
+    MAX_TESTS,
     SLOW_MS,
 )
 from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
@@ -70,6 +72,26 @@ def test_a_slow_webhook_has_few_slots_even_if_it_delivers() -> None:
     limiter = ConcurrencyLimiter()
     after(limiter, 100, delivered=True, milliseconds=SLOW_MS + 1)
     assert acquire(limiter, 0, 1000) == MAX_PER_SLOW_WEBHOOK
+
+
+def test_five_hundred_slow_receivers_are_waited_for_at_once_and_one_takes_few_slots() -> None:
+    limiter, slow = ConcurrencyLimiter(), 2 * SLOW_MS
+    hooks = {new_id(): ACCOUNTS[number % len(ACCOUNTS)] for number in range(600)}
+    for hook, account in hooks.items():
+        assert limiter.acquire(hook, account, hook.hex, 1) == 1
+        limiter.record_outcome(hook, delivered=True, milliseconds=slow)
+        limiter.release(hook)
+    greedy, *others = hooks
+    for _ in range(MAX_PER_SLOW_WEBHOOK):
+        limiter.record_outcome(greedy, delivered=True, milliseconds=slow)
+    assert limiter.acquire(greedy, hooks[greedy], "greedy", 1000) == MAX_PER_SLOW_WEBHOOK
+    taken = sum(limiter.acquire(hook, hooks[hook], hook.hex, 1) for hook in others)
+    assert taken + MAX_PER_SLOW_WEBHOOK == MAX_IN_FLIGHT // 2 > 500
+    assert limiter.free_permits == MAX_IN_FLIGHT // 2
+
+
+def test_no_request_waits_in_the_client() -> None:
+    assert MAX_IN_FLIGHT + MAX_TESTS < MAX_CLIENT_REQUESTS
 
 
 def test_the_limit_of_a_host_spans_all_its_webhooks() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import resource
 from collections.abc import Collection
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -32,6 +33,7 @@ from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.deliveries import LEASE, LOG_DAYS
 from tracker.webhooks.delivery import delivery_id
+from tracker.webhooks.limits import MAX_IN_FLIGHT
 from tracker.webhooks.sending import sender as sender_module
 from tracker.webhooks.store import Webhook
 
@@ -165,7 +167,7 @@ async def test_only_webhooks_that_get_a_slot_are_read_whole(
         return await find_all(ids)
 
     monkeypatch.setattr(services.webhooks.webhooks, "find_all", counted)
-    monkeypatch.setattr(sender_module, "MAX_WEBHOOKS_PER_CLAIM", 2)
+    monkeypatch.setattr(sender_module, "MAX_DELIVERIES_PER_CLAIM", 2)
     accounts = [new_id() for _ in range(5)]
     for account in accounts:
         await create_webhook(services, account, "http://127.0.0.1:1/")
@@ -173,6 +175,18 @@ async def test_only_webhooks_that_get_a_slot_are_read_whole(
     async with sending(services) as one:
         assert await one.burst() == 5
     assert max(read) == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "slots"),
+    [(1024, 256), (65_536, MAX_IN_FLIGHT), (resource.RLIM_INFINITY, MAX_IN_FLIGHT)],
+)
+async def test_requests_in_flight_take_a_quarter_of_the_open_files_at_most(
+    services: Services, monkeypatch: pytest.MonkeyPatch, files: int, slots: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
+    async with sending(services) as one:
+        assert one._limiter.free_permits == slots
 
 
 async def test_slots_of_a_webhook_that_is_deleted_meanwhile_are_released(

@@ -17,7 +17,7 @@ from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.deliveries import LEASE
 from tracker.webhooks.delivery import new_row
-from tracker.webhooks.limits import MAX_WEBHOOKS_PER_CLAIM
+from tracker.webhooks.limits import MAX_DELIVERIES_PER_CLAIM
 from tracker.webhooks.queue import DueWebhook
 from tracker.webhooks.sending import sender as sender_module
 
@@ -53,13 +53,13 @@ async def test_a_fresh_delivery_is_in_the_next_claim_although_ten_thousand_of_ot
             assert len(receiver.received) == number
     other = {"account_id": {"$ne": ACCOUNT}, "status": "due"}
     left = await services.stores.mongodb["deliveries"].count_documents(other)
-    assert left <= 10_000 - 3 * (MAX_WEBHOOKS_PER_CLAIM // 2)
+    assert left <= 10_000 - 3 * (MAX_DELIVERIES_PER_CLAIM // 2)
 
 
 async def test_every_account_of_a_backlog_has_its_turn_although_others_are_fresh(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sender_module, "MAX_WEBHOOKS_PER_CLAIM", 4)
+    monkeypatch.setattr(sender_module, "MAX_DELIVERIES_PER_CLAIM", 4)
     late = await store_due(services, accounts=6, webhooks=1, at=now() - HOUR)
     async with sending(services) as one:
         for _ in range(3):
@@ -86,7 +86,7 @@ async def examined(services: Services, clock: Clock) -> dict[str, list[tuple[int
 async def test_a_claim_examines_no_more_than_it_takes_however_much_is_due(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sender_module, "MAX_WEBHOOKS_PER_CLAIM", 5)
+    monkeypatch.setattr(sender_module, "MAX_DELIVERIES_PER_CLAIM", 5)
     clock = Clock()
     await store_due(services, accounts=300, webhooks=10, at=moment(clock.ms) - HOUR)
     await store_due(services, accounts=100, webhooks=1, at=moment(clock.ms) + HOUR)

@@ -1,8 +1,8 @@
 """Attempts at deliveries: signed, sent, and recorded with their consequences.
 
-The sender calls `send`, and `conclude` after it has released the permit.
+The sender calls `request`, `send`, and `conclude` after it has released the permit.
 
-Guarantee: neither raises unless it is cancelled, so an attempt never ends the sender.
+Guarantee: none raises unless it is cancelled, so an attempt never ends the sender.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from tracker.webhooks.headers import mask_values, parsed_headers
 from tracker.webhooks.payloads.content import DeliveryContent
 from tracker.webhooks.payloads.sources import NoPayload
 from tracker.webhooks.schedule import NO_PAYLOAD, next_attempt_at, why_disabled
-from tracker.webhooks.sending.client import WebhookClient
+from tracker.webhooks.sending.client import WebhookClient, WebhookRequest
 from tracker.webhooks.sending.signing import signed_request
 from tracker.webhooks.store import Webhook, Webhooks
 from tracker.webhooks.target import FIELD
@@ -56,12 +56,15 @@ class Attempts:
         self._results: Batch[AttemptResult, None] = Batch(self._record)
         self._failing: set[UUID] = set()
 
-    async def send(self, webhook: Webhook, delivery: Delivery, content: Prepared) -> Outcome:
+    def request(
+        self, webhook: Webhook, delivery: Delivery, content: Prepared
+    ) -> WebhookRequest | Outcome:
+        """Return the signed request, or the outcome of an attempt that cannot be made."""
         if isinstance(content, NoPayload):
             return _no_answer(f"{NO_PAYLOAD}: {content}")
         at = moment(self._clock())
         try:
-            request = signed_request(
+            return signed_request(
                 webhook.method,
                 content.url,
                 content.payload.encode(),
@@ -70,11 +73,18 @@ class Attempts:
                 webhook.secrets(at),
                 content.headers,
             )
-            outcome = await self._client.send(request)
-            return mask_headers(outcome, webhook)
         except Exception as error:
-            log.error("delivery not sent", delivery_id=str(delivery.id), exc_info=error)
-            return _no_answer("internal: the service could not send it")
+            return _not_sent(delivery, error)
+
+    async def send(
+        self, webhook: Webhook, delivery: Delivery, request: WebhookRequest | Outcome
+    ) -> Outcome:
+        if isinstance(request, Outcome):
+            return request
+        try:
+            return mask_headers(await self._client.send(request), webhook)
+        except Exception as error:
+            return _not_sent(delivery, error)
 
     async def conclude(self, webhook: Webhook, delivery: Delivery, outcome: Outcome) -> None:
         metrics.WEBHOOK_ATTEMPTS.labels(outcome.failure or "delivered").inc()
@@ -154,6 +164,11 @@ def mask_headers(outcome: Outcome, webhook: Webhook) -> Outcome:
     """Mask the values of the webhook's headers in the answer."""
     answer = mask_values(outcome.answer, parsed_headers(webhook.headers))
     return msgspec.structs.replace(outcome, answer=answer)
+
+
+def _not_sent(delivery: Delivery, error: Exception) -> Outcome:
+    log.error("delivery not sent", delivery_id=str(delivery.id), exc_info=error)
+    return _no_answer("internal: the service could not send it")
 
 
 def _no_answer(error: str) -> Outcome:

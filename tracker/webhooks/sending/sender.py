@@ -13,27 +13,33 @@ dies before it records an attempt, the request is sent again after the lease.
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+import msgspec
 import structlog
 from pymongo.errors import PyMongoError
 
 from tracker import metrics
 from tracker.clock import moment, now_ms
+from tracker.limits.open_files import max_open_files
 from tracker.loops import cancel_and_wait, record_failure
 from tracker.stores.secret_box import UnreadableSecret
 from tracker.syntax.url import check_url
 from tracker.webhooks.deliveries import Deliveries
-from tracker.webhooks.delivery import Delivery
-from tracker.webhooks.limits import MAX_WEBHOOKS_PER_CLAIM, SLOW_MS
+from tracker.webhooks.delivery import Delivery, Outcome
+from tracker.webhooks.limits import (
+    MAX_DELIVERIES_PER_CLAIM,
+    MAX_IN_FLIGHT,
+    SLOW_MS,
+)
 from tracker.webhooks.payloads.content import DeliveryContent, content_of, needs_conversion
 from tracker.webhooks.payloads.sources import NoPayload, PayloadLoader, PayloadSources
 from tracker.webhooks.queue import DeliveryQueue
 from tracker.webhooks.sending.attempts import Attempts, Prepared
-from tracker.webhooks.sending.client import WebhookClient
+from tracker.webhooks.sending.client import WebhookClient, WebhookRequest
 from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
 from tracker.webhooks.sending.postponed import PostponedWebhooks
 from tracker.webhooks.sending.turns import Turns
@@ -76,7 +82,8 @@ class Sender:
         self._payloads = payloads
         self._attempts = Attempts(client, webhooks, deliveries, clock)
         self._clock = clock
-        self._limiter = ConcurrencyLimiter()
+        # Connections of visitors and to the stores are open files too.
+        self._limiter = ConcurrencyLimiter(min(MAX_IN_FLIGHT, max_open_files() // 4))
         self._postponed = PostponedWebhooks(clock)
         self._turns = Turns(queue, deliveries, self._requests_in_flight)
         self._in_flight: dict[asyncio.Task[None], Delivery] = {}
@@ -130,29 +137,32 @@ class Sender:
     async def _start(self) -> int:
         """Start as many attempts as there are permits; return how many."""
         at = moment(self._clock())
-        limit = min(MAX_WEBHOOKS_PER_CLAIM, self._limiter.free_permits)
+        limit = min(MAX_DELIVERIES_PER_CLAIM, self._limiter.free_permits)
         taken = await self._turns.take(at, limit)
         active = await self._active(taken.offered, at)
-        unused = self._acquire_permits(active)
+        unused = self._acquire_permits(active, taken.fresh())
         try:
             webhooks = self._readable({one: active[one] for one in unused}, at)
-            wanted = {one: unused[one] for one in webhooks}
-            claimed = await self._deliveries.claim(wanted, at)
-            prepared = await self._prepare_or_release(claimed, webhooks)
-            unused -= Counter(one.webhook_id for one in claimed)
+            started = await self._start_claimed(webhooks, unused, at)
         finally:
             for webhook_id, permits in unused.items():
                 self._limiter.release(webhook_id, permits)
-        for delivery, content in zip(claimed, prepared, strict=True):
-            attempt = self._attempt(webhooks[delivery.webhook_id], delivery, content)
-            task = asyncio.get_running_loop().create_task(attempt)
-            self._in_flight[task] = delivery
-            task.add_done_callback(self._forget)
         # Last, because nothing waits for it: a turn that is not settled is taken again.
         inactive = set(taken.offered) - active.keys()
-        await self._turns.settle(taken, webhooks.keys() | inactive, at)
+        await self._turns.settle(taken, webhooks.keys() | inactive)
         if taken.is_full:
             self._changed.set()
+        return started
+
+    async def _start_claimed(
+        self, webhooks: Mapping[UUID, Webhook], unused: Counter[UUID], at: datetime
+    ) -> int:
+        """Claim deliveries of `webhooks`, and start them with permits of `unused`."""
+        claimed = await self._deliveries.claim({one: unused[one] for one in webhooks}, at)
+        prepared = await self._prepare_or_release(claimed, webhooks)
+        unused.subtract(one.webhook_id for one in claimed)
+        for delivery, content in zip(claimed, prepared, strict=True):
+            self._begin(webhooks[delivery.webhook_id], delivery, content)
         return len(claimed)
 
     def _requests_in_flight(self, account_id: UUID, webhook_id: UUID) -> int | None:
@@ -177,14 +187,21 @@ class Sender:
         self._postponed.add(webhooks.keys() - readable.keys())
         return readable
 
-    def _acquire_permits(self, webhooks: Mapping[UUID, Webhook]) -> Counter[UUID]:
-        """Acquire permits, first for accounts, then webhooks, with fewest requests in flight."""
-        share = max(1, self._limiter.free_permits // max(1, len(webhooks)))
+    def _acquire_permits(
+        self, webhooks: Mapping[UUID, Webhook], fresh: Collection[UUID]
+    ) -> Counter[UUID]:
+        """Acquire permits, first for accounts, then webhooks, with fewest requests in flight.
+
+        Only `fresh` webhooks get all that are free, because the others would make a long claim.
+        """
+        free, number = self._limiter.free_permits, max(1, len(webhooks))
         acquired: Counter[UUID] = Counter()
         for webhook_id, webhook in sorted(
             webhooks.items(), key=lambda one: self._limiter.in_flight(one[1].account_id, one[0])
         ):
             host, _ = check_url(FIELD, webhook.target_url).address
+            most = free if webhook_id in fresh else min(free, MAX_DELIVERIES_PER_CLAIM)
+            share = max(1, most // number)
             if permits := self._limiter.acquire(webhook_id, webhook.account_id, host, share):
                 acquired[webhook_id] = permits
         return acquired
@@ -219,12 +236,23 @@ class Sender:
         )
         return prepared
 
-    async def _attempt(self, webhook: Webhook, delivery: Delivery, content: Prepared) -> None:
+    def _begin(self, webhook: Webhook, delivery: Delivery, content: Prepared) -> None:
+        """Begin an attempt, which keeps no other copy of the payload than its request."""
+        request = self._attempts.request(webhook, delivery, content)
+        held = msgspec.structs.replace(delivery, payload=None, macros=None)
+        attempt = self._attempt(webhook, held, request)
+        task = asyncio.get_running_loop().create_task(attempt)
+        self._in_flight[task] = held
+        task.add_done_callback(self._forget)
+
+    async def _attempt(
+        self, webhook: Webhook, delivery: Delivery, request: WebhookRequest | Outcome
+    ) -> None:
         metrics.WEBHOOKS_IN_FLIGHT.inc()
         loop = asyncio.get_running_loop()
         slow = loop.call_later(SLOW_MS / 1000, self._record_slow, webhook.id)
         try:
-            outcome = await self._attempts.send(webhook, delivery, content)
+            outcome = await self._attempts.send(webhook, delivery, request)
             self._limiter.record_outcome(webhook.id, outcome.delivered, outcome.milliseconds)
             if task := asyncio.current_task():
                 self._recording.add(task)

@@ -1,7 +1,7 @@
 """Turns of accounts at a sender: which webhooks a claim is for, and what it leaves of their turns.
 
-Up to half of a claim's webhooks are of accounts that are hardly late: no backlog delays them. The
-others are of all accounts in turn, so that the new delays no backlog for ever.
+If more accounts are due than a claim has room for, a third of its webhooks are of accounts that are
+hardly late: no backlog delays them. The others are of all accounts in turn, so each is served.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from tracker.webhooks.deliveries import Deliveries
-from tracker.webhooks.queue import DeliveryQueue, SettledTurn, Turn
+from tracker.webhooks.queue import FRESH, DeliveryQueue, SettledTurn, Turn
 
 InFlight = Callable[[UUID, UUID], int | None]
 """Returns the requests in flight of an account's webhook; None if no further one may start."""
@@ -24,10 +24,16 @@ class TakenTurns(NamedTuple):
     the claim has room for. `is_full` if other accounts may wait behind these.
     """
 
+    at: datetime
     turns: Sequence[Turn]
     ready: Mapping[UUID, Sequence[UUID]]
     offered: Sequence[UUID]
     is_full: bool
+
+    def fresh(self) -> set[UUID]:
+        """Return the webhooks that are hardly late, and so have little to send."""
+        since = self.at - FRESH
+        return {key for turn in self.turns for key, at in turn.webhooks.items() if at > since}
 
 
 class Turns:
@@ -42,30 +48,31 @@ class Turns:
     async def take(self, at: datetime, limit: int) -> TakenTurns:
         """Take the turns of a claim for up to `limit` webhooks."""
         self._is_odd = not self._is_odd  # so that a single place is not always a fresh one's
-        half = (limit + self._is_odd) // 2
-        fresh = await self._queue.fresh(at, half) if half else []
+        for_fresh = (limit + 2 * self._is_odd) // 3
+        in_turn = limit - for_fresh
+        due = await self._queue.next(at, in_turn) if in_turn else []
+        if len(due) < in_turn:
+            ready = {turn.account_id: self._ready(turn, at) for turn in due}
+            return TakenTurns(at, due, ready, _one_of_each_first(ready.values())[:limit], False)
+        fresh = await self._queue.fresh(at, for_fresh) if for_fresh else []
         ready = {turn.account_id: self._ready(turn, at) for turn in fresh}
-        offered = _one_of_each_first(ready.values())[:half]
-        left = limit - len(offered)
-        due = await self._queue.next(at, left) if left else []
         others = [turn for turn in due if turn.account_id not in ready]
         ready_others = {turn.account_id: self._ready(turn, at) for turn in others}
-        offered += _one_of_each_first(ready_others.values())[:left]
-        is_full = 0 < half == len(fresh) or 0 < left == len(due)
-        return TakenTurns([*fresh, *others], ready | ready_others, offered, is_full)
+        offered = _one_of_each_first(ready.values())[:for_fresh]
+        offered += _one_of_each_first(ready_others.values())[: limit - len(offered)]
+        return TakenTurns(at, [*fresh, *others], ready | ready_others, offered, True)
 
-    async def settle(self, taken: TakenTurns, claimed: Collection[UUID], at: datetime) -> None:
+    async def settle(self, taken: TakenTurns, claimed: Collection[UUID]) -> None:
         """Settle the turns after a claim for the webhooks `claimed`."""
         next_due = await self._deliveries.next_due(claimed) if claimed else {}
-        settled = []
+        offered, settled = set(taken.offered), []
         for turn in taken.turns:
-            mine = {one: next_due.get(one) for one in turn.webhooks if one in claimed}
             ready = taken.ready[turn.account_id]
-            has_room = set(ready) <= set(taken.offered)
-            is_blocked = taken.is_full and has_room
-            if mine or is_blocked or not turn.is_due(at):
+            mine = {one: next_due.get(one) for one in ready if one in claimed}
+            is_blocked = taken.is_full and offered.issuperset(ready)
+            if mine or is_blocked or not turn.is_due(taken.at):
                 settled.append(SettledTurn(turn, mine))
-        await self._queue.settle(settled, at)
+        await self._queue.settle(settled, taken.at)
 
     def _ready(self, turn: Turn, at: datetime) -> list[UUID]:
         ranks = {
