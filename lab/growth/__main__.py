@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from pymongo.errors import PyMongoError
+from redis.exceptions import RedisError
 
 from config.settings import Settings
 from lab.growth import accounts, links, lists, receivers, reports
@@ -20,6 +22,7 @@ from lab.harness import CannotMeasure, on_own_stores, option_parser
 from lab.result import exit_code
 from scripts.command import positive
 from scripts.progress import ProgressLine
+from tracker.errors import TrackerError
 from tracker.service.roles import SWITCH_INTERVAL_SECONDS
 
 LINKS: Final = 100_000
@@ -27,6 +30,9 @@ MANY_LINKS: Final = 1_000_000
 ACCOUNTS: Final = 1_000
 MANY_ACCOUNTS: Final = 100_000
 JSON_FILE: Final = "growth-result.json"
+
+_NOT_MEASURED: Final = (CannotMeasure, PyMongoError, RedisError, TrackerError)
+"""Errors of one direction, such as a store without an answer. The others are measured."""
 
 _DIRECTIONS: Final[Mapping[Direction, Callable[[Run, Collection[str]], Awaitable[None]]]] = {
     "links": links.measure,
@@ -48,8 +54,8 @@ async def _run(folder: Path, stores: Settings, parsed: argparse.Namespace) -> Sa
             continue
         try:
             await measure(run, wanted)
-        except CannotMeasure as error:
-            print(f"{direction}: {error}", file=sys.stderr)
+        except _NOT_MEASURED as error:
+            print(f"{direction}: {type(error).__name__}: {error}", file=sys.stderr)
         finally:
             line.end()
     return samples
@@ -63,13 +69,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _parser().parse_args(arguments)
     busy, began = os.getloadavg()[0], time.monotonic()
     samples = on_own_stores("growth", lambda folder, stores: _run(folder, stores, parsed))
-    found = figures(parsed.rows, samples)
+    found, sizes = figures(parsed.rows, samples), _sizes(parsed)
     print(
-        f"medians of {parsed.rounds} on {os.cpu_count()} cores with a load of {busy:.1f} before; "
+        f"up to {sizes.links:,} links, {sizes.accounts:,} accounts, {sizes.webhooks:,} webhooks; "
+        f"medians of {sizes.rounds}, {os.cpu_count()} cores with a load of {busy:.1f} before; "
         f"{time.monotonic() - began:.0f} s altogether"
     )
     print(table(found))
-    written = msgspec.json.encode(_as_json(_sizes(parsed), busy, found))
+    written = msgspec.json.encode(_as_json(sizes, busy, found))
     parsed.json.write_bytes(msgspec.json.format(written))
     print(f"\nwritten to {parsed.json}")
     return exit_code(broken(found))

@@ -55,11 +55,11 @@ async def _fill(run: Run, database: str, number: int) -> _Accounts:
     async with open_services(settings) as services:
         configs = await create_accounts(services, number)
         slugs = [f"account-{one}" for one in range(number)]
-        new = [
-            new_link(config.account_id, slug, destination_of(slug))
+        owned = [
+            (config.account_id, slug, destination_of(slug))
             for config, slug in zip(configs, slugs, strict=True)
         ]
-        await create_links(services, new)
+        await create_links(services, number, lambda one: new_link(*owned[one]))
     return _Accounts(settings, slugs, [config.pbk for config in configs])
 
 

@@ -1,6 +1,7 @@
 """Medians of the samples, the factors between them, and which bounds hold. Pure."""
 
 import math
+import operator
 from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
@@ -84,13 +85,17 @@ def _factor(small: float | None, large: float | None) -> float | None:
 
 
 def _holds(row: Row, large: float | None, factor: float | None) -> bool:
-    """Return whether every bound holds. A figure that is missing breaks its bound."""
-    at_most = ((row.max_factor, factor), (row.max_large, large))
-    at_least = ((row.min_factor, factor), (row.min_large, large))
+    """Return whether every bound holds. A figure that is missing or failed breaks its bounds."""
+    bounds = (
+        (row.max_factor, factor, operator.le),
+        (row.max_large, large, operator.le),
+        (row.min_factor, factor, operator.ge),
+        (row.min_large, large, operator.ge),
+    )
     return all(
-        figure is not None and figure <= bound for bound, figure in at_most if bound is not None
-    ) and all(
-        figure is not None and figure >= bound for bound, figure in at_least if bound is not None
+        figure is not None and not math.isinf(figure) and compare(figure, bound)
+        for bound, figure, compare in bounds
+        if bound is not None
     )
 
 

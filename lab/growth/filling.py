@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -82,7 +83,7 @@ async def _fill(services: Services, links: int) -> FilledAccount:
     account_id, key = await add_account(services, f"{links} links")
     tags = [(await services.links.tags.create(account_id, f"tag {one}")).id for one in range(TAGS)]
     account = FilledAccount(account_id, key, f"growth{links}", [], tags)
-    ids = await create_links(services, [_link(account, number) for number in range(links)])
+    ids = await create_links(services, links, partial(_link, account))
     return account._replace(link_ids=ids)
 
 
@@ -98,12 +99,21 @@ def _is_active(number: int) -> bool:
     return number % INACTIVE_SHARE != INACTIVE_SHARE - 1
 
 
-async def create_links(services: Services, new: Sequence[NewLink]) -> list[UUID]:
-    """Create links as the API does in bulk; return their ids in the same order."""
-    bulks = [new[first : first + MAX_BULK_LINKS] for first in range(0, len(new), MAX_BULK_LINKS)]
-    create = services.links.links.create_all
+async def create_links(
+    services: Services, number: int, link_of: Callable[[int], NewLink]
+) -> list[UUID]:
+    """Create links as the API does in bulk; return their ids in the order of their numbers."""
+
+    async def create(numbers: range) -> list[UUID]:
+        links = await services.links.links.create_all(list(map(link_of, numbers)))
+        return [link.id for link in links]
+
+    bulks = [
+        range(first, min(first + MAX_BULK_LINKS, number))
+        for first in range(0, number, MAX_BULK_LINKS)
+    ]
     made = await made_together("creating links by the hundred", bulks, create, _BULKS_AT_ONCE)
-    return [link.id for links in made for link in links]
+    return [link_id for ids in made for link_id in ids]
 
 
 async def create_accounts(services: Services, number: int) -> list[EventConfig]:

@@ -60,9 +60,10 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
 
 
 def _places(run: Run, account: FilledAccount, number: int) -> _Places:
-    places = [_Place(account.slug(one)) for one in account.active()]
-    Random(number).shuffle(places)  # noqa: S311
     slow, fast = round(run.sizes.seconds * _SLOW_RATE), run.sizes.requests
+    active = account.active()
+    chosen = Random(number).sample(active, min(len(active), max(slow, fast) + 1))  # noqa: S311
+    places = [_Place(account.slug(one)) for one in chosen]
     return _Places(places[-1:], places[:slow], places[:fast])
 
 
@@ -142,7 +143,11 @@ async def _add_domains(run: Run) -> list[_Place]:
         create = partial(services.links.domains.create, account_id)
         domains = await made_together("creating domains", names, create)
         url = destination_of("offer")
-        await create_links(services, [new_link(account_id, "offer", url, one) for one in domains])
+        await create_links(
+            services,
+            len(domains),
+            lambda number: new_link(account_id, "offer", url, domains[number]),
+        )
     return [_Place("offer", name) for name in names]
 
 

@@ -15,6 +15,7 @@ from lab.growth.today import draining, store_clicks
 from lab.requests import click
 
 _NEW_CLICKS: Final = 20
+_OPENED_LINKS: Final = 1_000
 _LOOKS: Final = 2
 _FEW_CLICKS: Final = 1_000
 _OVERVIEW: Final = "overview"
@@ -67,7 +68,7 @@ async def _by_links(run: Run) -> list[_Report]:
                 "today-by-tag": {"groupBy": "tag"},
                 "today-of-a-tag": {"groupBy": "country", "filters": tag},
             }
-            slugs = [account.slug(number) for number in account.active()]
+            slugs = [account.slug(number) for number in account.active()[:_OPENED_LINKS]]
             for key, body in bodies.items():
                 reports.append(_Report(key, size, slugs, _post(account, "", body)))
     return reports

@@ -48,6 +48,8 @@ def test_a_factor_is_that_of_the_medians() -> None:
         (FREE._replace(max_large=25), [1], [FAILED, FAILED, 1], False),
         (FREE._replace(max_large=25), [1], [], False),
         (FREE._replace(min_large=400), [1], [], False),
+        (FREE._replace(min_large=400), [1], [FAILED], False),
+        (FREE._replace(min_factor=0.8), [0], [1], False),
     ],
 )
 def test_a_bound_holds_up_to_itself_and_never_without_a_figure(
