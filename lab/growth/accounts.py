@@ -18,7 +18,7 @@ _IDLE: Final = "idle"
 _WARM_UP_REQUESTS: Final = 1_000
 
 _LEASE_SECONDS: Final = 3_600.0
-_REST_SECONDS: Final = 20.0
+_REST_SECONDS: Final = 60.0
 _IDLE_SECONDS: Final = 10.0
 
 
@@ -46,7 +46,7 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
         for size, accounts in sizes.items():
             async with serving(run, accounts.settings) as service:
                 # The first look at the accounts of a few takes some seconds, then ten minutes pass.
-                await service.share_of_core(_REST_SECONDS)
+                await service.rest(_REST_SECONDS)
                 run.samples.add(_IDLE, size, await service.share_of_core(_IDLE_SECONDS))
 
 

@@ -37,7 +37,7 @@ _FRESH_PAUSE_SECONDS: Final = 0.2
 _FRESH_SECONDS: Final = 5.0
 """The longest wait for fresh deliveries after a measurement."""
 
-_REST_SECONDS: Final = 4.0
+_REST_SECONDS: Final = 20.0
 _IDLE_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.05
 _BACKLOG_ROWS: Final = frozenset({"deliveries", "fresh"})
@@ -119,7 +119,7 @@ async def _share_of_retries(run: Run, webhooks: Webhooks) -> float:
         await add_backlog(webhooks, deliveries)
         await postpone_backlog(webhooks)
         async with serving(run, webhooks.settings) as service:
-            await asyncio.sleep(_REST_SECONDS)
+            await service.rest(_REST_SECONDS)
             shares.append(await service.share_of_core(_IDLE_SECONDS))
     return max(0.0, shares[1] - shares[0])
 

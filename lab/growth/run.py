@@ -24,6 +24,8 @@ from scripts.progress import ProgressLine
 DRAIN_SECONDS: Final = 120.0
 _LOAD_SECONDS: Final = 300.0
 _CONNECTIONS: Final = 64
+_REST_LOOK_SECONDS: Final = 2.0
+_RESTING_PERCENT: Final = 5.0
 
 
 class Sizes(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +132,13 @@ class Service:
         await asyncio.sleep(seconds)
         used = sum(self.cpu_seconds().values()) - before
         return 100 * used / (time.perf_counter() - began)
+
+    async def rest(self, seconds: float) -> None:
+        """Wait until the processes have done what a start leaves to do, at most `seconds`."""
+        deadline = time.perf_counter() + seconds
+        while time.perf_counter() < deadline:
+            if await self.share_of_core(_REST_LOOK_SECONDS) < _RESTING_PERCENT:
+                return
 
     async def milliseconds(self, request: bytes, times: int, status: int = 200) -> float:
         """Return the median time of an answer; FAILED after any other status."""
