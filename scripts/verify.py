@@ -18,7 +18,7 @@ from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.backlog import Backlog
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.spool_folder import SpoolFolder
-from tracker.links.lists.recount import LinkRecount
+from tracker.links.counts.recount import LinkRecount
 from tracker.reports.joint_counts.scope import Moment
 from tracker.reports.query import Measures, ReportQuery
 from tracker.reports.repair.day_count import DayCount, DayCounts
@@ -239,7 +239,7 @@ def main() -> None:
         "verify",
         "Compare stored clicks and events with the rollups and with reports, and links with their "
         "counts, while the service runs. Prints the differences, with exit code 1 if there are "
-        "any; scripts.rebuild_rollups corrects them, scripts.link_counts those of links. Records "
+        "any; scripts.rebuild_rollups corrects them, scripts.link_lists those of links. Records "
         "that are not stored yet, and days whose clicks are deleted, are not compared, but named "
         "on standard error.",
         "python -m scripts.verify --from 2026-01-01",

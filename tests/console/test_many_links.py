@@ -9,8 +9,8 @@ from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.factories import create_link
 from tracker.accounts.accounts import Account
-from tracker.links.filter import LinkFilter
 from tracker.links.link import Link
+from tracker.links.lists.filter import LinkFilter
 from tracker.service.services import Services
 
 LINES = """https://shop.example/offer spring Spring offer, the first
@@ -41,7 +41,7 @@ async def preview(page: Page) -> list[list[str]]:
 
 
 async def links_of(services: Services, account: Account) -> list[Link]:
-    return (await services.links.links.page(account.id, LinkFilter(), 1, 100))[0]
+    return (await services.links.lists.page(account.id, LinkFilter(), 1, 100))[0]
 
 
 async def test_many_links_are_created_together_or_none(

@@ -7,7 +7,7 @@ from tests.console.people import sign_in
 from tests.conversions.scene import drained
 from tests.factories import CHROME, create_link
 from tracker.accounts.accounts import Account
-from tracker.links.filter import LinkFilter
+from tracker.links.lists.filter import LinkFilter
 from tracker.service.services import Services
 
 
@@ -103,5 +103,5 @@ async def test_utm_columns_of_a_file_are_written_into_destinations_that_lack_the
         await expect(page.get_by_text("Not used")).to_have_count(0)
         await page.get_by_role("button", name="Create 2 links").click()
         await expect(page.get_by_role("dialog")).to_have_count(0)
-    made, _ = await services.links.links.page(account.id, LinkFilter(), 1, 25, "slug")
+    made, *_ = await services.links.lists.page(account.id, LinkFilter(), 1, 25, "slug")
     assert [link.destination_url for link in made] == [first, second]

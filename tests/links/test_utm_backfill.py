@@ -9,7 +9,7 @@ from tests.factories import LANDING, create_link
 from tests.waiting import becomes
 from tracker.ids import new_id
 from tracker.links import utm_backfill
-from tracker.links.filter import LinkFilter
+from tracker.links.lists.filter import LinkFilter
 from tracker.links.utm import UTM
 from tracker.links.utm_backfill import UtmBackfill
 from tracker.service.services import Services
@@ -27,7 +27,7 @@ async def of_an_earlier_release(services: Services, *urls: str) -> None:
 
 
 async def found(services: Services, **utm: list[str]) -> list[str]:
-    links, _ = await services.links.links.page(ACCOUNT, LinkFilter(utm=utm), 1, 100, "oldest")
+    links, *_ = await services.links.lists.page(ACCOUNT, LinkFilter(utm=utm), 1, 100, "oldest")
     return [link.slug for link in links]
 
 
@@ -73,7 +73,7 @@ async def test_a_destination_that_changes_meanwhile_keeps_its_own_values(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await of_an_earlier_release(services, NEWS)
-    [link], _ = await services.links.links.page(ACCOUNT, LinkFilter(), 1, 1)
+    [link], *_ = await services.links.lists.page(ACCOUNT, LinkFilter(), 1, 1)
 
     async def late(*arguments: Any) -> int:
         changed = {"destination_url": "https://shop.example/?utm_term=new"}

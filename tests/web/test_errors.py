@@ -145,7 +145,7 @@ async def test_a_search_beyond_its_limit_of_time_is_answered_and_logged_as_that(
     async def fail(*given: object, **named: object) -> None:
         raise error
 
-    monkeypatch.setattr(world.services.links.links, "page", fail)
+    monkeypatch.setattr(world.services.links.lists, "page", fail)
     response = await world.client.get(
         f"/api/short-links?accountId={world.account.id}&search=x",
         Authorization=f"Bearer {world.secret}",
@@ -168,7 +168,7 @@ async def test_a_search_while_mongodb_hangs_is_answered_and_logged_as_unavailabl
 ) -> None:
     """To the driver it is a time limit, until it has noticed."""
     pid = (await world.services.stores.mongodb.client.admin.command("serverStatus"))["pid"]
-    page = world.services.links.links.page
+    page = world.services.links.lists.page
     path = f"/api/short-links?accountId={world.account.id}&search=x"
 
     async def hanging(*given: Any, **named: Any) -> Any:
@@ -178,7 +178,7 @@ async def test_a_search_while_mongodb_hangs_is_answered_and_logged_as_unavailabl
 
     # Afterwards the driver knows the server.
     assert (await world.client.get(path, Authorization=f"Bearer {world.secret}")).status == 200
-    monkeypatch.setattr(world.services.links.links, "page", hanging)
+    monkeypatch.setattr(world.services.links.lists, "page", hanging)
     with ExitStack() as stack:
         response = await world.client.get(path, Authorization=f"Bearer {world.secret}")
     assert (response.status, response.error) == (503, "storage is unavailable; try again")

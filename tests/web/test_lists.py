@@ -63,7 +63,7 @@ async def test_lists_have_pages_of_25_newest_first_and_a_page_past_the_end_is_em
         ({"pageSize": 1}, ids[:1], 1, 1),
     ):
         answer = (await listed(world, name, key, **fields)).json()
-        assert list(answer) == ["rows", "pagination"]
+        assert list(answer)[:2] == ["rows", "pagination"]
         assert [row["id"] for row in answer["rows"]] == shown
         assert answer["pagination"] == {
             "page": page,

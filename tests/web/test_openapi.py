@@ -174,6 +174,7 @@ def test_fields_have_their_names_in_requests_and_answers() -> None:
         "pageSize",
         "totalRows",
         "totalPages",
+        "totalIsExact",
     }
     create = schemas["CreateShortLink"]
     assert create["required"] == ["destination_url", "accountId"]

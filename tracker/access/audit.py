@@ -119,7 +119,8 @@ class Audit:
         }
         matching = {name: value for name, value in fields.items() if value is not None}
         found = {"account_id": account_id, **matching}
-        return await self._pages.find(found, page, page_size)
+        hint = "by_target" if wanted.target_id is not None else None
+        return await self._pages.find(found, page, page_size, hint=hint)
 
 
 def differences(

@@ -16,7 +16,7 @@ from tracker.ingest.partition_readers import PartitionReaders
 from tracker.ingest.priority import unless_behind, while_behind
 from tracker.ingest.time_zone_change import TimeZoneChanger
 from tracker.journal.services import JournalServices
-from tracker.links.lists.recount import LinkRecount
+from tracker.links.lists.backfill import LinkListBackfill
 from tracker.links.utm_backfill import UtmBackfill
 from tracker.stores.redis.keys import OVERFLOW
 from tracker.stores.services import StoreServices
@@ -39,7 +39,7 @@ class DrainParts(NamedTuple):
     time_zones: TimeZoneChanger
     joint_counts: JointCounting
     link_utm: UtmBackfill
-    link_counts: LinkRecount
+    link_lists: LinkListBackfill
     has_partitions: bool
     serves: bool
 
@@ -104,7 +104,7 @@ class IngestServices(NamedTuple):
             time_zones=self.time_zone_changer(),
             joint_counts=JointCounting(mongodb, redis, self.journal.backlog),
             link_utm=UtmBackfill(mongodb),
-            link_counts=LinkRecount(mongodb),
+            link_lists=LinkListBackfill(mongodb),
             has_partitions=self.partitions > 1,
             serves=serves,
         )

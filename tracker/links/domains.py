@@ -17,8 +17,8 @@ from tracker.clock import now, now_ms
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret
 from tracker.links.cache import DomainCache
+from tracker.links.counts.pieces import change_in_pieces
 from tracker.links.domain import QUARANTINE, DnsCheck, Domain, IsReserved, ServedName, served_name
-from tracker.links.lists.pieces import change_in_pieces
 from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_document, as_struct, updated

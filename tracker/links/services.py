@@ -8,6 +8,7 @@ from tracker.limits.account_limiter import AccountLimiter
 from tracker.limits.allowance import Allowance
 from tracker.links.cache import DomainCache, LinkCache, domain_cache, link_cache
 from tracker.links.domains import Domains
+from tracker.links.lists.link_lists import LinkLists
 from tracker.links.own_hosts import OwnHosts
 from tracker.links.qr_code import QrCodes
 from tracker.links.served_hosts import ServedHosts
@@ -29,6 +30,7 @@ class LinkServices(NamedTuple):
     """The stores of links, tags and domains, and their caches."""
 
     links: Links
+    lists: LinkLists
     tags: Tags
     domains: Domains
     own_hosts: OwnHosts
@@ -60,6 +62,7 @@ def build(
     domains = Domains(stores.mongodb, names, serves_claimed_domains, own_hosts.is_reserved)
     return LinkServices(
         links=Links(stores.mongodb, links),
+        lists=LinkLists(stores.mongodb),
         tags=Tags(stores.mongodb),
         domains=domains,
         own_hosts=own_hosts,

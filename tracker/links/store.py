@@ -4,7 +4,7 @@ MongoDB's unique index on (domain id, slug) decides races, not Redis.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -15,12 +15,12 @@ from tracker.clock import now, now_ms
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_slug
 from tracker.links.cache import LinkCache
-from tracker.links.destination import DESTINATION_FIELD, utm_of
+from tracker.links.counts.counts import LinkCounts, add, difference
+from tracker.links.counts.pieces import CountedLink, change_in_pieces
+from tracker.links.destination import utm_of
 from tracker.links.domain import namespace_of
-from tracker.links.filter import ORDERS, LinkFilter, LinkOrder, conditions, is_counted, order_of
 from tracker.links.link import Link, LinkFields, cached_link
-from tracker.links.lists.counts import LinkCounts, add, difference
-from tracker.links.lists.pieces import CountedLink, change_in_pieces
+from tracker.links.words import words_of
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
     DUPLICATE_KEY,
@@ -28,9 +28,8 @@ from tracker.stores.mongodb.documents import (
     as_struct,
     run_inserts,
     run_updates,
-    updated,
 )
-from tracker.stores.mongodb.paging import Pages, all_of
+from tracker.stores.mongodb.paging import Pages
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.stores.redis import keys
 
@@ -118,35 +117,6 @@ class Links:
             return int(error.details["index"])
         return None
 
-    async def page(
-        self,
-        account_id: UUID,
-        wanted: LinkFilter,
-        page: int,
-        page_size: int,
-        order: LinkOrder = "newest",
-    ) -> tuple[list[Link], int]:
-        matching = {"account_id": account_id, **conditions(wanted)}
-        total = await self._kept_total(account_id, wanted)
-        return await self._pages.find(matching, page, page_size, order_of(wanted, order), total)
-
-    async def _kept_total(self, account_id: UUID, wanted: LinkFilter) -> int | None:
-        """Return how many links pass the filter; None if that is not among the kept counts."""
-        if not is_counted(wanted):
-            return None
-        counts = await self._counts.find(account_id, wanted.tags)
-        if counts is None:
-            return None
-        return counts[wanted.tags[0] if wanted.tags else None].of(wanted.archived, wanted.active)
-
-    async def all_of(
-        self, account_id: UUID, wanted: LinkFilter, order: LinkOrder = "newest"
-    ) -> AsyncGenerator[list[Link], None]:
-        """Yield the account's links that pass the filter, in batches."""
-        matching = {"account_id": account_id, **conditions(wanted)}
-        async for rows in all_of(self._reader, self._links.name, matching, ORDERS[order]):
-            yield [as_struct(Link, row) for row in rows]
-
     async def has_slug(self, domain_id: UUID | None, slug: str) -> bool:
         """Return whether a link on the domain has the slug, even an archived one."""
         taken = {"domain_id": domain_id, "slug": slug}
@@ -198,13 +168,16 @@ class Links:
             raise NotFound("short link: not found")
         await self._cache.begin_update(_name(link))
         wanted = {"_id": link_id, "archived": False}
-        update = {"$set": _stored(fields), "$inc": {"version": 1}}
 
         async def work(session: MongoSession) -> Link:
-            before = await self.find_all([link_id], session)
-            row = await updated(self._links, wanted, update, "short link", session)
-            after = as_struct(Link, row)
-            await add(self._database, difference(before.values(), [after]), session)
+            row = await self._links.find_one(wanted, session=session)
+            if row is None:
+                raise NotFound("short link: not found")
+            before = as_struct(Link, row)
+            after = msgspec.structs.replace(before, **fields, version=before.version + 1)
+            update = {"$set": _document(after)}
+            await self._links.update_one(wanted, update, session=session)
+            await add(self._database, difference([before], [after]), session)
             return after
 
         changed = await run_in_transaction(self._database, work)
@@ -266,12 +239,9 @@ def _name(link: Link) -> str:
 
 
 def _document(link: Link) -> dict[str, Any]:
-    return _stored(as_document(link))
-
-
-def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `fields` as stored. A destination's UTM values are stored too, for filters."""
-    return {**fields, **(utm_of(fields[DESTINATION_FIELD]) if DESTINATION_FIELD in fields else {})}
+    """Return a link as stored: with its UTM values and words, for lists."""
+    words = words_of(link.slug, link.destination_url, link.internal_name)
+    return {**as_document(link), **utm_of(link.destination_url), "words": words}
 
 
 def _revised(link: Link, fields: Mapping[str, Any]) -> Link:

@@ -10,6 +10,7 @@ import pymongo
 
 from tracker.links.destination import DESTINATION_FIELD, utm_of
 from tracker.links.utm import UTM
+from tracker.links.words import words_of
 from tracker.loops import run_until
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import run_updates
@@ -20,7 +21,7 @@ _LINKS_AT_ONCE: Final = 500
 
 _PAUSE_SECONDS: Final = 3600.0
 
-_FIELDS: Final = (DESTINATION_FIELD, *UTM)
+_FIELDS: Final = ("slug", DESTINATION_FIELD, "internal_name", "words", *UTM)
 
 _WITH_VALUES: Final = {
     "$or": [{DESTINATION_FIELD: {"$regex": "utm_"}}, *({name: {"$ne": None}} for name in UTM)]
@@ -57,7 +58,9 @@ class UtmBackfill:
 
 def _statement(link: dict[str, Any]) -> dict[str, Any] | None:
     """Return the update of a link; None if its values match its destination."""
-    values = utm_of(link[DESTINATION_FIELD])
-    if all(name in link and link[name] == values[name] for name in UTM):
+    url = link[DESTINATION_FIELD]
+    # Filters find values by the words of a link.
+    values = {**utm_of(url), "words": words_of(link["slug"], url, link["internal_name"])}
+    if all(name in link and link[name] == values[name] for name in values):
         return None
     return {"q": {name: link[name] for name in ("_id", DESTINATION_FIELD)}, "u": {"$set": values}}

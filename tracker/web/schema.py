@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Generic, TypeVar
 from uuid import UUID
 
 import msgspec
-from msgspec import UNSET, Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.clock import now
 from tracker.errors import BadRequest
@@ -69,6 +69,13 @@ class Pagination(msgspec.Struct, kw_only=True):
     page_size: int = field(name="pageSize")
     total_rows: int = field(name="totalRows")
     total_pages: int = field(name="totalPages")
+    total_is_exact: (
+        Annotated[
+            bool,
+            Meta(description="false: there are more rows than totalRows. Left out if it is true"),
+        ]
+        | UnsetType
+    ) = field(default=UNSET, name="totalIsExact")
 
 
 class Page(msgspec.Struct, Generic[Row], kw_only=True):
@@ -93,12 +100,13 @@ class Paged(msgspec.Struct, kw_only=True):
         return Page(rows=rows, pagination=pagination_of(self.page, self.page_size, total))
 
 
-def pagination_of(page: int, page_size: int, total: int) -> Pagination:
+def pagination_of(page: int, page_size: int, total: int, total_is_exact: bool = True) -> Pagination:
     return Pagination(
         page=page,
         page_size=page_size,
         total_rows=total,
         total_pages=-(-total // page_size),
+        total_is_exact=UNSET if total_is_exact else False,
     )
 
 

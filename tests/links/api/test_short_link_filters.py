@@ -9,6 +9,7 @@ from tests.factories import create_link
 from tests.web.link_list import Query, encoded, listed, slugs
 from tests.web.world import World
 from tracker.ids import new_id
+from tracker.links.counts.recount import LinkRecount
 
 SPELLINGS: dict[str, Callable[[list[str]], Query]] = {
     "repeated": lambda ids: [("selectedTags", one) for one in ids],
@@ -73,39 +74,33 @@ async def test_a_tag_that_no_link_of_the_account_has_finds_none(world: World) ->
     ("text", "found"),
     [
         ("SPRING", ["by-name"]),
-        ("spring", ["by-name"]),
+        ("pring", []),
         ("by-", ["by-name", "by-URL"]),
         ("url", ["by-URL"]),
         ("shop.example/P?q", ["by-URL"]),
+        ("https://shop.example/P?q", ["by-URL"]),
+        ("https://shop.example/q", []),
         ("caf\u00c9 \u00dcber", ["by-name"]),
-        ("\u00dc", ["by-name"]),
+        ("\u00fcb spr", ["by-name"]),
+        ("spring shop", []),
         ("100% off", ["by-name"]),
-        ("off*", ["by-name"]),
         (".*", []),
-        (".", ["by-name", "by-URL"]),
-        ("*", ["by-name"]),
-        ("$", ["by-name"]),
+        ("*", []),
         ("$internal_name", []),
-        ("{", ["by-URL"]),
         ("{slug}", ["by-URL"]),
         ("[a-z]", []),
-        ("(", ["by-name"]),
-        ("\\", ["by-name"]),
-        ("\\d", []),
-        ("\\E", []),
-        ("^", []),
+        ("(", []),
         ("a|b", []),
-        ("#x", ["by-name"]),
+        ("#x", ["by-name", "by-URL"]),
         ("null", []),
-        (" ", ["by-name"]),
+        (" ", []),
         ("\n", []),
         ("a" * 2048, []),
         ("\U0001f468" * 2048, []),
-        ("(" * 2048, []),
     ],
     ids=lambda value: str(value)[:20],
 )
-async def test_a_search_is_for_the_text_as_it_stands_in_any_case(
+async def test_a_search_is_for_words_by_their_beginnings_in_any_case(
     world: World, text: str, found: list[str]
 ) -> None:
     name = "Spring Caf\u00e9 \u00fcber 100% off* (for $9) #x \\o/"
@@ -117,7 +112,10 @@ async def test_a_search_is_for_the_text_as_it_stands_in_any_case(
         internal_name="x",
     )
     await create_link(world.services, world.account.id, "by-name", internal_name=name)
-    assert await slugs(world.client, world.secret, world.account, {"search": text}) == found
+    query = {"search": text}
+    assert await slugs(world.client, world.secret, world.account, query) == found
+    await LinkRecount(world.services.stores.mongodb).correct(world.account.id)
+    assert await slugs(world.client, world.secret, world.account, query) == found
 
 
 @pytest.mark.parametrize(

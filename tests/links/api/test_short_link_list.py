@@ -44,6 +44,7 @@ async def test_a_row_has_every_field_of_a_short_link_and_its_tags_by_name(world:
             }
         ],
         "pagination": {"page": 1, "pageSize": 25, "totalRows": 1, "totalPages": 1},
+        "next_cursor": None,
     }
 
 

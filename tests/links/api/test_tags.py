@@ -8,7 +8,7 @@ from tests.factories import create_link
 from tests.web.world import World
 from tracker.clock import iso, now
 from tracker.errors import Unavailable
-from tracker.links.filter import LinkFilter
+from tracker.links.lists.filter import LinkFilter
 from tracker.links.store import Links
 from tracker.links.tags import Tag, Tags
 
@@ -148,7 +148,7 @@ async def test_a_deleted_tag_is_removed_from_all_links(world: World) -> None:
     await create_link(world.services, world.account.id, "one", tags=[gone.id])
     response = await world.api.delete(f"{PATH}/{gone.id}")
     assert (response.status, response.json()) == (200, {"success": True})
-    links, _ = await world.services.links.links.page(world.account.id, LinkFilter(), 1, 25)
+    links, *_ = await world.services.links.lists.page(world.account.id, LinkFilter(), 1, 25)
     assert {link.slug: link.tags for link in links} == {"both": [kept.id], "one": []}
     assert await world.services.links.tags.find([gone.id, kept.id]) == {kept.id: kept}
     assert (await world.api.delete(f"{PATH}/{gone.id}")).status == 404
@@ -169,7 +169,7 @@ async def test_a_tag_can_be_deleted_again_after_a_crash(
             assert (await world.api.delete(f"{PATH}/{tag.id}")).status == 503
         assert await world.services.links.tags.find([tag.id]) == {tag.id: tag}
     assert (await world.api.delete(f"{PATH}/{tag.id}")).status == 200
-    links, _ = await world.services.links.links.page(world.account.id, LinkFilter(), 1, 25)
+    links, *_ = await world.services.links.lists.page(world.account.id, LinkFilter(), 1, 25)
     assert links[0].tags == []
 
 
@@ -186,5 +186,5 @@ async def test_links_that_are_tagged_during_the_deletion_lose_the_tag_too(
 
     monkeypatch.setattr(Tags, "delete", after_another)
     assert (await world.api.delete(f"{PATH}/{tag.id}")).status == 200
-    links, _ = await world.services.links.links.page(world.account.id, LinkFilter(), 1, 25)
+    links, *_ = await world.services.links.lists.page(world.account.id, LinkFilter(), 1, 25)
     assert [(link.slug, link.tags) for link in links] == [("late", [])]

@@ -7,14 +7,8 @@ import pytest
 
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.stores.mongodb.paging import (
-    NEWEST_FIRST,
-    OLDEST_FIRST,
-    PIECE_DOCUMENTS,
-    Order,
-    all_of,
-    by_name,
-)
+from tracker.stores.mongodb.order import NEWEST_FIRST, OLDEST_FIRST, Order, by_name
+from tracker.stores.mongodb.paging import PIECE_DOCUMENTS, all_of
 
 COUNT = 2 * PIECE_DOCUMENTS + 1
 BY_NAME = by_name("internal_name")

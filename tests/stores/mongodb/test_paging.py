@@ -13,7 +13,8 @@ from tests.stores.relay import Relay, relay
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.paging import OLDEST_FIRST, Pages
+from tracker.stores.mongodb.order import OLDEST_FIRST
+from tracker.stores.mongodb.paging import Pages
 
 
 class Thing(msgspec.Struct, frozen=True):

@@ -9,7 +9,8 @@ from msgspec import UNSET, Meta, UnsetType, field
 from tracker.errors import BadRequest
 from tracker.ids import SLUG, SLUG_RULE, parse_id
 from tracker.links import destination
-from tracker.links.filter import LinkOrder
+from tracker.links.api.cursors import MAX_CURSOR_CHARACTERS, PageStart, page_start_of
+from tracker.links.lists.filter import LinkOrder
 from tracker.links.macros import MACRO_NAMES, check_macros
 from tracker.links.utm import UTM
 from tracker.syntax.strict_json import parse_json
@@ -23,7 +24,7 @@ from tracker.web.limits import (
     MAX_TEXT_CHARACTERS,
     MAX_URL_CHARACTERS,
 )
-from tracker.web.schema import AccountId, AccountPage, FilterText, Timestamp, trimmed
+from tracker.web.schema import AccountId, AccountPage, FilterText, Page, Timestamp, trimmed
 
 DestinationUrl = Annotated[
     str,
@@ -192,6 +193,18 @@ class ChangedShortLinks(msgspec.Struct, kw_only=True):
     rows: list[ShortLink]
 
 
+class ShortLinkPage(Page[ShortLink], kw_only=True):
+    """A page of short links."""
+
+    next_cursor: Annotated[
+        str | None,
+        Meta(
+            description="cursor of the next page, which costs the same however many are before it; "
+            "null on the last page"
+        ),
+    ]
+
+
 class ListShortLinks(AccountPage, kw_only=True):
     """The page of links to list, and its filters."""
 
@@ -208,7 +221,8 @@ class ListShortLinks(AccountPage, kw_only=True):
         str,
         Meta(
             max_length=MAX_SEARCH_CHARACTERS,
-            description="text in name, slug or destination, ignoring case",
+            description="beginnings of words in slug, destination or name, ignoring case; a URL: "
+            "destinations that begin with it",
         ),
     ] = ""
     slug: (
@@ -231,6 +245,16 @@ class ListShortLinks(AccountPage, kw_only=True):
     sort: Annotated[
         LinkOrder, Meta(description="name and slug ignore case, and 9 comes before 10")
     ] = "newest"
+    cursor: (
+        Annotated[
+            str,
+            Meta(
+                max_length=MAX_CURSOR_CHARACTERS,
+                description="the next_cursor of the page before, with the same sort; not with page",
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     format: FormatIn = UNSET
 
     def tag_ids(self) -> list[UUID]:
@@ -240,12 +264,21 @@ class ListShortLinks(AccountPage, kw_only=True):
             raise BadRequest(f"selectedTags: at most {MAX_TAGS}")
         return [parse_id("selectedTags", text) for text in texts]
 
+    def start(self) -> PageStart | None:
+        """Return where the page begins; None without a cursor. Raises BadRequest if it is wrong."""
+        if self.cursor is UNSET:
+            return None
+        if self.page > 1:
+            raise BadRequest("page: not with cursor")
+        return page_start_of(self.account_id, self.sort, self.cursor)
+
     def utm(self) -> dict[str, list[str]]:
         given = {name: getattr(self, name) for name in UTM}
         return {name: values for name, values in given.items() if values}
 
     def __post_init__(self) -> None:
         self.tag_ids()
+        self.start()
         if self.slug is not UNSET and not SLUG.fullmatch(self.slug):
             raise BadRequest(f"slug: {SLUG_RULE}")
 

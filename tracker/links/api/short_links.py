@@ -1,7 +1,6 @@
 """`/api/short-links`: create, list, show, change and archive short links."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -12,6 +11,7 @@ from msgspec import UNSET
 from tracker.access.audit import AuditAction
 from tracker.errors import BadRequest, NotFound
 from tracker.links import destination
+from tracker.links.api.cursors import PageStart, cursor_of
 from tracker.links.api.short_link_schema import (
     CreatedShortLinks,
     CreateShortLink,
@@ -19,11 +19,12 @@ from tracker.links.api.short_link_schema import (
     ListShortLinks,
     NewShortLink,
     ShortLink,
+    ShortLinkPage,
     TagReference,
 )
 from tracker.links.domain import Domain
-from tracker.links.filter import LinkFilter
 from tracker.links.link import Link
+from tracker.links.lists.filter import LinkFilter
 from tracker.links.services import LinkCall, LinkServices
 from tracker.links.store import Links, NewLink
 from tracker.links.tags import Tag
@@ -33,7 +34,7 @@ from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
 from tracker.web.limits import MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
 from tracker.web.resource import Resource, record_of
-from tracker.web.schema import Page
+from tracker.web.schema import pagination_of
 
 endpoint = Endpoints("links")
 
@@ -103,7 +104,7 @@ async def all_links(
     call: LinkCall[ListShortLinks, Nothing],
 ) -> AsyncGenerator[list[ShortLink], None]:
     query = call.query
-    async for links in call.services.links.all_of(call.account_id, _filter(query), query.sort):
+    async for links in call.services.lists.all_of(call.account_id, _filter(query), query.sort):
         yield await LINKS.show_all(call, links)
 
 
@@ -118,12 +119,19 @@ async def all_links(
         all_links,
     ),
 )
-async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> Page[ShortLink]:
+async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> ShortLinkPage:
     """List short links; archived ones only with `archived`."""
-    query = call.query
-    matching = _filter(query)
-    fetch = partial(call.services.links.page, call.account_id, matching, order=query.sort)
-    return await LINKS.page(call, query, fetch)
+    query, start = call.query, call.query.start()
+    number, after = start or (query.page, None)
+    found = await call.services.lists.page(
+        call.account_id, _filter(query), number, query.page_size, query.sort, after
+    )
+    following = found.next and PageStart(number + 1, found.next)
+    return ShortLinkPage(
+        rows=await LINKS.show_all(call, found.links),
+        pagination=pagination_of(number, query.page_size, *found.total),
+        next_cursor=following and cursor_of(call.account_id, query.sort, following),
+    )
 
 
 @endpoint(

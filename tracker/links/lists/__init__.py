@@ -1,1 +1,1 @@
-"""The lists of an account's links: their kept counts. Knows nothing of links but their state."""
+"""The lists of an account's links: filters, orders, pages and exports."""

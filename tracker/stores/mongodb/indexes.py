@@ -1,10 +1,17 @@
-"""Every MongoDB index of the service, as a table. `ensure` makes what is missing."""
+"""Every MongoDB index of the service, as a table. `ensure` makes what is missing.
+
+LISTS and LINK_LISTS name the index of each list: MongoDB would try all that begin with the same
+field, on as many documents as the account has.
+"""
+
+from collections.abc import Mapping
+from typing import Final
 
 import pymongo
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from tracker.stores.mongodb.drivers import UNLIMITED, Database
-from tracker.stores.mongodb.paging import BY_NAME
+from tracker.stores.mongodb.order import BY_NAME
 
 # Not {"$type": "string"}: a look-up of one transaction id would not use the index then.
 _EXISTING = {"$exists": True}
@@ -77,6 +84,39 @@ INDEXES: dict[str, list[IndexModel]] = {
                 ("_id", ASCENDING),
             ],
             name="in_order_of_slugs",
+            collation=BY_NAME,
+        ),
+        # Without the id, which would be most of each of its many keys.
+        IndexModel(
+            [("account_id", ASCENDING), ("archived", ASCENDING), ("words", ASCENDING)],
+            name="by_words",
+        ),
+        # Few links are inactive, and the others cost nothing.
+        IndexModel(
+            [("account_id", ASCENDING), ("archived", ASCENDING), ("_id", DESCENDING)],
+            name="inactive",
+            partialFilterExpression={"active": False},
+        ),
+        IndexModel(
+            [
+                ("account_id", ASCENDING),
+                ("archived", ASCENDING),
+                ("internal_name", ASCENDING),
+                ("_id", ASCENDING),
+            ],
+            name="inactive_in_order_of_names",
+            partialFilterExpression={"active": False},
+            collation=BY_NAME,
+        ),
+        IndexModel(
+            [
+                ("account_id", ASCENDING),
+                ("archived", ASCENDING),
+                ("slug", ASCENDING),
+                ("_id", ASCENDING),
+            ],
+            name="inactive_in_order_of_slugs",
+            partialFilterExpression={"active": False},
             collation=BY_NAME,
         ),
     ],
@@ -228,6 +268,30 @@ INDEXES: dict[str, list[IndexModel]] = {
         ),
     ],
 }
+
+LISTS: Final[Mapping[str, str]] = dict.fromkeys(
+    (
+        *("api_keys", "audit", "domains", "event_configs", "invitations", "members"),
+        *("refused_postbacks", "shares", "tags", "views", "webhooks"),
+    ),
+    "by_account",
+)
+"""The index of each list whose filters are few, by collection."""
+
+LINK_LISTS: Final[Mapping[str, str]] = {
+    "newest": "by_account",
+    "oldest": "by_account",
+    "name": "in_order_of_names",
+    "slug": "in_order_of_slugs",
+    "inactive newest": "inactive",
+    "inactive oldest": "inactive",
+    "inactive name": "inactive_in_order_of_names",
+    "inactive slug": "inactive_in_order_of_slugs",
+    "tags": "by_tag",
+    "words": "by_words",
+    "a slug": "in_order_of_slugs",
+}
+"""The indexes of the list of links (`links/lists/plan`)."""
 
 
 async def ensure(database: Database) -> None:

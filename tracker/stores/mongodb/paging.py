@@ -6,46 +6,31 @@ cursor is open between two pieces, so the reader may take its time.
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from functools import partial
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
 import msgspec
-from pymongo import ASCENDING, DESCENDING
-from pymongo.collation import Collation, CollationStrength
+import pymongo
 
 from tracker.stores.mongodb.documents import StoredId, as_struct, with_stored_ids
+from tracker.stores.mongodb.indexes import LISTS
+from tracker.stores.mongodb.order import NEWEST_FIRST, Order, Position
 from tracker.stores.mongodb.reads import MongoReads
 
 Listed = TypeVar("Listed", bound=msgspec.Struct)
 
-BY_NAME: Final = Collation("en", strength=CollationStrength.SECONDARY, numericOrdering=True)
-"""Upper and lower case do not differ, and 9 comes before 10. Indexes need this collation."""
-
-
-class Order(NamedTuple):
-    """The order of a list: fields with their directions, and the collation of texts."""
-
-    fields: tuple[tuple[str, int], ...]
-    collation: Collation | None = None
-
-
 PIECE_DOCUMENTS: Final = 100
 
-_IDS_AT_ONCE: Final = 500
-"""A batch of ids occupies the event loop for 2 ms."""
+RANGE_DOCUMENTS: Final = 10_000
+"""The ids that one query reads for an order by a text: 60 ms."""
+
+_QUERY_SECONDS: Final = 60.0
+"""For a piece or range, which may be all that passes a filter among millions."""
 
 _ID_BYTES: Final = 16
 
 _TOTAL: Final = "all matches"
 """No stored field has a space in its name."""
-
-# UUIDs of version 7 sort by creation.
-NEWEST_FIRST: Final = Order((("_id", DESCENDING),))
-OLDEST_FIRST: Final = Order((("_id", ASCENDING),))
-
-
-def by_name(field: str) -> Order:
-    return Order(((field, ASCENDING), ("_id", ASCENDING)), BY_NAME)
 
 
 class Pages(Generic[Listed]):
@@ -58,6 +43,7 @@ class Pages(Generic[Listed]):
         kind: type[Listed],
         read: Callable[[dict[str, Any]], Listed] | None = None,
     ) -> None:
+        self._hint = LISTS.get(collection)
         # 25 links take 92 µs to decode and convert, 165 if the driver makes the UUIDs.
         self._reads = reads.with_binary_ids()
         self._collection = collection
@@ -69,19 +55,17 @@ class Pages(Generic[Listed]):
         page: int,
         page_size: int,
         order: Order = NEWEST_FIRST,
-        total: int | None = None,
+        hint: str | None = None,
     ) -> tuple[list[Listed], int]:
-        """Return the documents on the 1-based `page`, and the number of matches.
-
-        They are counted, unless their `total` is given.
-        """
+        """Return the documents on the 1-based `page`, and the total number of matches."""
         stages = self._stages(with_stored_ids(matching), page, page_size, order)
-        stages = stages[:-1] if total is not None else stages
+        chosen: dict[str, Any] = {"collation": order.collation}
+        if hint or self._hint:
+            chosen["hint"] = hint or self._hint
         rows = await self._reads.aggregate(
-            self._collection, stages, collation=order.collation, batchSize=page_size + 2
+            self._collection, stages, batchSize=page_size + 2, **chosen
         )
-        if total is None:
-            total = rows.pop()[_TOTAL] if rows and _TOTAL in rows[-1] else 0
+        total = rows.pop()[_TOTAL] if rows and _TOTAL in rows[-1] else 0
         return list(map(self._read, rows)), total
 
     async def by_ids(self, ids: Collection[UUID]) -> dict[UUID, Listed]:
@@ -100,7 +84,7 @@ class Pages(Generic[Listed]):
         count = [{"$match": matching}, {"$count": _TOTAL}]
         return [
             {"$match": matching},
-            {"$sort": dict(order.fields)},
+            {"$sort": dict(order.keys)},
             {"$skip": (page - 1) * page_size},
             {"$limit": page_size},
             {"$unionWith": {"coll": self._collection, "pipeline": count}},
@@ -108,49 +92,62 @@ class Pages(Generic[Listed]):
 
 
 async def all_of(
-    reader: MongoReads, name: str, matching: Mapping[str, Any], order: Order
+    reader: MongoReads,
+    name: str,
+    matching: Mapping[str, Any],
+    order: Order,
+    hint: str | None = None,
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
     """Yield all documents that match, in an order, in pieces. Ids are UUIDs."""
-    by_id = _by_id if order.fields[0][0] == "_id" else _by_another_field
-    async for piece in by_id(reader, name, matching, order):
+    by_id = _by_id if order.field is None else _by_a_text
+    async for piece in by_id(reader, name, matching, order, hint):
         yield piece
 
 
 async def _by_id(
-    reader: MongoReads, name: str, matching: Mapping[str, Any], order: Order
+    reader: MongoReads, name: str, matching: Mapping[str, Any], order: Order, hint: str | None
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
-    fields = dict(order.fields)
-    [direction] = fields.values()
+    chosen: dict[str, Any] = {"sort": order.keys, "limit": PIECE_DOCUMENTS, "hint": hint}
     filters: list[Mapping[str, Any]] = [matching]
     while True:
-        rows = await reader.find(name, {"$and": filters}, sort=fields, limit=PIECE_DOCUMENTS)
+        with pymongo.timeout(_QUERY_SECONDS):
+            rows = await reader.find(name, {"$and": filters}, **chosen)
         if rows:
             yield rows
         if len(rows) < PIECE_DOCUMENTS:
             return
-        filters = [matching, {"_id": {"$lt" if direction < 0 else "$gt": rows[-1]["_id"]}}]
+        filters = [matching, order.after(Position(None, rows[-1]["_id"]))]
 
 
-async def _by_another_field(
-    reader: MongoReads, name: str, matching: Mapping[str, Any], order: Order
+async def _by_a_text(
+    reader: MongoReads, name: str, matching: Mapping[str, Any], order: Order, hint: str | None
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
-    """Yield in the order of one snapshot's ids: names may change between two pieces."""
-    ids = await _ids(reader, name, matching, order)
+    """Yield in the order of one snapshot's ids: texts may change between two pieces."""
+    ids = await _ids(reader, name, matching, order, hint)
     step = PIECE_DOCUMENTS * _ID_BYTES
     for start in range(0, len(ids), step):
         piece = bytes(ids[start : start + step])
         wanted = [StoredId(piece[at : at + _ID_BYTES]) for at in range(0, len(piece), _ID_BYTES)]
-        found = await reader.find(name, {"$and": [matching, {"_id": {"$in": wanted}}]})
+        found = await reader.find(name, {"$and": [matching, {"_id": {"$in": wanted}}]}, hint="_id_")
         by_id = {row["_id"].bytes: row for row in found}
         yield [by_id[one] for one in wanted if one in by_id]
 
 
 async def _ids(
-    reader: MongoReads, name: str, matching: Mapping[str, Any], order: Order
+    reader: MongoReads, name: str, matching: Mapping[str, Any], order: Order, hint: str | None
 ) -> bytearray:
-    ids = bytearray()
-    chosen = {"sort": list(order.fields), "collation": order.collation, "batch_size": _IDS_AT_ONCE}
+    """Return the ids in their order, read in ranges, so that no query lasts with their number."""
+    assert order.field is not None
+    chosen: dict[str, Any] = {"sort": order.keys, "collation": order.collation, "hint": hint}
+    ids, filters = bytearray(), [matching]
     async with reader.at_one_snapshot() as snapshot:
-        async for row in snapshot.find_each(name, matching, ["_id"], **chosen):
-            ids += row["_id"].bytes
-    return ids
+        while True:
+            with pymongo.timeout(_QUERY_SECONDS):
+                rows = await snapshot.find(
+                    name, {"$and": filters}, [order.field], limit=RANGE_DOCUMENTS, **chosen
+                )
+            for row in rows:
+                ids += row["_id"].bytes
+            if len(rows) < RANGE_DOCUMENTS:
+                return ids
+            filters = [matching, order.after(order.position(rows[-1]["_id"], rows[-1]))]

@@ -137,16 +137,19 @@ function SelectRow({ row, selected, onSelect, rowKey, rowLabel = (one) => one.na
 /** The way to the other pages of a list. The page is the parameter `page` of the query. */
 export function Pagination({ pagination, noun, plural }) {
   if (!pagination || pagination.totalRows === 0) return null;
-  const { page, totalPages, totalRows } = pagination;
+  const { page, totalPages, totalRows, totalIsExact = true } = pagination;
+  const isLast = totalIsExact && page >= totalPages;
   const go = (to) => setQuery({ page: to === 1 ? null : to }, { replace: false });
   return html`<nav class="pagination" aria-label="Pages">
-    <span>${format.count(totalRows, noun, plural)}</span>
+    <span>${totalIsExact ? "" : "more than "}${format.count(totalRows, noun, plural)}</span>
     ${
       totalPages > 1 &&
       html`
         <${Button} disabled=${page <= 1} onClick=${() => go(page - 1)}>Previous<//>
-        <span>Page ${format.number(page)} of ${format.number(totalPages)}</span>
-        <${Button} disabled=${page >= totalPages} onClick=${() => go(page + 1)}>Next<//>
+        <span>
+          Page ${format.number(page)}${totalIsExact ? ` of ${format.number(totalPages)}` : ""}
+        </span>
+        <${Button} disabled=${isLast} onClick=${() => go(page + 1)}>Next<//>
       `
     }
   </nav>`;

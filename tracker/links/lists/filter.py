@@ -12,11 +12,12 @@ import msgspec
 from bson import Regex
 
 from tracker.links.utm import NO_VALUE
-from tracker.stores.mongodb.paging import BY_NAME, NEWEST_FIRST, OLDEST_FIRST, Order, by_name
+from tracker.links.words import first_word, found_by
+from tracker.stores.mongodb.order import BY_NAME, NEWEST_FIRST, OLDEST_FIRST, Order, by_name
 
 
 class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of links. `search` ignores case in name, slug and destination; `slug` is exact."""
+    """A filter of links. `search` is for words (`links/words`); `slug` is exact."""
 
     tags: list[UUID] = []
     all_tags: bool = False
@@ -38,7 +39,12 @@ ORDERS: Final[dict[LinkOrder, Order]] = {
 }
 
 
-def conditions(wanted: LinkFilter) -> dict[str, Any]:
+_NONE: Final[dict[str, Any]] = {"words": {"$in": []}}
+"""The condition of a search without a word."""
+
+
+def conditions(wanted: LinkFilter, has_words: bool = True) -> dict[str, Any]:
+    """Return the conditions of a filter, also for links whose words no drain has stored yet."""
     matching: dict[str, Any] = {"archived": wanted.archived}
     if wanted.tags:
         matching["tags"] = {"$all" if wanted.all_tags else "$in": wanted.tags}
@@ -47,14 +53,39 @@ def conditions(wanted: LinkFilter) -> dict[str, Any]:
     if wanted.slug is not None:
         # The collation lets the index find it. The pattern excludes other cases.
         matching["slug"] = {"$eq": wanted.slug, "$regex": f"^{re.escape(wanted.slug)}$"}
-    if wanted.search:
-        # A pattern, because $toLower changes only ASCII.
-        text = {"$regex": re.escape(wanted.search), "$options": "i"}
-        matching["$or"] = [{name: text} for name in ("internal_name", "slug", "destination_url")]
     for name, values in wanted.utm.items():
         absent = [None] if NO_VALUE in values else []
         matching[name] = {"$in": [*map(_exactly, values), *absent]}
-    return matching
+    words = _words(wanted)
+    if words is None:
+        return matching
+    if has_words or words == _NONE:
+        return matching | words
+    return matching | {"$or": [words, _without_words(wanted)]}
+
+
+def is_by_words(wanted: LinkFilter) -> bool:
+    """Return whether the index of words leads to the links."""
+    return _words(wanted) is not None
+
+
+def _words(wanted: LinkFilter) -> dict[str, Any] | None:
+    if wanted.search:
+        return found_by(wanted.search) or _NONE
+    for values in wanted.utm.values():
+        words = [one for value in values if (one := first_word(value))]
+        if NO_VALUE not in values and len(words) == len(values):
+            return {"words": {"$in": list(map(_exactly, words))}}
+    return None
+
+
+def _without_words(wanted: LinkFilter) -> dict[str, Any]:
+    """Return the condition of links without stored words: each word may begin anywhere."""
+    if not wanted.search:
+        return {"words": None}
+    texts = [Regex(re.escape(one), re.IGNORECASE) for one in wanted.search.split()]
+    fields = ("internal_name", "slug", "destination_url")
+    return {"words": None, "$and": [{"$or": [{name: one} for name in fields]} for one in texts]}
 
 
 def is_counted(wanted: LinkFilter) -> bool:

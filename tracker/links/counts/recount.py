@@ -1,10 +1,8 @@
 """Recounts of links: complete the kept counts of an account, compare and correct them.
 
-Drains recount each account RECOUNTS times, with a pause between: web processes of a release
-without kept counts may change links until they are replaced.
+Drains recount each account RECOUNTS times (`lists/backfill`).
 """
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -14,7 +12,7 @@ from uuid import UUID
 import pymongo
 
 from tracker.clock import now
-from tracker.links.lists.counts import (
+from tracker.links.counts.counts import (
     LINK_COUNTS,
     OF_RECOUNTS,
     CountKey,
@@ -25,7 +23,6 @@ from tracker.links.lists.counts import (
     state_of,
     summed,
 )
-from tracker.loops import run_until
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.drivers import UNLIMITED
 from tracker.stores.mongodb.reads import MongoReads
@@ -44,21 +41,11 @@ class Comparison(NamedTuple):
 
 
 class LinkRecount:
-    """Compares and corrects counts. `run` is the loop of a drain."""
+    """Compares and corrects the counts of accounts."""
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
         self._reads = mongodb.reads
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Run until `stop` is set, which also cancels the work in progress."""
-        await run_until(stop, self._work())
-
-    async def _work(self) -> None:
-        while True:
-            for account_id in await self.unfinished():
-                await self.correct(account_id)
-            await asyncio.sleep(PAUSE.total_seconds())
 
     async def unfinished(self) -> Sequence[UUID]:
         """Return the accounts whose recounts are not all done, without those done just now."""

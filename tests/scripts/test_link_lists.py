@@ -1,4 +1,4 @@
-"""`verify` finds wrong counts of links and `link_counts` corrects them."""
+"""`verify` finds wrong counts of links and `link_lists` corrects them."""
 
 from typing import Any
 
@@ -31,16 +31,16 @@ def test_a_wrong_count_is_explained_until_it_is_corrected(
     ended = run("verify")
     assert ended.returncode == 0
     assert ended.stderr == ""
-    [row] = run.rows("link_counts")
-    assert row == {"account_id": str(account.id), "counts_corrected": 0}
+    [row] = run.rows("link_lists")
+    assert row == {"account_id": str(account.id), "corrected": 0}
     counts = mongodb[services.settings.mongodb_database]["link_counts"]
     counts.update_one({"active": 1}, {"$inc": {"active": 4}})
     ended = run("verify", "--json")
     assert ended.returncode == 1
     assert f"account {account.id}: active links are -4 in the documents" in ended.stderr
     assert '"differences": 1' in ended.stdout
-    [row] = run.rows("link_counts", "--account", str(account.id))
-    assert row["counts_corrected"] == 1
+    [row] = run.rows("link_lists", "--account", str(account.id))
+    assert row["corrected"] == 1
     assert run("verify").returncode == 0
 
 
@@ -54,6 +54,6 @@ def test_counts_that_are_not_made_yet_are_no_difference(
 
 
 def test_an_unknown_account_is_named(run: Run) -> None:
-    ended = run("link_counts", "--account", "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b")
+    ended = run("link_lists", "--account", "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b")
     assert ended.returncode == 1
     assert "account 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b: not found" in ended.stderr

@@ -1,4 +1,4 @@
-"""Links that an earlier release has changed are counted by a drain, twice, and by an operator."""
+"""Recounts complete the counts of an account, once each, whatever happens meanwhile."""
 
 import asyncio
 from datetime import timedelta
@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 
 from tests.factories import create_link
-from tests.waiting import becomes
 from tracker.ids import new_id
-from tracker.links.lists import recount
-from tracker.links.lists.recount import LinkRecount
+from tracker.links.counts import recount
+from tracker.links.counts.counts import LinkCounts
+from tracker.links.counts.recount import LinkRecount
 from tracker.service.services import Services
 
 ACCOUNT, OTHER, TAG = (new_id() for _ in range(3))
@@ -26,7 +26,7 @@ async def of_an_earlier_release(services: Services) -> None:
 
 
 async def kept(services: Services, account_id: UUID = ACCOUNT) -> Any:
-    counts = await services.links.links._counts.find(account_id, [TAG])
+    counts = await LinkCounts(services.stores.mongodb.reads).find(account_id, [TAG])
     return counts and {tag_id: tuple(one) for tag_id, one in counts.items()}
 
 
@@ -62,17 +62,3 @@ async def test_an_account_is_recounted_twice_with_a_pause(
     assert await links.unfinished() == sorted([ACCOUNT, OTHER])
     await links.correct(ACCOUNT)
     assert await links.unfinished() == [OTHER]
-
-
-async def test_a_drain_counts_until_it_ends(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(recount, "PAUSE", timedelta(milliseconds=10))
-    await of_an_earlier_release(services)
-    links, stop = LinkRecount(services.stores.mongodb), asyncio.Event()
-    running = asyncio.create_task(links.run(stop))
-    await becomes(links.unfinished, [])
-    assert await kept(services, OTHER) == {None: (1, 0, 0, 0), TAG: (0, 0, 0, 0)}
-    assert not running.done()
-    stop.set()
-    await running

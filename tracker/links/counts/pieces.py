@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.links.lists.counts import add, difference
+from tracker.links.counts.counts import add, difference
 from tracker.stores.mongodb.documents import as_struct
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction

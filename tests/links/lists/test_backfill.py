@@ -1,0 +1,94 @@
+"""Links that an earlier release has written are counted and found once a drain has run."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.factories import LANDING, create_link
+from tests.waiting import becomes
+from tracker.ids import new_id
+from tracker.links.counts import recount
+from tracker.links.counts.counts import LinkCounts
+from tracker.links.lists import backfill
+from tracker.links.lists.backfill import LinkListBackfill
+from tracker.links.lists.filter import LinkFilter
+from tracker.service.services import Services
+from tracker.stores.mongodb.documents import run_updates
+
+ACCOUNT, OTHER = new_id(), new_id()
+NEWS = f"{LANDING}?utm_source=News+of+today"
+
+
+async def of_an_earlier_release(services: Services) -> None:
+    """Store links of two accounts without words and counts."""
+    await create_link(services, ACCOUNT, "first", NEWS, internal_name="Spring Sale")
+    await create_link(services, ACCOUNT, "second", internal_name="Summer")
+    await create_link(services, OTHER, "third", NEWS)
+    await services.stores.mongodb["links"].update_many({}, {"$unset": {"words": ""}})
+    await services.stores.mongodb["link_counts"].delete_many({})
+
+
+async def found(services: Services, **wanted: Any) -> list[str]:
+    links, *_ = await services.links.lists.page(ACCOUNT, LinkFilter(**wanted), 1, 9, "slug")
+    return [link.slug for link in links]
+
+
+async def test_links_are_found_before_and_after(services: Services) -> None:
+    await of_an_earlier_release(services)
+    lists = LinkListBackfill(services.stores.mongodb)
+    for corrected in (3, 0):
+        assert await found(services, search="SPR sa") == ["first"]
+        assert await found(services, search="s") == ["first", "second"]
+        assert await found(services, search="winter") == []
+        assert await found(services, utm={"utm_source": ["News of today"]}) == ["first"]
+        assert await found(services, utm={"utm_source": ["news of today"]}) == []
+        assert await lists.complete(ACCOUNT) == corrected
+    assert await lists.complete(OTHER) == 2
+
+
+async def test_a_link_that_an_older_process_renames_is_found_by_its_new_name(
+    services: Services,
+) -> None:
+    await of_an_earlier_release(services)
+    lists = LinkListBackfill(services.stores.mongodb)
+    await lists.complete(ACCOUNT)
+    change = {"$set": {"internal_name": "Winter"}, "$inc": {"version": 1}}
+    await services.stores.mongodb["links"].update_one({"slug": "first"}, change)
+    assert await lists.complete(ACCOUNT) == 1
+    assert await found(services, search="winter") == ["first"]
+    assert await found(services, search="spring") == []
+
+
+async def test_a_link_that_changes_meanwhile_keeps_its_own_words(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await of_an_earlier_release(services)
+
+    async def late(*arguments: Any) -> int:
+        links, *_ = await services.links.lists.page(ACCOUNT, LinkFilter(slug="first"), 1, 1)
+        await services.links.links.change(links[0].id, {"internal_name": "Winter"})
+        return await run_updates(*arguments)
+
+    monkeypatch.setattr(backfill, "run_updates", late)
+    await LinkListBackfill(services.stores.mongodb).complete(ACCOUNT)
+    assert await found(services, search="winter") == ["first"]
+    assert await found(services, search="spring") == []
+
+
+async def test_a_drain_completes_all_accounts_until_it_ends(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (recount, backfill):
+        monkeypatch.setattr(module, "PAUSE", timedelta(milliseconds=10))
+    await of_an_earlier_release(services)
+    lists, stop = LinkListBackfill(services.stores.mongodb), asyncio.Event()
+    running = asyncio.create_task(lists.run(stop))
+    await becomes(lists.counts.unfinished, [])
+    counts = await LinkCounts(services.stores.mongodb.reads).find(ACCOUNT)
+    assert counts is not None
+    assert counts[None].active == 2
+    assert not running.done()
+    stop.set()
+    await running

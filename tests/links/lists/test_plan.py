@@ -1,0 +1,108 @@
+"""Which index a page of links is read from, and from which end."""
+
+import pytest
+
+from tracker.ids import new_id
+from tracker.links.counts.counts import LinkCount
+from tracker.links.lists.filter import LinkFilter, LinkOrder
+from tracker.links.lists.plan import (
+    Counts,
+    Rows,
+    counting_index_of,
+    fallback_of,
+    index_of,
+    rarest_first,
+    rows_of,
+)
+from tracker.links.lists.totals import Total
+from tracker.stores.mongodb.indexes import INDEXES, LINK_LISTS, LISTS
+
+RARE, HALF = new_id(), new_id()
+FEW = Total(100)
+COUNTS: Counts = {
+    None: LinkCount(900_000, 90_000, 10_000),
+    RARE: LinkCount(100),
+    HALF: LinkCount(500_000),
+}
+
+
+@pytest.mark.parametrize(
+    ("skip", "limit", "total", "rows"),
+    [
+        (0, 26, 10, Rows(0, 26)),
+        (0, 26, 1000, Rows(0, 26)),
+        (475, 25, 1000, Rows(475, 25)),
+        (500, 25, 1000, Rows(475, 25, is_reversed=True)),
+        (975, 26, 1000, Rows(0, 25, is_reversed=True)),
+        (990, 26, 1000, Rows(0, 10, is_reversed=True)),
+        (1000, 26, 1000, Rows(0, 0, is_reversed=True)),
+        (10**9, 26, 0, Rows(0, 0, is_reversed=True)),
+    ],
+)
+def test_rows_are_skipped_from_the_nearer_end(
+    skip: int, limit: int, total: int, rows: Rows
+) -> None:
+    assert rows_of(skip, limit, total) == rows
+
+
+@pytest.mark.parametrize(
+    ("wanted", "order", "index"),
+    [
+        (LinkFilter(), "newest", "by_account"),
+        (LinkFilter(archived=True), "oldest", "by_account"),
+        (LinkFilter(active=True), "name", "in_order_of_names"),
+        (LinkFilter(active=False), "newest", "inactive"),
+        (LinkFilter(active=False), "oldest", "inactive"),
+        (LinkFilter(active=False), "name", "inactive_in_order_of_names"),
+        (LinkFilter(active=False), "slug", "inactive_in_order_of_slugs"),
+        (LinkFilter(slug="abc", active=False), "name", "in_order_of_slugs"),
+        (LinkFilter(tags=[HALF]), "newest", "by_tag"),
+        (LinkFilter(tags=[HALF, RARE], active=False), "oldest", "by_tag"),
+        (LinkFilter(tags=[RARE]), "name", "by_tag"),
+        (LinkFilter(tags=[HALF]), "name", "in_order_of_names"),
+        (LinkFilter(tags=[HALF, RARE]), "slug", "in_order_of_slugs"),
+        (LinkFilter(tags=[HALF, RARE], all_tags=True), "slug", "by_tag"),
+    ],
+)
+def test_a_list_has_its_index(wanted: LinkFilter, order: LinkOrder, index: str) -> None:
+    assert index_of(wanted, order, COUNTS, 25, FEW) == index
+
+
+def test_without_counts_links_of_tags_are_sorted() -> None:
+    assert index_of(LinkFilter(tags=[HALF]), "name", None, 25, FEW) == "by_tag"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index", "of_many", "counted"),
+    [
+        (LinkFilter(search="a"), "by_words", "in_order_of_names", "by_words"),
+        (LinkFilter(search="*"), "by_words", "in_order_of_names", "by_words"),
+        (LinkFilter(utm={"utm_source": ["x"]}), "by_words", "in_order_of_names", "by_words"),
+        (LinkFilter(utm={"utm_source": ["-"]}), *2 * ["in_order_of_names"], "by_account"),
+        (LinkFilter(utm={"utm_source": ["none"]}), *2 * ["in_order_of_names"], "by_account"),
+        (LinkFilter(search="a", tags=[RARE]), "by_words", "by_tag", "by_words"),
+        (LinkFilter(tags=[RARE, HALF], all_tags=True), "by_tag", "by_tag", "by_tag"),
+        (LinkFilter(search="a", slug="a"), *3 * ["in_order_of_slugs"]),
+    ],
+)
+def test_links_of_words_are_sorted_if_they_are_few(
+    wanted: LinkFilter, index: str, of_many: str, counted: str
+) -> None:
+    assert index_of(wanted, "name", COUNTS, 25, FEW) == index
+    for many in (Total(50_000), Total(0, is_exact=False)):
+        assert index_of(wanted, "name", COUNTS, 25, many) == of_many
+    assert counting_index_of(wanted) == counted
+    assert fallback_of(wanted, counted) is None
+    is_selective = counted != "by_account" and wanted.slug is None
+    assert fallback_of(wanted, "in_order_of_names") == (counted if is_selective else None)
+
+
+def test_of_several_tags_the_rarest_is_looked_up() -> None:
+    wanted = LinkFilter(tags=[HALF, RARE], all_tags=True)
+    assert rarest_first(wanted, COUNTS) == [RARE, HALF]
+
+
+def test_the_index_of_each_list_exists() -> None:
+    named = {("links", name) for name in LINK_LISTS.values()} | set(LISTS.items())
+    for collection, name in named:
+        assert name in {one.document["name"] for one in INDEXES[collection]}

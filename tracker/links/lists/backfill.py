@@ -1,0 +1,65 @@
+"""What lists need of links that an earlier release has written: their words, and their counts."""
+
+import asyncio
+from typing import Any, Final
+from uuid import UUID
+
+import pymongo
+
+from tracker.links.counts.recount import PAUSE, LinkRecount
+from tracker.links.words import words_of
+from tracker.loops import run_until
+from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import run_updates
+from tracker.stores.mongodb.drivers import UNLIMITED
+from tracker.stores.mongodb.order import OLDEST_FIRST
+from tracker.stores.mongodb.paging import all_of
+
+_TEXTS: Final = ("slug", "destination_url", "internal_name")
+
+
+class LinkListBackfill:
+    """The loop of a drain that stores words, and then completes counts.
+
+    So an account with counts has words. Each account is done RECOUNTS times, with a pause between:
+    web processes of an earlier release may change links until they are replaced.
+    """
+
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._database = mongodb.database
+        self._reads = mongodb.reads
+        self.counts = LinkRecount(mongodb)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Run until `stop` is set, which also cancels the work in progress."""
+        await run_until(stop, self._work())
+
+    async def _work(self) -> None:
+        while True:
+            for account_id in await self.counts.unfinished():
+                await self.complete(account_id)
+            await asyncio.sleep(PAUSE.total_seconds())
+
+    async def complete(self, account_id: UUID) -> int:
+        """Correct the words and counts of an account's links; return how many were wrong."""
+        return await self._store_words(account_id) + await self.counts.correct(account_id)
+
+    async def _store_words(self, account_id: UUID) -> int:
+        """Store missing or outdated words; return the number of changed links."""
+        stored = 0
+        for archived in (False, True):
+            of_account = {"account_id": account_id, "archived": archived}
+            pieces = all_of(self._reads, "links", of_account, OLDEST_FIRST, "by_account")
+            async for links in pieces:
+                updates = [one for link in links if (one := _update(link))]
+                with pymongo.timeout(UNLIMITED):
+                    stored += await run_updates(self._database, "links", updates)
+        return stored
+
+
+def _update(link: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the update of a link; None if it has its words. A link that changes meanwhile has."""
+    words = words_of(*(link[name] for name in _TEXTS))
+    if link.get("words") == words:
+        return None
+    return {"q": {name: link[name] for name in ("_id", "version")}, "u": {"$set": {"words": words}}}

@@ -1,0 +1,88 @@
+"""Where a page of links is read: from which index, in which direction. Pure."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+from tracker.links.counts.counts import LinkCount
+from tracker.links.lists.filter import LinkFilter, LinkOrder, is_by_words
+from tracker.links.lists.totals import Total
+from tracker.stores.mongodb.indexes import LINK_LISTS
+
+Counts = Mapping[UUID | None, LinkCount]
+"""The kept counts of the tags of a filter, and of all links as of None."""
+
+
+class Rows(NamedTuple):
+    """The rows of a page: `skip` come before them, from the end of the list if `is_reversed`."""
+
+    skip: int
+    limit: int
+    is_reversed: bool = False
+
+
+def rows_of(skip: int, limit: int, total: int) -> Rows:
+    """Return the way to rows of a list of `total` rows that has fewer rows before them."""
+    left = max(0, total - skip)
+    after = max(0, left - limit)
+    return Rows(skip, limit) if skip <= after else Rows(after, min(limit, left), is_reversed=True)
+
+
+def index_of(
+    wanted: LinkFilter, order: LinkOrder, counts: Counts | None, read: int, found: Total
+) -> str:
+    """Return the name of the index for `read` rows of a list, of which so many were found."""
+    if wanted.slug is not None:
+        return LINK_LISTS["a slug"]
+    total = None if counts is None else counts[None].of(wanted.archived)
+    if (
+        is_by_words(wanted)
+        and found.is_exact
+        and _is_sorting_cheaper(found.rows, found, read, total)
+    ):
+        return LINK_LISTS["words"]
+    tagged = _tagged(wanted, counts)
+    if wanted.tags and (
+        order in ("newest", "oldest") or _is_sorting_cheaper(tagged, found, read, total)
+    ):
+        return LINK_LISTS["tags"]
+    return LINK_LISTS[f"inactive {order}" if wanted.active is False else order]
+
+
+def fallback_of(wanted: LinkFilter, index: str) -> str | None:
+    """Return the name of the index to use if `index` has too few matches; None if it has all."""
+    counting = counting_index_of(wanted)
+    is_selective = wanted.slug is None and (is_by_words(wanted) or bool(wanted.tags))
+    return counting if is_selective and index != counting else None
+
+
+def counting_index_of(wanted: LinkFilter) -> str:
+    """Return the name of the index by which the links of a filter are counted."""
+    if wanted.slug is not None:
+        return LINK_LISTS["a slug"]
+    if is_by_words(wanted):
+        return LINK_LISTS["words"]
+    if wanted.tags:
+        return LINK_LISTS["tags"]
+    return LINK_LISTS["inactive newest" if wanted.active is False else "newest"]
+
+
+def rarest_first(wanted: LinkFilter, counts: Counts) -> list[UUID]:
+    return sorted(wanted.tags, key=lambda tag_id: sum(counts[tag_id]))
+
+
+def _tagged(wanted: LinkFilter, counts: Counts | None) -> int:
+    """Return how many links have the tags, at most."""
+    if counts is None:
+        return 0
+    of_tags = [counts[tag_id].of(wanted.archived) for tag_id in wanted.tags]
+    return min(of_tags) if wanted.all_tags else sum(of_tags)
+
+
+def _is_sorting_cheaper(examined: int, found: Total, read: int, total: int | None) -> bool:
+    """Return whether to read and sort all that is `examined`, not the order up to the page.
+
+    The order has a match as often as the account has, unless the filter goes with the order.
+    """
+    matches = found.rows if found.is_exact else examined
+    return total is None or examined * matches < read * total

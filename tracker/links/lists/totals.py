@@ -1,0 +1,78 @@
+"""The numbers of links in lists: kept, or counted within limits.
+
+A kept count is exact. Others are counted for COUNT_SECONDS and up to COUNTED_LINKS. What many links
+or much time was spent on is remembered for REMEMBERED_SECONDS, in this process.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Final, NamedTuple
+
+import pymongo
+from pymongo.errors import PyMongoError
+
+COUNT_SECONDS: Final = 1.0
+COUNTED_LINKS: Final = 50_000
+"""The links that are counted, in 50 to 100 ms."""
+
+REMEMBERED_SECONDS: Final = 10.0
+
+_MANY_LINKS: Final = 1_000
+_LONG_SECONDS: Final = 0.5
+"""What took less is counted each time, so that a change is seen at once."""
+
+_REMEMBERED: Final = 1_000
+
+
+class Total(NamedTuple):
+    """The number of rows of a list; not `is_exact`: as many were found."""
+
+    rows: int
+    is_exact: bool = True
+
+
+Count = Callable[[int], Awaitable[int]]
+"""Counts rows up to a limit."""
+
+
+class Totals:
+    """The totals of lists that no kept count has. Each is counted once at a time."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._remembered: dict[Hashable, tuple[float, Total]] = {}
+        self._counting: dict[Hashable, asyncio.Future[Total]] = {}
+
+    async def find(self, key: Hashable, count: Count) -> Total:
+        """Return the total that is known by `key`, or count it."""
+        known = self._remembered.get(key)
+        if known is not None and self._clock() < known[0]:
+            return known[1]
+        counting = self._counting.get(key)
+        if counting is None:
+            counting = self._counting[key] = asyncio.ensure_future(self._count(key, count))
+            counting.add_done_callback(lambda _: self._counting.pop(key, None))
+        return await asyncio.shield(counting)
+
+    async def _count(self, key: Hashable, count: Count) -> Total:
+        began = self._clock()
+        total = await _within_limits(count)
+        now = self._clock()
+        if total.rows >= _MANY_LINKS or now - began >= _LONG_SECONDS:
+            self._remembered.pop(key, None)
+            self._remembered[key] = now + REMEMBERED_SECONDS, total
+            if len(self._remembered) > _REMEMBERED:
+                del self._remembered[next(iter(self._remembered))]
+        return total
+
+
+async def _within_limits(count: Count) -> Total:
+    try:
+        with pymongo.timeout(COUNT_SECONDS):
+            found = await count(COUNTED_LINKS + 1)
+    except PyMongoError as error:
+        if not error.timeout:
+            raise
+        return Total(0, is_exact=False)
+    return Total(min(found, COUNTED_LINKS), found <= COUNTED_LINKS)
