@@ -1,5 +1,6 @@
 """All documents of a list come once each, in their order, whatever is changed meanwhile."""
 
+from collections.abc import AsyncGenerator
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,13 @@ from tracker.stores.mongodb.paging import PIECE_DOCUMENTS, all_of
 
 COUNT = 2 * PIECE_DOCUMENTS + 1
 BY_NAME = by_name("internal_name")
+
+
+def pieces_of(
+    services: Services, matching: dict[str, Any], order: Order
+) -> AsyncGenerator[list[dict[str, Any]], None]:
+    hint = "by_account" if order.field is None else "in_order_of_names"
+    return all_of(services.stores.mongodb.reads, "links", matching, order, hint)
 
 
 async def insert(services: Services, *names: str) -> list[dict[str, Any]]:
@@ -30,11 +38,11 @@ async def test_documents_come_once_each_while_others_are_inserted(
     rows = await insert(services, *(f"n{number}" for number in range(COUNT)))
     expected = [row["_id"] for row in (rows[::-1] if order is NEWEST_FIRST else rows)]
     found: list[UUID] = []
-    async for piece in all_of(services.stores.mongodb.reads, "links", {"account_id": 1}, order):
+    async for piece in pieces_of(services, {"account_id": 1}, order):
         assert len(piece) <= PIECE_DOCUMENTS
         if not found:
             await insert(services, "a", "n100a", "z")
-        found += [row["_id"] for row in piece]
+        found += [UUID(bytes=row["_id"]) for row in piece]
     assert [one for one in found if one in expected] == expected
     assert len(set(found)) == len(found)
 
@@ -45,10 +53,10 @@ async def test_a_document_that_is_renamed_comes_once(
 ) -> None:
     rows = await insert(services, *(f"n{number}" for number in range(COUNT)))
     found = []
-    async for piece in all_of(services.stores.mongodb.reads, "links", {"account_id": 1}, BY_NAME):
+    async for piece in pieces_of(services, {"account_id": 1}, BY_NAME):
         renamed = {"$set": {"internal_name": name}}
         await services.stores.mongodb["links"].update_one({"_id": rows[which]["_id"]}, renamed)
-        found += [row["_id"] for row in piece]
+        found += [UUID(bytes=row["_id"]) for row in piece]
     assert found == [row["_id"] for row in rows]
 
 
@@ -56,9 +64,7 @@ async def test_only_what_matches_is_yielded_and_nothing_of_nothing(services: Ser
     await insert(services, "a", "b")
     matching = {"account_id": 1, "slug": "b"}
     for order in (NEWEST_FIRST, BY_NAME):
-        pieces = [
-            piece async for piece in all_of(services.stores.mongodb.reads, "links", matching, order)
-        ]
+        pieces = [piece async for piece in pieces_of(services, matching, order)]
         assert [row["slug"] for piece in pieces for row in piece] == ["b"]
-        none = all_of(services.stores.mongodb.reads, "links", {"account_id": 2}, order)
+        none = pieces_of(services, {"account_id": 2}, order)
         assert [piece async for piece in none] == []

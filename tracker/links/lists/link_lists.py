@@ -47,6 +47,10 @@ _TRIED_SECONDS: Final = 0.3
 """For rows in an order that may have few matches. All matches of a common word take longer."""
 
 
+_FIELDS: Final = [name for name in Link.__struct_fields__ if name != "id"]
+"""The fields of links, without what only finds them."""
+
+
 class LinkPage(NamedTuple):
     """A page of links. `next` is the position of its last link, None on the last page."""
 
@@ -91,7 +95,7 @@ class LinkLists:
         at_once = PIECE_DOCUMENTS if by.field is None else RANGE_DOCUMENTS
         hint = index_of(wanted, order, counts, at_once, total)
         matching = _matching(account_id, wanted, counts)
-        async for rows in all_of(self._reads, "links", matching, by, hint):
+        async for rows in all_of(self._reads, "links", matching, by, hint, _FIELDS):
             yield [as_struct(Link, row) for row in rows]
 
     async def _page(
@@ -177,6 +181,7 @@ async def _links(
     found = await reads.with_binary_ids().find(
         "links",
         with_stored_ids(matching),
+        _FIELDS,
         sort=by.keys,
         collation=by.collation,
         skip=rows.skip,

@@ -294,6 +294,12 @@ LINK_LISTS: Final[Mapping[str, str]] = {
 """The indexes of the list of links (`links/lists/plan`)."""
 
 
+def has_ids(collection: str, name: str) -> bool:
+    """Return whether an index of the table has the ids of documents among its fields."""
+    keys = {one.document["name"]: one.document["key"] for one in INDEXES[collection]}
+    return "_id" in keys[name]
+
+
 async def ensure(database: Database) -> None:
     """Make every missing index, however long that takes."""
     with pymongo.timeout(UNLIMITED):

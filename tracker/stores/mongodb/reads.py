@@ -55,6 +55,30 @@ class MongoReads:
         )
         return MongoReads(self._database.with_options(codec_options=options), self._session)
 
+    async def ids(
+        self, collection: str, matching: Mapping[str, Any], **options: Any
+    ) -> list[bytes]:
+        """Return the ids of documents. The reader is one of binary ids."""
+        return [
+            bytes(row["_id"]) for row in await self.find(collection, matching, ["_id"], **options)
+        ]
+
+    async def ids_of_index(
+        self, collection: str, matching: Mapping[str, Any], **options: Any
+    ) -> list[bytes]:
+        """Return ids as `ids` does, from the index of the option `hint`, which has them.
+
+        No document is read, unless to filter or to sort it.
+        """
+        # The texts in an index with a collation are no UTF-8.
+        codec = self._database.codec_options.with_options(
+            uuid_representation=UuidRepresentation.UNSPECIFIED,
+            unicode_decode_error_handler="ignore",
+        )
+        index = MongoReads(self._database.with_options(codec_options=codec), self._session)
+        rows = await index.find(collection, matching, return_key=True, **options)
+        return [bytes(row["_id"]) for row in rows]
+
     def latest(self) -> "MongoReads":
         """Return a reader of the present, whatever snapshot this one reads."""
         return MongoReads(self._database)
