@@ -15,8 +15,9 @@ from lab.scene import open_services
 from tracker.clock import now, now_ms
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig
-from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT, MAX_WEBHOOKS_PER_CLAIM
+from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
 
+_WEBHOOKS_PER_CLAIM: Final = 50
 _TEMPLATE: Final = {"event": "{event_id}"}
 _BATCH_CONVERSIONS: Final = 100
 """Each makes a delivery for every webhook of its account, all in one transaction."""
@@ -63,8 +64,8 @@ async def postpone_backlog(webhooks: Webhooks) -> None:
     tomorrow = now() + timedelta(days=1)
     async with open_services(webhooks.settings) as services:
         deliveries = services.webhooks.deliveries
-        for first in range(0, len(webhooks.ids), MAX_WEBHOOKS_PER_CLAIM):
-            group = webhooks.ids[first : first + MAX_WEBHOOKS_PER_CLAIM]
+        for first in range(0, len(webhooks.ids), _WEBHOOKS_PER_CLAIM):
+            group = webhooks.ids[first : first + _WEBHOOKS_PER_CLAIM]
             while claimed := await deliveries.claim(dict.fromkeys(group, 10), now()):
                 await deliveries.release(claimed, tomorrow)
 
