@@ -34,6 +34,16 @@ _RELEASE_SECONDS: Final = 20.0
 _VERIFY_SECONDS: Final = 600
 _IDS_PER_QUERY: Final = 10_000
 
+# Deletes what expires soon, of a part of all keys. ARGV: cursor, milliseconds. Returns the cursor.
+_EXPIRE: Final = """
+local found = redis.call('SCAN', ARGV[1], 'COUNT', 1000)
+for _, name in ipairs(found[2]) do
+  local left = redis.call('PTTL', name)
+  if left >= 0 and left <= tonumber(ARGV[2]) then redis.call('UNLINK', name) end
+end
+return found[1]
+"""
+
 Collection = Literal["clicks", "events"]
 
 
@@ -71,9 +81,22 @@ class Stores:
 
         Call it while no service runs: the service makes the indexes again when it starts.
         """
+        await self._drop_records()
+        await self._redis.flushall()
+
+    async def pass_days(self, days: int) -> None:
+        """Drop clicks, events and counters, and from Redis what expires within these days.
+
+        Call it while no service runs, as `empty`.
+        """
+        await self._drop_records()
+        expire, cursor = self._redis.register_script(_EXPIRE), 0
+        while cursor := int(await expire(args=[cursor, days * 86_400_000])):
+            pass
+
+    async def _drop_records(self) -> None:
         for name in _RECORDED:
             await self._mongodb[name].drop()
-        await self._redis.flushall()
 
     async def flush(self, appendfsync: str) -> None:
         """Set how Redis flushes its journal to the disk from now on."""

@@ -7,17 +7,14 @@ from typing import Final, NamedTuple
 from config.settings import Settings
 from lab.growth.figures import Size
 from lab.growth.filling import create_accounts, create_links
-from lab.growth.run import Run, Service, serving
+from lab.growth.run import QUIET_DAYS, Run, Service, serving
 from lab.requests import click, event
 from lab.scene import destination_of, new_link, open_services
-from lab.stores import open_stores
-from tracker.stores.redis.keys import JOINT_COUNTS_LEASE
 
 _FEW: Final = 10
 _IDLE: Final = "idle"
 _WARM_UP_REQUESTS: Final = 1_000
 
-_LEASE_SECONDS: Final = 3_600.0
 _REST_SECONDS: Final = 60.0
 _IDLE_SECONDS: Final = 10.0
 
@@ -64,11 +61,9 @@ async def _fill(run: Run, database: str, number: int) -> _Accounts:
 
 
 async def _measure_traffic(run: Run, size: Size, accounts: _Accounts) -> None:
-    async with open_stores(accounts.settings) as stores:
-        await stores.empty()
-        # Counting ahead is work of its own, and would be counted as that of the traffic.
-        await stores.hold_lease(JOINT_COUNTS_LEASE, _LEASE_SECONDS)
-    async with serving(run, accounts.settings) as service:
+    async with serving(
+        run, accounts.settings, days_later=QUIET_DAYS, counts_ahead=False
+    ) as service:
         await _warm_up(service, accounts)
         clicks = _clicks(accounts, run.sizes.requests)
         run.samples.add("clicks", size, (await service.load(clicks)).total)

@@ -1,6 +1,6 @@
 """Clicks on random links beside clicks on one, and the bytes of a link.
 
-Redis is empty before the first click: most links are opened for the first time in days.
+Most links are opened for the first time in days: Redis has only what it keeps for longer.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from lab.growth.figures import Size
 from lab.growth.filling import FilledAccount, create_links, made_together
-from lab.growth.run import Cost, Run, Service, serving
+from lab.growth.run import QUIET_DAYS, Cost, Run, Service, serving
 from lab.process_usage import resident_bytes
 from lab.requests import click
 from lab.scene import add_account, destination_of, new_link, open_services
@@ -45,8 +45,6 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
     run.line.show("links: filling")
     account = await run.filling.account(run.sizes.links)
     domains = await _add_domains(run) if _HOSTS in wanted else []
-    if not _BYTES.isdisjoint(wanted):
-        await _measure_bytes(run, account)
     for number in range(1, run.sizes.rounds + 1):
         run.line.show(f"links: round {number} of {run.sizes.rounds}")
         places = _places(run, account, number)
@@ -57,6 +55,8 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
             await _measure_slow(run, "large", places.hot, places.slow)
         if domains:
             await _measure_hosts(run, domains, number)
+    if not _BYTES.isdisjoint(wanted):
+        await _measure_bytes(run, account)  # last, because it empties Redis
 
 
 def _places(run: Run, account: FilledAccount, number: int) -> _Places:
@@ -106,8 +106,8 @@ async def _measure_hosts(run: Run, domains: Sequence[_Place], number: int) -> No
 
 @asynccontextmanager
 async def _warm(run: Run, hot: Sequence[_Place]) -> AsyncIterator[Service]:
-    """Run the service; it has nothing but the hot link in memory and in Redis."""
-    async with serving(run, run.filling.settings, emptied=True) as service:
+    """Run the service after quiet days, with the hot link in memory."""
+    async with serving(run, run.filling.settings, days_later=QUIET_DAYS) as service:
         await _warm_up(service, hot)
         yield service
 

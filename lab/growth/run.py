@@ -20,10 +20,15 @@ from lab.processes import Process, free_ports, running, unlimited_process
 from lab.stores import Stores, open_stores
 from lab.traffic import Closed, Paced, Prepared
 from scripts.progress import ProgressLine
+from tracker.stores.redis.keys import JOINT_COUNTS_LEASE
+
+QUIET_DAYS: Final = 3
+"""The days before a load: longer than visitors are remembered. Most links are not in use."""
 
 DRAIN_SECONDS: Final = 120.0
 _LOAD_SECONDS: Final = 300.0
 _CONNECTIONS: Final = 64
+_LEASE_SECONDS: Final = 3_600.0
 _REST_LOOK_SECONDS: Final = 2.0
 _RESTING_PERCENT: Final = 5.0
 
@@ -148,14 +153,21 @@ class Service:
 
 
 @asynccontextmanager
-async def serving(run: Run, settings: Settings, *, emptied: bool = False) -> AsyncIterator[Service]:
-    """Run the service on the stores of `settings`; without traffic and with nothing in Redis, if
-    `emptied`."""
+async def serving(
+    run: Run, settings: Settings, *, days_later: int = 0, counts_ahead: bool = True
+) -> AsyncIterator[Service]:
+    """Run the service on the stores of `settings`.
+
+    Before that so many days pass without traffic. Without `counts_ahead` no drain counts finished
+    days: that work of its own would be taken for that of the traffic.
+    """
     [port] = free_ports(1)
     web, drain = (unlimited_process(run.folder, settings, role, port) for role in ("web", "drain"))
     async with open_stores(settings) as stores:
-        if emptied:
-            await stores.empty()
+        if days_later:
+            await stores.pass_days(days_later)
+        if not counts_ahead:
+            await stores.hold_lease(JOINT_COUNTS_LEASE, _LEASE_SECONDS)
         async with running([web, drain]):
             yield Service(web, drain, stores, await stores.pids())
             # A killed drain would keep its lease from the next one.
