@@ -76,9 +76,21 @@ class _RollupSums:
         }
         self.domain_name = domain_name
         self.has_events = False
-        self.cells: set[str] = set()
+        # Most have neither: a batch of many accounts makes tens of thousands of these objects.
+        self.cells: set[str] | None = None
+        self.changes: dict[str, int] | None = None
         self.sums: defaultdict[str, int] = defaultdict(int)
-        self.changes: defaultdict[str, int] = defaultdict(int)
+
+    def add_cell(self, name: str) -> None:
+        if self.cells is None:
+            self.cells = set()
+        self.cells.add(name)
+
+    def count_change(self, hour: int) -> None:
+        if self.changes is None:
+            self.changes = {}
+        for path in (f"total.{CHANGES}", f"hour.{hour:02}.{CHANGES}"):
+            self.changes[path] = self.changes.get(path, 0) + 1
 
     def key(self) -> DocumentKey:
         return self.id["account_id"], self.id["of"], self.id["day"], self.id["link_id"]
@@ -144,8 +156,7 @@ class Rollup:
         is_bot = event.get("bot") is not None
         if sign < 0:
             for document in self._documents_of(event, day):
-                document.changes[f"total.{CHANGES}"] += 1
-                document.changes[f"hour.{hour:02}.{CHANGES}"] += 1
+                document.count_change(hour)
         measures: tuple[str, ...] = _BOT_CONVERSIONS if is_bot else _CONVERSIONS
         self._add(account_id, day, link_id, domain_name, values, name, measures, sign)
         for measure in MONEY:
@@ -218,7 +229,9 @@ class Rollup:
         if group is None:
             account = self._account(account_id, day)
             group = self._groups[key] = _Group(account, paths_of(*key[2:]))
-            account.cells.update(one for one in (domain_name, event) if one)
+            for name in (domain_name, event):
+                if name:
+                    account.add_cell(name)
         of_link = self._links.get((account_id, day, link_id))
         if of_link is None:
             of_link = self._link(account_id, day, link_id, domain_name)
@@ -227,7 +240,7 @@ class Rollup:
         for path in group.link_paths:
             sums[path] += number
         if event:
-            of_link.cells.add(event)
+            of_link.add_cell(event)
             of_link.has_events = group.account.has_events = True
 
     def _documents_of(
