@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from bson import encode
+from pymongo.errors import OperationFailure
 
 from tests.conversions import scene
 from tests.factories import make_click, make_conversion
@@ -14,11 +15,13 @@ from tests.ingest import ledger
 from tests.stores.mongodb.profiler import profiled
 from tracker.clicks.click import Click
 from tracker.ids import new_id
+from tracker.ingest import batch_writer
 from tracker.ingest.drain import Drain
 from tracker.reports.query import ReportQuery
 from tracker.reports.repair.recount import Recount
 from tracker.reports.rollups.parts import MAX_CELLS, PARTS
 from tracker.service.services import Services
+from tracker.stores.mongodb.documents import DOCUMENT_TOO_LARGE
 
 pytestmark = pytest.mark.redis
 
@@ -128,3 +131,18 @@ async def test_a_correction_of_many_cells_is_divided(services: Services) -> None
     await check_bounded(services)
     assert await report(services, "domain") == Counter(names)
     await ledger.check(services)
+
+
+async def test_a_document_that_is_too_large_even_so_is_an_error_and_no_endless_loop(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts: list[str] = []
+
+    async def refused(database: Any, collection: str, *_: Any) -> int:
+        attempts.append(collection)
+        raise OperationFailure("too large", DOCUMENT_TOO_LARGE[0])
+
+    monkeypatch.setattr(batch_writer, "run_updates", refused)
+    with pytest.raises(OperationFailure):
+        await scene.applied(services, clicks_of(domains(0, 3)))
+    assert len(attempts) == 2

@@ -135,6 +135,7 @@ class BatchWriter:
         """Store the whole write set, or nothing. Raises WriteConflict if it is outdated."""
         if write_set.is_empty():
             return
+        is_distrusted = False
         while True:
             number = await self._drain_number.number()
             cached = await self.calendars.get(write_set.accounts(), number)
@@ -147,9 +148,10 @@ class BatchWriter:
             except StaleCalendars as error:
                 self.calendars.reset(error.token)
             except OperationFailure as error:
-                is_too_large = error.code in DOCUMENT_TOO_LARGE
-                if not (is_too_large and self._cell_counts.distrust(rollup.cells())):
+                if error.code not in DOCUMENT_TOO_LARGE or is_distrusted:
                     raise
+                self._cell_counts.distrust(rollup.cells())
+                is_distrusted = True
             else:
                 await self._queue.add(due)
                 return

@@ -48,14 +48,12 @@ class CellCounts:
                     self._full.add(key)
         return self._full
 
-    def distrust(self, keys: Collection[DocumentKey]) -> bool:
-        """Read the cells of these documents before the next write; return whether that is new.
+    def distrust(self, keys: Collection[DocumentKey]) -> None:
+        """Read the cells of these documents before the next write.
 
         A document that another process has filled may be larger than this one knows.
         """
-        known = {key for key in keys if key not in self._full and self._room.get(key) != 0}
-        self._room |= dict.fromkeys(known, 0)
-        return bool(known)
+        self._room |= dict.fromkeys((key for key in keys if key not in self._full), 0)
 
     def _limit_memory(self, drain_number: int) -> None:
         if drain_number != self._drain_number or len(self._full) > _MAX_DOCUMENTS:
