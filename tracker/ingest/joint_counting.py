@@ -46,7 +46,7 @@ DAYS: Final = 35
 IDLE_ENTRIES: Final = 50
 """Journal entries up to which the drains count as idle."""
 
-LARGE_HOUR: Final = 5_000
+LARGE_HOUR: Final = 1_000
 """Clicks or events above which an hour of an unfinished day is counted ahead too."""
 
 BUSY_BYTES: Final = 16 * LARGE_HOUR // 12

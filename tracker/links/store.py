@@ -20,6 +20,7 @@ from tracker.links.counts.pieces import CountedLink, change_in_pieces
 from tracker.links.destination import utm_of
 from tracker.links.domain import namespace_of
 from tracker.links.link import Link, LinkFields, cached_link
+from tracker.links.tags import TagChanges
 from tracker.links.words import words_of
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
@@ -64,6 +65,7 @@ class Links:
         self._counts = LinkCounts(mongodb.reads)
         self._reader = mongodb.reads
         self._cache = cache
+        self._tag_changes = TagChanges(mongodb)
 
     async def create(self, new: NewLink) -> Link:
         """Store a new link and return it. Raises BadRequest if its slug is taken on its domain."""
@@ -149,6 +151,7 @@ class Links:
 
     async def untag(self, account_id: UUID, tag_id: UUID) -> None:
         """Remove a tag from all links, even from archived ones."""
+        await self._tag_changes.announce(account_id)
 
         def untagged(link: CountedLink) -> CountedLink:
             kept = [one for one in link.tags if one != tag_id]
@@ -167,6 +170,7 @@ class Links:
         if link is None:
             raise NotFound("short link: not found")
         await self._cache.begin_update(_name(link))
+        await self._announce([link], lambda _: fields)
         wanted = {"_id": link_id, "archived": False}
 
         async def work(session: MongoSession) -> Link:
@@ -195,6 +199,7 @@ class Links:
         `in_transaction` gets the changed links. Raises Unavailable as `change` does.
         """
         await asyncio.gather(*(self._cache.begin_update(_name(link)) for link in links))
+        await self._announce(links, fields_of)
 
         async def revise(session: MongoSession) -> dict[UUID, Link]:
             stored = await self.find_all([link.id for link in links], session)
@@ -211,6 +216,14 @@ class Links:
         changed = [revised[link.id] for link in links if revised[link.id] != link]
         await asyncio.gather(*map(self._publish, changed))
         return [revised[link.id] for link in links]
+
+    async def _announce(
+        self, links: Sequence[Link], fields_of: Callable[[Link], Mapping[str, Any]]
+    ) -> None:
+        """Announce a change of tags. One that another change makes necessary is in its minute."""
+        changed = [one for one in links if fields_of(one).get("tags", one.tags) != one.tags]
+        for account_id in {link.account_id for link in changed}:
+            await self._tag_changes.announce(account_id)
 
     async def find(self, link_id: UUID) -> Link | None:
         """Return the link, even an archived one; None if there is none."""

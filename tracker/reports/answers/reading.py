@@ -13,6 +13,7 @@ from datetime import date, timedelta
 from typing import Final
 from uuid import UUID
 
+from tracker.ids import id_text
 from tracker.reports import columns
 from tracker.reports.answers.counting_of_tests import count_tests
 from tracker.reports.columns import Columns
@@ -68,7 +69,7 @@ class Reading:
         self._passing = {name: frozenset(values) for name, values in wanted.items()}
         if links is not None and LINK in self.needed:
             # Once for all tables: a tag may have 20,000 links, and a range two tables a day.
-            self._passing[LINK] = frozenset(map(str, links))
+            self._passing[LINK] = frozenset(id_text(link.bytes) for link in links)
 
     async def table(self, unattributed: Unattributed) -> Columns:
         """Return the counts that pass the filters, by the dimensions in `names`."""

@@ -1,6 +1,5 @@
 """Reports: each query is answered from one snapshot, so that its figures agree."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import date
@@ -13,20 +12,20 @@ from tracker.reports.answers.cut_reading import CutReading
 from tracker.reports.answers.names import has_text, name_of, records_with_text, stored_names
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.rows import Rows, rows_of, totals_of
+from tracker.reports.answers.tag_reading import TagReading, is_by_tags
 from tracker.reports.answers.turn import Permits, Turn
 from tracker.reports.columns import Columns
 from tracker.reports.counted import wanted_values
-from tracker.reports.dimensions import LINK, NO_KEY, TAG
+from tracker.reports.dimensions import LINK, TAG
+from tracker.reports.joint_counts.by_tags import with_tags
 from tracker.reports.joint_counts.scope import Moment, ReportScope, Snapshot, moment_of
 from tracker.reports.memory import ReportMemory, Reservation
 from tracker.reports.query import GroupRow, Measures, Report, ReportQuery
 from tracker.reports.threads import in_thread, in_thread_if_large
 from tracker.stores.mongodb.database import MongoDB
+from tracker.stores.mongodb.documents import with_stored_ids
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.retention import first_complete_day
-
-_FEW_LINKS: Final = 1000
-"""Links whose tags are looked up by id. For more of them, all of the account's are read."""
 
 _ROW_BYTES: Final = 130
 """Bytes of a row: its key without the characters, and a number in each array."""
@@ -135,9 +134,10 @@ class Reports:
         """Return the rows that pass the filters and the search, in no order, and the totals."""
         reader, calendar = moment.reader, moment.calendar
         table = await self._read(query, moment, turn, reservation)
-        tags = await self._tags(query, table, reader)
+        if query.group_by == TAG and LINK in table.dimensions:
+            [table] = await with_tags(reader, query.account_id, reservation, [table])
         rows = await in_thread_if_large(
-            table.rows, rows_of, table, query.group_by, query.bots, calendar, self._host, tags
+            table.rows, rows_of, table, query.group_by, query.bots, calendar, self._host
         )
         if query.search:
             text, group_by = query.search, query.group_by
@@ -150,7 +150,8 @@ class Reports:
     async def _read(
         self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
     ) -> Columns:
-        links = await self._links(query, moment.reader)
+        by_tags = await is_by_tags(query, moment.reader)
+        links = None if by_tags else await self._links(query, moment.reader)
         snapshot = Snapshot(
             moment.reader,
             moment.at,
@@ -162,7 +163,8 @@ class Reports:
         )
         scope = ReportScope(query.account_id, moment.calendar)
         is_whole = query.until is None or query.tests == "only"  # tests have no rollups to cut
-        read = Reading if is_whole else CutReading
+        whole = TagReading if by_tags else Reading
+        read = whole if is_whole else CutReading
         reading = read(self._database, query, scope, snapshot, links, self._wanted(query))
         return await reading.table(turn.unattributed)
 
@@ -189,25 +191,9 @@ class Reports:
         }
         if ids is not None:
             matching["_id"] = {"$in": list(ids)}
-        return [row["_id"] for row in await snapshot.find("links", matching, ["_id"])]
-
-    async def _tags(
-        self, query: ReportQuery, table: Columns, snapshot: MongoReads
-    ) -> dict[str, list[str]]:
-        if query.group_by != TAG or not table.rows:
-            return {}
-        matching: dict[str, Any] = {"account_id": query.account_id, "tags": {"$ne": []}}
-        keys = [key for key in table.dimensions[LINK].values if key != NO_KEY[LINK]]
-        if len(keys) <= _FEW_LINKS:
-            matching["_id"] = {"$in": [UUID(key) for key in keys]}
-        # A row for each tag: one for each of 20,000 links would take longer than the report.
-        stages: list[dict[str, Any]] = [
-            {"$match": matching},
-            {"$unwind": "$tags"},
-            {"$group": {"_id": "$tags", "links": {"$push": "$_id"}}},
-        ]
-        rows = await snapshot.aggregate("links", stages)
-        return await in_thread(_by_link, rows)
+        # There may be 20,000: the driver takes twice as long to make UUIDs.
+        rows = await snapshot.with_binary_ids().find("links", with_stored_ids(matching), ["_id"])
+        return [UUID(bytes=row["_id"]) for row in rows]
 
     async def _ordered(
         self, query: ReportQuery, rows: Rows, at_most: int, snapshot: MongoReads
@@ -219,12 +205,3 @@ class Reports:
         return await in_thread_if_large(
             len(rows.keys), rows.ordered, query.sort, query.descending, name, at_most
         )
-
-
-def _by_link(tags: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for row in tags:
-        tag = str(row["_id"])
-        for link_id in row["links"]:
-            found[str(link_id)].append(tag)
-    return found

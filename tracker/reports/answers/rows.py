@@ -11,11 +11,11 @@ import numpy as np
 
 from tracker.calendar import Calendar
 from tracker.reports.columns import UNATTRIBUTED, Codes, Columns, Numbers, column_of
+from tracker.reports.counted import TAGS, tags_in
 from tracker.reports.dimensions import (
     DIMENSIONS,
     DOMAIN,
     EVENT,
-    LINK,
     NO_EVENT,
     NO_KEY,
     TAG,
@@ -143,10 +143,9 @@ def rows_of(
     bots: Bots,
     calendar: Calendar,
     host: str,
-    tags: Mapping[str, Sequence[str]],
 ) -> Rows:
-    """Return the rows, except those of zeros. `tags` has each link's tags, for a report by tag."""
-    keyed = _keyed(table, group_by, calendar, host, tags).by([group_by])
+    """Return the rows, except those of zeros. For a report by tag the table has TAGS."""
+    keyed = _keyed(table, group_by, calendar, host).by([group_by])
     column = keyed.dimensions[group_by]
     measures = _of_bots(keyed, bots)
     shown = np.zeros(keyed.rows, bool)
@@ -183,12 +182,10 @@ def _of_bots(table: Columns, bots: Bots) -> dict[str, Numbers]:
     return found
 
 
-def _keyed(
-    table: Columns, group_by: str, calendar: Calendar, host: str, tags: Mapping[str, Sequence[str]]
-) -> Columns:
+def _keyed(table: Columns, group_by: str, calendar: Calendar, host: str) -> Columns:
     """Return the table with a column of the report's keys."""
     if group_by == TAG:
-        return _by_tag(table, tags)
+        return _by_tag(table)
     if group_by == DOMAIN:
         column = table.dimensions[group_by].mapped(lambda name: name or host)
         return table.with_column(group_by, column)
@@ -203,11 +200,11 @@ def _derived(table: Columns, one: Dimension, key_of: Callable[..., str]) -> Colu
     return table.with_column(one.name, column_of(list(map(key_of, *values))))
 
 
-def _by_tag(table: Columns, tags: Mapping[str, Sequence[str]]) -> Columns:
-    """Return the counts of each link once for each of its tags."""
-    table = table.by([LINK])
-    links = table.dimensions[LINK]
-    of_rows = [tags.get(links.values[code], ()) for code in links.codes]
+def _by_tag(table: Columns) -> Columns:
+    """Return the counts of each set of tags once for each of them."""
+    table = table.by([TAGS])
+    tags = table.dimensions[TAGS]
+    of_rows = [tags_in(tags.values[code]) for code in tags.codes]
     rows = [number for number, found in enumerate(of_rows) for _ in found]
     names = [tag for found in of_rows for tag in found]
     repeated = table.of_rows(np.array(rows, np.int64))

@@ -74,6 +74,7 @@ def _part(
     for name in wanted:
         rows = rows[passing(values[name], wanted[name])[codes[name][rows]]]
     columns = {name: Column(values[name], codes[name][rows].astype(np.int64)) for name in names}
+    columns |= {name: columns[name].used() for name in wanted}
     measures = {name: _numbers(name, one, rows) for name, one in document["measures"].items()}
     return Columns(columns, measures, len(rows))
 

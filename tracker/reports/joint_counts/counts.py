@@ -51,15 +51,22 @@ class Counts:
         self._fingerprints = self._sources.fingerprints
 
     async def tables(
-        self, by: Sequence[str], periods: Sequence[Period]
+        self,
+        by: Sequence[str],
+        periods: Sequence[Period],
+        kinds: Sequence[DocumentKind] = DOCUMENT_KINDS,
     ) -> list[tuple[Period, Columns]]:
         """Return tables of clicks and of events, by period. Raises BadRequest for too many rows."""
         await self._sources.read_fingerprints(periods)
-        progress = PeriodProgress(2 * len(periods), self._snapshot.on_progress)
-        clicks = await self._tables_of("clicks", without(EVENT, by), periods, progress)
-        if EVENT in by:
-            clicks = [(period, table.with_constant(EVENT, NO_EVENT)) for period, table in clicks]
-        return [*clicks, *await self._tables_of("events", by, periods, progress)]
+        progress = PeriodProgress(len(kinds) * len(periods), self._snapshot.on_progress)
+        found = []
+        for of in kinds:
+            names = without(EVENT, by) if of == "clicks" else by
+            tables = await self._tables_of(of, names, periods, progress)
+            if names is not by and EVENT in by:
+                tables = [(one, table.with_constant(EVENT, NO_EVENT)) for one, table in tables]
+            found += tables
+        return found
 
     async def missing(
         self, by: Sequence[str], periods: Sequence[Period], at_least: int = 1

@@ -92,10 +92,13 @@ def name_of(dimensions: Collection[str], of_hour: bool = False) -> str:
 
 
 class JointCounts:
-    """The stored joint counts of all accounts."""
+    """The stored joint counts of all accounts, or other counts of the same form."""
 
-    def __init__(self, database: Database) -> None:
-        self._counts = database["joint_counts"]
+    def __init__(
+        self, database: Database, collection: str = "joint_counts", lifetime: timedelta = LIFETIME
+    ) -> None:
+        self._counts = database[collection]
+        self._lifetime = lifetime
 
     async def find(
         self, ids: Collection[JointId], names: Sequence[str], reader: MongoReads
@@ -108,12 +111,12 @@ class JointCounts:
             f"columns.{name}": 1 for name in names
         }
         found: defaultdict[JointId, list[Mapping[str, Any]]] = defaultdict(list)
-        for row in await reader.find("joint_counts", wanted, fields):
+        for row in await reader.find(self._counts.name, wanted, fields):
             found[_id(row["_id"])].append(row)
         for one, parts in found.items():
             others = [_stored(one, number) for number in range(1, parts[0]["parts"])]
             if others:
-                rest = await reader.find("joint_counts", {"_id": {"$in": others}}, fields)
+                rest = await reader.find(self._counts.name, {"_id": {"$in": others}}, fields)
                 parts += [row for row in rest if row["version"] == parts[0]["version"]]
         return {
             one: CachedCounts(list(parts[0]["mark"]), parts[0].get("through"), names, parts)
@@ -122,7 +125,7 @@ class JointCounts:
         }
 
     async def ids(self, matching: Mapping[str, Any], reader: MongoReads) -> list[JointId]:
-        rows = await reader.find("joint_counts", {**matching, "_id.part": 0}, ["_id"])
+        rows = await reader.find(self._counts.name, {**matching, "_id.part": 0}, ["_id"])
         return [_id(row["_id"]) for row in rows]
 
     async def remove(self, ids: Collection[JointId]) -> None:
@@ -152,7 +155,7 @@ class JointCounts:
         self, ids: Collection[JointId], reader: MongoReads
     ) -> dict[JointId, list[int]]:
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
-        rows = await reader.find("joint_counts", wanted, ["mark"])
+        rows = await reader.find(self._counts.name, wanted, ["mark"])
         return {_id(row["_id"]): list(row["mark"]) for row in rows}
 
     async def size(self, ids: Collection[JointId], names: Sequence[str], reader: MongoReads) -> int:
@@ -163,10 +166,10 @@ class JointCounts:
         texts = [_text_bytes(f"$columns.{name}.values") for name in names]
         fields = {"rows": 1, "parts": 1, "text": {"$sum": texts}}
         heads = [_stored(one, 0) for one in ids]
-        found = await reader.find("joint_counts", {"_id": {"$in": heads}}, fields)
+        found = await reader.find(self._counts.name, {"_id": {"$in": heads}}, fields)
         others = [{**row["_id"], "part": part} for row in found for part in range(1, row["parts"])]
         if others:
-            found += await reader.find("joint_counts", {"_id": {"$in": others}}, fields)
+            found += await reader.find(self._counts.name, {"_id": {"$in": others}}, fields)
         return sum(
             limits.ROW_BYTES * row["rows"] + limits.TEXT_COPIES * row["text"] for row in found
         )
@@ -178,7 +181,10 @@ class JointCounts:
         """Replace many counts: all that have one part in one write."""
         # In a thread, because a large table takes some tenths of a second.
         parts = await in_thread(
-            lambda: {one: list(_parts(one, counts)) for one, counts in new.items()}
+            lambda: {
+                one: list(_parts(one, counts, now() + self._lifetime))
+                for one, counts in new.items()
+            }
         )
         small = {one: stored for one, stored in parts.items() if len(stored) == 1}
         if small:
@@ -206,7 +212,7 @@ def _text_bytes(values: str) -> dict[str, Any]:
     return {"$cond": [{"$eq": [size, characters]}, size, wide]}
 
 
-def _parts(one: JointId, counts: NewCounts) -> Iterator[dict[str, Any]]:
+def _parts(one: JointId, counts: NewCounts, expires_at: datetime) -> Iterator[dict[str, Any]]:
     version = new_id()
     parts = list(documents_of(counts.table))
     for number, part in enumerate(parts):
@@ -214,7 +220,7 @@ def _parts(one: JointId, counts: NewCounts) -> Iterator[dict[str, Any]]:
         if counts.through is not None:
             fields["through"] = counts.through
         if one.by != ALL or counts.through is not None:
-            fields["expires_at"] = now() + LIFETIME
+            fields["expires_at"] = expires_at
         yield {"_id": _stored(one, number), **fields}
 
 
