@@ -5,6 +5,7 @@ MongoDB's unique index on (domain id, slug) decides races, not Redis.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -151,14 +152,15 @@ class Links:
 
     async def untag(self, account_id: UUID, tag_id: UUID) -> None:
         """Remove a tag from all links, even from archived ones."""
-        await self._tag_changes.announce(account_id)
 
         def untagged(link: CountedLink) -> CountedLink:
             kept = [one for one in link.tags if one != tag_id]
             return msgspec.structs.replace(link, tags=kept)
 
         matching = {"account_id": account_id, "tags": tag_id}
-        await change_in_pieces(self._database, matching, {"$pull": {"tags": tag_id}}, untagged)
+        pull = {"$pull": {"tags": tag_id}}
+        announce = partial(self._tag_changes.announce, account_id)
+        await change_in_pieces(self._database, matching, pull, untagged, announce)
 
     async def change(self, link_id: UUID, fields: Mapping[str, Any]) -> Link:
         """Set checked `fields`, other than slug and domain; return the changed link.

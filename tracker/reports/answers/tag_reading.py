@@ -20,6 +20,9 @@ from tracker.stores.mongodb.reads import MongoReads
 
 _LEAST: Final = UUID(int=0)
 
+_INDEX: Final = "by_tag"
+"""MongoDB chooses another index now and then, and then reads the links."""
+
 
 async def is_by_tags(query: ReportQuery, reader: MongoReads) -> bool:
     """Return whether a query needs the tags of many links, and not the links themselves."""
@@ -30,7 +33,8 @@ async def is_by_tags(query: ReportQuery, reader: MongoReads) -> bool:
     # Any tag of a filter, and not $ne for no filter: the index alone answers both.
     wanted = {"$gte": _LEAST} if tags is None else {"$in": list(tags)}
     tagged = {"account_id": query.account_id, "tags": wanted}
-    return await reader.count("links", tagged, limit=FEW_ROLLUPS + 1) > FEW_ROLLUPS
+    limit = FEW_ROLLUPS + 1
+    return await reader.count("links", tagged, limit=limit, hint=_INDEX) > FEW_ROLLUPS
 
 
 class TagReading(Reading):
