@@ -108,9 +108,10 @@ class Links:
 
         async def insert(session: MongoSession) -> None:
             await run_inserts(self._database, self._links.name, rows, session)
-            await add(self._database, difference([], links), session)
             if in_transaction is not None:
                 await in_transaction(session, links)
+            # Last, because others that take the same part conflict from here to the commit.
+            await add(self._database, difference([], links), session)
 
         try:
             await run_in_transaction(self._database, insert)
@@ -210,8 +211,8 @@ class Links:
             updates = list(map(_update, changed))
             await run_updates(self._database, self._links.name, updates, session)
             before, after = [one.before for one in changed], [one.after for one in changed]
-            await add(self._database, difference(before, after), session)
             await in_transaction(session, changed)
+            await add(self._database, difference(before, after), session)
             return {one.after.id: one.after for one in revisions}
 
         revised = await run_in_transaction(self._database, revise)

@@ -64,6 +64,7 @@ def test_a_change_adds_what_differs(
     before: list[CountedLink], after: list[CountedLink], changes: dict[UUID | None, Any]
 ) -> None:
     of_account = {CountKey(ACCOUNT, tag_id): one for tag_id, one in changes.items()}
+    of_account[CountKey(ACCOUNT, None)] = {**changes.get(None, {}), "changes": 1}
     assert difference(before, after) == of_account
 
 

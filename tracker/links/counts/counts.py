@@ -4,6 +4,7 @@ Every change of links adds its difference in its own transaction. So the counts 
 every moment, once `recount` has completed them; until then the links themselves are counted.
 """
 
+import itertools
 import random
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,10 +18,13 @@ from tracker.stores.mongodb.transaction import MongoSession
 
 LINK_COUNTS: Final = "link_counts"
 
-PARTS: Final = 16
-"""The documents of a count. A change adds to one of them, which it draws, so that simultaneous
-changes of an account seldom conflict. A hundred creations at once take 1 s. With one part, 69 of
-them were not done after 5 s."""
+PARTS: Final = 32
+"""The documents of a count. A change adds to one of them, so that simultaneous changes of an
+account seldom conflict. With one, 69 of a hundred creations at once were not done after 5 s."""
+
+_parts = itertools.count(random.randrange(PARTS))  # noqa: S311
+"""Takes the parts in turn, from any first one: the transactions of this process get different ones,
+and those of two processes seldom the same."""
 
 OF_RECOUNTS: Final = 0
 """The part that only recounts write, so that no creation delays them."""
@@ -60,8 +64,18 @@ class LinkCount(NamedTuple):
         return sum(by_state) if active is None else by_state[not active]
 
 
+class KeptCounts(dict[UUID | None, LinkCount]):
+    """The counts of tags, and of all links as of None, after so many `changes` of any link."""
+
+    def __init__(self, counts: Mapping[UUID | None, LinkCount], changes: int) -> None:
+        super().__init__(counts)
+        self.changes = changes
+
+
 Differences = Mapping[CountKey, Mapping[str, int]]
-"""Numbers to add, by key and state."""
+"""Numbers to add, by key and state. `changes` is one more, whatever has changed in the links."""
+
+_CHANGES: Final = "changes"
 
 
 def state_of(archived: bool, active: bool) -> str:
@@ -76,6 +90,7 @@ def difference(before: Iterable[Counted], after: Iterable[Counted]) -> Differenc
             for tag_id in (None, *set(link.tags)):
                 key = CountKey(link.account_id, tag_id)
                 found[key][state_of(link.archived, link.active)] += sign
+            found[CountKey(link.account_id, None)][_CHANGES] = 1
     changes = {key: {name: n for name, n in one.items() if n} for key, one in found.items()}
     return {key: one for key, one in changes.items() if one}
 
@@ -83,8 +98,8 @@ def difference(before: Iterable[Counted], after: Iterable[Counted]) -> Differenc
 async def add(
     database: Database, changes: Differences, session: MongoSession, part: int | None = None
 ) -> None:
-    """Add to one part of each count, which is drawn unless it is given."""
-    part = random.randint(1, PARTS) if part is None else part  # noqa: S311
+    """Add to one part of each count: the next one, unless it is given."""
+    part = 1 + next(_parts) % PARTS if part is None else part
     updates = [
         {"q": {"_id": count_id(key, part)}, "u": {"$inc": one}, "upsert": True}
         for key, one in changes.items()
@@ -102,25 +117,21 @@ class LinkCounts:
     def __init__(self, reads: MongoReads) -> None:
         self._reads = reads
 
-    async def find(
-        self, account_id: UUID, tag_ids: Collection[UUID] = ()
-    ) -> Mapping[UUID | None, LinkCount] | None:
-        """Return the counts of tags, and those of all links as of None.
-
-        Return None if the account's counts are not complete yet.
-        """
+    async def find(self, account_id: UUID, tag_ids: Collection[UUID] = ()) -> KeptCounts | None:
+        """Return the counts; None if those of the account are not complete yet."""
         of_tags = {"_id.account_id": account_id, "_id.tag_id": {"$in": [None, *tag_ids]}}
         stages = [{"$match": of_tags}, summed("$_id.tag_id")]
         rows = await self._reads.aggregate(LINK_COUNTS, stages)
         if not any(row["recounts"] for row in rows):
             return None
         found = {row["_id"]: count_of(row) for row in rows}
-        return {tag_id: found.get(tag_id, LinkCount()) for tag_id in (None, *tag_ids)}
+        counts = {tag_id: found.get(tag_id, LinkCount()) for tag_id in (None, *tag_ids)}
+        return KeptCounts(counts, sum(row[_CHANGES] for row in rows))
 
 
 def summed(key: str) -> Mapping[str, Any]:
     """Return the stage that adds up the parts of each count."""
-    sums = {name: {"$sum": f"${name}"} for name in (*LinkCount._fields, "recounts")}
+    sums = {name: {"$sum": f"${name}"} for name in (*LinkCount._fields, _CHANGES, "recounts")}
     return {"$group": {"_id": key, **sums}}
 
 

@@ -1,8 +1,8 @@
 """Pages of an account's links, and all of them for exports.
 
 A page costs as much in a large account as in a small one: its total is a kept count or bounded, its
-index is named, and what lies before it is skipped from the nearer end, or not at all after a
-position.
+index is named, and what lies before it is skipped from the nearer end or from a page before it, or
+not at all after a position.
 """
 
 from collections.abc import AsyncGenerator, Mapping
@@ -32,6 +32,7 @@ from tracker.links.lists.plan import (
     rarest_first,
     rows_of,
 )
+from tracker.links.lists.positions import PagePositions
 from tracker.links.lists.totals import Total, Totals
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, with_stored_ids
@@ -65,6 +66,7 @@ class LinkLists:
     def __init__(self, mongodb: MongoDB) -> None:
         self._reads = mongodb.reads
         self._totals = Totals()
+        self._positions = PagePositions()
 
     async def page(
         self,
@@ -113,11 +115,14 @@ class LinkLists:
         if total.is_exact and skip >= total.rows and after is None:
             return LinkPage([], total, None)
         # One more, which tells whether there is a next page.
-        rows = Rows(skip, page_size + 1)
-        if after is not None:
-            rows = Rows(0, page_size + 1)
-        elif counts is not None and is_counted(wanted) and skip > _NEAR_ROWS:
+        rows = Rows(skip if after is None else 0, page_size + 1)
+        key = None
+        if after is None and counts is not None and is_counted(wanted) and skip > _NEAR_ROWS:
+            key = (account_id, msgspec.json.encode(wanted), order, counts.changes)
             rows = rows_of(skip, page_size + 1, total.rows)
+            known = self._positions.last_before(key, skip)
+            if known is not None and skip - known[0] < rows.skip:
+                rows, after = Rows(skip - known[0], page_size + 1), known[1]
         matching = _matching(account_id, wanted, counts)
         by = order_of(wanted, order)
         if after is not None:
@@ -129,7 +134,10 @@ class LinkLists:
         beyond = len(found) > page_size
         if not total.is_exact:
             total = Total(max(total.rows, skip + len(found)), is_exact=False)
-        return LinkPage(links, total, by.position(links[-1].id, links[-1]) if beyond else None)
+        following = by.position(links[-1].id, links[-1]) if beyond else None
+        if key is not None and following is not None:
+            self._positions.remember(key, skip + page_size, following)
+        return LinkPage(links, total, following)
 
     async def _total(self, account_id: UUID, wanted: LinkFilter, counts: Counts | None) -> Total:
         if counts is not None and is_counted(wanted):
