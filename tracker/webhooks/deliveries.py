@@ -233,7 +233,7 @@ class Deliveries:
         return updated.matched_count
 
     async def backlog(self, at: datetime) -> DeliveryBacklog:
-        """Return the backlog. The cost grows with the webhooks: 20 ms for 10,000."""
+        """Return the backlog. The cost grows with the webhooks that have something due."""
         oldest = {"$group": {"_id": None, "due_at": {"$min": "$due_at"}}}
         stages = [{"$match": {"status": DeliveryStatus.DUE}}, *_FIRST_OF_EACH, oldest]
         [first] = await self._deliveries.aggregate(stages).to_list(None) or [{"due_at": None}]

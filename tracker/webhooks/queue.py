@@ -117,6 +117,12 @@ class DeliveryQueue:
         """Return the turns that are due, in the order of the queue."""
         return await self._turns({"turn_at": {"$lte": at}}, ("turn_at", ASCENDING), limit)
 
+    async def move_back(self, turns: Sequence[Turn], at: datetime) -> None:
+        """Move turns to the back, so that other senders take others until these are settled."""
+        taken = {"_id": {"$in": [one.account_id for one in turns]}, "turn_at": {"$lte": at}}
+        statement = {"q": taken, "u": {"$set": {"turn_at": at}}, "multi": True}
+        await self._update([statement])
+
     async def times(self, account_ids: Iterable[bytes]) -> dict[str, datetime]:
         """Return the times at which webhooks of accounts are looked at, by hexadecimal id."""
         rows = with_byte_ids(self._accounts).find({"_id": {"$in": stored_ids(account_ids)}})

@@ -1,6 +1,7 @@
 """A claim takes accounts in turn, reads only what it takes, and may die between any two steps."""
 
 import contextlib
+from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -10,15 +11,23 @@ import pytest
 from tests.factories import create_webhook
 from tests.ingest.dying import Died, Steps
 from tests.stores.mongodb.profiler import profiled
+from tests.waiting import eventually
 from tests.webhooks.receiver import answer
-from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored
+from tests.webhooks.sending.scene import (
+    Clock,
+    converted,
+    listening,
+    running,
+    sending,
+    stored,
+)
 from tracker.clock import moment, now
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.deliveries import LEASE
 from tracker.webhooks.delivery import new_row
 from tracker.webhooks.limits import MAX_DELIVERIES_PER_CLAIM
-from tracker.webhooks.queue import DueWebhook
+from tracker.webhooks.queue import COLLECTION, DueWebhook
 from tracker.webhooks.sending import sender as sender_module
 
 ACCOUNT = new_id()
@@ -145,3 +154,35 @@ async def test_nothing_is_lost_when_a_sender_dies_between_two_steps(
             while await other.burst():
                 pass
     assert {row["status"] for row in await stored(services)} == {"delivered"}
+
+
+async def test_a_sender_takes_no_turn_of_a_backlog_that_another_has_taken(
+    services: Services,
+) -> None:
+    at = now()
+    accounts = await store_due(services, accounts=12, webhooks=1, at=at - HOUR)
+    async with sending(services) as one, sending(services) as other:
+        first = await one._turns.take(at, 6)
+        second = await other._turns.take(at, 6)
+        taken = [turn.account_id for turn in (*first.turns, *second.turns)]
+        assert len(taken) == len(set(taken)) >= 8
+        assert set(taken) <= set(accounts)
+
+
+async def test_receivers_that_take_no_more_requests_let_a_backlog_behind_them_pass(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender_module, "MAX_DELIVERIES_PER_CLAIM", 4)
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(sending(services, Clock()))
+        hanging = [await stack.enter_async_context(listening(services, new_id())) for _ in range(9)]
+        good, behind = await stack.enter_async_context(listening(services, ACCOUNT))
+        for _, webhook in (*hanging, (good, behind)):
+            await converted(services, webhook.account_id)
+        for receiver, webhook in hanging:
+            assert one._limiter.acquire(webhook.id, webhook.account_id, receiver.url, 9) == 1
+        late = {"$set": {"due_at": now() - HOUR, "turn_at": now() - HOUR}}
+        await services.stores.mongodb[COLLECTION].update_many({}, late)
+        async with running(one):
+            await eventually(lambda: good.received)
+        assert not any(receiver.received for receiver, _ in hanging)

@@ -54,6 +54,7 @@ class Turns:
         if len(due) < in_turn:
             ready = {turn.account_id: self._ready(turn, at) for turn in due}
             return TakenTurns(at, due, ready, _one_of_each_first(ready.values())[:limit], False)
+        await self._queue.move_back(due, at)
         fresh = await self._queue.fresh(at, for_fresh) if for_fresh else []
         ready = {turn.account_id: self._ready(turn, at) for turn in fresh}
         others = [turn for turn in due if turn.account_id not in ready]
