@@ -1,5 +1,6 @@
 """Accounts cost the counting ahead nothing while nothing of them arrives."""
 
+import asyncio
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -11,10 +12,11 @@ from tests.ingest.stored_arrivals import store_arrival
 from tests.stores.mongodb.profiler import profiled
 from tracker.accounts.accounts import Account
 from tracker.ingest import joint_counting
-from tracker.ingest.joint_counting import BUSY_BYTES, JointCounting
+from tracker.ingest.joint_counting import BUSY_BYTES, IDLE_ENTRIES, JointCounting
 from tracker.reports.joint_counts.due_accounts import DueAccounts
 from tracker.reports.repair.recount import Recount
 from tracker.service.services import Services
+from tracker.stores.redis import keys
 
 pytestmark = pytest.mark.redis
 
@@ -165,3 +167,16 @@ async def test_after_a_pause_the_arrivals_meanwhile_count(
     await store_arrival(services, account.id, NOON + timedelta(hours=1))
     at(monkeypatch, NOON + timedelta(days=5))
     assert await counting(services).count_days() == 1
+
+
+async def test_accounts_that_are_due_wait_while_drains_are_busy(services: Services) -> None:
+    [account] = await create_accounts(services, 1)
+    await make_due(services, account.id)
+    for _ in range(IDLE_ENTRIES + 1):
+        await services.stores.redis.xadd(keys.JOURNAL, {"d": b""})
+    task = asyncio.create_task(counting(services).count_days())
+    await asyncio.wait([task], timeout=0.1)
+    assert await due(services) == [account.id]
+    await services.stores.redis.delete(keys.JOURNAL)
+    await task
+    assert await due(services) == []

@@ -101,6 +101,8 @@ class JointCounting:
         counted = 0
         while account_ids := await self._due.at(now()):
             for account_id in account_ids:
+                # After midnight many are due: drains come first, and the lease must not end.
+                await self._wait_until_idle()
                 counted += await self._count_account(account_id)
         return counted
 
