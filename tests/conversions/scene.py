@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from pymongo.read_concern import ReadConcern
+
 from config.settings import Settings
 from tracker.conversions.recorder import RecordedConversion
 from tracker.ingest.consumer import Consumer
@@ -39,11 +41,11 @@ async def drained(services: Services) -> int:
 
 
 async def dump(services: Services) -> dict[str, list[dict[str, Any]]]:
-    """Return every document of the database."""
-    names = await services.stores.mongodb.database.list_collection_names()
+    """Return every document of the database, whether or not a majority has it already."""
+    database = services.stores.mongodb.database.with_options(read_concern=ReadConcern("local"))
+    names = await database.list_collection_names()
     return {
-        name: [row async for row in services.stores.mongodb[name].find().sort("_id", 1)]
-        for name in sorted(names)
+        name: [row async for row in database[name].find().sort("_id", 1)] for name in sorted(names)
     }
 
 
