@@ -27,7 +27,7 @@ from tracker.clock import now
 from tracker.errors import BadRequest, ErrorCode
 from tracker.ids import new_id
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import as_document, as_struct
+from tracker.stores.mongodb.documents import as_document, as_struct, stored_id, stored_ids
 from tracker.stores.mongodb.paging import Pages
 from tracker.stores.mongodb.transaction import MongoSession
 
@@ -58,7 +58,7 @@ class Members:
 
     def __init__(self, mongodb: MongoDB, invitations: Invitations) -> None:
         self._members = mongodb["members"]
-        self._reads = mongodb.reads
+        self._reads = mongodb.reads.with_binary_ids()
         self._pages = Pages(mongodb.reads, "members", Member)
         self._accounts = mongodb["accounts"]
         self._people = mongodb["people"]
@@ -112,25 +112,27 @@ class Members:
 
         Also return the number of all of them.
         """
-        of_account = {"from": "accounts", "localField": "account_id", "foreignField": "_id"}
-        name = {"$regex": re.escape(search), "$options": "i"}
+        # Not by $lookup: it takes four times as long for 10,000 memberships.
+        of_person = {"person_id": stored_id(person_id.bytes)}
+        rows = await self._reads.find("members", of_person, ["account_id", "role"])
+        roles = {bytes(row["account_id"]): Role(row["role"]) for row in rows}
+        matching: dict[str, Any] = {"_id": {"$in": stored_ids(roles)}}
+        if search:
+            matching["name"] = {"$regex": re.escape(search), "$options": "i"}
         stages: list[dict[str, Any]] = [
-            {"$match": {"person_id": person_id}},
-            {"$lookup": {**of_account, "as": "account"}},
-            {"$unwind": "$account"},
-            *([{"$match": {"account.name": name}}] if search else []),
-            {"$project": {"account_id": 1, "name": "$account.name", "role": 1}},
-            {"$addFields": {"key": {"$toLower": "$name"}}},
+            {"$match": matching},
+            {"$project": {"name": 1, "key": {"$toLower": "$name"}}},
             {"$sort": {"key": 1, "_id": 1}},
         ]
         shown = [{"$skip": (page - 1) * page_size}, {"$limit": page_size}]
         facets = {"$facet": {"rows": shown, "total": [{"$count": "number"}]}}
-        [found] = await self._reads.aggregate("members", [*stages, facets])
-        rows = [
-            NamedMembership(row["account_id"], row["name"], Role(row["role"]))
-            for row in found["rows"]
-        ]
-        return rows, found["total"][0]["number"] if found["total"] else 0
+        [found] = await self._reads.aggregate("accounts", [*stages, facets])
+        ids = [bytes(row["_id"]) for row in found["rows"]]
+        names = [row["name"] for row in found["rows"]]
+        return [
+            NamedMembership(UUID(bytes=one), name, roles[one])
+            for one, name in zip(ids, names, strict=True)
+        ], found["total"][0]["number"] if found["total"] else 0
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Member], int]:
         return await self._pages.find({"account_id": account_id}, page, page_size)
