@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import msgspec
-import redis
 from pymongo import MongoClient
 
 from config.settings import Settings
@@ -13,7 +12,6 @@ from tests.suspended import suspended
 from tests.system.owner import new_owner
 from tests.system.service import environment, running
 from tests.waiting import until
-from tracker.stores.redis import keys
 
 
 @contextmanager
@@ -41,14 +39,11 @@ def test_without_mongodb_at_the_start_nothing_is_written_before_the_indexes_exis
         process.__exit__(None, None, None)
 
 
-def test_without_mongodb_a_link_whose_cached_copy_has_expired_redirects(
+def test_without_mongodb_a_link_that_no_process_has_opened_redirects(
     settings: Settings, mongodb: MongoClient[dict[str, Any]]
 ) -> None:
     variables = environment(settings)
     with running(variables) as service:
         new_owner(variables).create_link(service, slug="known")
-        assert service.get("/c/known").status == 302
-    with running(variables) as fresh, redis.Redis.from_url(settings.redis_url) as client:
-        client.delete(keys.link("", "known"))
-        with mongod_suspended(mongodb):
-            assert fresh.get("/c/known").status == 302
+    with running(variables) as fresh, mongod_suspended(mongodb):
+        assert fresh.get("/c/known").status == 302
