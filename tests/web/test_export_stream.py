@@ -17,7 +17,7 @@ from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.links.link import Link
-from tracker.links.store import Links
+from tracker.links.lists.link_lists import LinkLists
 from tracker.metrics import EXPORTS_CUT
 from tracker.service.services import Services
 from tracker.web import export_stream
@@ -52,7 +52,7 @@ async def source(
     services: Services, account: Account, monkeypatch: pytest.MonkeyPatch, fail_at: int = PIECES
 ) -> Source:
     made = Source(await create_link(services, account.id, "abc"), fail_at)
-    monkeypatch.setattr(Links, "all_of", lambda self, *wanted: made.all_of(*wanted))
+    monkeypatch.setattr(LinkLists, "all_of", lambda self, *wanted: made.all_of(*wanted))
     return made
 
 
@@ -112,7 +112,7 @@ async def test_a_reader_that_leaves_while_rows_are_fetched_ends_the_export(
 ) -> None:
     fetching, ended = asyncio.Event(), asyncio.Event()
 
-    async def never(self: Links, *_: Any) -> AsyncGenerator[list[Link], None]:
+    async def never(self: LinkLists, *_: Any) -> AsyncGenerator[list[Link], None]:
         try:
             fetching.set()
             await asyncio.Event().wait()
@@ -120,7 +120,7 @@ async def test_a_reader_that_leaves_while_rows_are_fetched_ends_the_export(
         finally:
             ended.set()
 
-    monkeypatch.setattr(Links, "all_of", never)
+    monkeypatch.setattr(LinkLists, "all_of", never)
     async with client_of(world.client.port) as reader:
         reader.send(request_of(world.account, world.secret))
         await asyncio.wait_for(fetching.wait(), PATIENCE_SECONDS)

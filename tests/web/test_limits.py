@@ -163,7 +163,7 @@ async def test_an_internal_error_says_how_many_requests_are_left_too(
     async def fail(*_: object) -> None:
         raise KeyError
 
-    monkeypatch.setattr(world.services.links.links, "page", fail)
+    monkeypatch.setattr(world.services.links.lists, "page", fail)
     response = await listed(world.client, world.secret, world.account)
     assert response.status == 500
     check_figures(response)

@@ -24,7 +24,7 @@ from tracker.access.roles import Role
 from tracker.accounts.accounts import Account
 from tracker.clock import now
 from tracker.links.link import Link
-from tracker.links.store import Links
+from tracker.links.lists.link_lists import LinkLists
 from tracker.service.services import Services
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.web import event_stream
@@ -110,12 +110,12 @@ async def endless(services: Services, account: Account, monkeypatch: pytest.Monk
     """Let an export of links never end."""
     link = await create_link(services, account.id, "abc")
 
-    async def rows(self: Links, *_: Any) -> AsyncGenerator[list[Link], None]:
+    async def rows(self: LinkLists, *_: Any) -> AsyncGenerator[list[Link], None]:
         while True:
             await asyncio.sleep(0.01)
             yield [link]
 
-    monkeypatch.setattr(Links, "all_of", rows)
+    monkeypatch.setattr(LinkLists, "all_of", rows)
 
 
 def ask(connection: Connection, opener: Opener, path: str) -> None:
@@ -161,11 +161,11 @@ async def test_an_export_whose_access_ends_before_the_first_row_is_refused(
     world: World,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def rows(self: Links, *_: Any) -> AsyncGenerator[list[Link], None]:
+    async def rows(self: LinkLists, *_: Any) -> AsyncGenerator[list[Link], None]:
         await asyncio.Event().wait()
         yield []
 
-    monkeypatch.setattr(Links, "all_of", rows)
+    monkeypatch.setattr(LinkLists, "all_of", rows)
     opener = await by_key(world.services, world.client, world.account, world.other_account)
     async with client_of(world.client.port) as connection:
         ask(connection, opener, "/api/short-links?format=csv&")
@@ -190,7 +190,7 @@ async def test_an_export_says_nothing_while_its_access_is_unknown_and_goes_on_af
             raise ServerSelectionTimeoutError("no primary")
         return await principals_of(self, ids)
 
-    async def rows(self: Links, *_: Any) -> AsyncGenerator[list[Link], None]:
+    async def rows(self: LinkLists, *_: Any) -> AsyncGenerator[list[Link], None]:
         for number in range(100):
             fetched.append(number)
             yield [link]
@@ -200,7 +200,7 @@ async def test_an_export_says_nothing_while_its_access_is_unknown_and_goes_on_af
 
     link = await create_link(world.services, world.account.id, "abc")
     monkeypatch.setattr(ApiKeys, "principals_of", unreachable)
-    monkeypatch.setattr(Links, "all_of", rows)
+    monkeypatch.setattr(LinkLists, "all_of", rows)
     opener = await by_key(world.services, world.client, world.account, world.other_account)
     async with client_of(world.client.port) as connection:
         ask(connection, opener, "/api/short-links?format=csv&")
