@@ -225,6 +225,7 @@ async def test_an_hour_is_counted_on_only_if_many_have_landed_and_once_when_it_h
     async def count_at(minutes: int) -> int:
         at = ten + timedelta(minutes=minutes)
         monkeypatch.setattr(joint_counting, "now", lambda: at)
+        await make_due(services, history)
         return await counting(services).count_days()
 
     assert await count_at(30) > 0

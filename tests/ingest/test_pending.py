@@ -30,10 +30,11 @@ async def within(services: Services, own: Sequence[Record], others: Sequence[Rec
     write = drain._writer._store
     left = [others]
 
-    async def write_before_the_other(*arguments: Any) -> None:
-        await write(*arguments)
+    async def write_before_the_other(*arguments: Any) -> Any:
+        written = await write(*arguments)
         if left:
             await scene.applied(services, left.pop())
+        return written
 
     drain._writer._store = write_before_the_other
     await drain.apply(own)

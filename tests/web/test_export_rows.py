@@ -40,6 +40,7 @@ def test_columns_are_fields_by_their_names_in_json() -> None:
         "other.pageSize",
         "other.totalRows",
         "other.totalPages",
+        "other.totalIsExact",
     ]
 
 

@@ -15,7 +15,8 @@ from tracker.links.lists.plan import (
     rows_of,
 )
 from tracker.links.lists.totals import Total
-from tracker.stores.mongodb.indexes import INDEXES, LINK_LISTS, LISTS
+from tracker.stores.mongodb.indexes import INDEXES
+from tracker.stores.mongodb.list_indexes import LINK_LISTS, LISTS
 
 RARE, HALF = new_id(), new_id()
 FEW = Total(100)

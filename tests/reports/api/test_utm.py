@@ -176,7 +176,7 @@ LISTED = {
         ([("utm_source", ".*")], ""),
         ([("utm_source", "$ne")], ""),
         ([("utm_source", "")], ""),
-        ([("utm_source", "news"), ("search", "medium")], "news"),
+        ([("utm_source", "news"), ("search", "mail")], "news"),
     ],
     ids=repr,
 )

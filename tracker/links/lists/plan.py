@@ -7,7 +7,7 @@ from uuid import UUID
 from tracker.links.counts.counts import LinkCount
 from tracker.links.lists.filter import LinkFilter, LinkOrder, is_by_words
 from tracker.links.lists.totals import Total
-from tracker.stores.mongodb.indexes import LINK_LISTS
+from tracker.stores.mongodb.list_indexes import LINK_LISTS
 
 Counts = Mapping[UUID | None, LinkCount]
 """The kept counts of the tags of a filter, and of all links as of None."""

@@ -1,11 +1,4 @@
-"""Every MongoDB index of the service, as a table. `ensure` makes what is missing.
-
-LISTS and LINK_LISTS name the index of each list: MongoDB would try all that begin with the same
-field, on as many documents as the account has.
-"""
-
-from collections.abc import Mapping
-from typing import Final
+"""Every MongoDB index of the service, as a table. `ensure` makes what is missing."""
 
 import pymongo
 from pymongo import ASCENDING, DESCENDING, IndexModel
@@ -271,36 +264,6 @@ INDEXES: dict[str, list[IndexModel]] = {
         ),
     ],
 }
-
-LISTS: Final[Mapping[str, str]] = dict.fromkeys(
-    (
-        *("api_keys", "audit", "domains", "event_configs", "invitations", "members"),
-        *("refused_postbacks", "shares", "tags", "views", "webhooks"),
-    ),
-    "by_account",
-)
-"""The index of each list whose filters are few, by collection."""
-
-LINK_LISTS: Final[Mapping[str, str]] = {
-    "newest": "by_account",
-    "oldest": "by_account",
-    "name": "in_order_of_names",
-    "slug": "in_order_of_slugs",
-    "inactive newest": "inactive",
-    "inactive oldest": "inactive",
-    "inactive name": "inactive_in_order_of_names",
-    "inactive slug": "inactive_in_order_of_slugs",
-    "tags": "by_tag",
-    "words": "by_words",
-    "a slug": "in_order_of_slugs",
-}
-"""The indexes of the list of links (`links/lists/plan`)."""
-
-
-def has_ids(collection: str, name: str) -> bool:
-    """Return whether an index of the table has the ids of documents among its fields."""
-    keys = {one.document["name"]: one.document["key"] for one in INDEXES[collection]}
-    return "_id" in keys[name]
 
 
 async def ensure(database: Database) -> None:

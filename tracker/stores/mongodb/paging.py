@@ -13,7 +13,7 @@ import msgspec
 import pymongo
 
 from tracker.stores.mongodb.documents import StoredId, as_struct, with_stored_ids
-from tracker.stores.mongodb.indexes import LISTS, has_ids
+from tracker.stores.mongodb.list_indexes import LISTS, has_ids
 from tracker.stores.mongodb.order import NEWEST_FIRST, Order, Position
 from tracker.stores.mongodb.reads import Fields, MongoReads
 
