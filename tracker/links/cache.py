@@ -22,9 +22,9 @@ _LINK_FIELDS: Final = [name for name in Link.__struct_fields__ if name != "id"]
 _DOMAIN_FIELDS: Final = [
     name for name in Domain.__struct_fields__ if name not in ("id", "last_check")
 ]
-DOMAIN_COPY_SECONDS: Final = 600.0
+DOMAIN_COPY_SECONDS: Final = 300.0
 """The life of a copy of a served name, which changes by itself when a quarantine ends, and with the
-setting RESERVED_NAMES."""
+setting RESERVED_NAMES. A process may remember it as long again."""
 
 _CLAIMS_PER_NAME: Final = 4
 """Claims that one query reads for each name on average. With more, each name gets queries of its
