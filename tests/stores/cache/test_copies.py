@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pymongo.errors import AutoReconnect
@@ -126,6 +127,24 @@ async def test_a_copy_of_the_previous_release_is_replaced_unless_it_is_newer(
         assert await redis.type(NAME) == (b"string" if version < NEW.version else b"hash")
     await cache.begin_update(NAME)
     assert await redis.type(NAME) == b"string"
+
+
+async def test_a_copy_that_cannot_be_decoded_is_replaced(services: Services) -> None:
+    redis, things = services.stores.redis, ThingLookup(OLD)
+    await cached(redis, things).get(NAME)
+    held: Any = await redis.get(NAME)
+    await redis.set(NAME, held[:12] + b"\x81\xa1x\x01", px=1_000_000)
+    for _ in range(2):
+        assert await cached(redis, things).get(NAME) == OLD
+    assert things.asked == [NAME, NAME]
+
+
+async def test_nothing_is_filled_before_the_server_is_known(services: Services) -> None:
+    await create_link(services, new_id(), "abc")
+    unconnected = Services(services.settings)
+    assert await unconnected.copy_filler.fill() == 0
+    await unconnected.close()
+    assert await services.stores.redis.get(keys.COPIES_FILLED) is None
 
 
 async def test_no_copy_is_used_while_a_process_of_the_previous_release_listens(

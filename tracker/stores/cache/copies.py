@@ -40,7 +40,8 @@ _NO_COPY: Final = _HEADER.pack(-1, UNKNOWN_SERVER)
 _COPIES_PER_SCRIPT: Final = 100
 """Redis answers no other client until a script ends."""
 
-# Stores copies unless Redis holds newer ones. During a change only its writer stores one, which
+# Stores copies unless Redis holds newer or the same ones: of one version a reader replaces what it
+# could not decode. During a change only its writer stores one, which
 # expires as soon as the change would. A hash is a copy of the previous release. Where a full Redis
 # takes none, the old one goes. KEYS: names. ARGV: whether a change stores them, milliseconds of a
 # change; then copy and milliseconds to live, for each.
@@ -48,7 +49,7 @@ _STORE_NEWER: Final = """
 local unknown, update = string.rep('\\0', 4), tonumber(ARGV[2])
 for i, name in ipairs(KEYS) do
   local copy, ttl = ARGV[2 * i + 1], tonumber(ARGV[2 * i + 2])
-  local version, server = struct.unpack('>i8c4', copy)
+  local version = struct.unpack('>i8', copy)
   local left, keeps = redis.call('PTTL', name), false
   local held = redis.pcall('GET', name)
   if held and held.err then
@@ -57,8 +58,7 @@ for i, name in ipairs(KEYS) do
   elseif held then
     local held_version, held_server = struct.unpack('>i8c4', held)
     local is_updating = held_server == unknown and left <= update
-    keeps = held_version > version or is_updating and ARGV[1] == '0'
-      or held_version == version and held_server == server
+    keeps = held_version > version or is_updating and ARGV[1] == '0' or held == copy
   end
   if not keeps then
     if left > 0 and left <= update then ttl = math.min(ttl, left) end

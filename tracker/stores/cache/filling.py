@@ -81,6 +81,8 @@ class CopyFiller:
     async def fill(self) -> int:
         """Fill a Redis that is new; return the number of names that were looked at."""
         servers = await known_server_ids(self._redis)
+        if not servers:
+            return 0
         if await self._redis.get(keys.COPIES_FILLED) == servers or not await self._lease.acquire():
             return 0
         if self._copies.suspended or not self._budget.has_room(OptionalWrite.COPY):

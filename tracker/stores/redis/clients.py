@@ -84,9 +84,10 @@ async def known_server_id(client: Redis, key: str) -> bytes:
 
 
 async def known_server_ids(client: Redis) -> bytes:
-    """Return the ids of all servers, as `known_server_id` does."""
+    """Return the ids of all servers, as `known_server_id` does; empty unless each is known."""
     generations = [_pool_of(one).connection_kwargs["generation"] for one in await servers(client)]
-    return b"".join(sorted(one.server_id for one in generations))
+    ids = sorted(one.server_id for one in generations)
+    return b"" if UNKNOWN_SERVER in ids else b"".join(ids)
 
 
 async def check_server_ids(client: Redis) -> None:
