@@ -42,6 +42,7 @@ class Process:
     def __init__(self, program: Program, port: int) -> None:
         self.name = program.name
         self.port = port
+        self.log = program.log
         self.ended_by_itself: list[str] = []
         self._program = program
         self._running: subprocess.Popen[bytes] | None = None
@@ -55,7 +56,7 @@ class Process:
 
     def start(self) -> None:
         """Start it without waiting. Call this from the main thread."""
-        with self._program.log.open("ab") as log:
+        with self.log.open("ab") as log:
             self._running = spawn(
                 self._program.command(self.port),
                 self._program.environment,
@@ -81,14 +82,14 @@ class Process:
     def restart_if_ended(self) -> None:
         """Start it again if it ended without being killed, and note that in `ended_by_itself`."""
         if self._running is not None and (status := self._running.poll()) is not None:
-            last = _last_words(self._program.log)
+            last = _last_words(self.log)
             self.ended_by_itself.append(f"{self.name} ended with status {status}: {last}")
             self.start()
 
     async def ready(self) -> None:
         """Wait until it is ready. Raises NotReady if it is not after START_SECONDS."""
         if not await wait_until(self._is_ready, START_SECONDS, _START_LOOK_SECONDS):
-            raise NotReady(f"{self.name} is not ready: see {self._program.log}")
+            raise NotReady(f"{self.name} is not ready: see {self.log}")
 
     async def terminate(self) -> None:
         """End it with SIGTERM, or with SIGKILL after TERMINATE_SECONDS; return when it is gone."""
@@ -161,24 +162,36 @@ def service_process(folder: Path, name: str, role: Role, settings: Settings) -> 
     return Process(Program(name, log, variables, command, is_ready), settings.port)
 
 
+def delivered_process(
+    folder: Path, stores: Settings, role: Role, port: int, name: str = ""
+) -> Process:
+    """Return a process of the service with its defaults, its log among them, not started.
+
+    Its name is that of its role, unless `name` is given. It has no limits by address, as the whole
+    load comes from one.
+    """
+    settings = _without_limits(at_port(port, folder, stores))
+    return service_process(folder, name or role, role, settings)
+
+
 def unlimited_process(
     folder: Path, stores: Settings, role: Role, port: int, name: str = ""
 ) -> Process:
-    """Return a process of the service, not started, that nothing holds back from a load.
-
-    Its name is that of its role, unless `name` is given. One web process; no limits by address, as
-    the whole load comes from one; no access log.
-    """
+    """Return a `delivered_process` that logs no requests, and nothing else but warnings."""
     settings = msgspec.structs.replace(
-        at_port(port, folder, stores),
+        _without_limits(at_port(port, folder, stores)), access_log=0.0, log_level="warning"
+    )
+    return service_process(folder, name or role, role, settings)
+
+
+def _without_limits(settings: Settings) -> Settings:
+    return msgspec.structs.replace(
+        settings,
         rate_limit_ip_per_minute=0,
         rate_limit_account_per_hour=0,
         miss_limit_ip_per_minute=0,
         pending_limit_ip_per_minute=0,
-        access_log=0.0,
-        log_level="warning",
     )
-    return service_process(folder, name or role, role, settings)
 
 
 def at_port(port: int, folder: Path, stores: Settings) -> Settings:

@@ -47,6 +47,7 @@ class Figures(msgspec.Struct, kw_only=True):
     - `rate`: requests a second; `rates` has that of each round
     - `p50`, `p99`: seconds
     - `cpu`: processor seconds for 1,000 requests, by process
+    - `memory`: resident bytes at the end of the load, by process
     - `ratio`: the rate as a multiple of the first row's
     """
 
@@ -57,6 +58,7 @@ class Figures(msgspec.Struct, kw_only=True):
     p50: float
     p99: float
     cpu: dict[str, float]
+    memory: dict[str, float]
     ratio: float | None
     arrival: Arrival | None
     sustained: Sustained | None
@@ -102,6 +104,7 @@ def _figures(
         p50=median(one.outcome.p50 for one in full),
         p99=median(one.outcome.p99 for one in full),
         cpu={name: median(_cpu(one, name) for one in full) for name in full[0].cpu_seconds},
+        memory={name: median(one.memory[name] for one in full) for name in full[0].memory},
         ratio=ratio_of(rates, first) if first else None,
         arrival=_arrival(full, first),
         sustained=sustained,

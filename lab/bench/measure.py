@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import ExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,11 +13,11 @@ from config.settings import Settings
 from lab import requests
 from lab.bench import wrk
 from lab.bench.link_changes import measure_changes
-from lab.bench.rows import DELIVERED, Row, processes_of
+from lab.bench.rows import Row, log_of, processes_of
 from lab.client import NOT_SENT, Load, Outcome
 from lab.harness import CannotMeasure
 from lab.log_pipe import LogPipe
-from lab.process_usage import cpu_seconds
+from lab.process_usage import cpu_seconds, resident_bytes
 from lab.processes import Process, running
 from lab.scene import Scene
 from lab.stores import Stores
@@ -53,10 +53,15 @@ class Landed(msgspec.Struct, kw_only=True):
 
 
 class Measured(msgspec.Struct, kw_only=True):
-    """One round of a row; `cpu_seconds` is by process, with the one that answers first."""
+    """One round of a row, by process, with the one that answers first.
+
+    - `cpu_seconds`: during the load; of Redis too if the row appends
+    - `memory`: resident bytes at the end of the load; of the stores too if the row records
+    """
 
     outcome: Outcome
     cpu_seconds: dict[str, float]
+    memory: dict[str, int]
     landed: Landed | None
 
     @property
@@ -112,8 +117,8 @@ class Bench:
         await self._stores.empty()
         await self._stores.flush(row.appendfsync)
         scene = self._scenes[row.links]
-        processes = processes_of(row.serving, self._folder, self._settings, scene)
-        async with self._log_read(row), running(processes):
+        processes = processes_of(row, self._folder, self._settings, scene)
+        async with _logs_read(row, processes), running(processes):
             port = processes[0].port
             prepared = await self._prepare_requests(row, port, scene)
             warm_up = max(WARM_UP_REQUESTS, row.links)
@@ -126,17 +131,6 @@ class Bench:
         if measured.outcome.errors.keys() - {NOT_SENT}:
             raise Faulty(f"row {row.key}: {measured.outcome.errors}")
         return measured
-
-    @asynccontextmanager
-    async def _log_read(self, row: Row) -> AsyncIterator[None]:
-        """Read the log of a row that is served as delivered. Raises Faulty if it had none."""
-        if row.serving != "as delivered":
-            yield
-            return
-        with closing(LogPipe(self._folder / f"{DELIVERED}.log")) as log:
-            yield
-            if not log.read_bytes:
-                raise Faulty(f"row {row.key}: nothing was logged")
 
     async def _prepare_requests(self, row: Row, port: int, scene: Scene) -> list[bytes]:
         number = max(PREPARED_REQUESTS, row.links)
@@ -186,7 +180,9 @@ class Bench:
                 cpu_seconds=_difference(_cpu_seconds(processes, stores), before),
             )
         used = _difference(after, before)
-        return Measured(outcome=outcome, cpu_seconds=used, landed=landed)
+        pids = {one.name: one.pid for one in processes} | (stores if row.stored else {})
+        memory = {name: resident_bytes(pid) for name, pid in pids.items()}
+        return Measured(outcome=outcome, cpu_seconds=used, memory=memory, landed=landed)
 
     async def _count_stored(self, row: Row) -> int:
         # Not counted one by one, which would add a microsecond of MongoDB to each click.
@@ -213,6 +209,17 @@ class Bench:
         if pace is None:
             return await load.run(Closed(now, seconds))
         return await load.run(Paced(now, seconds, pace))
+
+
+@asynccontextmanager
+async def _logs_read(row: Row, processes: Sequence[Process]) -> AsyncIterator[None]:
+    """Read the logs of processes. Raises Faulty if the first should have logged requests."""
+    paths = [path for process in processes if (path := log_of(row, process))]
+    with ExitStack() as stack:
+        logs = [stack.enter_context(closing(LogPipe(path))) for path in paths]
+        yield
+        if logs and row.access_log and not logs[0].read_bytes:
+            raise Faulty(f"row {row.key}: nothing was logged")
 
 
 def _cpu_seconds(processes: Sequence[Process], stores: Mapping[str, int]) -> dict[str, float]:

@@ -30,7 +30,7 @@ error_log {folder}/nginx-error.log;
 {modules}
 events {{ worker_connections 1024; }}
 http {{
-  access_log off;
+  access_log {access_log};
   keepalive_requests 1000000000;
   client_body_temp_path {folder}/body;
   proxy_temp_path {folder}/proxy;
@@ -95,6 +95,11 @@ def missing_for_lua() -> str:
     return missing() or (f"nginx has no {', '.join(absent)}" if absent else "")
 
 
+def access_log(folder: Path) -> Path:
+    """Return the file that nginx logs its requests to."""
+    return folder / "nginx-access.log"
+
+
 def redirecting(folder: Path) -> Program:
     """Return the program of an nginx that redirects every request and records nothing."""
     return _program(folder, f"return 302 {DESTINATION};")
@@ -115,7 +120,12 @@ def _program(folder: Path, answer: str, prepared: str = "", modules: str = "") -
         configuration = folder / "nginx.conf"
         configuration.write_text(
             _CONFIGURATION.format(
-                folder=folder, port=port, answer=answer, prepared=prepared, modules=modules
+                folder=folder,
+                access_log=access_log(folder),
+                port=port,
+                answer=answer,
+                prepared=prepared,
+                modules=modules,
             )
         )
         return ["nginx", "-c", str(configuration), "-e", str(folder / "nginx-error.log")]

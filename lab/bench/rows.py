@@ -12,9 +12,8 @@ from lab.processes import (
     ROOT,
     Process,
     accepts,
-    at_port,
+    delivered_process,
     free_ports,
-    service_process,
     unlimited_process,
 )
 from lab.scene import Scene
@@ -25,16 +24,12 @@ Serving = Literal[
     "front",
     "web and drain",
     "all",
-    "as delivered",
     "two of each",
     "two web processes",
     "nginx",
     "nginx and Lua",
 ]
 RequestKind = Literal["clicks", "events by key", "events by click", "links", "changes"]
-
-DELIVERED: Final = "delivered"
-"""The name of the process that runs with every default."""
 
 _DRAINS: Final = ("drain 1", "drain 2")
 
@@ -45,8 +40,9 @@ FIRST: Final = "a"
 class Row(NamedTuple):
     """A row of the table: the server, the requests, and what else is measured.
 
-    `stored` is the collection of what is recorded; `sustained` adds the search for the rate that
-    the row sustains, and a measurement at half of it.
+    - `stored`: the collection of what is recorded
+    - `sustained`: adds the search for the rate that the row sustains, and half of it
+    - `access_log`: whether the server logs each request, as it does by default
     """
 
     key: str
@@ -57,6 +53,7 @@ class Row(NamedTuple):
     sustained: bool = False
     appendfsync: Literal["everysec", "always"] = "everysec"
     links: int = 1_000
+    access_log: bool = True
 
     @property
     def status(self) -> int:
@@ -97,7 +94,7 @@ ROWS: Final = (
         stored="clicks",
         sustained=True,
     ),
-    Row("m", "d, as delivered: all defaults, log read", "as delivered", stored="clicks"),
+    Row("m", "c, without the access log", "web and drain", stored="clicks", access_log=False),
     Row(
         "n",
         "change of a link, seen by another process",
@@ -126,39 +123,41 @@ def missing(row: Row) -> str:
     return nginx.missing_for_lua() if row.serving == "nginx and Lua" else ""
 
 
-def processes_of(serving: Serving, folder: Path, stores: Settings, scene: Scene) -> list[Process]:
+def processes_of(row: Row, folder: Path, stores: Settings, scene: Scene) -> list[Process]:
     """Return the processes that serve a row, not started; the first one answers.
 
     Logs and the service's files are in `folder`; `stores` says where the stores are.
     """
-    [port] = free_ports(1)
-    if serving == "nginx":
+    [port, other_port] = free_ports(2)
+    process = delivered_process if row.access_log else unlimited_process
+    if row.serving == "nginx":
         return [Process(nginx.redirecting(folder), port)]
-    if serving == "nginx and Lua":
+    if row.serving == "nginx and Lua":
         return [Process(nginx.recording(folder, stores.redis_url, scene), port)]
-    if serving in ("tornado", "front"):
-        return [Process(_bare(folder, serving), port)]
-    if serving == "as delivered":
-        return [service_process(folder, DELIVERED, "all", at_port(port, folder, stores))]
-    if serving == "all":
-        return [unlimited_process(folder, stores, "all", port)]
-    if serving == "two of each":
+    if row.serving in ("tornado", "front"):
+        return [Process(_bare(folder, row.serving), port)]
+    if row.serving == "all":
+        return [process(folder, stores, "all", port)]
+    if row.serving == "two of each":
         shared = msgspec.structs.replace(stores, journal_partitions=4, web_concurrency=2)
         return [
-            unlimited_process(folder, shared, "web", port),
-            *(unlimited_process(folder, shared, "drain", port, name) for name in _DRAINS),
+            process(folder, shared, "web", port),
+            *(process(folder, shared, "drain", port, name) for name in _DRAINS),
         ]
-    if serving == "two web processes":
-        [other_port] = free_ports(1)
+    if row.serving == "two web processes":
         return [
-            unlimited_process(folder, stores, "web", port, "web"),
-            unlimited_process(folder, stores, "web", other_port, "other web"),
-            unlimited_process(folder, stores, "drain", port),
+            process(folder, stores, "web", port, "web"),
+            process(folder, stores, "web", other_port, "other web"),
+            process(folder, stores, "drain", port),
         ]
-    return [
-        unlimited_process(folder, stores, "web", port),
-        unlimited_process(folder, stores, "drain", port),
-    ]
+    return [process(folder, stores, "web", port), process(folder, stores, "drain", port)]
+
+
+def log_of(row: Row, process: Process) -> Path | None:
+    """Return the file that a process of a row logs requests to, if it does; None without one."""
+    if row.serving in ("nginx", "nginx and Lua"):
+        return nginx.access_log(process.log.parent)
+    return process.log if row.appends else None
 
 
 def _bare(folder: Path, kind: str) -> Program:

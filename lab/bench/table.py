@@ -5,6 +5,7 @@ from typing import Final
 
 from lab.bench.figures import Arrival, Figures, Sustained
 from lab.bench.targets import Target
+from lab.process_usage import MEGABYTE
 from lab.result import columns
 
 _SUSTAINED_HEADS: Final = (
@@ -90,6 +91,8 @@ def _others(found: Sequence[Figures]) -> Iterator[str]:
     for one in found:
         for process in list(one.cpu)[1:]:
             yield f"{one.key:4}CPU of {process}: {one.cpu[process]:.3f} s/1,000"
+        sizes = (f"{name} {used / MEGABYTE:.0f}" for name, used in one.memory.items())
+        yield f"{one.key:4}resident MB: {', '.join(sizes)}"
 
 
 def _targets(wanted: Sequence[Target]) -> list[str]:

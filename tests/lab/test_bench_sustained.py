@@ -14,6 +14,7 @@ def measured(rate: float, share: float = 1.0, unsent: int = 0) -> Measured:
     return Measured(
         outcome=Outcome(requests=requests, seconds=1.0, p50=0.001, p99=0.002, errors=errors),
         cpu_seconds={"web": 1.0},
+        memory={},
         landed=Landed(accepted=requests, at_end=settled, settled=settled, cpu_seconds={}),
     )
 
