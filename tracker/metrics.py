@@ -65,6 +65,13 @@ LOOP_UP = Gauge(
     multiprocess_mode="min",
     registry=REGISTRY,
 )
+LONGEST_TURN = Gauge(
+    "tracker_event_loop_longest_turn_seconds",
+    "Longest time that everything in a process waited for one piece of its work, or for a core, in "
+    "the last 15 to 30 seconds.",
+    multiprocess_mode="max",
+    registry=REGISTRY,
+)
 RATE_LIMITED = Counter(
     "tracker_rate_limited", "Requests refused by a rate limit.", ["scope"], registry=REGISTRY
 )

@@ -54,7 +54,7 @@ def test_every_loop_has_a_name_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("part", "partitions", "serves", "expected"),
     [
-        (process, 1, True, {"memory", "copies"}),
+        (process, 1, True, {"longest_turn", "memory", "copies"}),
         (background.preparing, 1, True, names(PREPARING)),
         (background.serving, 1, True, names(SERVING)),
         (background.draining, 1, True, names(OF_DRAINS)),
@@ -99,6 +99,7 @@ async def test_only_sentinels_and_clusters_are_followed(
 ) -> None:
     services = Services(msgspec.structs.replace(settings, redis_url=url))
     assert set(background.drain_loops(services)) == {
+        "longest_turn",
         "memory",
         "copies",
         *names(OF_DRAINS),

@@ -15,6 +15,7 @@ from tracker.ingest.notification import notify_overdue_loop
 from tracker.ingest.services import DrainParts
 from tracker.journal.overflow import keep_deciding
 from tracker.loops import Loops, cancel_and_wait
+from tracker.service.longest_turn import keep_measuring
 from tracker.service.services import Services
 from tracker.stores.cache.trust import keep_checking
 from tracker.stores.redis.clients import follow, has_sentinels
@@ -41,6 +42,7 @@ class Loop(NamedTuple, Generic[Parts]):
 
 
 PROCESS: Final[tuple[Loop[Services], ...]] = (
+    Loop("longest_turn", lambda _, __: keep_measuring()),
     Loop("memory", lambda s, _: s.journal.budget_meter.keep_measuring()),
     Loop("copies", lambda s, _: keep_checking(s.stores.redis, s.stores.copies)),
     Loop(
