@@ -21,6 +21,9 @@ MAX_IN_FLIGHT: Final = 1024
 """Half of them may wait for slow receivers: 500 a second, if each answers in a second. One takes 25
 KB and its payload. They may be a quarter of a process's open files."""
 
+MAX_BYTES_IN_FLIGHT: Final = 24 * 1024 * 1024
+"""Requests in flight or in preparation. A share of their number is a share of these bytes too."""
+
 MAX_PER_HOST: Final = 96
 MAX_PER_WEBHOOK: Final = 64
 MAX_PER_SLOW_WEBHOOK: Final = 16

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from tracker.ids import new_id
 from tracker.webhooks.limits import (
+    MAX_BYTES_IN_FLIGHT,
     MAX_CLIENT_REQUESTS,
     MAX_IN_FLIGHT,
+    MAX_PAYLOAD_BYTES,
     MAX_PER_HOST,
     MAX_PER_SLOW_WEBHOOK,
     MAX_PER_WEBHOOK,
@@ -17,7 +19,7 @@ from tracker.webhooks.limits import (
     MAX_TESTS,
     SLOW_MS,
 )
-from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
+from tracker.webhooks.sending.concurrency import ConcurrencyLimiter, Health
 
 HOOKS = [new_id() for _ in range(6)]
 ACCOUNTS = [new_id() for _ in range(6)]
@@ -85,9 +87,40 @@ def test_five_hundred_slow_receivers_are_waited_for_at_once_and_one_takes_few_sl
     for _ in range(MAX_PER_SLOW_WEBHOOK):
         limiter.record_outcome(greedy, delivered=True, milliseconds=slow)
     assert limiter.acquire(greedy, hooks[greedy], "greedy", 1000) == MAX_PER_SLOW_WEBHOOK
-    taken = sum(limiter.acquire(hook, hooks[hook], hook.hex, 1) for hook in others)
+    taken = 0
+    for hook in others:
+        if limiter.acquire(hook, hooks[hook], hook.hex, 1):
+            limiter.record_size(hook, 1000)
+            taken += 1
     assert taken + MAX_PER_SLOW_WEBHOOK == MAX_IN_FLIGHT // 2 > 500
-    assert limiter.free_permits == MAX_IN_FLIGHT // 2
+    assert limiter.free_permits > 0
+
+
+def test_large_requests_are_fewer_and_leave_each_share_to_others() -> None:
+    limiter, large = ConcurrencyLimiter(), MAX_PAYLOAD_BYTES
+    after(limiter, 1, delivered=True)
+    degraded = 0
+    for number in range(MAX_IN_FLIGHT):
+        hook, account = new_id(), ACCOUNTS[number % len(ACCOUNTS)]
+        if limiter.acquire(hook, account, hook.hex, 1):
+            limiter.record_size(hook, large)
+            limiter.record_slow(hook)
+            degraded += limiter._webhooks[hook].health is Health.DEGRADED
+    assert degraded == MAX_BYTES_IN_FLIGHT // 2 // large
+    assert not limiter.has_capacity(new_id())
+    assert limiter.free_permits == MAX_BYTES_IN_FLIGHT // 4 // large
+    assert acquire(limiter, 0, 1) == 1
+
+
+def test_small_requests_make_room_once_their_size_is_known() -> None:
+    limiter = ConcurrencyLimiter(64, max_bytes=64 * MAX_PAYLOAD_BYTES // 2)
+    after(limiter, 9, delivered=True)
+    assert acquire(limiter, 0, 9) == 8
+    assert not limiter.has_capacity(HOOKS[0])
+    limiter.record_size(HOOKS[0], 1000)
+    assert not limiter.has_capacity(HOOKS[0])
+    limiter.record_size(HOOKS[0], 1000)
+    assert acquire(limiter, 0, 9) == 1
 
 
 def test_no_request_waits_in_the_client() -> None:
@@ -164,8 +197,8 @@ def test_idle_webhooks_are_forgotten_when_too_many_are_remembered() -> None:
         limiter.release(hook, 1)
     assert len(limiter._webhooks) <= MAX_REMEMBERED_WEBHOOKS
     limiter.release(HOOKS[0], 1)
-    assert limiter.free_permits == MAX_IN_FLIGHT
     assert not limiter._in_flight
+    assert not limiter._bytes
 
 
 MOVES = st.lists(
@@ -201,3 +234,4 @@ def test_no_limit_is_broken_and_every_slot_is_released(
     for key in held:
         limiter.release(key, 1)
     assert not limiter._in_flight
+    assert not limiter._bytes

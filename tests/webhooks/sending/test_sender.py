@@ -19,7 +19,8 @@ from tests.factories import (
     make_click,
     make_conversion,
 )
-from tests.webhooks.receiver import answer
+from tests.waiting import eventually
+from tests.webhooks.receiver import Handler, answer
 from tests.webhooks.sending.scene import (
     Clock,
     converted,
@@ -186,7 +187,7 @@ async def test_requests_in_flight_take_a_quarter_of_the_open_files_at_most(
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
     async with sending(services) as one:
-        assert one._limiter.free_permits == slots
+        assert one._limiter._max == slots
 
 
 async def test_slots_of_a_webhook_that_is_deleted_meanwhile_are_released(
@@ -208,3 +209,22 @@ async def test_slots_of_a_webhook_that_is_deleted_meanwhile_are_released(
         assert one._limiter.free_permits == free
         assert await one.burst() == 0
     assert (await the_one(services))["status"] == "cancelled"
+
+
+async def test_a_request_counts_with_its_bytes_until_it_is_answered(services: Services) -> None:
+    answered = asyncio.Event()
+
+    async def late(handler: Handler) -> None:
+        await answered.wait()
+        handler.finish()
+
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
+        receiver.behaviour = late
+        await converted(services, ACCOUNT)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(one.burst())
+            await eventually(lambda: receiver.received)
+            size = len(f"{receiver.url}/hook") + len(receiver.received[0].body)
+            assert one._limiter._bytes["all"] == size
+            answered.set()
+        assert not one._limiter._bytes

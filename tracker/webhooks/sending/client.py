@@ -51,6 +51,11 @@ class WebhookRequest(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str]
     body: bytes | None
 
+    @property
+    def size(self) -> int:
+        """Return the bytes of URL and body."""
+        return len(self.url) + len(self.body or b"")
+
 
 class _HttpClient(SimpleAsyncHTTPClient):
     def _connection_class(self) -> type:

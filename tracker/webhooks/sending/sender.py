@@ -30,11 +30,7 @@ from tracker.stores.secret_box import UnreadableSecret
 from tracker.syntax.url import check_url
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery, Outcome
-from tracker.webhooks.limits import (
-    MAX_DELIVERIES_PER_CLAIM,
-    MAX_IN_FLIGHT,
-    SLOW_MS,
-)
+from tracker.webhooks.limits import MAX_DELIVERIES_PER_CLAIM, MAX_IN_FLIGHT, SLOW_MS
 from tracker.webhooks.payloads.content import DeliveryContent, content_of, needs_conversion
 from tracker.webhooks.payloads.sources import NoPayload, PayloadLoader, PayloadSources
 from tracker.webhooks.queue import DeliveryQueue
@@ -249,6 +245,8 @@ class Sender:
         self, webhook: Webhook, delivery: Delivery, request: WebhookRequest | Outcome
     ) -> None:
         metrics.WEBHOOKS_IN_FLIGHT.inc()
+        size = 0 if isinstance(request, Outcome) else request.size
+        self._limiter.record_size(webhook.id, size)
         loop = asyncio.get_running_loop()
         slow = loop.call_later(SLOW_MS / 1000, self._record_slow, webhook.id)
         try:
@@ -259,7 +257,7 @@ class Sender:
         finally:
             slow.cancel()
             metrics.WEBHOOKS_IN_FLIGHT.dec()
-            self._limiter.release(webhook.id)
+            self._limiter.release(webhook.id, size=size)
             self._changed.set()
         await self._attempts.conclude(webhook, delivery, outcome)
 
