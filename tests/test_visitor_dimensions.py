@@ -5,11 +5,12 @@ from typing import Any, get_type_hints
 import msgspec
 import pytest
 
+from lab.country_names import country_names
 from tracker.clicks.document import ClickDocument, VisitorValues
 from tracker.conversions.document import ConversionDocument
 from tracker.feeds.api.conversion_schema import ConversionRecord
 from tracker.feeds.conversions import StoredConversion
-from tracker.visitor_dimensions import NAMES
+from tracker.visitor_dimensions import COUNTRY_NAMES, LABELS, NAMES
 
 
 @pytest.mark.parametrize("kind", [ClickDocument, ConversionDocument])
@@ -20,3 +21,12 @@ def test_a_document_names_the_dimensions_in_their_order(kind: type[Any]) -> None
 @pytest.mark.parametrize("kind", [VisitorValues, StoredConversion, ConversionRecord])
 def test_an_answer_has_the_dimensions_in_their_order(kind: type[msgspec.Struct]) -> None:
     assert tuple(name for name in kind.__struct_fields__ if name in NAMES) == NAMES
+
+
+def test_countries_have_the_names_of_babel() -> None:
+    assert COUNTRY_NAMES.read_text("utf-8") == country_names()
+
+
+@pytest.mark.parametrize(("code", "name"), [("DE", "Germany"), ("AX", "Åland Islands"), ("?", "?")])
+def test_a_country_is_shown_by_its_english_name(code: str, name: str) -> None:
+    assert LABELS["country"](code) == name

@@ -4,10 +4,9 @@ The table's order is the order of fields in documents, and of values in rollups.
 """
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, Final, NamedTuple
-
-from babel import Locale
 
 UNKNOWN: Final = "unknown"
 """The value of a dimension without data."""
@@ -46,6 +45,16 @@ class Dimension(NamedTuple):
     label: Callable[[str], str]
 
 
+COUNTRY_NAMES: Final = Path(__file__).with_name("country_names.tsv")
+"""Codes and English names of countries, which lab/country_names.py has written."""
+
+
+@cache
+def _country_names() -> Mapping[str, str]:
+    _, *rows = COUNTRY_NAMES.read_text("utf-8").splitlines()
+    return dict(row.split("\t") for row in rows)
+
+
 DIMENSIONS: Final = (
     Dimension(
         name="country",
@@ -53,7 +62,7 @@ DIMENSIONS: Final = (
         macro="visitor's country, ISO 3166-1 alpha-2",
         sample="DE",
         derive=lambda visit: visit.country,
-        label=lambda code: str(Locale("en").territories.get(code, code)),
+        label=lambda code: _country_names().get(code, code),
     ),
     Dimension(
         name="device",

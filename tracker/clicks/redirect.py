@@ -27,6 +27,7 @@ from tracker.links.macros import MACRO_NAMES
 from tracker.stores.batch import Waiter
 from tracker.stores.redis import keys
 from tracker.syntax.url import parameter
+from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
 
 MAX_REFERRER_CHARACTERS: Final = 2048
 MAX_QUERY_CHARACTERS: Final = 8192
@@ -157,7 +158,8 @@ class Redirect:
         destination = _destination(link.destination_url)
         click_id, at = new_click_id(), now_ms()
         shown_id = None if visit.method == "HEAD" else str(click_id)
-        macros = self._macros(visit, at, link, shown_id) if destination.used_macros else {}
+        used = destination.used_macros
+        macros = self._macros(visit, at, link, shown_id, used) if used else {}
         click = _click(visit, link, click_id.bytes, at, destination.utm(macros))
         return destination.location(visit.query, shown_id, macros), click
 
@@ -207,18 +209,27 @@ class Redirect:
         return host, True
 
     def _macros(
-        self, visit: Visit, at: int, link: CachedLink, shown_id: str | None
+        self,
+        visit: Visit,
+        at: int,
+        link: CachedLink,
+        shown_id: str | None,
+        used: frozenset[str],
     ) -> dict[str, str]:
-        headers = visit.headers
-        return {
+        macros = {
             "click_id": shown_id or "",
             "click_timestamp": iso(moment(at)),
             "slug": _slug(visit),
             "link_id": str(UUID(bytes=link.id)),
             "account_id": str(UUID(bytes=link.account_id)),
             "domain_name": link.domain_name or self._own_host,
-            **self._enrichment.values(visit.address, headers.edge_country, headers.user_agent),
         }
+        if not used.isdisjoint(VISITOR_DIMENSIONS):
+            headers = visit.headers
+            macros |= self._enrichment.values(
+                visit.address, headers.edge_country, headers.user_agent
+            )
+        return macros
 
 
 def redirection(location: str) -> RedirectResponse:

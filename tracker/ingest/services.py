@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from tracker.accounts.time_zones import TimeZones
 from tracker.clicks.services import ClickServices
+from tracker.clicks.user_agent import build_parsers
 from tracker.conversions.services import ConversionServices
 from tracker.ingest.batch_parts import PART_RECORDS, apply_in_parts
 from tracker.ingest.consumer import BATCH_RECORDS, Consumer
@@ -82,6 +83,7 @@ class IngestServices(NamedTuple):
     def parts(self, drain_number: DrainNumber, serves: bool) -> DrainParts:
         """Return the parts of a new drain in a process that `serves` requests, or not."""
         redis, mongodb = self.stores.redis, self.stores.mongodb
+        build_parsers()  # before the first batch, because the event loop waits for it
         drain = self.drain(drain_number)
         apply = partial(apply_in_parts, drain.apply)
         make_consumer = partial(Consumer, redis, self.stores.redis_blocking, apply)
