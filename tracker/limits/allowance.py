@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from tracker.limits.network import IPV6_PREFIX_BITS, network_of
+from tracker.limits.oldest import drop_oldest
 
 MAX_CLIENTS: Final = 10_000
 """In about 2 MB. Beyond it the least recent client is forgotten."""
@@ -45,8 +46,7 @@ class Allowance:
         left = self._left(client)
         self._buckets.pop(client, None)
         self._buckets[client] = _Bucket(max(0.0, left - cost), self._now())
-        if len(self._buckets) > self._max_clients:
-            del self._buckets[next(iter(self._buckets))]
+        drop_oldest(self._buckets, self._max_clients)
         return left >= 1
 
     def _left(self, client: str) -> float:

@@ -12,6 +12,7 @@ from tracker.stores.breaker import Breaker
 from tracker.stores.cache.cache import Cache, Versioned
 from tracker.stores.cache.copies import Copies
 from tracker.stores.cache.lookup import CacheLookup
+from tracker.stores.cache.memory import TIMES
 from tracker.stores.redis.memory_budget import Budget
 
 NAME = "link:/a"
@@ -65,6 +66,10 @@ def cached(
 
 def aged(cache: Cache[Any], seconds: float) -> None:
     """Make each entry in memory `seconds` older."""
-    for entries in (cache._memory.values, cache._memory.misses):
+    memory = cache._memory
+    for name, encoded in memory.values.items():
+        loaded_at, ttl_seconds = TIMES.unpack_from(encoded)
+        memory.values[name] = TIMES.pack(loaded_at - seconds, ttl_seconds) + encoded[TIMES.size :]
+    for entries in (memory.decoded, memory.misses):
         for name, entry in entries.items():
             entries[name] = entry._replace(loaded_at=entry.loaded_at - seconds)

@@ -151,10 +151,12 @@ async def test_a_value_in_steady_use_is_refreshed_before_it_expires(
     cache = cached(services.stores.redis, ThingLookup(OLD))
     await cache.get(NAME)
     aged(cache, memory.MEMORY_SECONDS * 0.8)
-    held = cache._memory.values[NAME]
-    assert cache.peek(NAME) is held
-    await eventually(lambda: cache._memory.values[NAME] is not held)
-    assert cache._memory.values[NAME].loaded_at > held.loaded_at
+    held = cache.peek(NAME)
+    assert held is not None
+    await eventually(lambda: cache.peek(NAME) is not held)
+    refreshed = cache.peek(NAME)
+    assert refreshed is not None
+    assert refreshed.loaded_at > held.loaded_at
 
 
 async def test_simultaneous_look_ups_of_many_names_are_one_query(services: Services) -> None:

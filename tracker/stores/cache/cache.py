@@ -75,7 +75,6 @@ class Cache(Generic[Value]):
         misses: Allowance | None = None,
         copy_seconds: float = COPY_SECONDS,
     ) -> None:
-        self._memory: Memory[Value] = Memory(max_values)
         self._copies = copies
         self._copy_seconds = copy_seconds
         self._batched_lookup = BatchedLookup(lookup)
@@ -85,6 +84,7 @@ class Cache(Generic[Value]):
         self._loading_shared: dict[str, asyncio.Task[Loaded[Value]]] = {}
         self._decoder = msgspec.msgpack.Decoder(kind)
         self._encoder = msgspec.msgpack.Encoder()
+        self._memory = Memory[Value](max_values, self._encoder.encode, self._decoder.decode)
         self._refresh_at = 0.0
         self._changed_at: dict[str, float] = {}
         self.verified = False

@@ -17,6 +17,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.errors import TrackerError
+from tracker.limits.oldest import drop_oldest
 from tracker.stores.redis.keys import CHANGES
 
 log = structlog.get_logger(__name__)
@@ -92,8 +93,7 @@ class TrustedMemory(Generic[Value]):
         if self._verified and generation == self._generation:
             self._entries.pop(name, None)
             self._entries[name] = _Entry(value, at)
-            if len(self._entries) > self._max_values:
-                del self._entries[next(iter(self._entries))]
+            drop_oldest(self._entries, self._max_values)
         return value
 
     def _start_refreshing(self, name: str, read: ReadValue[Value]) -> None:
