@@ -158,6 +158,11 @@ COPIES_RESTORED = Counter(
     "Links and event configurations that were looked at since Redis was new, and copied to it.",
     registry=REGISTRY,
 )
+COPIES_EVICTED = Counter(
+    "tracker_copies_evicted",
+    "Copies removed from Redis to make room: the longest unused of those that do not fit.",
+    registry=REGISTRY,
+)
 WEBHOOK_ATTEMPTS = Counter(
     "tracker_webhook_attempts",
     "Requests to receivers by outcome: delivered, or how they failed.",

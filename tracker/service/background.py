@@ -109,6 +109,7 @@ SERVING: Final[tuple[Loop[Services], ...]] = (
     Loop("changes", lambda s, _: s.changes.listen()),
     Loop("changed_links", lambda s, _: s.links.link_cache.keep_restoring()),
     Loop("copy_filler", lambda s, _: s.copy_filler.run()),
+    Loop("copy_eviction", lambda s, _: s.copy_eviction.run()),
     Loop("replay", lambda s, _: s.journal.journal.replay()),
     Loop(
         "overflow_choice",

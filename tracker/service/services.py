@@ -29,6 +29,7 @@ from tracker.reports import services as reports
 from tracker.sharing import services as sharing
 from tracker.stores import services as stores
 from tracker.stores.cache.changes import Changes
+from tracker.stores.cache.eviction import CopyEviction
 from tracker.stores.cache.filling import CopyFiller
 from tracker.stores.mongodb import indexes, retention
 from tracker.stores.startup import checks
@@ -77,6 +78,9 @@ class Services:
                 names_of_links(self.links.link_cache),
                 names_of_event_configs(self.conversions.event_config_cache),
             ],
+        )
+        self.copy_eviction = CopyEviction(
+            self.stores.redis, self.stores.budget, ["link", "domain", "event_config", "account"]
         )
         self.loops = Loops()
 

@@ -1,7 +1,7 @@
 """A copy in Redis is trusted only where and while no change can be missing from it."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.waiting import becomes
 from tracker.ids import new_id
 from tracker.loops import cancel_and_wait
 from tracker.service.services import Services
-from tracker.stores.cache import trust
+from tracker.stores.cache import filling, trust
 from tracker.stores.cache.cache import Cache
 from tracker.stores.redis import keys
 from tracker.stores.redis.clients import (
@@ -25,7 +25,7 @@ from tracker.stores.redis.clients import (
     redis_for_blocking,
     redis_for_requests,
 )
-from tracker.stores.redis.memory_budget import SKIPPED_FROM, OptionalWrite
+from tracker.stores.redis.memory_budget import EVICT_FROM
 from tracker.stores.redis.server_id import UNKNOWN_SERVER
 
 pytestmark = pytest.mark.redis
@@ -204,6 +204,26 @@ async def test_a_new_redis_is_filled_once_and_again_after_it_was_emptied(
 async def test_a_redis_without_room_is_not_filled(services: Services) -> None:
     await create_link(services, new_id(), "abc")
     await services.stores.redis.flushall()
-    services.stores.budget.used = SKIPPED_FROM[OptionalWrite.COPY]
+    services.stores.budget.used = EVICT_FROM
     assert await services.copy_filler.fill() == 0
-    assert await services.stores.redis.keys("link:*") == []
+    assert await services.stores.redis.keys("*") == []
+
+
+async def test_a_redis_that_has_become_full_is_not_filled_again(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = [await create_link(services, new_id(), slug) for slug in ("abc", "def", "ghi")]
+    await services.stores.redis.flushall()
+    budget, restore = services.stores.budget, services.links.link_cache.restore
+
+    async def fill_up(names: Sequence[str]) -> None:
+        await restore(names)
+        budget.used = EVICT_FROM
+
+    monkeypatch.setattr(filling, "NAMES_AT_ONCE", 2)
+    monkeypatch.setattr(services.links.link_cache, "restore", fill_up)
+    assert await services.copy_filler.fill() == 2
+    budget.used = 0.0
+    assert await services.copy_filler.fill() == 0
+    stored = await services.stores.redis.exists(*(keys.link("", one.slug) for one in links))
+    assert stored == 2

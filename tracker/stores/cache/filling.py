@@ -21,7 +21,7 @@ from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.redis import keys
 from tracker.stores.redis.clients import known_server_ids
 from tracker.stores.redis.lease import Lease
-from tracker.stores.redis.memory_budget import Budget, OptionalWrite
+from tracker.stores.redis.memory_budget import EVICT_FROM, Budget
 
 log = structlog.get_logger(__name__)
 
@@ -83,9 +83,9 @@ class CopyFiller:
         servers = await known_server_ids(self._redis)
         if not servers:
             return 0
-        if await self._redis.get(keys.COPIES_FILLED) == servers or not await self._lease.acquire():
+        if self._copies.suspended or self._budget.used >= EVICT_FROM:
             return 0
-        if self._copies.suspended or not self._budget.has_room(OptionalWrite.COPY):
+        if await self._redis.get(keys.COPIES_FILLED) == servers or not await self._lease.acquire():
             return 0
         total = sum([await self._size(names.collection) for names in self._names])
         log.info("Redis is new: copies are stored", documents=total)
@@ -97,9 +97,10 @@ class CopyFiller:
             if time.monotonic() >= log_at:
                 log_at += _LOG_SECONDS
                 log.info("copies are being stored", names=looked_at, documents=total)
-            if not self._budget.has_room(OptionalWrite.COPY):
-                log.warning("Redis has no room for more copies", names=looked_at)
-                return looked_at
+            if self._budget.used >= EVICT_FROM:
+                # For good: copies beyond would push out others, which may be in use.
+                log.warning("Redis has no room for all copies", names=looked_at, documents=total)
+                break
             await asyncio.sleep(PAUSE_SECONDS)
             if not await self._lease.acquire() or await known_server_ids(self._redis) != servers:
                 return looked_at

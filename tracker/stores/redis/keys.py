@@ -10,7 +10,7 @@ domain:<name>                       string   version, server, owner of its links
 event_config:<pbk>                  string   version, server, event configuration; 30 days
 account:<id>                        string   version, server, conversion rules; 30 days
 copies:filled                       string   the servers that were filled with such copies
-copies                              string   lease: fills a new Redis with copies; 60 s
+copies                              string   lease: fills Redis with copies, or evicts them; 60 s
 transaction:{<partition>}:<digest>  string   the event id of a transaction id, until it is drained
                                              (7 days at most), then 1 h; without an account 1 min
 rate_limit:<scope>:<owner>          string   requests since the window began; the window

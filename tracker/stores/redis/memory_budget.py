@@ -70,6 +70,11 @@ SKIPPED_FROM: Final[Mapping[OptionalWrite, float]] = {
 """The used share of the budget from which a write is skipped: strangers' writes first, then those
 without which all counts stay exact."""
 
+EVICT_FROM: Final = 0.75
+EVICT_UNTIL: Final = 0.7
+"""The used shares between which existing copies make room (`stores/cache/eviction`), before any
+write is skipped without which a count is wrong."""
+
 
 for _kind in OptionalWrite:
     metrics.REDIS_SKIPPED.labels(_kind.value)
