@@ -15,6 +15,8 @@ _CONNECTIONS_PER_PARTITION = 3
 """A partition of the journal keeps them to append, to replay, and to append for another server of a
 cluster."""
 
+_CONNECTIONS_OF_COPIES = 1
+
 
 class StoreServices(NamedTuple):
     """`redis` answers at once or fails; `redis_blocking` may block. Both connect at first use."""
@@ -36,7 +38,7 @@ def build(
     redis_url: str, mongodb_uri: str, mongodb_database: str, partitions: int
 ) -> StoreServices:
     generation = Generation()
-    dedicated = _CONNECTIONS_PER_PARTITION * partitions
+    dedicated = _CONNECTIONS_PER_PARTITION * partitions + _CONNECTIONS_OF_COPIES
     redis = clients.redis_for_requests(redis_url, generation, dedicated)
     breaker, budget = Breaker(), Budget()
     return StoreServices(

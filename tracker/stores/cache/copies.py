@@ -26,6 +26,7 @@ from tracker.stores.mongodb.drivers import MONGODB_TIMEOUT_SECONDS
 from tracker.stores.redis import keys
 from tracker.stores.redis.clients import known_server_id
 from tracker.stores.redis.cluster import in_one_slot, is_cluster
+from tracker.stores.redis.command_connection import RedisCommandConnection
 from tracker.stores.redis.memory_budget import Budget, OptionalWrite
 from tracker.stores.redis.server_id import UNKNOWN_SERVER
 
@@ -122,6 +123,7 @@ class Copies:
         self._store_newer = redis.register_script(_STORE_NEWER)
         self._begin_update = redis.register_script(_BEGIN_UPDATE)
         self._reads = Batch[str, Found](self._read_all)
+        self._reading = RedisCommandConnection(redis)
         self._writes = Batch[Copy, None](self._store_read, _COPIES_PER_SCRIPT)
         self._changes = Batch[Copy, None](self._store_changed, _COPIES_PER_SCRIPT)
 
@@ -186,15 +188,14 @@ class Copies:
             raise RedisConnectionError("Redis is unavailable")
         held = await self._held(names)
         # The id is asked for after the answer, which may come from a server that is new.
-        return [
-            self._found(one, await known_server_id(self._redis, name))
-            for name, one in zip(names, held, strict=True)
-        ]
+        servers = await self._known_servers(names)
+        return list(map(self._found, held, servers))
 
     async def _held(self, names: list[str]) -> Sequence[Any]:
         """Return the strings under these names; None for another type, or without one."""
         if not is_cluster(self._redis):
-            return await self._redis.mget(names)
+            held: list[bytes | None] = await self._reading.execute("MGET", *names)
+            return held
         pipeline = self._redis.pipeline(transaction=False)
         for name in names:
             pipeline.get(name)
@@ -203,6 +204,11 @@ class Copies:
             if isinstance(answer, RedisError) and not _is_of_another_type(answer):
                 raise answer
         return [None if isinstance(answer, RedisError) else answer for answer in answers]
+
+    async def _known_servers(self, names: list[str]) -> Sequence[bytes]:
+        if not is_cluster(self._redis):
+            return [await known_server_id(self._redis, names[0])] * len(names)
+        return [await known_server_id(self._redis, name) for name in names]
 
     def _found(self, held: bytes | None, server: bytes) -> Found:
         trusts = server != UNKNOWN_SERVER and not self.suspended

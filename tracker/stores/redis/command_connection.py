@@ -1,4 +1,4 @@
-"""Commands to Redis over one dedicated connection, for the journal and the counting of requests.
+"""Commands to Redis over one dedicated connection: of the journal, copies and counts of requests.
 
 The client library looks for a connection for each command, and wraps it in retries, timeouts and
 tasks. That was most of the cost of a click's wait, so it only opens the connection.
