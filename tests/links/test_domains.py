@@ -16,10 +16,12 @@ from tests.waiting import becomes
 from tracker.clock import now
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
+from tracker.links.cache import QUARANTINED_COPY_SECONDS
 from tracker.links.domain import ServedName, served_name
 from tracker.links.hostnames import canonical_hostname, checked_hostname
 from tracker.links.link import cached_link
 from tracker.service.services import Services
+from tracker.stores.cache.cache import COPY_SECONDS
 from tracker.stores.cache.copies import UPDATE_SECONDS
 from tracker.stores.redis import keys
 
@@ -292,7 +294,7 @@ async def test_a_name_that_the_operator_has_reserved_since_leads_to_the_default_
     )
     settings = msgspec.structs.replace(services.settings, reserved_hosts=NAME)
     async with process(settings) as other:
-        await services.stores.redis.delete(keys.domain(NAME))
+        assert await services.links.domains.by_name(NAME) == served_name([proven])
         for named, expected in ((False, ""), (True, None)):
             assert await namespace(other, named)() == expected
         assert not await other.links.domains.serves(NAME)
@@ -313,6 +315,28 @@ async def test_a_name_in_quarantine_that_is_claimed_again_leads_nowhere_in_produ
         again = await services.links.domains.create(ACCOUNT, NAME)
         await becomes(namespace(other, named=True), again.id.hex)
         assert await namespace(other, named=False)() is None
+
+
+async def test_the_copy_of_a_name_lives_as_long_as_links_unless_a_quarantine_ends_first(
+    services: Services,
+) -> None:
+    """MongoDB deletes a domain at the end of its quarantine, and nobody is notified."""
+    name, domains = keys.domain(NAME), services.links.domains
+
+    async def seconds_of_new_copy() -> int:
+        await services.stores.redis.delete(name)
+        services.links.domain_cache.forget(name)
+        await domains.by_name(NAME)
+        return await services.stores.redis.ttl(name)
+
+    made = await domains.create(ACCOUNT, NAME)
+    assert COPY_SECONDS - 5 < await services.stores.redis.ttl(name) <= COPY_SECONDS
+    await domains.verify(made.id)
+    assert COPY_SECONDS - 5 < await seconds_of_new_copy() <= COPY_SECONDS
+    await domains.delete(made.id)
+    assert 0 < await seconds_of_new_copy() <= QUARANTINED_COPY_SECONDS
+    await domains.create(ACCOUNT, NAME)
+    assert 0 < await seconds_of_new_copy() <= QUARANTINED_COPY_SECONDS
 
 
 async def test_links_elsewhere_keep_their_slugs_when_a_domain_goes(services: Services) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 from tracker.limits.allowance import Allowance
 from tracker.links.domain import Domain, IsReserved, ServedName, namespace_of, served_name
 from tracker.links.link import CachedLink, Link, cached_link
-from tracker.stores.cache.cache import Cache
+from tracker.stores.cache.cache import COPY_SECONDS, Cache
 from tracker.stores.cache.filling import Names
 from tracker.stores.mongodb.documents import as_struct
 from tracker.stores.mongodb.reads import MongoReads
@@ -22,9 +22,9 @@ _LINK_FIELDS: Final = [name for name in Link.__struct_fields__ if name != "id"]
 _DOMAIN_FIELDS: Final = [
     name for name in Domain.__struct_fields__ if name not in ("id", "last_check")
 ]
-DOMAIN_COPY_SECONDS: Final = 300.0
-"""The life of a copy of a served name, which changes by itself when a quarantine ends, and with the
-setting RESERVED_NAMES. A process may remember it as long again."""
+QUARANTINED_COPY_SECONDS: Final = 300.0
+"""The life of the copy of a name in quarantine, which ends without a notice. A process may remember
+it as long again."""
 
 _CLAIMS_PER_NAME: Final = 4
 """Claims that one query reads for each name on average. With more, each name gets queries of its
@@ -102,4 +102,18 @@ def domain_cache(
     stores: StoreServices, max_values: int, misses: Allowance, is_reserved: IsReserved
 ) -> DomainCache:
     lookup = _DomainLookup(stores.mongodb.reads, is_reserved)
-    return Cache(stores.copies, ServedName, lookup, max_values, misses, DOMAIN_COPY_SECONDS)
+    return Cache(stores.copies, ServedName, lookup, max_values, misses, _copy_seconds)
+
+
+def _copy_seconds(name: ServedName) -> float:
+    return QUARANTINED_COPY_SECONDS if name.quarantined else COPY_SECONDS
+
+
+def names_of_domains(cache: DomainCache) -> Names:
+    return Names(
+        cache,
+        "domains",
+        {"quarantined_until": None},
+        ["domain_name"],
+        lambda row: keys.domain(row["domain_name"]),
+    )

@@ -149,6 +149,9 @@ class Domains:
         Raises RateLimited after too many unknown names from one network, Unavailable without
         stores.
         """
+        # Its copy may be older than the setting that reserves the name.
+        if self._is_reserved(domain_name):
+            return None
         return await self._cache.get(keys.domain(domain_name), client)
 
     def namespace(self, name: ServedName | None, named: bool) -> str | None:

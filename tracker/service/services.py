@@ -21,7 +21,7 @@ from tracker.limits.allowance import Allowance
 from tracker.limits.pacing import Pacing
 from tracker.limits.running_exports import RunningExports
 from tracker.links import services as links
-from tracker.links.cache import names_of_links
+from tracker.links.cache import names_of_domains, names_of_links
 from tracker.live import services as live
 from tracker.loops import Loops
 from tracker.public_url import PublicUrl
@@ -76,6 +76,7 @@ class Services:
             self.stores.budget,
             [
                 names_of_links(self.links.link_cache),
+                names_of_domains(self.links.domain_cache),
                 names_of_event_configs(self.conversions.event_config_cache),
             ],
         )

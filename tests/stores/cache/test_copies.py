@@ -192,11 +192,12 @@ async def test_a_new_redis_is_filled_once_and_again_after_it_was_emptied(
     archived = await create_link(services, new_id(), "gone")
     await services.links.links.change(archived.id, {"archived": True})
     config = await create_event_config(services)
-    names = [keys.link("", link.slug), keys.event_config(config.pbk)]
+    await services.links.domains.create(new_id(), "go.example")
+    names = [keys.link("", link.slug), keys.domain("go.example"), keys.event_config(config.pbk)]
     for _ in range(2):
         await redis.flushall()
-        assert await services.copy_filler.fill() == 2
-        assert await redis.exists(*names) == 2
+        assert await services.copy_filler.fill() == 3
+        assert await redis.exists(*names) == 3
         assert await redis.exists(keys.link("", "gone")) == 0
         assert await services.copy_filler.fill() == 0
 

@@ -11,7 +11,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Context
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -63,7 +63,8 @@ class Loaded(NamedTuple, Generic[Value]):
 class Cache(Generic[Value]):
     """A cache of values of one type, by name (their Redis key); `max_values` are in memory.
 
-    `verified` is true while the process receives every change (`stores/cache/changes`).
+    `verified` is true while the process receives every change (`stores/cache/changes`). A value
+    that may change without a notice has its own `copy_seconds`.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Cache(Generic[Value]):
         lookup: CacheLookup[Value],
         max_values: int,
         misses: Allowance | None = None,
-        copy_seconds: float = COPY_SECONDS,
+        copy_seconds: Callable[[Value], float] = lambda _: COPY_SECONDS,
     ) -> None:
         self._copies = copies
         self._copy_seconds = copy_seconds
@@ -241,7 +242,7 @@ class Cache(Generic[Value]):
     ) -> Copy:
         if value is None:
             return Copy(name, version, b"", MISS_COPY_SECONDS, server)
-        return Copy(name, version, self._encoder.encode(value), self._copy_seconds, server)
+        return Copy(name, version, self._encoder.encode(value), self._copy_seconds(value), server)
 
     async def _publish(self, copy: Copy) -> None:
         self.forget(copy.name)

@@ -6,7 +6,7 @@ journal:overflow                    stream   the same, of accounts beyond the dr
 journal:dead                        stream   entries that could not be stored, with the reason
 journal:dead:{<tag>}                stream   the same in a Redis Cluster, for each stream
 link:<domain id>/<slug>             string   version, server, link; 30 days, a miss 30 s
-domain:<name>                       string   version, server, owner of its links; 5 min
+domain:<name>                       string   version, server, owner of its links; 30 days
 event_config:<pbk>                  string   version, server, event configuration; 30 days
 account:<id>                        string   version, server, conversion rules; 30 days
 copies:filled                       string   the servers that were filled with such copies
