@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.syntax.csv_text import csv_field, csv_lines
+from tracker.syntax.csv_text import csv_field, csv_fields, csv_lines
 
 SKIPPED = " \t\r\n\"'\x00\u00a0\u200b\ufeff"
 DANGEROUS = "=+-@\uff1d\uff0b\uff0d\uff20"
@@ -24,9 +24,14 @@ def runs(cell: str) -> bool:
     return cell.lstrip(SKIPPED.replace("'", "")).startswith(tuple(DANGEROUS))
 
 
-@given(st.lists(st.lists(TEXTS, min_size=1), min_size=1))
-def test_rows_are_read_back_as_they_were_written(rows: list[list[str]]) -> None:
-    assert read_back(csv_lines(rows)) == rows
+@given(st.integers(1, 4).flatmap(lambda n: st.lists(st.tuples(*[TEXTS] * n), min_size=1)))
+def test_rows_are_read_back_as_they_were_written(rows: list[tuple[str, ...]]) -> None:
+    assert read_back(csv_lines(list(zip(*rows, strict=True)))) == list(map(list, rows))
+
+
+@given(st.lists(TEXTS))
+def test_the_fields_of_a_column_are_those_of_its_texts(texts: list[str]) -> None:
+    assert csv_fields(texts) == list(map(csv_field, texts))
 
 
 @given(TEXTS)
@@ -76,7 +81,7 @@ def test_a_field_that_would_run_gets_an_apostrophe(text: str, expected: str) -> 
 
 
 def test_fields_with_delimiters_quotes_and_line_ends_are_quoted() -> None:
-    assert csv_lines([["a,b", 'say "hi"', "two\r\nlines", "plain"]]) == (
+    assert csv_lines([["a,b"], ['say "hi"'], ["two\r\nlines"], ["plain"]]) == (
         b'"a,b","say ""hi""","two\r\nlines",plain\r\n'
     )
 

@@ -2,12 +2,13 @@
 
 Guarantee: no field begins like a formula, which a spreadsheet would run. An apostrophe in front
 makes such a cell text, also where the spreadsheet has another delimiter.
+
+Columns are looked at as a whole, because most have nothing to escape: the standard writer looks at
+each character, and takes 4 µs for a link.
 """
 
-import csv
-import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 _FORMULA: Final = re.compile(
@@ -22,15 +23,41 @@ _FORMULA: Final = re.compile(
 )
 
 
-_PLAIN: Final = re.compile(r"[\w\[{][^;\t\r\n]*")
-"""Most texts. To see that they have no formula takes a fifth of the time."""
+_OTHER_DELIMITERS: Final = ";\t\r"
+_QUOTED: Final = ',"\r\n'
+
+_PLAIN_BEGINNINGS: Final = re.compile(r"[\w\[{]*")
 
 
 def csv_field(text: str) -> str:
-    return text if _PLAIN.fullmatch(text) else _FORMULA.sub("'", text)
+    return _FORMULA.sub("'", text)
 
 
-def csv_lines(rows: Iterable[Sequence[str]]) -> bytes:
-    written = io.StringIO()
-    csv.writer(written, lineterminator="\r\n").writerows(rows)
-    return written.getvalue().encode()
+def csv_fields(texts: Sequence[str]) -> list[str]:
+    """Return the texts as fields, as `csv_field` does."""
+    together = "".join(texts)
+    is_plain = not _has_any(together, _OTHER_DELIMITERS + "\n") and _PLAIN_BEGINNINGS.fullmatch(
+        "".join([one[:1] for one in texts])
+    )
+    return list(texts) if is_plain else list(map(csv_field, texts))
+
+
+def csv_lines(columns: Sequence[Sequence[str]]) -> bytes:
+    """Return the lines of a table, given by its columns of equally many fields."""
+    if len(columns) == 1:
+        # An empty line would be no row.
+        columns = [[field or '""' for field in _quoted(columns[0])]]
+    else:
+        columns = list(map(_quoted, columns))
+    lines = map(",".join, zip(*columns, strict=True))
+    return "".join([f"{line}\r\n" for line in lines]).encode()
+
+
+def _quoted(fields: Sequence[str]) -> Sequence[str]:
+    if not _has_any("".join(fields), _QUOTED):
+        return fields
+    return ['"' + one.replace('"', '""') + '"' if _has_any(one, _QUOTED) else one for one in fields]
+
+
+def _has_any(text: str, characters: str) -> bool:
+    return any(one in text for one in characters)

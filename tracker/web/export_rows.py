@@ -1,4 +1,8 @@
-"""The rows of an export as text: CSV with a header, or NDJSON."""
+"""The rows of an export as text: CSV with a header, or NDJSON.
+
+CSV is made by columns, whose values are mostly of one type: a row of links takes a third of the
+time that it takes value by value.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -7,24 +11,36 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 from uuid import UUID
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 from msgspec.inspect import StructType, UnionType, type_info
 
-from tracker.syntax.csv_text import csv_field, csv_lines
+from tracker.syntax.csv_text import csv_fields, csv_lines
 from tracker.web.export import FileFormat
 
 _JSON: Final = msgspec.json.Encoder(decimal_format="number")
 
-_TEXTS: Final[Mapping[type, Callable[[Any], str]]] = {
-    str: csv_field,
+_Texts = Callable[[list[Any]], list[str]]
+"""Returns the texts of values of one type."""
+
+
+def _each(text: Callable[[Any], str]) -> _Texts:
+    return lambda values: list(map(text, values))
+
+
+def _texts_in_json(values: list[Any]) -> list[str]:
+    return csv_fields(_JSON.encode_lines(values).decode().split("\n")[:-1])
+
+
+_TEXTS: Final[Mapping[type, _Texts]] = {
+    str: csv_fields,
     # Numbers stay numbers: a spreadsheet runs no -5 that is measured.
-    int: str,
-    float: repr,
-    Decimal: "{:f}".format,  # not 1E-9
-    UUID: str,
-    bool: lambda value: "true" if value else "false",
-    type(None): lambda value: "",
-    UnsetType: lambda value: "",
+    int: _each(str),
+    float: _each(repr),
+    Decimal: _each("{:f}".format),  # not 1E-9
+    UUID: msgspec.to_builtins,  # a quarter of the time of `str`
+    bool: _each(lambda value: "true" if value else "false"),
+    type(None): _each(lambda value: ""),
+    UnsetType: _each(lambda value: ""),
 }
 
 
@@ -52,10 +68,10 @@ class CsvEncoder:
             by_name = {column.name: column for column in known}
             known = tuple(by_name[name] for name in names)
         self._paths = [column.path for column in known]
-        self.head = csv_lines([[column.name for column in known]])
+        self.head = csv_lines([[column.name] for column in known])
 
     def encode(self, rows: Sequence[msgspec.Struct]) -> bytes:
-        return csv_lines([_text(_value(row, path)) for path in self._paths] for row in rows)
+        return csv_lines([_texts(_values(rows, path)) for path in self._paths])
 
 
 class NdjsonEncoder:
@@ -98,17 +114,20 @@ def _struct_in(kind: Any) -> StructType | None:
     return next((one for one in kinds if isinstance(one, StructType)), None)
 
 
-def _value(record: Any, path: Sequence[str]) -> Any:
+def _values(records: Sequence[Any], path: Sequence[str]) -> list[Any]:
     for name in path:
-        if record is None or isinstance(record, UnsetType):
-            return None
-        record = getattr(record, name)
-    return record
+        records = [None if one is None or one is UNSET else getattr(one, name) for one in records]
+    return list(records)
 
 
-def _text(value: Any) -> str:
-    """Return a value as a field: a nested one as JSON, none as an empty field."""
-    text = _TEXTS.get(type(value))
-    if text is not None:
-        return text(value)
-    return csv_field(value if isinstance(value, str) else _JSON.encode(value).decode())
+def _texts(values: list[Any]) -> list[str]:
+    """Return values as fields: nested ones as JSON, missing ones empty."""
+    kinds = set(map(type, values))
+    if len(kinds) == 1:
+        return _texts_of(kinds.pop())(values)
+    texts = {kind: iter(_texts_of(kind)([v for v in values if type(v) is kind])) for kind in kinds}
+    return [next(texts[type(one)]) for one in values]
+
+
+def _texts_of(kind: type) -> _Texts:
+    return _TEXTS.get(kind) or (csv_fields if issubclass(kind, str) else _texts_in_json)

@@ -1,6 +1,6 @@
 """`/api/short-links`: create, list, show, change and archive short links."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -32,6 +32,7 @@ from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Call, Nothing, Owned
 from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
+from tracker.web.export_stream import pieces
 from tracker.web.limits import MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
 from tracker.web.resource import Resource, record_of
 from tracker.web.schema import pagination_of
@@ -72,13 +73,27 @@ async def check_destination(services: LinkServices, url: str) -> None:
 
 
 async def _show(services: LinkServices, links: Sequence[Link]) -> list[ShortLink]:
-    tags = await services.tags.find({tag_id for link in links for tag_id in link.tags})
+    return _records(services, links, await _named(services, _tags_of(links)))
+
+
+def _tags_of(links: Sequence[Link]) -> set[UUID]:
+    return {tag_id for link in links for tag_id in link.tags}
+
+
+async def _named(services: LinkServices, tag_ids: Collection[UUID]) -> Mapping[UUID, TagReference]:
+    tags = await services.tags.find(tag_ids)
+    return {tag_id: TagReference(id=tag_id, name=tag.name) for tag_id, tag in tags.items()}
+
+
+def _records(
+    services: LinkServices, links: Sequence[Link], named: Mapping[UUID, TagReference]
+) -> list[ShortLink]:
     return [
         record_of(
             ShortLink,
             link,
             domain_name=link.domain_name or services.public_url.host,
-            tags=[TagReference(id=t, name=tags[t].name) for t in link.tags if t in tags],
+            tags=[named[tag_id] for tag_id in link.tags if tag_id in named],
             short_url=short_url(services, link),
             **destination.utm_of(link.destination_url),
         )
@@ -103,9 +118,11 @@ async def find_own(call: Call[Any, Any, Any], links: Links) -> Link:
 async def all_links(
     call: LinkCall[ListShortLinks, Nothing],
 ) -> AsyncGenerator[list[ShortLink], None]:
-    query = call.query
+    query, named = call.query, dict[UUID, TagReference]()
     async for links in call.services.lists.all_of(call.account_id, _filter(query), query.sort):
-        yield await LINKS.show_all(call, links)
+        named |= await _named(call.services, _tags_of(links) - named.keys())
+        for piece in pieces(links):
+            yield _records(call.services, piece, named)
 
 
 @endpoint(
