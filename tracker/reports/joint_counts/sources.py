@@ -8,12 +8,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
+from uuid import UUID
 
 from tracker.reports import columns, limits
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.dimensions import DOCUMENT_KINDS, HOUR, LINK, DocumentKind
-from tracker.reports.joint_counts.scan import Span, links_of, read
+from tracker.reports.joint_counts.scan import LISTED_LINKS, Span, links_of, read
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.store import (
     CachedCounts,
@@ -217,13 +218,21 @@ class DocumentCounts:
         About `expected` documents are in the whole period. MongoDB reads the next batch while a
         thread counts the last.
         """
-        whole = await self._span(of, names, period)
-        part = whole._replace(start=start or period.start, end=end or period.end)
-        # Where a zone skipped a day, that day has no length.
-        share = (part.end - part.start) / max(period.end - period.start, _MOMENT)
+        start, end = start or period.start, end or period.end
+        # Where a zone skipped a day, that day has no length. Nothing is later than now.
+        at = max(self._snapshot.now, period.start)
+        whole = max(min(period.end, at) - period.start, _MOMENT)
+        share = max(min(end, at) - start, timedelta()) / whole
+        documents = int(share * expected)
+        part = Span(
+            self._scope.documents(), start, end, self._scope.calendar.start_of(period.first)
+        )
+        # Fewer documents take less time than the list.
+        if of == "clicks" and LINK in names and documents > LISTED_LINKS:
+            part = part._replace(links=await self._links_of(period))
         found = [columns.empty(names)]
         counting: asyncio.Task[tuple[Columns, int]] | None = None
-        for span in part.divided(1 + int(share * expected) // _DOCUMENTS_AT_ONCE):
+        for span in part.divided(1 + documents // _DOCUMENTS_AT_ONCE):
             await self._snapshot.before_counting()
             table = await read(self._snapshot.reader, of, span, names)
             if counting is not None:
@@ -238,17 +247,10 @@ class DocumentCounts:
         await self._snapshot.memory.take(size)
         return table
 
-    async def _span(self, of: DocumentKind, names: Sequence[str], period: Period) -> Span:
-        """Return the span of a period, with its links if `names` has them."""
-        calendar = self._scope.calendar
-        found = Span(
-            self._scope.documents(), period.start, period.end, calendar.start_of(period.first)
-        )
-        if of == "events" or LINK not in names:
-            return found
+    async def _links_of(self, period: Period) -> list[UUID]:
         of_days = {"$gte": period.first.isoformat(), "$lte": period.last.isoformat()}
         rollups = {**self._scope.rollups("link"), "_id.day": of_days}
-        return found._replace(links=await links_of(self._snapshot.reader, rollups))
+        return await links_of(self._snapshot.reader, rollups)
 
 
 def _sized(make: Callable[[], Columns]) -> tuple[Columns, int]:
