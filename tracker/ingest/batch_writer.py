@@ -29,6 +29,7 @@ from tracker.ingest.drain_number import DrainNumber
 from tracker.ingest.notification import should_notify
 from tracker.reports.rollups.cell_counts import CellCounts, DocumentKey
 from tracker.reports.rollups.rollup import Calendars, Rollup
+from tracker.reports.rollups.stored_rollups import RollupWrites, StoredRollups
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
     DOCUMENT_TOO_LARGE,
@@ -53,6 +54,10 @@ Item = TypeVar("Item")
 
 class WriteConflict(Exception):
     """A part of the write set is stored already, or its event has changed its state."""
+
+
+class _RollupIsStored(Exception):
+    """A rollup was to be inserted that another drain of the same number has inserted."""
 
 
 class Move(NamedTuple):
@@ -129,6 +134,7 @@ class BatchWriter:
         self._queue = queue
         self._writing = asyncio.Lock()
         self._cell_counts = CellCounts(mongodb.reads)
+        self._stored_rollups = StoredRollups(mongodb.reads)
         self.calendars = AccountCalendars(mongodb)
 
     async def write(self, write_set: WriteSet) -> None:
@@ -141,18 +147,22 @@ class BatchWriter:
             cached = await self.calendars.get(write_set.accounts(), number)
             rollup = await write_set.rollup(cached.calendars)
             full = await self._cell_counts.full(rollup.cells(), number)
-            updates = await _statements(rollup, number, full)
+            upserts = await _statements(rollup, number, full)
+            rollups = await self._stored_rollups.writes(upserts)
             try:
                 async with self._writing:
-                    due = await self._commit(write_set, updates, cached, number)
+                    due = await self._commit(write_set, rollups, cached, number)
             except StaleCalendars as error:
                 self.calendars.reset(error.token)
+            except _RollupIsStored:
+                self._stored_rollups.remember(upserts)
             except OperationFailure as error:
                 if error.code not in DOCUMENT_TOO_LARGE or is_distrusted:
                     raise
                 self._cell_counts.distrust(rollup.cells())
                 is_distrusted = True
             else:
+                self._stored_rollups.remember(upserts)
                 await self._queue.add(due)
                 return
 
@@ -162,7 +172,7 @@ class BatchWriter:
     async def _commit(
         self,
         write_set: WriteSet,
-        updates: Sequence[Mapping[str, Any]],
+        rollups: RollupWrites,
         cached: CachedCalendars,
         number: int,
     ) -> set[DueWebhook]:
@@ -170,8 +180,8 @@ class BatchWriter:
         session = await self._drain_number.session()
 
         async def work(session: MongoSession) -> set[DueWebhook]:
-            due = await self._store(write_set, updates, session)
-            if updates or arrivals:
+            due = await self._store(write_set, rollups, session)
+            if any(rollups) or arrivals:
                 transaction_number = await self.calendars.check(cached, number, session)
                 await arrivals.store(self._database, number, transaction_number, session)
             return due
@@ -192,7 +202,7 @@ class BatchWriter:
         await self._database["rollups"].find_one({"_id": None}, session=session)
 
     async def _store(
-        self, write_set: WriteSet, updates: Sequence[Mapping[str, Any]], session: MongoSession
+        self, write_set: WriteSet, rollups: RollupWrites, session: MongoSession
     ) -> set[DueWebhook]:
         """Return the webhooks with new deliveries."""
         await self._lock(write_set.caps, session)
@@ -208,9 +218,21 @@ class BatchWriter:
         await self._check_caps(write_set.caps, session)
         to_notify = [as_read(event) for event in write_set.events_to_notify()]
         due = await create_deliveries(self._database, to_notify, session)
-        for statements in _pieces(updates, _DOCUMENTS_PER_COMMAND):
+        await self._insert_rollups(rollups.inserts, session)
+        for statements in _pieces(rollups.updates, _DOCUMENTS_PER_COMMAND):
             await run_updates(self._database, "rollups", statements, session)
         return due
+
+    async def _insert_rollups(
+        self, documents: Sequence[Mapping[str, Any]], session: MongoSession
+    ) -> None:
+        for piece in _pieces(documents, _DOCUMENTS_PER_COMMAND):
+            try:
+                await run_inserts(self._database, "rollups", piece, session)
+            except OperationFailure as error:
+                if error.code == DUPLICATE_KEY:
+                    raise _RollupIsStored from error
+                raise
 
     async def _lock(self, caps: Mapping[ClickAndConfig, int], session: MongoSession) -> None:
         """Serialize transactions that add to a cap, so that each sees the other's events."""
