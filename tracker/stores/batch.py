@@ -89,14 +89,14 @@ class Batch(Generic[Item, Result]):
             answers = list(zip(waiters, results, strict=True))
         except Exception as error:
             for waiter in waiters:
-                _notify(waiter, waiter.set_exception, error)
+                notify(waiter, waiter.set_exception, error)
             return
         for waiter, result in answers:
-            _notify(waiter, waiter.set_result, result)
+            notify(waiter, waiter.set_result, result)
 
 
-def _notify(waiter: Waiter[Result], notify: Callable[[Item], None], outcome: Item) -> None:
-    """A failing waiter does not affect the others."""
+def notify(waiter: Waiter[Result], notify: Callable[[Item], None], outcome: Item) -> None:
+    """Hand `outcome` to a waiter that still wants it. If it fails, others are not affected."""
     try:
         if not waiter.done():
             notify(outcome)

@@ -46,7 +46,7 @@ async def test_a_late_look_up_replaces_no_newer_change(
         await writer.changed(NAME, written, NEW.version)
     things.open.set()
     assert await get == found
-    assert not (await late._copies.read(NAME)).current
+    assert not (await late._copies.find(NAME)).current
     assert await cached(services.stores.redis, things).get(NAME) == written
 
 

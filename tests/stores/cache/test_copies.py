@@ -38,7 +38,7 @@ def server(tmp_path: Path) -> Iterator[OwnRedis]:
 
 
 async def trusted(cache: Cache[Thing]) -> bool:
-    return (await cache._copies.read(NAME)).current
+    return (await cache._copies.find(NAME)).current
 
 
 async def test_what_is_created_is_found_by_every_process_in_redis_alone(services: Services) -> None:

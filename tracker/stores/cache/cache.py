@@ -13,14 +13,16 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from contextvars import Context
-from typing import Final, Generic, NamedTuple, TypeVar
+from functools import partial
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
 from tracker.errors import TrackerError, Unavailable
 from tracker.limits.allowance import Allowance
-from tracker.loops import cancel_and_wait
+from tracker.stores.batch import Waiter
 from tracker.stores.cache.copies import UPDATE_SECONDS, Copies, Copy, Found
+from tracker.stores.cache.loading import Loaded, Loading
 from tracker.stores.cache.lookup import BatchedLookup, CacheLookup
 from tracker.stores.cache.memory import CacheEntry, Memory
 from tracker.stores.redis.server_id import UNKNOWN_SERVER
@@ -53,13 +55,6 @@ class Versioned(msgspec.Struct, frozen=True, kw_only=True):
 Value = TypeVar("Value", bound=Versioned)
 
 
-class Loaded(NamedTuple, Generic[Value]):
-    """A value as a store has it, None for a miss. Unless `settled`, a change may be under way."""
-
-    value: Value | None
-    settled: bool
-
-
 class Cache(Generic[Value]):
     """A cache of values of one type, by name (their Redis key); `max_values` are in memory.
 
@@ -81,8 +76,8 @@ class Cache(Generic[Value]):
         self._batched_lookup = BatchedLookup(lookup)
         self._lookup = lookup
         self._misses = misses or Allowance(0)
-        self._loading: dict[str, asyncio.Task[Loaded[Value]]] = {}
-        self._loading_shared: dict[str, asyncio.Task[Loaded[Value]]] = {}
+        self._loading: dict[str, Loading[Value]] = {}
+        self._loading_shared: dict[str, Loading[Value]] = {}
         self._decoder = msgspec.msgpack.Decoder(kind)
         self._encoder = msgspec.msgpack.Encoder()
         self._memory = Memory[Value](max_values, self._encoder.encode, self._decoder.decode)
@@ -112,14 +107,21 @@ class Cache(Generic[Value]):
         """
         if entry := self.peek(name):
             return entry.value
-        task = self._look_up(name, client)
-        try:
-            return (await asyncio.shield(task)).value
-        except Unavailable:
-            entry = self._memory.find(name)  # unless it was forgotten meanwhile
-            if entry is None:
-                raise
-            return entry.value
+        waiter: asyncio.Future[Value | None] = asyncio.get_running_loop().create_future()
+        self.load(name, client, waiter)
+        return await waiter
+
+    def load(self, name: str, client: str, waiter: Waiter[Value | None]) -> None:
+        """Hand the value to `waiter`, as `get` does. A copy in Redis takes no task of its own."""
+        loading = self._loading.get(name)
+        if loading is not None:
+            loading.add(waiter)
+        elif not client or not self._misses.is_used_up(client):
+            self._start_loading(name, client, waiter=waiter)
+        elif loading := self._loading_shared.get(name):
+            loading.add(waiter)
+        else:
+            self._start_loading(name, client, shared=True, waiter=waiter)
 
     async def begin_update(self, name: str) -> None:
         """Let MongoDB answer until UPDATE_SECONDS are over. Raises Unavailable without Redis."""
@@ -144,8 +146,7 @@ class Cache(Generic[Value]):
 
     async def restore(self, names: Sequence[str]) -> None:
         """Store a copy of each value that lacks one. Without a store nothing happens."""
-        reads = (self._read(name, "", shared=False) for name in names)
-        for outcome in await asyncio.gather(*reads, return_exceptions=True):
+        for outcome in await asyncio.gather(*map(self._restore, names), return_exceptions=True):
             if isinstance(outcome, BaseException) and not isinstance(outcome, TrackerError):
                 raise outcome
 
@@ -172,50 +173,88 @@ class Cache(Generic[Value]):
 
     async def close(self) -> None:
         """End the look-ups in flight before the stores are closed: they would connect again."""
-        for task in [*self._loading.values(), *self._loading_shared.values()]:
-            await cancel_and_wait(task)
-
-    def _look_up(self, name: str, client: str) -> asyncio.Task[Loaded[Value]]:
-        task = self._loading.get(name)
-        if task is not None:
-            return task
-        if not client or not self._misses.is_used_up(client):
-            return self._start_loading(name, client)
-        return self._loading_shared.get(name) or self._start_loading(name, client, shared=True)
+        loading = [*self._loading.values(), *self._loading_shared.values()]
+        self._loading.clear()
+        self._loading_shared.clear()
+        for one in loading:
+            await one.cancel(Unavailable("the service stops; try again"))
 
     def _start_loading(
-        self, name: str, client: str = "", shared: bool = False
-    ) -> asyncio.Task[Loaded[Value]]:
-        # Several requests may wait for the result, so the task carries no request's id.
-        reading = self._read(name, client, shared)
-        task = asyncio.get_running_loop().create_task(reading, context=Context())
-        loading = self._loading_shared if shared else self._loading
-        loading[name] = task
-        task.add_done_callback(lambda done: self._loaded(loading, name, done))
-        return task
-
-    def _loaded(
         self,
-        loading: dict[str, asyncio.Task[Loaded[Value]]],
         name: str,
-        task: asyncio.Task[Loaded[Value]],
+        client: str = "",
+        shared: bool = False,
+        waiter: Waiter[Value | None] | None = None,
     ) -> None:
-        forgotten = loading.get(name) is not task
-        if not forgotten:
-            del loading[name]
-        if task.cancelled() or task.exception() is not None:
-            # After a failure, requests do not try at once to refresh a value that is still good. A
-            # failure in the share may only mean that the share is full.
-            if loading is self._loading:
-                self._refresh_at = time.monotonic() + REFRESH_PAUSE_SECONDS
-        elif not forgotten:
-            self._memory.remember(name, *task.result())
+        loading = Loading(name, client, shared, self._read)
+        if waiter is not None:
+            loading.add(waiter)
+        self._in_flight(loading)[name] = loading
+        try:
+            self._copies.read(name, loading)
+        except Unavailable as error:
+            self._fail(loading, error)
 
-    async def _read(self, name: str, client: str, shared: bool) -> Loaded[Value]:
-        copy = await self._copies.read(name)
+    def _in_flight(self, loading: Loading[Value]) -> dict[str, Loading[Value]]:
+        return self._loading_shared if loading.shared else self._loading
+
+    def _read(self, loading: Loading[Value], copy: Found) -> None:
+        """Continue with the copy if it can be trusted, else with MongoDB."""
+        loaded = self._decoded(copy)
+        if loaded is not None:
+            self._finish(loading, loaded)
+            return
+        # Several requests may wait for the result, so the task carries no request's id.
+        query = self._query(loading.name, copy, loading.client, loading.shared)
+        loading.task = asyncio.get_running_loop().create_task(query, context=Context())
+        loading.task.add_done_callback(partial(self._queried, loading))
+
+    def _queried(self, loading: Loading[Value], task: asyncio.Task[Loaded[Value]]) -> None:
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            self._finish(loading, task.result())
+        elif isinstance(error, Exception):
+            self._fail(loading, error)
+
+    def _finish(self, loading: Loading[Value], loaded: Loaded[Value]) -> None:
+        in_flight = self._in_flight(loading)
+        if in_flight.get(loading.name) is loading:  # unless it was forgotten
+            del in_flight[loading.name]
+            self._memory.remember(loading.name, *loaded)
+        loading.finish(loaded.value)
+
+    def _fail(self, loading: Loading[Value], error: Exception) -> None:
+        in_flight = self._in_flight(loading)
+        if in_flight.get(loading.name) is loading:
+            del in_flight[loading.name]
+        # After a failure, requests do not try at once to refresh a value that is still good. A
+        # failure in the share may only mean that the share is full.
+        if not loading.shared:
+            self._refresh_at = time.monotonic() + REFRESH_PAUSE_SECONDS
+        entry = self._memory.find(loading.name) if isinstance(error, Unavailable) else None
+        if entry is None:
+            loading.fail(error)
+        else:
+            loading.finish(entry.value)
+
+    async def _restore(self, name: str) -> None:
+        copy = await self._copies.find(name)
+        if self._decoded(copy) is None:
+            await self._query(name, copy)
+
+    def _decoded(self, copy: Found) -> Loaded[Value] | None:
+        """Return what a copy says; None if MongoDB has to be asked."""
         if copy.current:
             with contextlib.suppress(msgspec.DecodeError):  # another release wrote it
                 return Loaded(self._decoder.decode(copy.value) if copy.value else None, True)
+        return None
+
+    async def _query(
+        self, name: str, copy: Found, client: str = "", shared: bool = False
+    ) -> Loaded[Value]:
+        """Ask MongoDB, and store a copy."""
         try:
             found = await (
                 self._batched_lookup.find_in_share if shared else self._batched_lookup.find

@@ -16,11 +16,10 @@ from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from redis.asyncio import Redis
-from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
 
 from tracker.errors import Unavailable
-from tracker.stores.batch import Batch
+from tracker.stores.batch import Batch, Waiter
 from tracker.stores.breaker import Breaker
 from tracker.stores.mongodb.drivers import MONGODB_TIMEOUT_SECONDS
 from tracker.stores.redis import keys
@@ -109,6 +108,9 @@ class Found(NamedTuple):
     settled: bool = False
 
 
+_UNKNOWN: Final = Found(None)
+
+
 class Copies:
     """The copies of one process's caches; concurrent reads and writes share round trips.
 
@@ -127,16 +129,17 @@ class Copies:
         self._writes = Batch[Copy, None](self._store_read, _COPIES_PER_SCRIPT)
         self._changes = Batch[Copy, None](self._store_changed, _COPIES_PER_SCRIPT)
 
-    async def read(self, name: str) -> Found:
+    def read(self, name: str, waiter: Waiter[Found]) -> None:
+        """Hand the copy to `waiter`, at once if Redis is unavailable. Raises Unavailable."""
         if self._breaker.is_open:
-            return Found(None)
-        try:
-            found = await self._reads.submit(name)
-        except RedisError as error:
-            self._breaker.record_failure(error)
-            return Found(None)
-        self._breaker.record_success()
-        return found
+            waiter.set_result(_UNKNOWN)
+        else:
+            self._reads.add(name, waiter)
+
+    async def find(self, name: str) -> Found:
+        waiter: asyncio.Future[Found] = asyncio.get_running_loop().create_future()
+        self.read(name, waiter)
+        return await waiter
 
     async def server_of(self, name: str) -> bytes:
         """Return the id of the server that holds the name, by a connection if there was none."""
@@ -185,7 +188,16 @@ class Copies:
 
     async def _read_all(self, names: list[str]) -> list[Found]:
         if self._breaker.is_open:  # opened meanwhile; each waiting group would find out by waiting
-            raise RedisConnectionError("Redis is unavailable")
+            return [_UNKNOWN] * len(names)
+        try:
+            found = await self._find_all(names)
+        except RedisError as error:
+            self._breaker.record_failure(error)
+            return [_UNKNOWN] * len(names)
+        self._breaker.record_success()
+        return found
+
+    async def _find_all(self, names: list[str]) -> list[Found]:
         held = await self._held(names)
         # The id is asked for after the answer, which may come from a server that is new.
         servers = await self._known_servers(names)
