@@ -19,6 +19,7 @@ from tracker.reports.answers.counting_of_tests import count_tests
 from tracker.reports.columns import Columns
 from tracker.reports.counted import needed_for
 from tracker.reports.dimensions import DAY, EVENT, HOUR, LINK, TIME
+from tracker.reports.joint_counts.by_tags import CountsByTags
 from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.unattributed import (
@@ -65,11 +66,14 @@ class Reading:
         self._wanted = wanted
         self.needed = needed_for(query.group_by, query.filters)
         self._by_day = query.group_by in TIME
-        self.names = [*([DAY] if self._by_day else []), *self.needed]
+        self.names = self._names()
         self._passing = {name: frozenset(values) for name, values in wanted.items()}
         if links is not None and LINK in self.needed:
             # Once for all tables: a tag may have 20,000 links, and a range two tables a day.
             self._passing[LINK] = frozenset(id_text(link.bytes) for link in links)
+
+    def _names(self) -> list[str]:
+        return [*([DAY] if self._by_day else []), *self.needed]
 
     async def table(self, unattributed: Unattributed) -> Columns:
         """Return the counts that pass the filters, by the dimensions in `names`."""
@@ -166,12 +170,14 @@ class Reading:
     async def _counted(
         self, scope: ReportScope, by: Sequence[str], periods: Sequence[Period]
     ) -> list[Columns]:
+        tables = await self._counts(scope, by).tables(by, periods)
+        if not self._by_day:
+            return [table for _, table in tables]
+        return [one.with_constant(DAY, period.first.isoformat()) for period, one in tables]
+
+    def _counts(self, scope: ReportScope, by: Sequence[str]) -> Counts | CountsByTags:
         wanted = {name: one for name, one in self._passing.items() if name in by}
-        counts = Counts(self._database, scope, self._snapshot, wanted)
-        return [
-            table.with_constant(DAY, period.first.isoformat()) if self._by_day else table
-            for period, table in await counts.tables(by, periods)
-        ]
+        return Counts(self._database, scope, self._snapshot, wanted)
 
     async def _from_rollups(self, selection: RollupSelection, first: date, last: date) -> Columns:
         query = RollupQuery(

@@ -17,8 +17,8 @@ from tracker.reports.answers.turn import Permits, Turn
 from tracker.reports.columns import Columns
 from tracker.reports.counted import wanted_values
 from tracker.reports.dimensions import LINK, TAG
-from tracker.reports.joint_counts.by_tags import with_tags
 from tracker.reports.joint_counts.scope import Moment, ReportScope, Snapshot, moment_of
+from tracker.reports.joint_counts.tags_of_links import TagsOfLinks
 from tracker.reports.memory import ReportMemory, Reservation
 from tracker.reports.query import GroupRow, Measures, Report, ReportQuery
 from tracker.reports.threads import in_thread, in_thread_if_large
@@ -134,8 +134,6 @@ class Reports:
         """Return the rows that pass the filters and the search, in no order, and the totals."""
         reader, calendar = moment.reader, moment.calendar
         table = await self._read(query, moment, turn, reservation)
-        if query.group_by == TAG and LINK in table.dimensions:
-            [table] = await with_tags(reader, query.account_id, reservation, [table])
         rows = await in_thread_if_large(
             table.rows, rows_of, table, query.group_by, query.bots, calendar, self._host
         )
@@ -166,7 +164,11 @@ class Reports:
         whole = TagReading if by_tags else Reading
         read = whole if is_whole else CutReading
         reading = read(self._database, query, scope, snapshot, links, self._wanted(query))
-        return await reading.table(turn.unattributed)
+        table = await reading.table(turn.unattributed)
+        if query.group_by == TAG and not by_tags:
+            tags = TagsOfLinks(self._database, query.account_id, snapshot)
+            [table] = await tags.by_tags([table])
+        return table
 
     def _wanted(self, query: ReportQuery) -> dict[str, Sequence[str]]:
         """Return the stored values of filters, by counted dimension."""

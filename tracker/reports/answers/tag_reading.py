@@ -8,14 +8,13 @@ from uuid import UUID
 from tracker.reports.answers.reading import Reading
 from tracker.reports.columns import Columns
 from tracker.reports.counted import TAGS, tags_in
-from tracker.reports.dimensions import DAY, LINK, TAG
-from tracker.reports.joint_counts.by_tags import CountsByTags, with_tags
-from tracker.reports.joint_counts.scope import ReportScope, Snapshot
+from tracker.reports.dimensions import LINK, TAG
+from tracker.reports.joint_counts.by_tags import CountsByTags
+from tracker.reports.joint_counts.scope import ReportScope
+from tracker.reports.joint_counts.tags_of_links import TagsOfLinks
 from tracker.reports.joint_counts.unfinished_day import FEW_ROLLUPS
-from tracker.reports.periods import Period
 from tracker.reports.query import ReportQuery
 from tracker.reports.rollups.layout import RollupSelection
-from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.reads import MongoReads
 
 _LEAST: Final = UUID(int=0)
@@ -40,17 +39,8 @@ async def is_by_tags(query: ReportQuery, reader: MongoReads) -> bool:
 class TagReading(Reading):
     """The reading of a query by tags, in a snapshot."""
 
-    def __init__(
-        self,
-        database: Database,
-        query: ReportQuery,
-        scope: ReportScope,
-        snapshot: Snapshot,
-        links: Sequence[UUID] | None,
-        wanted: dict[str, Sequence[str]],
-    ) -> None:
-        super().__init__(database, query, scope, snapshot, links, wanted)
-        self.names = [TAGS if name == LINK else name for name in self.names]
+    def _names(self) -> list[str]:
+        return [TAGS if name == LINK else name for name in super()._names()]
 
     def filtered(self, table: Columns) -> Columns:
         table = super().filtered(table)
@@ -62,17 +52,11 @@ class TagReading(Reading):
         passing = {one for one in values if len(wanted.intersection(tags_in(one))) >= least}
         return table.where(TAGS, passing)
 
-    async def _counted(
-        self, scope: ReportScope, by: Sequence[str], periods: Sequence[Period]
-    ) -> list[Columns]:
-        counts = CountsByTags(self._database, scope, self._snapshot)
-        return [
-            table.with_constant(DAY, period.first.isoformat()) if self._by_day else table
-            for period, table in await counts.tables(by, periods)
-        ]
+    def _counts(self, scope: ReportScope, by: Sequence[str]) -> CountsByTags:
+        return CountsByTags(self._database, scope, self._snapshot)
 
     async def _from_rollups(self, selection: RollupSelection, first: date, last: date) -> Columns:
         table = await super()._from_rollups(selection, first, last)
-        snapshot = self._snapshot
-        [found] = await with_tags(snapshot.reader, self._scope.account_id, snapshot.memory, [table])
+        tags = TagsOfLinks(self._database, self._scope.account_id, self._snapshot)
+        [found] = await tags.by_tags([table])
         return found

@@ -1,54 +1,23 @@
 """Counts by the tags of links, in place of the links: made from counts by link, and cached.
 
-A value of the column TAGS is the ids of all tags of a link. So each click counts once, and links
-are added up that have the same tags. Cached counts are valid for one fingerprint of the rollups and
-one version of the tags (`links/tags`).
+Cached counts are valid for one fingerprint of the rollups and one version of the tags
+(`links/tags`).
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import timedelta
-from typing import Any, Final
-from uuid import UUID
+from collections.abc import Mapping, Sequence
 
-from tracker.ids import id_text
-from tracker.links.tags import version_of_tags
 from tracker.reports import limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import TAGS
 from tracker.reports.dimensions import DOCUMENT_KINDS, LINK, DocumentKind
 from tracker.reports.joint_counts.counts import Counts
-from tracker.reports.joint_counts.scope import Memory, ReportScope, Snapshot
+from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.sources import without
 from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
+from tracker.reports.joint_counts.tags_of_links import COLLECTION, LIFETIME, TagsOfLinks
 from tracker.reports.periods import Period, is_over
 from tracker.reports.threads import in_thread_if_large
-from tracker.stores.mongodb.documents import StoredId
 from tracker.stores.mongodb.drivers import Database
-from tracker.stores.mongodb.reads import MongoReads
-from tracker.visitor_dimensions import UNKNOWN
-
-_COLLECTION: Final = "tag_counts"
-
-_LIFETIME: Final = timedelta(hours=1)
-"""Web processes of 1.0.0 announce no change of tags: counts that miss one are gone soon."""
-
-_BY_ID: Final = 20_000
-"""Links whose tags are looked up by id, 5 µs each. For more, those of all links are read."""
-
-_PARTS_AT_ONCE: Final = 100
-"""Sets of tags, each with a thousandth of its links. With a million links of one set they take the
-event loop 0.1 s."""
-
-
-async def with_tags(
-    reader: MongoReads, account_id: UUID, memory: Memory, tables: Sequence[Columns]
-) -> list[Columns]:
-    """Return tables by link with the column TAGS in the place of the links."""
-    links = set[str]().union(*(table.dimensions[LINK].values for table in tables)) - {UNKNOWN}
-    await memory.take(len(links) * limits.ROW_BYTES)
-    tags = await _tags_of(reader, account_id, links)
-    rows = sum(table.rows for table in tables)
-    return await in_thread_if_large(rows, lambda: [_by_tags(table, tags) for table in tables])
 
 
 class CountsByTags:
@@ -58,15 +27,15 @@ class CountsByTags:
         self._scope = scope
         self._snapshot = snapshot
         self._counts = Counts(database, scope, snapshot)
-        self._stored = JointCounts(database, _COLLECTION, _LIFETIME)
+        self._tags = TagsOfLinks(database, scope.account_id, snapshot)
+        self._stored = JointCounts(database, COLLECTION, LIFETIME)
 
     async def tables(
         self, by: Sequence[str], periods: Sequence[Period]
     ) -> list[tuple[Period, Columns]]:
         """Return what `Counts.tables` returns, with TAGS in the place of the links."""
-        reader, scope = self._snapshot.reader, self._scope
-        await self._snapshot.fingerprints_of(scope).read(periods)
-        version = await version_of_tags(reader, scope.account_id, self._snapshot.now)
+        await self._snapshot.fingerprints_of(self._scope).read(periods)
+        version = await self._tags.version()
         found: list[tuple[Period, Columns]] = []
         for of in DOCUMENT_KINDS:
             found += await self._of_kind(of, by, periods, version)
@@ -79,12 +48,7 @@ class CountsByTags:
         tables = await self._cached(of, names, periods, version)
         missing = [period for period in periods if period not in tables]
         counted = await self._counts.tables(by, missing, [of])
-        made = await with_tags(
-            self._snapshot.reader,
-            self._scope.account_id,
-            self._snapshot.memory,
-            [table for _, table in counted],
-        )
+        made = await self._tags.by_tags([table for _, table in counted])
         new = dict(zip([period for period, _ in counted], made, strict=True))
         if version is not None:
             await self._store(of, names, new, version)
@@ -130,42 +94,3 @@ class CountsByTags:
 
     def _fingerprint(self, of: DocumentKind, period: Period, version: int) -> list[int]:
         return [*self._snapshot.fingerprints_of(self._scope).of(period).of(of), version]
-
-
-def _by_tags(table: Columns, tags: Mapping[str, str]) -> Columns:
-    column = table.dimensions[LINK].mapped(lambda link: tags.get(link, ""))
-    names = [TAGS, *without(LINK, list(table.dimensions))]
-    return table.with_column(TAGS, column).by(names)
-
-
-async def _tags_of(reader: MongoReads, account_id: UUID, links: Collection[str]) -> dict[str, str]:
-    """Return the values of TAGS, without those of links without tags."""
-    found = {UNKNOWN: UNKNOWN}
-    if not links:
-        return found
-    matching: dict[str, Any] = {"account_id": StoredId(account_id.bytes), "tags": {"$ne": []}}
-    if len(links) <= _BY_ID:
-        matching["_id"] = {"$in": await in_thread_if_large(len(links), _ids, links)}
-    # By set of tags: a row for each link takes three times as long. In parts, because a document
-    # holds 16 MB, and the event loop waits while one is decoded.
-    part = {"tags": "$tags", "part": {"$millisecond": "$created_at"}}
-    stages: list[dict[str, Any]] = [
-        {"$match": matching},
-        {"$group": {"_id": part, "links": {"$push": "$_id"}}},
-    ]
-    binary = reader.with_binary_ids()
-    rows = await binary.aggregate("links", stages, batchSize=_PARTS_AT_ONCE)
-    return await in_thread_if_large(len(links), lambda: found | _by_link(rows, links))
-
-
-def _by_link(rows: Sequence[Mapping[str, Any]], wanted: Collection[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for row in rows:
-        tags = ",".join(map(id_text, row["_id"]["tags"]))
-        links = map(id_text, row["links"])
-        found |= dict.fromkeys([link for link in links if link in wanted], tags)
-    return found
-
-
-def _ids(texts: Collection[str]) -> list[StoredId]:
-    return [StoredId(bytes.fromhex(one.replace("-", ""))) for one in texts]

@@ -121,6 +121,20 @@ class MongoReads:
             async with await self._aggregation(collection, stages, options) as found:
                 return await found.to_list()
 
+    async def aggregate_raw(
+        self, collection: str, stages: Sequence[Mapping[str, Any]], **options: Any
+    ) -> list[bytes]:
+        """Return the results as BSON documents."""
+        chosen = {"allowDiskUse": True, "batchSize": ROWS_AT_ONCE, **options}
+        source = self._database[collection]
+        with lost_connections():
+            # The driver does not say that its batches are bytes.
+            batches: Any = await source.aggregate_raw_batches(
+                list(stages), session=self._session, **chosen
+            )
+            async with batches:
+                return [row async for batch in batches for row in _documents_in(batch)]
+
     async def count(self, collection: str, matching: Mapping[str, Any], **options: Any) -> int:
         with lost_connections():
             return await self._database[collection].count_documents(
@@ -139,3 +153,11 @@ class MongoReads:
     ) -> ReadingCursor:
         chosen = {"batch_size": ROWS_AT_ONCE, **options}
         return self._database[collection].find(matching, fields, session=self._session, **chosen)
+
+
+def _documents_in(batch: bytes) -> Iterator[bytes]:
+    start = 0
+    while start < len(batch):
+        end = start + int.from_bytes(batch[start : start + 4], "little")
+        yield batch[start:end]
+        start = end
