@@ -78,3 +78,9 @@ async def test_memory_is_bounded_and_what_is_forgotten_is_looked_up(services: Se
     stored.remember(third)
     await upsert(services, first[:1])
     assert await kinds(stored, first) == (1, 1)
+
+
+def test_inserts_of_equal_visits_share_no_ids() -> None:
+    first, second = (inserted(upserts_of(CLICK | {"link_id": new_id()})[0]) for _ in range(2))
+    assert first.pop("_id") != second.pop("_id")
+    assert first == second

@@ -6,7 +6,9 @@ and a second insert is a duplicate, with which nothing of the transaction is sto
 """
 
 import asyncio
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from tracker.stores.mongodb.reads import MongoReads
@@ -14,8 +16,15 @@ from tracker.stores.mongodb.reads import MongoReads
 _MAX_REMEMBERED: Final = 100_000
 """Documents in memory, and as many earlier ones: 16 MB."""
 
-_STATEMENTS_PER_TURN: Final = 400
-"""Statements of one query, and of one turn of the event loop: 5 µs each."""
+_STATEMENTS_PER_TURN: Final = 1000
+"""Statements of one query, and of one turn of the event loop: 3 to 8 µs each."""
+
+_CACHED_CELLS: Final = 2000
+"""Cells of inserted documents in memory: most have those of a single visit. Making them takes 6 µs,
+finding them 1."""
+
+_MAX_CACHED_PATHS: Final = 50
+"""Paths of cached cells: those of a visit, at most 3 KB."""
 
 Statement = Mapping[str, Any]
 
@@ -64,21 +73,39 @@ class StoredRollups:
         """Return the hashes of those of these ids that MongoDB has."""
         if not ids:
             return set()
-        rows = await self._reads.find("rollups", {"_id": {"$in": ids}}, ["_id"], hint="_id_")
+        # The accounts are for routers of shards, which would ask each shard for whole ids.
+        accounts = {one["account_id"]: None for one in ids}
+        matching = {"_id": {"$in": ids}, "_id.account_id": {"$in": list(accounts)}}
+        rows = await self._reads.find("rollups", matching, ["_id"], hint="_id_")
         return {_hash(map(_plain, row["_id"].values())) for row in rows}
 
 
 def inserted(upsert: Statement) -> dict[str, Any]:
-    """Return the document that an upsert of `layout.statement` inserts."""
-    document: dict[str, Any] = {**upsert["q"], **upsert["u"].get("$setOnInsert", {})}
-    for path, number in upsert["u"]["$inc"].items():
+    """Return the document that an upsert of `layout.statement` inserts. Others share its cells."""
+    added = upsert["u"]["$inc"]
+    cells = None
+    if len(added) <= _MAX_CACHED_PATHS:
+        with contextlib.suppress(TypeError):  # sums of money have no hash
+            cells = _cached_cells(tuple(added.items()))
+    cells = cells or _cells(added.items())
+    return {**upsert["q"], **upsert["u"].get("$setOnInsert", {}), **cells}
+
+
+@lru_cache(maxsize=_CACHED_CELLS)
+def _cached_cells(added: tuple[tuple[str, int], ...]) -> dict[str, Any]:
+    return _cells(added)
+
+
+def _cells(added: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    cells: dict[str, Any] = {}
+    for path, number in added:
         cell, _, measure = path.rpartition(".")
         name, _, value = cell.partition(".")
-        field = document.setdefault(name, {})
+        field = cells.setdefault(name, {})
         if value:
             field = field.setdefault(value, {})
         field[measure] = number
-    return document
+    return cells
 
 
 def _hash(values: Iterable[Any]) -> int:

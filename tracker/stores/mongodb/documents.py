@@ -105,8 +105,13 @@ CACHED_IDS: Final = 10_000
 """Ids of accounts and links; few of them have many clicks."""
 
 
-@lru_cache(maxsize=CACHED_IDS)
 def shared_id(uuid: bytes) -> StoredId:
+    """Return the id as a command takes it; a StoredId stays as it is."""
+    return uuid if type(uuid) is StoredId else _cached_id(uuid)
+
+
+@lru_cache(maxsize=CACHED_IDS)
+def _cached_id(uuid: bytes) -> StoredId:
     return StoredId(uuid)
 
 
