@@ -57,11 +57,15 @@ destinations = st.builds(
     st.just("") | url_text.map("?{}".format),
     st.just("") | url_text.map("#{}".format),
 )
-utm_pairs = st.builds("utm_{}={}".format, st.sampled_from(["source", "term", "x"]), safe_text)
+utm_pairs = st.builds(
+    "utm_{}={}".format, st.sampled_from(["source", "term", "x"]), safe_text | macros_in_braces
+)
 plain_destinations = st.builds(
     lambda origin, path, pairs: origin + path + ("?" + "&".join(pairs) if pairs else ""),
     st.sampled_from(["https://x.example", "http://a-b.c_d.example:8080"]),
-    st.just("") | st.text("aZ09%._~!$'()*+,;=:@&|}^`", max_size=8).map("/{}".format),
+    st.just("")
+    | st.text("aZ09%._~!$'()*+,;=:@&|}^`", max_size=8).map("/{}".format)
+    | macros_in_braces.map("/{}".format),
     st.lists(pieces | utm_pairs, max_size=4),
 )
 values = st.fixed_dictionaries(
@@ -118,13 +122,15 @@ def test_a_destination_without_macros_is_kept_byte_for_byte(url: str) -> None:
     assert Destination(url, MACRO_NAMES).location("", None, {}) == url
 
 
-@given(plain_destinations, any_queries, st.sampled_from([None, CLICK]))
-def test_a_plain_destination_is_the_same_as_one_that_has_been_split(
-    url: str, query: str, click_id: str | None
+@given(plain_destinations, any_queries, values, st.sampled_from([None, CLICK]))
+def test_a_destination_in_which_nothing_is_escaped_is_the_same_as_one_that_was_escaped(
+    url: str, query: str, macros: dict[str, str], click_id: str | None
 ) -> None:
-    plain, split = Destination(url, MACRO_NAMES), Destination(f"{url}#", MACRO_NAMES)
-    assert f"{plain.location(query, click_id, {})}#" == split.location(query, click_id, {})
-    assert (plain.utm({}), plain.used_macros) == (split.utm({}), split.used_macros)
+    plain, escaped = Destination(url, MACRO_NAMES), Destination(f"{url}#", MACRO_NAMES)
+    assert f"{plain.location(query, click_id, macros)}#" == escaped.location(
+        query, click_id, macros
+    )
+    assert (plain.utm(macros), plain.used_macros) == (escaped.utm(macros), escaped.used_macros)
 
 
 @given(destinations)

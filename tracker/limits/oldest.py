@@ -5,7 +5,7 @@ from typing import Any, Final
 
 _SHARE_AT_ONCE: Final = 64
 """The part that is dropped at once is 1/64. The first entry of a dict is searched behind all that
-were dropped since it last grew: one at a time, of 100,000, each new entry took 57 µs."""
+were dropped since it last grew: one at a time, of 100,000, each new entry took 31 µs."""
 
 
 def drop_oldest(entries: dict[Any, Any], max_entries: int) -> None:
