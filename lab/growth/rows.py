@@ -56,6 +56,7 @@ ROWS: Final = (
     Row("one-tag", "lists", "links with a tag", "ms", max_factor=1.5, max_large=25),
     Row("inactive", "lists", "links with active=false", "ms", max_factor=1.5, max_large=25),
     Row("by-name", "lists", "links by name, last page", "ms", max_factor=1.5, max_large=25),
+    Row("middle", "lists", "active links by name, a first page in the middle", "ms", max_large=250),
     Row("tags", "lists", "20 tags with their links", "ms", max_factor=1.5, max_large=25),
     Row("two-tags", "lists", "links with both of two tags", "ms", max_large=100),
     Row("tag-inactive", "lists", "links with a tag and active=false", "ms", max_large=100),

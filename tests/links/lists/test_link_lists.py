@@ -8,7 +8,7 @@ import pytest
 from tests.factories import create_link, make_new_link
 from tracker.ids import new_id
 from tracker.links.counts.recount import LinkRecount
-from tracker.links.lists import link_lists, totals
+from tracker.links.lists import far_pages, totals
 from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder
 from tracker.links.lists.totals import Total
 from tracker.service.services import Services
@@ -19,6 +19,7 @@ NAMES = ("b", "B", "a 10", "a 9", "b", "ä", "b", "c", "B", "b", "a 9")
 
 FILTERS = [
     LinkFilter(),
+    LinkFilter(active=True),
     LinkFilter(active=False),
     LinkFilter(archived=True),
     LinkFilter(tags=[RED]),
@@ -68,7 +69,8 @@ async def test_each_page_is_its_part_of_the_list(
     near_rows: int,
     complete: bool,
 ) -> None:
-    monkeypatch.setattr(link_lists, "_NEAR_ROWS", near_rows)
+    monkeypatch.setattr(far_pages, "NEAR_ROWS", near_rows)
+    monkeypatch.setattr(far_pages, "PIECE_LINKS", 4)
     await make_links(services, complete)
     for wanted in FILTERS:
         ids = await ids_of(services, wanted, order)

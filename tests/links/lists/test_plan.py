@@ -7,10 +7,13 @@ from tracker.links.counts.counts import LinkCount
 from tracker.links.lists.filter import LinkFilter, LinkOrder
 from tracker.links.lists.plan import (
     Counts,
+    Density,
     Rows,
     counting_index_of,
+    density_of,
     fallback_of,
     index_of,
+    is_in_order,
     rarest_first,
     rows_of,
 )
@@ -67,6 +70,29 @@ def test_rows_are_skipped_from_the_nearer_end(
 )
 def test_a_list_has_its_index(wanted: LinkFilter, order: LinkOrder, index: str) -> None:
     assert index_of(wanted, order, COUNTS, 25, FEW) == index
+
+
+@pytest.mark.parametrize(
+    ("wanted", "order", "density"),
+    [
+        (LinkFilter(), "name", Density(1.0)),
+        (LinkFilter(active=False), "slug", Density(1.0)),
+        (LinkFilter(active=True), "slug", Density(10 / 11, "inactive_in_order_of_slugs")),
+        (LinkFilter(active=True, archived=True), "oldest", Density(1.0, "inactive")),
+        (LinkFilter(tags=[HALF], active=False), "newest", Density(1 / 5000)),
+    ],
+)
+def test_of_the_links_in_an_index_a_list_has_a_part(
+    wanted: LinkFilter, order: LinkOrder, density: Density
+) -> None:
+    index = index_of(wanted, order, COUNTS, 25, FEW)
+    assert density_of(index, wanted, order, COUNTS, FEW) == density
+
+
+def test_a_list_is_in_the_order_of_its_index_unless_it_is_sorted() -> None:
+    assert is_in_order("by_tag", "oldest")
+    assert is_in_order("inactive_in_order_of_names", "name")
+    assert not is_in_order("by_tag", "name")
 
 
 def test_without_counts_links_of_tags_are_sorted() -> None:

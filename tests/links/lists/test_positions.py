@@ -5,7 +5,7 @@ import pytest
 from tests.factories import create_link, make_new_link
 from tracker.ids import new_id
 from tracker.links.counts.recount import LinkRecount
-from tracker.links.lists import link_lists, positions
+from tracker.links.lists import far_pages, positions
 from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder
 from tracker.links.lists.positions import PagePositions
 from tracker.service.services import Services
@@ -42,7 +42,8 @@ def test_the_oldest_positions_and_lists_are_forgotten(monkeypatch: pytest.Monkey
 async def test_a_page_after_a_known_one_is_right_whatever_changes(
     services: Services, monkeypatch: pytest.MonkeyPatch, order: LinkOrder
 ) -> None:
-    monkeypatch.setattr(link_lists, "_NEAR_ROWS", 0)
+    monkeypatch.setattr(far_pages, "NEAR_ROWS", 0)
+    monkeypatch.setattr(far_pages, "PIECE_LINKS", 3)
     new = [make_new_link(ACCOUNT, internal_name=f"n{n % 7}") for n in range(40)]
     [first, *_] = await services.links.links.create_all(new)
     await LinkRecount(services.stores.mongodb).correct(ACCOUNT)

@@ -1,11 +1,11 @@
 """Pages of an account's links, and all of them for exports.
 
 A page costs as much in a large account as in a small one: its total is a kept count or bounded, its
-index is named, and what lies before it is skipped from the nearer end or from a page before it, or
+index is named, and what lies before it is skipped from the nearer end or from a known position, or
 not at all after a position.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Hashable, Mapping
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from pymongo.errors import PyMongoError
 
 from tracker.links.counts.counts import LinkCounts
 from tracker.links.link import Link
+from tracker.links.lists.far_pages import FarList, FarPages, Reached, is_far
 from tracker.links.lists.filter import (
     ORDERS,
     LinkFilter,
@@ -27,12 +28,13 @@ from tracker.links.lists.plan import (
     Counts,
     Rows,
     counting_index_of,
+    density_of,
     fallback_of,
     index_of,
+    is_in_order,
     rarest_first,
     rows_of,
 )
-from tracker.links.lists.positions import PagePositions
 from tracker.links.lists.totals import Total, Totals
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, with_stored_ids
@@ -40,16 +42,28 @@ from tracker.stores.mongodb.order import Order, Position
 from tracker.stores.mongodb.paging import PIECE_DOCUMENTS, RANGE_DOCUMENTS, all_of
 from tracker.stores.mongodb.reads import MongoReads
 
-_NEAR_ROWS: Final = 1_000
-"""Rows that are skipped from the beginning, whatever the total: they take 2 ms."""
-
-
 _TRIED_SECONDS: Final = 0.3
 """For rows in an order that may have few matches. All matches of a common word take longer."""
 
 
 _FIELDS: Final = [name for name in Link.__struct_fields__ if name != "id"]
 """The fields of links, without what only finds them."""
+
+
+class _Asked(NamedTuple):
+    """The links that a page is asked for: so many after the `skip` first ones or a position."""
+
+    account_id: UUID
+    wanted: LinkFilter
+    order: LinkOrder
+    skip: int
+    size: int
+    after: Position | None
+
+    @property
+    def is_far(self) -> bool:
+        """Return whether the way to the page is one of `far_pages`, in a list with kept counts."""
+        return self.after is None and is_far(self.skip) and is_counted(self.wanted)
 
 
 class LinkPage(NamedTuple):
@@ -66,7 +80,7 @@ class LinkLists:
     def __init__(self, mongodb: MongoDB) -> None:
         self._reads = mongodb.reads
         self._totals = Totals()
-        self._positions = PagePositions()
+        self._far_pages = FarPages()
 
     async def page(
         self,
@@ -82,10 +96,11 @@ class LinkLists:
         The total and the links are those of one moment where the page is read from the end.
         """
         skip = (page - 1) * page_size
-        if after is None and skip > _NEAR_ROWS and is_counted(wanted):
+        asked = _Asked(account_id, wanted, order, skip, page_size, after)
+        if asked.is_far:
             async with self._reads.at_one_snapshot() as snapshot:
-                return await self._page(snapshot, account_id, wanted, skip, page_size, order, after)
-        return await self._page(self._reads, account_id, wanted, skip, page_size, order, after)
+                return await self._page(snapshot, asked)
+        return await self._page(self._reads, asked)
 
     async def all_of(
         self, account_id: UUID, wanted: LinkFilter, order: LinkOrder = "newest"
@@ -100,44 +115,53 @@ class LinkLists:
         async for rows in all_of(self._reads, "links", matching, by, hint, _FIELDS):
             yield [as_struct(Link, row) for row in rows]
 
-    async def _page(
+    async def _page(self, reads: MongoReads, asked: _Asked) -> LinkPage:
+        counts = await LinkCounts(reads).find(asked.account_id, asked.wanted.tags)
+        total = await self._total(asked.account_id, asked.wanted, counts)
+        if total.is_exact and asked.skip >= total.rows and asked.after is None:
+            return LinkPage([], total, None)
+        key = None
+        if asked.is_far and counts is not None:
+            filters = msgspec.json.encode(asked.wanted)
+            key = (asked.account_id, filters, asked.order, counts.changes)
+        found = await self._find(reads, asked, counts, total, key)
+        links = found[: asked.size]
+        if not total.is_exact:
+            total = Total(max(total.rows, asked.skip + len(found)), is_exact=False)
+        if len(found) <= asked.size:
+            return LinkPage(links, total, None)
+        following = ORDERS[asked.order].position(links[-1].id, links[-1])
+        if key is not None:
+            self._far_pages.remember(key, Reached(asked.skip + asked.size, following))
+        return LinkPage(links, total, following)
+
+    async def _find(
         self,
         reads: MongoReads,
-        account_id: UUID,
-        wanted: LinkFilter,
-        skip: int,
-        page_size: int,
-        order: LinkOrder,
-        after: Position | None,
-    ) -> LinkPage:
-        counts = await LinkCounts(reads).find(account_id, wanted.tags)
-        total = await self._total(account_id, wanted, counts)
-        if total.is_exact and skip >= total.rows and after is None:
-            return LinkPage([], total, None)
-        # One more, which tells whether there is a next page.
-        rows = Rows(skip if after is None else 0, page_size + 1)
-        key = None
-        if after is None and counts is not None and is_counted(wanted) and skip > _NEAR_ROWS:
-            key = (account_id, msgspec.json.encode(wanted), order, counts.changes)
-            rows = rows_of(skip, page_size + 1, total.rows)
-            known = self._positions.last_before(key, skip)
-            if known is not None and skip - known[0] < rows.skip:
-                rows, after = Rows(skip - known[0], page_size + 1), known[1]
-        matching = _matching(account_id, wanted, counts)
-        by = order_of(wanted, order)
-        if after is not None:
-            matching = {"$and": [matching, by.after(after)]}
-        hint = index_of(wanted, order, counts, rows.skip + rows.limit, total)
+        asked: _Asked,
+        counts: Counts | None,
+        total: Total,
+        key: Hashable | None,
+    ) -> list[Link]:
+        """Return the links of the page, and one more, which tells whether there is a next page."""
+        wanted, order = asked.wanted, asked.order
+        way = Rows(asked.skip if asked.after is None else 0, asked.size + 1)
+        reached = Reached(0, asked.after)
+        if key is not None:
+            ways = (way, rows_of(*way[:2], total.rows))
+            way, reached = self._far_pages.nearest(key, ways)
+        hint = index_of(wanted, order, counts, way.skip - reached.rows + way.limit, total)
         fallback = fallback_of(wanted, hint)
-        found = await _links_in_time(reads, matching, by, rows, hint, fallback)
-        links = found[:page_size]
-        beyond = len(found) > page_size
-        if not total.is_exact:
-            total = Total(max(total.rows, skip + len(found)), is_exact=False)
-        following = by.position(links[-1].id, links[-1]) if beyond else None
-        if key is not None and following is not None:
-            self._positions.remember(key, skip + page_size, following)
-        return LinkPage(links, total, following)
+        matching, by = _matching(asked.account_id, wanted, counts), order_of(wanted, order)
+        by = by.reversed() if way.is_reversed else by
+        if key and counts and fallback is None and is_in_order(hint, order):
+            density = density_of(hint, wanted, order, counts, total)
+            listed = FarList(matching, by, hint, density)
+            reached = await self._far_pages.reach(reads, key, listed, way, reached)
+        if reached.position is not None:
+            matching = {"$and": [matching, by.after(reached.position)]}
+        way = way._replace(skip=way.skip - reached.rows)
+        return await _links_in_time(reads, matching, by, way, hint, fallback)
 
     async def _total(self, account_id: UUID, wanted: LinkFilter, counts: Counts | None) -> Total:
         if counts is not None and is_counted(wanted):
@@ -185,13 +209,12 @@ async def _links(
 ) -> list[Link]:
     if rows.limit == 0:
         return []
-    by = order.reversed() if rows.is_reversed else order
     found = await reads.with_binary_ids().find(
         "links",
         with_stored_ids(matching),
         _FIELDS,
-        sort=by.keys,
-        collation=by.collation,
+        sort=order.keys,
+        collation=order.collation,
         skip=rows.skip,
         limit=rows.limit,
         hint=hint,

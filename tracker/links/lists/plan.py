@@ -21,6 +21,13 @@ class Rows(NamedTuple):
     is_reversed: bool = False
 
 
+class Density(NamedTuple):
+    """The `share` of an index's links that a list has, and an index of just the others, if few."""
+
+    share: float
+    index_of_others: str | None = None
+
+
 def rows_of(skip: int, limit: int, total: int) -> Rows:
     """Return the way to rows of a list of `total` rows that has fewer rows before them."""
     left = max(0, total - skip)
@@ -65,6 +72,25 @@ def counting_index_of(wanted: LinkFilter) -> str:
     if wanted.tags:
         return LINK_LISTS["tags"]
     return LINK_LISTS["inactive newest" if wanted.active is False else "newest"]
+
+
+def is_in_order(index: str, order: LinkOrder) -> bool:
+    """Return whether the index that `index_of` chose has the links in their order."""
+    by_id = order in ("newest", "oldest")
+    return by_id or index in (LINK_LISTS[order], LINK_LISTS[f"inactive {order}"])
+
+
+def density_of(
+    index: str, wanted: LinkFilter, order: LinkOrder, counts: Counts, total: Total
+) -> Density:
+    """Return how many of the links in an index a list has, with one tag at most."""
+    if index == LINK_LISTS["tags"]:
+        return Density(total.rows / sum(counts[wanted.tags[0]]))
+    if not wanted.active:
+        return Density(1.0)
+    active, inactive = (counts[None].of(wanted.archived, one) for one in (True, False))
+    others = LINK_LISTS[f"inactive {order}"] if inactive < active else None
+    return Density(active / (active + inactive), others)
 
 
 def rarest_first(wanted: LinkFilter, counts: Counts) -> list[UUID]:

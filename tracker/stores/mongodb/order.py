@@ -41,12 +41,33 @@ class Order(NamedTuple):
 
     def after(self, position: Position) -> dict[str, Any]:
         """Return the condition of the rows after a position: two ranges of one index at most."""
+        ranges = self.ranges_after(position)
+        return ranges[0] if len(ranges) == 1 else {"$or": ranges}
+
+    def ranges_after(self, position: Position) -> list[dict[str, Any]]:
+        """Return the conditions of the ranges of one index after a position, in their order.
+
+        MongoDB skips rows of one range by the index alone, but reads those of alternatives.
+        """
         beyond = "$gt" if self.direction == ASCENDING else "$lt"
         by_id = {"_id": {beyond: position.id}}
         if self.field is None:
-            return by_id
-        text = position.text
-        return {"$or": [{self.field: text, **by_id}, {self.field: {beyond: text}}]}
+            return [by_id]
+        return [{self.field: position.text, **by_id}, {self.field: {beyond: position.text}}]
+
+    def between(self, first: Position | None, last: Position) -> dict[str, Any]:
+        """Return the condition of the rows between two positions: one range of an index."""
+        limits = [self.reversed().after(last)]
+        if first is not None:
+            limits.append(self.after(first))
+        if self.field is not None:
+            to_last, to_first = (
+                ("$lte", "$gte") if self.direction == ASCENDING else ("$gte", "$lte")
+            )
+            texts = {to_last: last.text} | ({} if first is None else {to_first: first.text})
+            # Of the alternatives, MongoDB takes one limit for the range at most.
+            limits.append({self.field: texts})
+        return {"$and": limits}
 
 
 # UUIDs of version 7 sort by creation.

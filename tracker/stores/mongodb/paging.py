@@ -155,15 +155,17 @@ async def _ids(
     """Return the ids in their order, read in ranges, so that no query lasts with their number."""
     assert order.field is not None
     chosen: dict[str, Any] = {"sort": order.keys, "collation": order.collation, "hint": hint}
-    ids, filters = bytearray(), [matching]
+    ids = bytearray()
+    ranges: list[Mapping[str, Any]] = [{}]
     async with reads.at_one_snapshot() as snapshot:
         read_ids = snapshot.ids_of_index if has_ids(name, hint) else snapshot.ids
-        while True:
+        while ranges:
+            of_range = {"$and": [matching, ranges.pop(0)]}
             with pymongo.timeout(_QUERY_SECONDS):
-                found = await read_ids(name, {"$and": filters}, limit=RANGE_DOCUMENTS, **chosen)
+                found = await read_ids(name, of_range, limit=RANGE_DOCUMENTS, **chosen)
             ids += b"".join(found)
-            if len(found) < RANGE_DOCUMENTS:
-                return ids
-            last = await snapshot.find_one(name, {"_id": StoredId(found[-1])}, [order.field])
-            assert last is not None  # in the same snapshot
-            filters = [matching, order.after(order.position(last["_id"], last))]
+            if len(found) == RANGE_DOCUMENTS:
+                last = await snapshot.find_one(name, {"_id": StoredId(found[-1])}, [order.field])
+                assert last is not None  # in the same snapshot
+                ranges = list(order.ranges_after(order.position(last["_id"], last)))
+    return ids

@@ -1,0 +1,73 @@
+"""A page far from both ends is reached by an index alone, and then from what is known."""
+
+import pytest
+
+from tests.factories import make_new_link
+from tests.stores.mongodb.profiler import profiled
+from tracker.ids import new_id
+from tracker.links.counts.recount import LinkRecount
+from tracker.links.lists import far_pages
+from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder
+from tracker.links.lists.plan import Rows
+from tracker.service.services import Services
+from tracker.stores.mongodb.order import Position
+
+ACCOUNT = new_id()
+LINKS = 200
+
+
+async def fill(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make links of an account whose pieces are small."""
+    monkeypatch.setattr(far_pages, "NEAR_ROWS", 5)
+    monkeypatch.setattr(far_pages, "PIECE_LINKS", 20)
+    new = [
+        make_new_link(ACCOUNT, internal_name=f"n{n * 7 % 50}", active=n % 20 > 0)
+        for n in range(LINKS)
+    ]
+    for first in range(0, LINKS, 100):
+        await services.links.links.create_all(new[first : first + 100])
+    await LinkRecount(services.stores.mongodb).correct(ACCOUNT)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("active", "read"), [(None, 25), (True, 60)])
+async def test_links_on_the_way_are_not_read(
+    services: Services,
+    monkeypatch: pytest.MonkeyPatch,
+    order: LinkOrder,
+    active: bool | None,
+    read: int,
+) -> None:
+    await fill(services, monkeypatch)
+    wanted = LinkFilter(active=active)
+    whole = await services.links.lists.page(ACCOUNT, wanted, 1, LINKS, order)
+    async with profiled(services.stores.mongodb.database) as rows:
+        page = await services.links.lists.page(ACCOUNT, wanted, 18, 5, order)
+    assert page.links == whole.links[85:90]
+    found = [row for row in rows if row["ns"].endswith(".links")]
+    assert sum(row["docsExamined"] for row in found) < read
+    assert max(row["keysExamined"] for row in found) < 50
+
+
+async def test_the_second_far_page_begins_at_a_known_position(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(services, monkeypatch)
+
+    async def queries(number: int) -> int:
+        async with profiled(services.stores.mongodb.database) as rows:
+            await services.links.lists.page(ACCOUNT, LinkFilter(), number, 5, "name")
+        return len([row for row in rows if row["ns"].endswith(".links")])
+
+    assert await queries(18) > 5
+    assert await queries(19) == 1
+    assert await queries(10) <= 3
+
+
+def test_the_way_with_the_fewest_rows_from_a_known_position_is_taken() -> None:
+    pages, position = far_pages.FarPages(), Position(None, new_id())
+    there, back = Rows(50_000, 26), Rows(40_000, 26, is_reversed=True)
+    assert pages.nearest("list", (there, back)) == (back, far_pages.BEGINNING)
+    pages.remember("list", far_pages.Reached(20_000, position))
+    assert pages.nearest("list", (there, back)) == (there, (20_000, position))
+    assert pages.nearest("other", (there, back)) == (back, far_pages.BEGINNING)
