@@ -342,7 +342,6 @@ async def test_a_fast_path_that_fails_late_logs_nothing_of_what_was_sent(
     raw = f"GET {target} HTTP/1.1\r\n{fields}".encode()
     assert HotRequests(services)(Unanswerable(), raw, 0, len(raw))
     await eventually(lambda: "unanswerable" in caplog.text)
-    assert "<request " in caplog.text
     assert "ann" not in caplog.text
 
 

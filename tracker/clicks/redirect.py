@@ -3,7 +3,7 @@
 Guarantee: a 302 with a click id is returned only after the journal has the click.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, NamedTuple, Self
 from uuid import UUID
 
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from tracker.clicks.bots import MAX_USER_AGENT_CHARACTERS
 from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
+from tracker.clicks.response import AwaitedResponse, ClickResponse, Continuation
 from tracker.clock import iso, moment, now_ms
 from tracker.errors import BadRequest, MethodNotAllowed, NotFound
 from tracker.ids import SLUG, new_click_id
@@ -24,7 +25,7 @@ from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import CachedLink, Link, cached_link
 from tracker.links.macros import MACRO_NAMES
-from tracker.stores.batch import Waiter
+from tracker.stores.batch import notify
 from tracker.stores.redis import keys
 from tracker.syntax.url import parameter
 from tracker.visitor_dimensions import NAMES as VISITOR_DIMENSIONS
@@ -130,27 +131,61 @@ class Redirect:
             return _OPTIONS
         if visit.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(_METHODS)
-        opened = self._open(visit, await self._find(visit))
+        response = AwaitedResponse()
+        self.begin(visit, response)
+        await response.recorded
+        return redirection(response.location)
+
+    def begin(self, visit: Visit, response: ClickResponse) -> None:
+        """Answer a GET or HEAD as `answer` does.
+
+        `response` is notified once the click is durable, in this call if there is none; or of an
+        error. Raises the errors that need no store.
+        """
+        slug = _slug(visit)
+        host, named = self._host(visit)
+        domain = None
+        if host:
+            known = self._domains.peek(host)
+            if known is None:
+                if visit.slug is not None:
+                    _check(slug)
+                find_link = partial(self._find_link, visit, response, slug, host, named)
+                self._domains.load(host, visit.address, Continuation(find_link, response))
+                return
+            domain = known.value
+        self._find_link(visit, response, slug, host, named, domain)
+
+    def _find_link(
+        self,
+        visit: Visit,
+        response: ClickResponse,
+        slug: str,
+        host: str,
+        named: bool,
+        domain: ServedName | None,
+    ) -> None:
+        namespace = self._domains.namespace(domain, named) if host or named else ""
+        if namespace is None:
+            raise NotFound("d: no such domain" if named else "short link: not found")
+        name = keys.link(namespace, slug)
+        known = self._links.peek(name)
+        if known is None:
+            _check(slug)
+            record = partial(self._record, visit, response)
+            self._links.load(name, visit.address, Continuation(record, response))
+        else:
+            self._record(visit, response, known.value)
+
+    def _record(self, visit: Visit, response: ClickResponse, link: CachedLink | None) -> None:
+        opened = self._open(visit, link)
         if opened is None:
             raise NotFound("short link: not found")
-        location, click = opened
-        if visit.method != "HEAD":
-            await self._journal.append(click)
-        return redirection(location)
-
-    def location_from_memory(self, visit: Visit, waiter: Waiter[int | None]) -> str | None:
-        """Return the Location for a GET or HEAD of a link in memory; None if `answer` is needed.
-
-        After a GET, send it only once `waiter` is notified: the click is durable then. Raises
-        BadRequest if the visit names no slug, Unavailable if too many clicks wait.
-        """
-        opened = self._open(visit, self._find_in_memory(visit))
-        if opened is None:
-            return None
-        location, click = opened
-        if visit.method != "HEAD":
-            self._journal.append_and_notify(click, waiter)
-        return location
+        response.location, click = opened
+        if visit.method == "HEAD":
+            notify(response, response.set_result, None)
+        else:
+            self._journal.append_and_notify(click, response)
 
     def _open(self, visit: Visit, link: CachedLink | None) -> tuple[str, Click] | None:
         """Return the Location and the click of a visit; None if it gets 404."""
@@ -163,37 +198,6 @@ class Redirect:
         macros = self._macros(visit, at, link, shown_id, used) if used else {}
         click = _click(visit, link, click_id.bytes, at, destination.utm(macros))
         return destination.location(visit.query, shown_id, macros), click
-
-    def _find_in_memory(self, visit: Visit) -> CachedLink | None:
-        """Find the link without stores; return None if `_find` has to decide."""
-        slug = _slug(visit)
-        host, named = self._host(visit)
-        domain = None
-        if host:
-            known = self._domains.peek(host)
-            if known is None:
-                return None
-            domain = known.value
-        namespace = self._namespace(host, named, domain)
-        if namespace is None:
-            return None
-        entry = self._links.peek(keys.link(namespace, slug))
-        return None if entry is None else entry.value
-
-    async def _find(self, visit: Visit) -> CachedLink | None:
-        slug = _slug(visit)
-        host, named = self._host(visit)
-        domain = await self._domains.by_name(host, visit.address) if host else None
-        namespace = self._namespace(host, named, domain)
-        if namespace is None:
-            raise NotFound("d: no such domain" if named else "short link: not found")
-        if not SLUG.fullmatch(slug):
-            return None
-        return await self._links.get(keys.link(namespace, slug), visit.address)
-
-    def _namespace(self, host: str, named: bool, domain: ServedName | None) -> str | None:
-        """Return the namespace of the slug; "" for the default domain, None if there is none."""
-        return self._domains.namespace(domain, named) if host or named else ""
 
     def _host(self, visit: Visit) -> tuple[str, bool]:
         """Return the hostname ("": the default domain), and whether it must be a custom domain.
@@ -235,6 +239,11 @@ class Redirect:
 
 def redirection(location: str) -> RedirectResponse:
     return RedirectResponse(302, (("Location", location), *_REDIRECT))
+
+
+def _check(slug: str) -> None:
+    if not SLUG.fullmatch(slug):
+        raise NotFound("short link: not found")
 
 
 def _slug(visit: Visit) -> str:

@@ -19,6 +19,7 @@ from tracker.ids import new_id, new_secret
 from tracker.links.cache import DomainCache
 from tracker.links.counts.pieces import change_in_pieces
 from tracker.links.domain import QUARANTINE, DnsCheck, Domain, IsReserved, ServedName, served_name
+from tracker.stores.batch import Waiter
 from tracker.stores.cache.memory import CacheEntry
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_document, as_struct, updated
@@ -140,7 +141,7 @@ class Domains:
         return {row["_id"] async for row in self._domains.find(in_use, ["_id"], session=session)}
 
     def peek(self, name: str) -> CacheEntry[ServedName] | None:
-        """Return the name's entry in memory; None if `by_name` has to look it up."""
+        """Return the name's entry in memory; None if `load` has to look it up."""
         return self._cache.peek(keys.domain(name))
 
     async def by_name(self, domain_name: str, client: str = "") -> ServedName | None:
@@ -153,6 +154,13 @@ class Domains:
         if self._is_reserved(domain_name):
             return None
         return await self._cache.get(keys.domain(domain_name), client)
+
+    def load(self, name: str, client: str, waiter: Waiter[ServedName | None]) -> None:
+        """Hand the served name to `waiter`, as `by_name` does."""
+        if self._is_reserved(name):
+            waiter.set_result(None)
+        else:
+            self._cache.load(keys.domain(name), client, waiter)
 
     def namespace(self, name: ServedName | None, named: bool) -> str | None:
         """Return the namespace of a visit's links: "" for the default domain, None: there is none.

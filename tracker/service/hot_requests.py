@@ -17,7 +17,7 @@ import structlog
 from uuid_utils import uuid4
 
 from tracker.clicks.api import click
-from tracker.clicks.redirect import ClientHeaders, RedirectResponse, Visit, redirection
+from tracker.clicks.redirect import ClientHeaders, Visit, redirection
 from tracker.conversions.api import event
 from tracker.conversions.parameters import parse_text
 from tracker.conversions.recorder import RecordedConversion
@@ -72,7 +72,7 @@ class _Request(msgspec.Struct, gc=False):
         return False
 
     def set_result(self, _: int | None) -> None:
-        """Redirect the visitor: the click is durable."""
+        """Redirect the visitor: the click is durable, or a HEAD has none."""
         self.fast_path.redirect(self)
 
     def set_exception(self, error: BaseException) -> None:
@@ -135,33 +135,12 @@ class HotRequests:
         address = self._client_address.find(connection.peer, (header.forwarded_for,))
         visit = Visit(head.method, slug, head.query, address, header.client)
         try:
-            location = self._redirect.location_from_memory(visit, request)
+            self._redirect.begin(visit, request)
         except TrackerError as error:
+            if slug is not None and not SLUG.fullmatch(slug):
+                return False  # a path of no link
             self.refuse_click(request, error)
-            return True
-        if location is None:
-            return self._look_up(request, visit)
-        request.location = location
-        if head.method == "HEAD":
-            self.redirect(request)
         return True
-
-    def _look_up(self, request: _Request, visit: Visit) -> bool:
-        """Answer for a link that is not in memory; return False for a path of no link."""
-        if visit.slug is not None and not SLUG.fullmatch(visit.slug):
-            return False
-        answering = asyncio.get_running_loop().create_task(self._redirect.answer(visit))
-        answering.add_done_callback(partial(self._answer_click, request))
-        return True
-
-    def _answer_click(self, request: _Request, answering: "asyncio.Task[RedirectResponse]") -> None:
-        error = _error_of(answering)
-        if error is not None:
-            self.refuse_click(request, error)
-            return
-        answer = answering.result()
-        headers = (("X-Request-Id", request.id), *answer.headers)
-        self._end(request, answer.status, _head(answer.status, headers), b"")
 
     def _event(self, connection: FastPathConnection, head: _Head) -> bool:
         if head.header.is_delivery:
