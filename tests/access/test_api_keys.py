@@ -12,6 +12,7 @@ from redis.backoff import NoBackoff
 
 from tests.clock import Clock
 from tests.stores.cache.listening import listening
+from tests.stores.mongodb.profiler import profiled
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker.access import api_keys
 from tracker.access.api_keys import ApiKey, ApiKeys
@@ -59,6 +60,24 @@ async def test_a_key_opens_its_account(services: Services) -> None:
     key, secret = await services.access.api_keys.create(account_id, "k", ["links:read"])
     found = await services.access.api_keys.authenticate(secret)
     assert (found.id, found.account_id, found.scopes) == (key.id, account_id, ["links:read"])
+
+
+async def test_keys_of_the_same_moment_are_one_query_and_each_has_its_own_answer(
+    services: Services,
+) -> None:
+    made, account_id = services.access.api_keys, new_id()
+    created = [await made.create(account_id, name) for name in ("a", "b", "revoked")]
+    await made.revoke(created[2][0].id)
+    secrets = [secret for _, secret in created]
+    async with profiled(services.stores.mongodb.database) as rows:
+        asked = [*secrets, secrets[0], "trk_unknown"]
+        answers = await asyncio.gather(*map(made.authenticate, asked), return_exceptions=True)
+    assert [one.name for one in answers if isinstance(one, ApiKey)] == ["a", "b", "a"]
+    assert [str(one) for one in answers[2:] if isinstance(one, Unauthorized)] == [
+        "API key: revoked",
+        "API key: unknown",
+    ]
+    assert len([row for row in rows if row["ns"].endswith(".api_keys")]) == 1
 
 
 @pytest.mark.parametrize("change", [str.upper, lambda s: s[:-1], lambda s: s + "a", lambda s: ""])

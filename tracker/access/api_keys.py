@@ -19,6 +19,7 @@ from tracker.access.principal import OPERATOR, Actor, ActorKind, Principal
 from tracker.clock import now
 from tracker.errors import BadRequest, ErrorCode, NotFound, Unauthorized
 from tracker.ids import new_id, new_secret, secret_digest
+from tracker.stores.batch import Batch
 from tracker.stores.cache.trusted_memory import TrustedMemory, publish_changes
 from tracker.stores.mongodb.account_lock import has_room, lock_account
 from tracker.stores.mongodb.database import MongoDB
@@ -86,6 +87,8 @@ class ApiKeys:
         self._database = mongodb.database
         self._keys = mongodb["api_keys"]
         self._invitations = invitations
+        self._reads = mongodb.reads
+        self._look_ups = Batch[bytes, dict[str, Any] | None](self._find_all)
         self._pages = Pages(mongodb.reads, "api_keys", ApiKey)
         self._redis = redis
         self.valid: TrustedMemory[ApiKey] = TrustedMemory(MAX_REMEMBERED_KEYS)
@@ -159,7 +162,13 @@ class ApiKeys:
         return key
 
     async def _find(self, digest: bytes) -> ApiKey:
-        return _check(await self._keys.find_one({"sha256": digest}))
+        return _check(await self._look_ups.submit(digest))
+
+    async def _find_all(self, digests: Sequence[bytes]) -> Sequence[dict[str, Any] | None]:
+        matching = {"sha256": {"$in": digests}}
+        rows = await self._reads.find("api_keys", matching, limit=len(set(digests)))
+        found = {row["sha256"]: row for row in rows}
+        return [found.get(digest) for digest in digests]
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[ApiKey], int]:
         found, total = await self._pages.find({"account_id": account_id}, page, page_size)
