@@ -5,7 +5,7 @@ unfinished day. So most of them are cached.
 """
 
 from calendar import monthrange
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Final, Literal, NamedTuple
 
@@ -15,12 +15,15 @@ ALLOWED_LATENESS: Final = timedelta(minutes=10)
 """Almost all clicks are stored within this time after their period. Later ones count too: the
 cached counts then no longer match the rollups, and are computed again."""
 
-PeriodKind = Literal["month", "day", "hour"]
+PeriodKind = Literal["month", "day", "hours", "hour"]
 
 RollingPeriod = Literal["today", "yesterday", "week", "last_week", "month", "last_month", "year"]
 """`week`, `month` and `year` end today. Weeks begin on Monday."""
 
 _DAY: Final = timedelta(days=1)
+
+_FEW_HOURS: Final = 2
+"""Hours below which their sum saves nothing."""
 
 
 class DayRange(NamedTuple):
@@ -40,9 +43,10 @@ class DayRange(NamedTuple):
 
 
 class Period(NamedTuple):
-    """A month, a day, or an hour of a day. `end` is not included.
+    """A month, a day, the first `hours` of a day, or an `hour` of it. `end` is not included.
 
-    `key` is its name in stored counts: `2026-01`, `2026-01-31` or `2026-01-31T09`.
+    `key` is its name in stored counts: `2026-01`, `2026-01-31`, `2026-01-31T first hours` or
+    `2026-01-31T09`.
     """
 
     kind: PeriodKind
@@ -52,6 +56,7 @@ class Period(NamedTuple):
     start: datetime
     end: datetime
     hour: int | None = None
+    hours: int = 0
 
     def dates(self) -> Iterator[date]:
         yield from DayRange(self.first, self.last).dates()
@@ -82,6 +87,21 @@ def hours_of(calendar: Calendar, day: date) -> list[Period]:
         )
         for hour in range(calendar.hours_in(day))
     ]
+
+
+def first_hours(calendar: Calendar, day: date, count: int) -> Period:
+    """Return one period of the first hours. Its key is the same for any number of them."""
+    start, end = calendar.start_of(day), calendar.end_of_hour(day, count - 1)
+    key = f"{day.isoformat()}T first hours"
+    return Period("hours", key, day, day, start, end, hours=count)
+
+
+def with_first_hours(calendar: Calendar, hours: Sequence[Period], now: datetime) -> list[Period]:
+    """Return all hours of a day, with one period in the place of those that are over."""
+    count = sum(is_over(hour, now) for hour in hours)
+    if count < _FEW_HOURS:
+        return list(hours)
+    return [first_hours(calendar, hours[0].first, count), *hours[count:]]
 
 
 def periods_of(

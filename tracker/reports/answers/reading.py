@@ -29,7 +29,7 @@ from tracker.reports.joint_counts.unattributed import (
     with_unattributed,
 )
 from tracker.reports.joint_counts.unfinished_day import FEW_ROLLUPS, hours_of_many_links
-from tracker.reports.periods import Period, hours_of, is_over, periods_of
+from tracker.reports.periods import Period, hours_of, is_over, periods_of, with_first_hours
 from tracker.reports.query import ReportQuery
 from tracker.reports.rollups.layout import RollupSelection, rollups_for
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
@@ -153,8 +153,11 @@ class Reading:
         now = self._snapshot.now
         periods: list[Period] = []
         for one in self._periods(months=True):
-            has_begun = one.start <= now and not is_over(one, now)
-            periods += hours_of(self._scope.calendar, one.first) if has_begun else [one]
+            if one.start > now or is_over(one, now):
+                periods.append(one)
+                continue
+            hours = hours_of(self._scope.calendar, one.first)
+            periods += with_first_hours(self._scope.calendar, hours, now)
         if self._links is None or len(self._links) != 1:
             return await self._counted(self._scope, self.needed, periods)
         [link_id] = self._links

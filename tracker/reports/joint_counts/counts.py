@@ -14,6 +14,7 @@ deleted count as unknown, so sums always equal the rollups'.
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 
 from tracker.errors import BadRequest
 from tracker.reports import columns, limits
@@ -25,6 +26,7 @@ from tracker.reports.joint_counts.hour_so_far import STORING_TIME, count_so_far
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.sources import CountSources, without
 from tracker.reports.joint_counts.store import ALL, CachedCounts, JointId, NewCounts, name_of
+from tracker.reports.joint_counts.unfinished_day import count_first_hours
 from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period, is_over
 from tracker.reports.threads import in_thread, in_thread_if_large
@@ -151,7 +153,7 @@ class Counts:
                 _check_rows(names, sum(table.rows for table in tables.values()))
                 if period in tables:
                     continue
-                if self._is_over(period):
+                if period.kind != "hours" and self._is_over(period):
                     caches = progress is not None
                     tables[period] = await self._completed(one, names, period, batch, caches)
                 else:
@@ -184,7 +186,8 @@ class Counts:
         valid = {
             period: cached[one]
             for period, one in ids.items()
-            if one in cached and cached[one].fingerprint == self._fingerprints.of(period).of(one.of)
+            if one in cached
+            and cached[one].is_valid(self._fingerprints.of(period).of(one.of), period.end)
         }
         rows = sum(found.rows() for found in valid.values())
         if not wanted:
@@ -251,9 +254,13 @@ class Counts:
     async def _so_far(
         self, one: JointId, known: CachedCounts | None, names: Sequence[str], period: Period
     ) -> Columns:
-        if period.hour is None or period.start > self._snapshot.now - STORING_TIME:
+        sources, snapshot = self._sources, self._snapshot
+        if period.kind == "hours":
+            add = partial(self._tables_of, one.of, names, progress=None)
+            return await count_first_hours(sources, snapshot, one, known, names, period, add)
+        if period.hour is None or period.start > snapshot.now - STORING_TIME:
             return await self._computed(one.of, names, period)
-        return await count_so_far(self._sources, self._snapshot.now, one, known, names, period)
+        return await count_so_far(sources, snapshot.now, one, known, names, period)
 
     async def _computed(self, of: DocumentKind, names: Sequence[str], period: Period) -> Columns:
         whole = await self._sources.from_all(of, names, [period])

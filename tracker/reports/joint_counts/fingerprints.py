@@ -87,7 +87,7 @@ class Fingerprints:
     async def read(self, periods: Sequence[Period]) -> None:
         months = {one.key for one in periods if one.kind == "month"} - self._months.keys()
         days = {one.first.isoformat() for one in periods if one.kind != "month"}
-        with_hours = {one.first.isoformat() for one in periods if one.kind == "hour"}
+        with_hours = {one.first.isoformat() for one in periods if one.kind in ("hour", "hours")}
         if months:
             await self._read_months(months)
         if days - self._days.keys():
@@ -99,14 +99,14 @@ class Fingerprints:
         if period.kind == "month":
             return Fingerprint(*self._months.get(period.key, ()))
         day = self._days[period.first.isoformat()]
-        if period.hour is None:
+        if period.kind == "day":
             return Fingerprint(*day.total)
-        hour = f"{period.hour:02}"
-        if hour not in day.hours:
+        numbers = range(period.hours) if period.hour is None else [period.hour]
+        hours = [day.hours[hour] for hour in map("{:02}".format, numbers) if hour in day.hours]
+        if not hours:
             return Fingerprint()
-        return Fingerprint(*day.hours[hour])._replace(
-            corrections=Fingerprint(*day.total).corrections
-        )
+        sums = Fingerprint(*map(sum, zip(*hours, strict=True)))
+        return sums._replace(corrections=Fingerprint(*day.total).corrections)
 
     async def _read_months(self, months: Set[str]) -> None:
         # MongoDB adds up the days: two years have 731.

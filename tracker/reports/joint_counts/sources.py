@@ -106,11 +106,11 @@ class CountSources:
     async def _by_all(
         self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period]
     ) -> dict[Period, CachedCounts]:
-        """Return the cached counts by all dimensions, valid or not. Months have none."""
+        """Return the cached counts by all dimensions, valid or not. Others have none."""
         ids = {
             self.id_of(of, COUNTED_DIMENSIONS, period)._replace(link_id=None): period
             for period in periods
-            if period.kind != "month"
+            if period.kind in ("day", "hour")
         }
         read = list(names) if self._scope.link_id is None else [LINK, *without(LINK, names)]
         found = await self.joint.find(ids, read, self._snapshot.reader.latest())
@@ -137,10 +137,12 @@ class CountSources:
             yield some
 
     async def parts_of(self, period: Period) -> list[Period]:
-        """Return the days of a month, or the hours of a large day; else none."""
+        """Return the days of a month, the first hours, or those of a large day; else none."""
         calendar = self._scope.calendar
         if period.kind == "month":
             return [day_period(calendar, day) for day in period.dates()]
+        if period.kind == "hours":
+            return hours_of(calendar, period.first)[: period.hours]
         counts = {of: self.fingerprints.of(period).count(of) for of in DOCUMENT_KINDS}
         if period.kind == "hour" or sum(counts.values()) <= limits.LARGE_DAY:
             return []
@@ -163,7 +165,8 @@ class CountSources:
     ) -> Columns | None:
         """Return the counts from rollups; None if they lack these dimensions."""
         selection = rollups_for(names)
-        if selection is None or period.kind == "hour" or self._scope.link_id is not None:
+        has_rollups = period.kind in ("month", "day") and self._scope.link_id is None
+        if selection is None or not has_rollups:
             return None
         if LINK in names:  # a month of 20,000 links takes as long as a million clicks
             await self._snapshot.before_counting()

@@ -73,6 +73,14 @@ class CachedCounts(NamedTuple):
     names: Sequence[str]
     parts: Sequence[Mapping[str, Any]]
 
+    def is_valid(self, fingerprint: list[int], end: datetime) -> bool:
+        """Return whether they are the counts of a period with this fingerprint and end.
+
+        Counts up to a later moment, by a clock that is ahead, may have the same sums by chance.
+        """
+        is_within = self.through is None or self.through <= end
+        return is_within and self.fingerprint == fingerprint
+
     def rows(self) -> int:
         return sum(part["rows"] for part in self.parts)
 
