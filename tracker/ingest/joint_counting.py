@@ -26,6 +26,7 @@ from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.feeds.arrivals import STORED_DAYS, bytes_by_account
 from tracker.journal.backlog import Backlog
+from tracker.reports import arrays
 from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.dimensions import DOCUMENT_KINDS
 from tracker.reports.joint_counts.counts import Counts
@@ -140,6 +141,7 @@ class JointCounting:
 
     async def _count(self, account_id: UUID, calendar: Calendar, period: Period) -> bool:
         """Count a period. Return False if MongoDB refuses, or the zone has changed since."""
+        await arrays.load()
         async with self._reader.at_one_snapshot() as reader:
             scope, snapshot = await self._scope_and_snapshot(account_id, reader)
             if scope.calendar is not calendar:

@@ -6,13 +6,15 @@ million rows in milliseconds, and releases the interpreter meanwhile.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from tracker.reports.arrays import np
 
-Codes: TypeAlias = npt.NDArray[np.int64]
-Numbers: TypeAlias = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Codes: TypeAlias = "npt.NDArray[np.int64]"
+Numbers: TypeAlias = "npt.NDArray[Any]"
 
 CLICK_MEASURES: Final = ("clicks", "unique", "bots")
 EVENT_COUNTS: Final = ("conversions", "bot_conversions")
@@ -139,7 +141,7 @@ def joined(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
     return Columns(columns, measures, sum(table.rows for table in tables))
 
 
-def passing(values: Sequence[str], wanted: Collection[str]) -> npt.NDArray[np.bool_]:
+def passing(values: Sequence[str], wanted: Collection[str]) -> "npt.NDArray[np.bool_]":
     return np.fromiter(map(wanted.__contains__, values), dtype=bool, count=len(values))
 
 

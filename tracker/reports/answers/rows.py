@@ -7,9 +7,8 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from tracker.calendar import Calendar
+from tracker.reports.arrays import np
 from tracker.reports.columns import UNATTRIBUTED, Codes, Columns, Numbers, column_of
 from tracker.reports.counted import TAGS, tags_in
 from tracker.reports.dimensions import (
@@ -129,7 +128,7 @@ class Rows:
         rates: Numbers = np.divide(attributed, clicks, out=np.zeros(len(clicks)), where=clicks != 0)
         return rates
 
-    def at(self, numbers: Sequence[int] | Codes) -> "Rows":
+    def at(self, numbers: "Sequence[int] | Codes") -> "Rows":
         chosen = np.array(numbers, np.int64)
         return Rows(
             [self.keys[number] for number in chosen.tolist()],

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-import numpy as np
-
+from tracker.reports.arrays import np
 from tracker.reports.columns import MONEY, Codes, Column, Columns, Numbers, joined, passing
 
 ROWS_PER_DOCUMENT: Final = 200_000
