@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 
 from config.settings import Settings
-from tests.stores.redis.own_redis import own_redis, unavailable_redis
+from lab.processes import Process, with_options
+from tests.ports import free_port
+from tests.stores.redis.own_redis import own_redis, started, unavailable_redis
 from tests.stores.startup.addresses import NO_HOST, port_of
 from tests.stores.tls_front import tls_front
 from tests.system.certificates import Authority
 from tracker.service.services import Services
+from tracker.stores.builtin.servers import redis_program
 from tracker.stores.redis import clients
 from tracker.stores.startup.checks import check_redis
 from tracker.stores.startup.diagnosis import StoreUnavailable, UnusableStore
@@ -60,7 +63,9 @@ async def test_a_redis_database_that_does_not_exist_is_named(settings: Settings)
 
 
 async def test_a_server_of_a_redis_cluster_is_refused_with_the_remedy(tmp_path: Path) -> None:
-    with own_redis(tmp_path, "--cluster-enabled", "yes") as server:
+    program = with_options(redis_program(tmp_path), "--cluster-enabled", "yes")
+    # Its port for other servers is 10,000 above, where the kernel's outgoing connections must not be.
+    with started(Process(program, free_port() - 10_000)) as server:
         ends, line = await redis_says(server.url)
     assert ends
     assert line.startswith("REDIS_URL names a server of a Redis Cluster: begin it with redis+")
