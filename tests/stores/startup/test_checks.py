@@ -64,7 +64,7 @@ async def test_a_redis_database_that_does_not_exist_is_named(settings: Settings)
 
 async def test_a_server_of_a_redis_cluster_is_refused_with_the_remedy(tmp_path: Path) -> None:
     program = with_options(redis_program(tmp_path), "--cluster-enabled", "yes")
-    # Its port for other servers is 10,000 above, where the kernel's outgoing connections must not be.
+    # Other servers would reach it 10,000 above: not among the kernel's ports, which may be taken.
     with started(Process(program, free_port() - 10_000)) as server:
         ends, line = await redis_says(server.url)
     assert ends
