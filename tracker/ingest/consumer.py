@@ -19,6 +19,7 @@ from redis.exceptions import RedisError
 
 from tracker import metrics
 from tracker.ingest.faults import is_fault_of_record, is_retryable, is_too_large, reason_of
+from tracker.ingest.pace import Pace
 from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.entry import Fields, encode, fields_of
@@ -38,9 +39,6 @@ MAX_TRIES = 5
 BATCH_RECORDS = 32_000
 """Records of one batch, reached only by a backlog. With a thousand links a click costs MongoDB a
 third less than in batches of 3,000: clicks share rollups."""
-
-_MAX_REST_SECONDS = 0.5
-"""The longest pause between two batches without a backlog. Records of one batch are cheaper."""
 
 _MAX_HEARTBEATS = 18
 """Renewals of the claim on a slow batch, one each third of STALE_SECONDS: a minute in total."""
@@ -98,7 +96,7 @@ class Consumer:
         self._failing: bytes = b""
         self._failures = 0
         self._batch = self._limit = batch
-        self._worked_seconds = 0.0
+        self._pace = Pace()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Apply the journal until `stop` is set; the batch under way is finished."""
@@ -126,7 +124,7 @@ class Consumer:
             self.behind.set()
         else:
             self.behind.clear()
-            await wait(stop, min(self._worked_seconds, _MAX_REST_SECONDS))
+            await wait(stop, self._pace.rest(time.monotonic()))
 
     async def burst(self) -> int:
         """Apply all present entries, stale ones included, and return their number.
@@ -164,7 +162,7 @@ class Consumer:
                 async for batch in batches:
                     await self._process(batch)
             self._reader.finish()
-        self._worked_seconds = time.monotonic() - began
+            self._pace.record(began, time.monotonic())
         return len(entries)
 
     @contextlib.asynccontextmanager
