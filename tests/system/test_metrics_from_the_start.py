@@ -143,7 +143,7 @@ def test_the_failures_of_a_drains_loops_are_shown_before_there_is_a_drain(
     settings: Settings,
 ) -> None:
     port, variables = free_port(), environment(settings)
-    of_drains = {"memory", "copies", *(row.name for row in OF_DRAINS)}
+    of_drains = {"longest_turn", "memory", "copies", *(row.name for row in OF_DRAINS)}
     with running(variables, "--role", "web") as service:
         name = "tracker_fleet_background_loop_failures_total"
         assert values(series(service.port), name, "loop") == of_drains

@@ -16,8 +16,8 @@ from tests.reports.history import FIRST, History, made, more, store
 from tests.stores.mongodb.profiler import profiled
 from tracker.reports.joint_counts import tags_of_links
 from tracker.reports.query import GroupBy, ReportQuery
+from tracker.reports.raw_ids import Ids, id_arrays
 from tracker.service.services import Services
-from tracker.stores.mongodb.raw_ids import Ids, id_arrays
 
 LAST = FIRST + timedelta(1)
 UNTIL = datetime(LAST.year, LAST.month, LAST.day, 20, 30, tzinfo=UTC)

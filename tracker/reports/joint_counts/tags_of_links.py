@@ -11,19 +11,18 @@ from itertools import repeat
 from typing import Any, Final
 from uuid import UUID
 
-import numpy as np
-
 from tracker.links.tags import CHANGE_TIME, version_of_tags
 from tracker.reports import limits
+from tracker.reports.arrays import np
 from tracker.reports.columns import Column, Columns
 from tracker.reports.counted import TAGS
 from tracker.reports.dimensions import LINK
 from tracker.reports.joint_counts.scope import Snapshot
 from tracker.reports.joint_counts.store import CachedCounts, JointCounts, JointId, NewCounts
+from tracker.reports.raw_ids import id_arrays, id_texts
 from tracker.reports.threads import in_thread, in_thread_if_large
 from tracker.stores.mongodb.documents import StoredId
 from tracker.stores.mongodb.drivers import Database
-from tracker.stores.mongodb.raw_ids import id_arrays, id_texts
 from tracker.visitor_dimensions import UNKNOWN
 
 COLLECTION: Final = "tag_counts"

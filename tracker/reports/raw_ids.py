@@ -3,19 +3,21 @@
 The driver takes 2 µs of Python for each id, and a report by tag may need those of 100,000 links.
 """
 
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from tracker.reports.arrays import np
 
-Ids = npt.NDArray[np.uint8]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Ids: TypeAlias = "npt.NDArray[np.uint8]"
 """The bytes of an id in each row."""
 
 _SIZE: Final = 4
 _ARRAY: Final = 4
 _ID_BYTES: Final = 16
 
-_HEX: Final = np.frombuffer(bytes(range(256)).hex().encode(), np.uint8).reshape(256, 2)
 _GROUPS: Final = ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))
 """The digits between the hyphens of an id's text."""
 
@@ -36,12 +38,19 @@ def id_arrays(document: bytes) -> dict[str, Ids]:
 
 
 def id_texts(ids: Ids) -> list[str]:
-    digits = _HEX[ids].reshape(len(ids), 2 * _ID_BYTES)
+    digits = _digits_of_bytes()[ids].reshape(len(ids), 2 * _ID_BYTES)
     lines = np.full((len(ids), 37), ord("-"), np.uint8)
     for number, (first, end) in enumerate(_GROUPS):
         lines[:, first + number : end + number] = digits[:, first:end]
     lines[:, -1] = ord("\n")
     return lines.tobytes().decode().split("\n")[:-1]
+
+
+@cache
+def _digits_of_bytes() -> Ids:
+    """Return the two digits of each byte."""
+    found: Ids = np.frombuffer(bytes(range(256)).hex().encode(), np.uint8).reshape(256, 2)
+    return found
 
 
 def _ids(array: bytes) -> Ids:
@@ -50,7 +59,7 @@ def _ids(array: bytes) -> Ids:
     return found
 
 
-def _places(size: int) -> npt.NDArray[np.int64]:
+def _places(size: int) -> "npt.NDArray[np.int64]":
     """Return where each id begins. Its key in the array is its number, which grows by digits."""
     found = [np.zeros(0, np.int64)]
     at, number, digits = _SIZE, 0, 1

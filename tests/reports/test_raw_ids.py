@@ -6,7 +6,7 @@ from bson.binary import UuidRepresentation
 from bson.codec_options import CodecOptions
 
 from tracker.ids import new_id
-from tracker.stores.mongodb.raw_ids import id_arrays, id_texts
+from tracker.reports.raw_ids import id_arrays, id_texts
 
 CODEC: CodecOptions[dict[str, object]] = CodecOptions(
     uuid_representation=UuidRepresentation.STANDARD
