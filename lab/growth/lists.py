@@ -49,7 +49,7 @@ def _pages(account: FilledAccount) -> Mapping[str, str]:
         "one-tag": f"{_LINKS}?selectedTags={first_tag}",
         "inactive": f"{_LINKS}?active=false",
         "by-name": f"{_LINKS}?sort=name&page={last}",
-        _MIDDLE: f"{_LINKS}?active=true&sort=name&page={last // 2}",
+        _MIDDLE: f"{_LINKS}?active=true&sort=name&page={max(1, last // 2)}",
         "tags": "/api/tags?page=1",
         "two-tags": f"{_LINKS}?selectedTags={first_tag},{second_tag}&tagOperator=AND",
         "tag-inactive": f"{_LINKS}?selectedTags={first_tag}&active=false",
