@@ -23,7 +23,7 @@ RESTS = {
 def test_steady_batches_are_apart_and_the_first_ones_are_not(
     batches: Sequence[tuple[float, float]], at: float, rest: float
 ) -> None:
-    pace = Pace(0.4)
+    pace = Pace()
     for began, ended in batches:
         pace.record(began, ended)
     assert pace.rest(at) == pytest.approx(rest)

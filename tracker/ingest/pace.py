@@ -18,16 +18,15 @@ _MAX_WORKED_SECONDS: Final = 0.5
 
 
 class Pace:
-    """The pace of one consumer, `seconds` between two batches. Times are of a monotonic clock."""
+    """The pace of one consumer. Times are of a monotonic clock."""
 
-    def __init__(self, seconds: float = PACE_SECONDS) -> None:
-        self._seconds = seconds
+    def __init__(self) -> None:
         self._next_at = self._rested_at = 0.0
 
     def record(self, began: float, ended: float) -> None:
-        """Record a batch."""
-        earliest = began - (_BATCHES_AT_ONCE - 1) * self._seconds
-        self._next_at = max(self._next_at, earliest) + self._seconds
+        """Record when a batch began and ended."""
+        earliest = began - (_BATCHES_AT_ONCE - 1) * PACE_SECONDS
+        self._next_at = max(self._next_at, earliest) + PACE_SECONDS
         self._rested_at = ended + min(ended - began, _MAX_WORKED_SECONDS)
 
     def rest(self, at: float) -> float:

@@ -1,6 +1,5 @@
 """Reports by tags of many links are made of counts by tags, which are exact after any change."""
 
-from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -11,8 +10,8 @@ from msgspec import structs
 
 from tests.reports.answers.drawn import HOST, check, drawn, values
 from tests.reports.counted import Counted
+from tests.reports.documents_read import read
 from tests.reports.history import FIRST, History, made, more, moved
-from tests.stores.mongodb.profiler import profiled
 from tracker.links.tags import CHANGE_TIME
 from tracker.reports.query import GroupBy, ReportQuery
 from tracker.service.services import Services
@@ -92,16 +91,6 @@ async def test_a_tag_that_is_removed_from_all_links_is_in_no_later_report(
     without = {link: [one for one in of if one != tag_id] for link, of in history.tags.items()}
     counted = Counted(history._replace(tags=without), HOST)
     await check(services, counted, query_of(history, "tag"))
-
-
-async def read(services: Services, query: ReportQuery) -> Counter[str]:
-    """Run a report; return the documents that it has read, by collection."""
-    async with profiled(services.stores.mongodb.database) as rows:
-        await services.reports.reports.run(query)
-    found: Counter[str] = Counter()
-    for row in rows:
-        found[row["ns"].partition(".")[2]] += row.get("docsExamined", 0)
-    return found
 
 
 @pytest.mark.parametrize("group_by", ["tag", "country", "day"])

@@ -1,6 +1,5 @@
 """The tags of an account's links are cached for one version of them, and read in bounded pages."""
 
-from collections import Counter
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -12,8 +11,8 @@ from msgspec import structs
 from tests.factories import create_link, make_click_document
 from tests.reports.answers.drawn import HOST, check, drawn, values
 from tests.reports.counted import Counted
+from tests.reports.documents_read import read
 from tests.reports.history import FIRST, History, made, more, store
-from tests.stores.mongodb.profiler import profiled
 from tracker.reports.joint_counts import tags_of_links
 from tracker.reports.query import GroupBy, ReportQuery
 from tracker.reports.raw_ids import Ids, id_arrays
@@ -48,16 +47,6 @@ def by_tag(history: History, **filters: Any) -> ReportQuery:
         last=LAST,
         until=UNTIL,
     )
-
-
-async def read(services: Services, query: ReportQuery) -> Counter[str]:
-    """Run a report; return the documents that it has read, by collection."""
-    async with profiled(services.stores.mongodb.database) as rows:
-        await services.reports.reports.run(query)
-    found: Counter[str] = Counter()
-    for row in rows:
-        found[row["ns"].partition(".")[2]] += row.get("docsExamined", 0)
-    return found
 
 
 @pytest.mark.parametrize("group_by", ["tag", "link", "country"])

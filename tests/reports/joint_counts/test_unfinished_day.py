@@ -1,6 +1,5 @@
 """Today by link is read from the counts of its hours if many links have clicks, exact as ever."""
 
-from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -12,8 +11,8 @@ from msgspec import structs
 from tests.factories import create_link, make_click_document
 from tests.reports.answers.drawn import HOST, check, drawn, values
 from tests.reports.counted import Counted
+from tests.reports.documents_read import read
 from tests.reports.history import FIRST, History, made, more, moved, store
-from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.reports import limits
 from tracker.reports.memory import ReportMemory
@@ -61,16 +60,6 @@ async def test_every_report_of_links_equals_a_count_one_by_one_whatever_lands_be
             await check(services, counted, of_today(history, group_by))
         history = await more(services, random, history)
         history = await moved(services, random, history)
-
-
-async def read(services: Services, query: ReportQuery) -> Counter[str]:
-    """Run a report; return the documents that it has read, by collection."""
-    async with profiled(services.stores.mongodb.database) as rows:
-        await services.reports.reports.run(query)
-    found: Counter[str] = Counter()
-    for row in rows:
-        found[row["ns"].partition(".")[2]] += row.get("docsExamined", 0)
-    return found
 
 
 async def test_a_later_look_reads_the_rollups_of_no_link_and_no_click_of_before(
