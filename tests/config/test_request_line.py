@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from config import logging
 from config.request_line import LOGGER_NAME
 from config.settings import Settings
+from tests.waiting import until
 from tracker.http.access_log import AccessLog
 
 HEX_ID = "0123456789abcdef0123456789abcdef"
@@ -156,6 +157,8 @@ def test_requests_and_records_keep_their_order() -> None:
             for number in range(300):
                 access.record("GET", "/c/{slug}", f"/c/{number}", 302, 0.001, HEX_ID)
                 log.info(f"/c/{number}")
+            # The writer's end waits for its reader no longer than a slow machine may take.
+            until(lambda: b"".join(pieces).count(b"\n") == 600)
     records = [json.loads(line) for line in b"".join(pieces).splitlines()]
     assert [record.get("path", record["event"]) for record in records] == [
         f"/c/{number}" for number in range(300) for _ in range(2)
