@@ -1,11 +1,12 @@
 """Reports under addresses that nobody meant, and steps that are cut off."""
 
+import asyncio
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
@@ -124,6 +125,32 @@ async def test_arrow_keys_scroll_a_wide_table_and_years_are_typed_digit_by_digit
         await page.keyboard.type("02022026")
         await expect(page).to_have_url(re.compile("from=2026-02-02"))
         assert len([url for url in asked if "overview" in url]) <= 4
+
+
+async def test_a_report_that_arrives_while_a_day_is_typed_takes_no_digit_away(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    january = int(datetime(2026, 1, 15, 12, tzinfo=UTC).timestamp() * 1000)
+    await applied(services, [make_click(account.id, at=january)])
+    released = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await released.wait()
+        await route.continue_()
+
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview?from=2026-03-03&to=2026-03-05")
+        clicks = page.locator(".tile", has_text="Clicks").first.locator("strong")
+        await expect(clicks).to_have_text("0")
+        await page.route("**/api/reports/overview*", hold)
+        await page.get_by_label("From").focus()
+        await page.keyboard.type("010")
+        await expect(page).to_have_url(re.compile("from=2026-01-03"))
+        released.set()
+        await expect(clicks).to_have_text("1")
+        await page.keyboard.type("22026")
+        await expect(page).to_have_url(re.compile("from=2026-01-02"))
 
 
 async def test_the_line_of_today_ends_now(

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cached_property
 from itertools import count
 from typing import Any
 from uuid import UUID
@@ -21,16 +22,23 @@ _NUMBERS = count(10**12)
 
 
 class Clock:
-    """The clock of a sender. It stands still between calls of `pass_seconds`."""
+    """The clock of a sender. It stands still between calls of `pass_seconds`.
+
+    Its first time is a second after its first use: what was due before is due.
+    """
+
+    @cached_property
+    def _start_ms(self) -> int:
+        return now_ms() + 1000
 
     def __init__(self) -> None:
-        self.ms = now_ms() + 1000
+        self._passed_ms = 0
 
     def __call__(self) -> int:
-        return self.ms
+        return self._start_ms + self._passed_ms
 
     def pass_seconds(self, seconds: float) -> None:
-        self.ms += round(seconds * 1000)
+        self._passed_ms += round(seconds * 1000)
 
 
 @asynccontextmanager

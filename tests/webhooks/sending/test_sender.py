@@ -111,7 +111,7 @@ async def test_deliveries_of_a_killed_sender_are_sent_when_their_lease_has_run_o
     clock = Clock()
     async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
         [event_id] = await converted(services, ACCOUNT)
-        [held] = await services.webhooks.deliveries.claim({webhook.id: 5}, moment(clock.ms))
+        [held] = await services.webhooks.deliveries.claim({webhook.id: 5}, moment(clock()))
         await services.webhooks.deliveries.store_content([(held, {"payload": '{"as":"before"}'})])
         assert await one.burst() == 0
         clock.pass_seconds(LEASE.total_seconds() + 1)

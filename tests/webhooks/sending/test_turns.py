@@ -97,8 +97,8 @@ async def test_a_claim_examines_no_more_than_it_takes_however_much_is_due(
 ) -> None:
     monkeypatch.setattr(sender_module, "MAX_DELIVERIES_PER_CLAIM", 5)
     clock = Clock()
-    await store_due(services, accounts=300, webhooks=10, at=moment(clock.ms) - HOUR)
-    await store_due(services, accounts=100, webhooks=1, at=moment(clock.ms) + HOUR)
+    await store_due(services, accounts=300, webhooks=10, at=moment(clock()) - HOUR)
+    await store_due(services, accounts=100, webhooks=1, at=moment(clock()) + HOUR)
     for _ in range(5):
         account = new_id()
         for _ in range(2):
@@ -117,7 +117,7 @@ async def test_ten_thousand_webhooks_that_only_wait_for_retries_cost_a_look_noth
     services: Services,
 ) -> None:
     clock = Clock()
-    await store_due(services, accounts=1000, webhooks=10, at=moment(clock.ms) + HOUR)
+    await store_due(services, accounts=1000, webhooks=10, at=moment(clock()) + HOUR)
     found = await examined(services, clock)
     assert found.keys() == {"delivery_queue"}
     assert all(keys <= 1 and not documents for keys, documents in found["delivery_queue"])

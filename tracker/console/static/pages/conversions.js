@@ -20,6 +20,7 @@ import {
 import { route, setQuery } from "console/core/route";
 import { can, session } from "console/core/session";
 import { loadAll } from "console/parts/all";
+import { DayInput } from "console/parts/day-input";
 import { ConversionState, STATES, stateWord } from "console/conversions/states";
 
 const ConversionCharts = lazy("console/conversions/charts", "ConversionCharts");
@@ -152,10 +153,10 @@ function Filters({ filters, find }) {
       onInput=${pick("event")}
     />
     <label class="row">
-      From <${DayInput} value=${filters.from} onInput=${pick("from")} />
+      From <${DayInput} value=${filters.from} onDay=${pick("from")} />
     </label>
     <label class="row">
-      to <${DayInput} value=${filters.to} onInput=${pick("to")} />
+      to <${DayInput} value=${filters.to} onDay=${pick("to")} />
     </label>
     <span class="hint">Days of ${session.value.account.time_zone}</span>
     ${
@@ -230,12 +231,4 @@ function NoConversions({ narrowed }) {
       a network reports it.
     </p>
   <//>`;
-}
-
-function DayInput({ value = "", onInput }) {
-  return html`<input
-    type="date"
-    value=${value}
-    onChange=${(event) => onInput(event.target.value)}
-  />`;
 }

@@ -19,6 +19,7 @@ import {
 import { route, setQuery } from "console/core/route";
 import { can, session, today } from "console/core/session";
 import { toast } from "console/core/toasts";
+import { DayInput } from "console/parts/day-input";
 import { CARDS, DIMENSIONS, FILTERS, filterText } from "console/reports/dimensions";
 import { groupOf, measureOf } from "console/reports/measures";
 import {
@@ -211,9 +212,8 @@ function Controls({ report, answer, step }) {
       onInput=${(one) => pick(name, one)}
     />`;
   };
-  // While a year is typed its first digits are a year too.
-  const own = (name, value) =>
-    value >= "1000" && setQuery({ period: null, from, to, [name]: value }, { replace: false });
+  const own = (name) => (value) =>
+    value && setQuery({ period: null, from, to, [name]: value }, { replace: false });
   return html`<div class="filters report-controls">
     <${Button} icon="back" label="The time before" onClick=${() => step(-1)} />
     <${Choice}
@@ -232,20 +232,10 @@ function Controls({ report, answer, step }) {
       report.period === "own"
         ? html`
           <label class="row">
-            From <input
-              type="date"
-              value=${from}
-              max=${to}
-              onChange=${(event) => own("from", event.target.value)}
-            />
+            From <${DayInput} value=${from} max=${to} onDay=${own("from")} />
           </label>
           <label class="row">
-            to <input
-              type="date"
-              value=${to}
-              min=${from}
-              onChange=${(event) => own("to", event.target.value)}
-            />
+            to <${DayInput} value=${to} min=${from} onDay=${own("to")} />
           </label>
         `
         : html`<span class="hint">${daysText(report.days)}</span>`
