@@ -31,6 +31,7 @@ from tracker.service.services import Services
 from tracker.stores.builtin.stores import run_stores
 from tracker.stores.cache import memory
 from tracker.stores.mongodb import drivers, indexes
+from tracker.stores.redis import clients
 from tracker.webhooks.sending.client import WebhookClient
 
 pytest_plugins = ("tests.loopback_only", "tests.web.fixtures")
@@ -40,6 +41,9 @@ of_hypothesis.register_profile("suite", deadline=None, suppress_health_check=[He
 of_hypothesis.load_profile("suite")
 
 _CLUSTER = "cluster"
+
+STALL_SECONDS = 4.0
+"""The patience of services of tests for Redis, four times that of a service."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -220,11 +224,18 @@ def indexed(stores: Settings, io_loop: AsyncIOLoop) -> None:
 
 
 @pytest.fixture
-def services(settings: Settings, indexed: None, io_loop: AsyncIOLoop) -> Iterator[Services]:
-    """Yield the objects of a process, with indexes but without running loops."""
+def services(
+    settings: Settings, indexed: None, io_loop: AsyncIOLoop, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Services]:
+    """Yield the objects of a process, with indexes but without running loops.
+
+    They wait longer for Redis than a service does: a machine that stalls is no outage.
+    """
 
     async def build() -> Services:
-        built = Services(settings)
+        with monkeypatch.context() as patient:
+            patient.setattr(clients, "REQUEST_TIMEOUT_SECONDS", STALL_SECONDS)
+            built = Services(settings)
         built.prepared.set()
         return built
 
