@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.factories import create_person
+from tests.factories import create_person, insert_links
 from tests.web.client import Response
 from tests.web.lists import LISTS
 from tests.web.table import KEYED_ENDPOINTS
@@ -40,7 +40,10 @@ async def many(world: World, name: str) -> list[str]:
         if "person_id" in first:
             unique["person_id"] = (await create_person(world.services)).id
         copies.append({**first, "_id": new_id(), "account_id": owner.id, **unique})
-    await rows.insert_many(copies)
+    if collection == "links":
+        await insert_links(world.services, copies)
+    else:
+        await rows.insert_many(copies)
     own = rows.find({"account_id": world.account.id}).sort("_id", -1)
     return [str(row["_id"]) async for row in own]
 

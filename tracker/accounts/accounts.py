@@ -8,8 +8,10 @@ import msgspec
 
 from tracker.clock import now
 from tracker.ids import new_id
+from tracker.links.counts.recount import complete_at_creation
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_document, as_struct, updated
+from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,12 +26,18 @@ class Accounts:
     """The accounts in MongoDB."""
 
     def __init__(self, mongodb: MongoDB) -> None:
+        self._database = mongodb.database
         self._accounts = mongodb["accounts"]
 
     async def create(self, name: str) -> Account:
         """Store a new account and return it. Several accounts may have the same name."""
         account = Account(id=new_id(), name=name, created_at=now())
-        await self._accounts.insert_one(as_document(account))
+
+        async def work(session: MongoSession) -> None:
+            await self._accounts.insert_one(as_document(account), session=session)
+            await complete_at_creation(self._database, account.id, session)
+
+        await run_in_transaction(self._database, work)
         return account
 
     async def find(self, account_id: UUID) -> Account | None:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import orjson
 
-from tests.factories import LANDING, create_link
+from tests.factories import LANDING, create_link, insert_links
 from tests.web.client import Client, Response
 from tracker.access.audit import AuditEntry, AuditFilter
 from tracker.accounts.accounts import Account
@@ -66,5 +66,5 @@ async def make_many(services: Services, account: Account, number: int) -> list[s
         {**as_document(first), "_id": new_id(), "slug": f"s{one}"} for one in range(1, number)
     ]
     if others:
-        await services.stores.mongodb["links"].insert_many(others)
+        await insert_links(services, others)
     return [f"s{one}" for one in reversed(range(number))]

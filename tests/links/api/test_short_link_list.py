@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.factories import LANDING, create_link
+from tests.factories import LANDING, create_link, insert_links
 from tests.links.api.short_links import create, make_many
 from tests.web.link_list import listed, slugs
 from tests.web.world import World
@@ -98,7 +98,7 @@ async def test_links_of_one_moment_are_in_the_order_of_their_ids_and_on_one_page
     moment = first.id.int >> 64
     same = [UUID(int=moment << 64 | 0x8000 << 48 | number) for number in range(1, 10)]
     rows = [{**as_document(first), "_id": one, "slug": str(one)} for one in same]
-    await world.services.stores.mongodb["links"].insert_many(rows)
+    await insert_links(world.services, rows)
     seen: list[str] = []
     for page in range(1, 6):
         seen += await slugs(

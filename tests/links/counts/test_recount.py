@@ -62,3 +62,18 @@ async def test_an_account_is_recounted_twice_with_a_pause(
     assert await links.unfinished() == sorted([ACCOUNT, OTHER])
     await links.correct(ACCOUNT)
     assert await links.unfinished() == [OTHER]
+
+
+async def test_a_new_account_is_counted_from_its_creation_and_recounted_once(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = await services.accounts.accounts.create("Acme")
+    assert await kept(services, account.id) == {None: (0, 0, 0, 0), TAG: (0, 0, 0, 0)}
+    await create_link(services, account.id, tags=[TAG])
+    assert await kept(services, account.id) == {None: (1, 0, 0, 0), TAG: (1, 0, 0, 0)}
+    links = LinkRecount(services.stores.mongodb)
+    assert await links.unfinished() == []
+    monkeypatch.setattr(recount, "PAUSE", timedelta())
+    assert await links.unfinished() == [account.id]
+    assert await links.correct(account.id) == 0
+    assert await links.unfinished() == []

@@ -1,6 +1,6 @@
 """Recounts of links: complete the kept counts of an account, compare and correct them.
 
-Drains recount each account RECOUNTS times (`lists/backfill`).
+Drains recount each account RECOUNTS times (`lists/backfill`). Its creation is the first time.
 """
 
 from collections import defaultdict
@@ -24,7 +24,7 @@ from tracker.links.counts.counts import (
     summed,
 )
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.drivers import UNLIMITED
+from tracker.stores.mongodb.drivers import UNLIMITED, Database
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 
@@ -38,6 +38,15 @@ class Comparison(NamedTuple):
 
     recounts: int
     missing: Mapping[UUID | None, Mapping[str, int]]
+
+
+async def complete_at_creation(database: Database, account_id: UUID, session: MongoSession) -> None:
+    """Complete the counts of an account that is created in this transaction, without links.
+
+    Its next recount is that of every account: an earlier release may change its links meanwhile.
+    """
+    complete = {"_id": _own(account_id), "recounts": 1, "recounted_at": now()}
+    await database[LINK_COUNTS].insert_one(complete, session=session)
 
 
 class LinkRecount:
@@ -83,7 +92,7 @@ class LinkRecount:
 
     async def _add(self, account_id: UUID, found: Comparison) -> bool:
         """Add what is missing. Return False if another correction was first."""
-        own = {"_id": count_id(CountKey(account_id, None), OF_RECOUNTS)}
+        own = {"_id": _own(account_id)}
         missing = {
             CountKey(account_id, tag_id): numbers for tag_id, numbers in found.missing.items()
         }
@@ -99,6 +108,11 @@ class LinkRecount:
             return True
 
         return await run_in_transaction(self._database, work)
+
+
+def _own(account_id: UUID) -> dict[str, Any]:
+    """Return the id of the document with the number of recounts."""
+    return count_id(CountKey(account_id, None), OF_RECOUNTS)
 
 
 def _missing(kept: LinkCount, counted: LinkCount) -> dict[str, int]:
