@@ -9,7 +9,7 @@ import pytest
 from pymongo.errors import DocumentTooLarge, OperationFailure
 
 from tests.conversions import scene
-from tests.factories import make_click, make_conversion
+from tests.factories import AT_MS, make_click, make_conversion
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_mongodb
 from tests.ports import free_port
@@ -18,6 +18,7 @@ from tracker.conversions.document import ConversionStatus, document
 from tracker.ids import new_id
 from tracker.ingest.batch_writer import BatchWriter, Move, WriteConflict, WriteSet
 from tracker.ingest.drain_number import DrainNumber
+from tracker.reports.rollups import stored_rollups
 from tracker.service.services import Services
 from tracker.stores.builtin.servers import mongodb_uri
 from tracker.stores.mongodb.database import MongoDB
@@ -267,3 +268,19 @@ async def test_stored_sums_of_money_are_exact(services: Services) -> None:
     assert (await ledger.totals(services))["value"] == 20 * (10**24 - 10**8)
     row: Any = await services.stores.mongodb["rollups"].find_one({"_id.of": "account"})
     assert row["total"]["value"].to_decimal() == Decimal("19999999999999998")
+
+
+async def test_a_stored_rollup_that_is_taken_for_a_new_one_is_added_to(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_rollups, "LOOKED_UP_IN_VAIN", 1)
+    number = DrainNumber(services.stores.redis, services.stores.mongodb)
+    guessing, other = (
+        BatchWriter(services.stores.mongodb, number, services.webhooks.queue) for _ in range(2)
+    )
+    await guessing.write(WriteSet([click(services)], [], []))
+    next_day = AT_MS + 24 * 3600 * 1000
+    for writer in (other, guessing, guessing):
+        await writer.write(WriteSet([click(services, at=next_day)], [], []))
+    assert (await ledger.totals(services))["clicks"] == 4
+    await ledger.check(services)

@@ -57,7 +57,7 @@ class WriteConflict(Exception):
 
 
 class _RollupIsStored(Exception):
-    """A rollup was to be inserted that another drain of the same number has inserted."""
+    """A rollup was to be inserted that a drain of the same number has inserted."""
 
 
 class Move(NamedTuple):
@@ -155,14 +155,14 @@ class BatchWriter:
             except StaleCalendars as error:
                 self.calendars.reset(error.token)
             except _RollupIsStored:
-                self._stored_rollups.remember(upserts)
+                self._stored_rollups.refuse(rollups)
             except OperationFailure as error:
                 if error.code not in DOCUMENT_TOO_LARGE or is_distrusted:
                     raise
                 self._cell_counts.distrust(rollup.cells())
                 is_distrusted = True
             else:
-                self._stored_rollups.remember(upserts)
+                self._stored_rollups.remember(rollups)
                 await self._queue.add(due)
                 return
 
@@ -181,7 +181,7 @@ class BatchWriter:
 
         async def work(session: MongoSession) -> set[DueWebhook]:
             due = await self._store(write_set, rollups, session)
-            if any(rollups) or arrivals:
+            if rollups.hashes or arrivals:
                 transaction_number = await self.calendars.check(cached, number, session)
                 await arrivals.store(self._database, number, transaction_number, session)
             return due

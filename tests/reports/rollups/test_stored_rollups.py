@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from tests.reports.rollups.examples import CLICK, EVENT, JOINED
 from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
+from tracker.reports.rollups import stored_rollups
 from tracker.reports.rollups.rollup import Rollup
 from tracker.reports.rollups.stored_rollups import StoredRollups, inserted
 from tracker.service.services import Services
@@ -54,7 +57,7 @@ async def test_documents_of_others_are_looked_up_and_own_ones_are_remembered(
     assert await kinds(stored, upserts) == (3, 0)
     await upsert(services, upserts[:1])
     assert await kinds(stored, upserts) == (2, 1)
-    stored.remember(upserts)
+    stored.remember(await stored.writes(upserts))
     async with profiled(services.stores.mongodb.database) as rows:
         assert await kinds(stored, upserts) == (0, 3)
     assert not rows
@@ -64,7 +67,7 @@ async def test_another_number_has_other_documents(services: Services) -> None:
     rollup = Rollup()
     rollup.add_click(CLICK)
     stored = StoredRollups(services.stores.mongodb.reads)
-    stored.remember(list(rollup.updates(3)))
+    stored.remember(await stored.writes(list(rollup.updates(3))))
     assert await kinds(stored, list(rollup.updates(4))) == (2, 0)
 
 
@@ -72,12 +75,41 @@ async def test_memory_is_bounded_and_what_is_forgotten_is_looked_up(services: Se
     stored = StoredRollups(services.stores.mongodb.reads, max_remembered=2)
     first, second, third = (upserts_of(CLICK | {"account_id": new_id()}) for _ in range(3))
     for one in (first, second[:1]):
-        stored.remember(one)
+        stored.remember(await stored.writes(one))
     assert await kinds(stored, first) == (0, 2)
-    stored.remember(second)
-    stored.remember(third)
+    for one in (second, third):
+        stored.remember(await stored.writes(one))
     await upsert(services, first[:1])
     assert await kinds(stored, first) == (1, 1)
+
+
+async def test_no_document_is_looked_up_after_many_in_vain_until_one_is_a_duplicate(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_rollups, "LOOKED_UP_IN_VAIN", 4)
+    stored = StoredRollups(services.stores.mongodb.reads)
+    first, second, third = (upserts_of(CLICK | {"account_id": new_id()}) for _ in range(3))
+    await upsert(services, third)
+    for one in (first, second):
+        assert not (await stored.writes(one)).is_guess
+    async with profiled(services.stores.mongodb.database) as rows:
+        guess = await stored.writes(third)
+    assert not rows
+    assert guess.is_guess
+    assert len(guess.inserts) == len(third)
+    stored.refuse(guess)
+    assert await kinds(stored, third) == (0, 2)
+    for one in (first, second, first):  # twice as many
+        assert not (await stored.writes(one)).is_guess
+    assert not (await stored.writes(second)).is_guess
+    assert (await stored.writes(first)).is_guess
+
+
+async def test_duplicates_that_were_looked_up_are_taken_for_stored(services: Services) -> None:
+    upserts = upserts_of(CLICK)
+    stored = StoredRollups(services.stores.mongodb.reads)
+    stored.refuse(await stored.writes(upserts))
+    assert await kinds(stored, upserts) == (0, 2)
 
 
 def test_inserts_of_equal_visits_share_no_ids() -> None:

@@ -237,8 +237,11 @@ class Rollup:
             of_link = self._link(account_id, day, link_id, domain_name)
         group.total += number
         sums = of_link.sums
-        for path in group.link_paths:
-            sums[path] += number
+        if sums:
+            for path in group.link_paths:
+                sums[path] += number
+        else:  # most links of a wide batch have one click
+            sums.update(dict.fromkeys(group.link_paths, number))
         if event:
             of_link.add_cell(event)
             of_link.has_events = group.account.has_events = True
