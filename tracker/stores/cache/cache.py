@@ -248,7 +248,9 @@ class Cache(Generic[Value]):
         """Return what a copy says; None if MongoDB has to be asked."""
         if copy.current:
             with contextlib.suppress(msgspec.DecodeError):  # another release wrote it
-                return Loaded(self._decoder.decode(copy.value) if copy.value else None, True)
+                return Loaded(
+                    self._value_of(copy.value, copy.version) if copy.value else None, True
+                )
         return None
 
     async def _query(
@@ -273,7 +275,7 @@ class Cache(Generic[Value]):
         """Return the value of a copy that MongoDB cannot confirm, if there is one."""
         if copy.value:
             with contextlib.suppress(msgspec.DecodeError):
-                return self._decoder.decode(copy.value)
+                return self._value_of(copy.value, copy.version)
         raise Unavailable("storage is unavailable; try again")
 
     def _copy(
@@ -281,7 +283,13 @@ class Cache(Generic[Value]):
     ) -> Copy:
         if value is None:
             return Copy(name, version, b"", MISS_COPY_SECONDS, server)
-        return Copy(name, version, self._encoder.encode(value), self._copy_seconds(value), server)
+        # The copy has the version already, in 8 bytes. Another 9 were a twentieth of a link's.
+        encoded = self._encoder.encode(msgspec.structs.replace(value, version=0))
+        return Copy(name, version, encoded, self._copy_seconds(value), server)
+
+    def _value_of(self, encoded: bytes, version: int) -> Value:
+        """Raises DecodeError if another release wrote the copy."""
+        return msgspec.structs.replace(self._decoder.decode(encoded), version=version)
 
     async def _publish(self, copy: Copy) -> None:
         self.forget(copy.name)

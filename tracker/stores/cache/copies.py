@@ -99,13 +99,14 @@ class Found(NamedTuple):
     """What Redis holds of a name: None if nothing, empty for a miss, else an encoded value.
 
     `server` holds the name now. A value that is not `current` may be older than an answered change.
-    Unless `settled`, a change may be under way.
+    Unless `settled`, a change may be under way. `version` is that of the value.
     """
 
     value: bytes | None
     server: bytes = UNKNOWN_SERVER
     current: bool = False
     settled: bool = False
+    version: int = 0
 
 
 _UNKNOWN: Final = Found(None)
@@ -229,7 +230,7 @@ class Copies:
         version, stored_on = _HEADER.unpack_from(held)
         value = held[_HEADER.size :] if version >= 0 else None
         settled = trusts and stored_on != UNKNOWN_SERVER
-        return Found(value, server, settled and stored_on == server, settled)
+        return Found(value, server, settled and stored_on == server, settled, version)
 
     async def _store_read(self, copies: list[Copy]) -> list[None]:
         return await self._store_all(copies, is_change=False)
