@@ -74,11 +74,11 @@ class _Measured(NamedTuple):
 
 
 class _Filled(NamedTuple):
-    """Webhooks whose targets are at `port`, and the postback key of another account."""
+    """Webhooks whose targets are at `port`, and one of another account."""
 
     webhooks: Webhooks
+    fresh: Webhooks
     port: int
-    fresh_pbk: str
 
 
 async def measure(run: Run, wanted: Collection[str]) -> None:
@@ -108,8 +108,8 @@ async def _fill(run: Run, database: str, number: int, port: int) -> _Filled:
     settings = msgspec.structs.replace(run.in_database(database), webhook_allow_private=True)
     urls = [f"http://{host}:{port}" for host in _HOSTS]
     webhooks = await create_webhooks(settings, number, urls)
-    [fresh] = (await create_webhooks(settings, 1, [f"{urls[0]}{_FRESH_PATH}"])).configs
-    return _Filled(webhooks, port, fresh.pbk)
+    fresh = await create_webhooks(settings, 1, [f"{urls[0]}{_FRESH_PATH}"])
+    return _Filled(webhooks, fresh, port)
 
 
 async def _share_of_retries(run: Run, webhooks: Webhooks) -> float:
@@ -130,6 +130,8 @@ async def _measure_backlog(run: Run, filled: _Filled, receiver: _Receiver) -> _M
     Raises CannotMeasure if nothing arrives, or all before the measurement.
     """
     await cancel_backlog(filled.webhooks)
+    # Slow receivers leave some, and an account with a backlog of its own has nothing fresh.
+    await cancel_backlog(filled.fresh)
     backlog, arrivals = _BACKLOG * run.sizes.webhooks, receiver.arrivals
     await add_backlog(filled.webhooks, backlog)
     async with (
@@ -143,7 +145,7 @@ async def _measure_backlog(run: Run, filled: _Filled, receiver: _Receiver) -> _M
         if before >= backlog:
             raise CannotMeasure(f"a backlog of {backlog:,} is too small: it is sent already")
         sent: dict[int, float] = {}
-        async with beside(_convert(service, filled.fresh_pbk, sent)):
+        async with beside(_convert(service, filled.fresh.configs[0].pbk, sent)):
             await asyncio.sleep(run.sizes.seconds)
         ended = arrivals[-1] if len(arrivals) >= backlog else time.perf_counter()
         rate = (len(arrivals) - before) / (ended - began)
