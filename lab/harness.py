@@ -20,6 +20,7 @@ import uvloop
 from config.settings import Settings
 from lab.loopback.run import loopback_only
 from tracker.loops import cancel_and_wait
+from tracker.stores.builtin.servers import LOAD_MEMORY
 from tracker.stores.builtin.stores import StoresError, run_stores
 
 T = TypeVar("T")
@@ -52,7 +53,7 @@ def on_own_stores(name: str, measure: Callable[[Path, Settings], Coroutine[Any, 
     with (
         failures_reported(name),
         tempfile.TemporaryDirectory(prefix=f"{name}-") as folder,
-        run_stores(Settings(data_dir=f"{folder}/stores")) as stores,
+        run_stores(Settings(data_dir=f"{folder}/stores"), memory=LOAD_MEMORY) as stores,
     ):
         return run_loop(lambda: measure(Path(folder), stores))
 

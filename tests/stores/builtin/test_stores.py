@@ -133,6 +133,14 @@ def test_redis_is_set_up_to_lose_nothing(running: Settings) -> None:
     }
 
 
+def test_mongod_has_the_cache_of_a_trial_although_its_own_option_allows_no_less_than_256_mb(
+    running: Settings,
+) -> None:
+    with mongodb(running) as client:
+        cache = client.admin.command("serverStatus")["wiredTiger"]["cache"]
+    assert cache["maximum bytes configured"] == 96 * 1024 * 1024
+
+
 def test_stored_files_are_private_to_their_owner(running: Settings) -> None:
     modes = {
         name: (running.data_path / name).stat().st_mode & 0o777

@@ -20,7 +20,14 @@ from config.settings import Settings
 from tracker.stores.builtin.binaries import StoresError
 from tracker.stores.builtin.child import Child, stop
 from tracker.stores.builtin.data_folder import Addresses, DataFolder, DataInUse
-from tracker.stores.builtin.servers import mongod_program, mongodb_uri, redis_program, redis_url
+from tracker.stores.builtin.servers import (
+    TRIAL_MEMORY,
+    MongodMemory,
+    mongod_program,
+    mongodb_uri,
+    redis_program,
+    redis_url,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +62,11 @@ class StartedStores:
 
 
 @contextmanager
-def run_stores(settings: Settings, started: StartedStores | None = None) -> Iterator[Settings]:
+def run_stores(
+    settings: Settings,
+    started: StartedStores | None = None,
+    memory: MongodMemory = TRIAL_MEMORY,
+) -> Iterator[Settings]:
     """Run the stores that `settings` does not name; yield the settings with both addresses.
 
     Call this from the main thread, with which the stores end. Raises DataInUse if a service runs on
@@ -67,7 +78,7 @@ def run_stores(settings: Settings, started: StartedStores | None = None) -> Iter
         return
     folder = DataFolder(settings.data_path)
     _lock(folder)
-    with _running(settings, folder, started) as complete:
+    with _running(settings, folder, started, memory) as complete:
         yield complete
 
 
@@ -174,14 +185,17 @@ def _attached(settings: Settings, addresses: Addresses) -> Settings:
 
 @contextmanager
 def _running(
-    settings: Settings, folder: DataFolder, started: StartedStores | None
+    settings: Settings,
+    folder: DataFolder,
+    started: StartedStores | None,
+    memory: MongodMemory = TRIAL_MEMORY,
 ) -> Iterator[Settings]:
     """Run the stores on the locked folder, and release it in the end."""
     stack = ExitStack()
     owner = os.getpid()
     stack.callback(folder.release)
     try:
-        addresses = _start(settings, folder, stack, started or StartedStores())
+        addresses = _start(settings, folder, stack, started or StartedStores(), memory)
         stack.callback(folder.unpublish)
         folder.publish(addresses)
         yield _with_addresses(settings, addresses)
@@ -191,12 +205,18 @@ def _running(
 
 
 def _start(
-    settings: Settings, folder: DataFolder, stack: ExitStack, started: StartedStores
+    settings: Settings,
+    folder: DataFolder,
+    stack: ExitStack,
+    started: StartedStores,
+    memory: MongodMemory,
 ) -> Addresses:
     """Start both stores together. `stack` stops them, also if this fails halfway."""
     redis = Child(redis_program(folder.path), folder.descriptor) if settings.builtin_redis else None
     mongod = (
-        Child(mongod_program(folder.path), folder.descriptor) if settings.builtin_mongodb else None
+        Child(mongod_program(folder.path, memory), folder.descriptor)
+        if settings.builtin_mongodb
+        else None
     )
     children = [child for child in (redis, mongod) if child]
     stack.callback(stop, children)
