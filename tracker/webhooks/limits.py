@@ -22,7 +22,7 @@ MAX_IN_FLIGHT: Final = 1024
 KB and its payload. They may be a quarter of a process's open files."""
 
 MAX_BYTES_IN_FLIGHT: Final = 24 * 1024 * 1024
-"""Requests in flight or in preparation. A share of their number is a share of these bytes too."""
+"""Requests that are not yet written. A share of their number is a share of these bytes too."""
 
 MAX_PER_HOST: Final = 96
 MAX_PER_WEBHOOK: Final = 64

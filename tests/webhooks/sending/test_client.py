@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -95,6 +96,28 @@ async def test_head_and_body_arrive_together() -> None:
     assert outcome.code == 204
     assert pieces[0].startswith(b"POST / HTTP/1.1\r\n")
     assert pieces[0].endswith(b"\r\n\r\n" + PAYLOAD)
+
+
+async def test_a_client_has_no_body_any_more_once_it_is_written() -> None:
+    go_on, written = asyncio.Event(), asyncio.Event()
+
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await go_on.wait()
+        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(behave, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        client = WebhookClient(allow_private=True, dns_address=None)
+        sent = request(f"http://127.0.0.1:{port}/", payload=b"x" * 60_000)
+        body = sent.body
+        references = sys.getrefcount(body)
+        sending = asyncio.create_task(client.send(sent, written.set))
+        await asyncio.wait_for(written.wait(), PATIENCE_SECONDS)
+        sent.body = None
+        assert sys.getrefcount(body) == references - 1
+        go_on.set()
+        assert (await sending).code == 204
 
 
 async def test_with_get_the_payload_is_in_the_query_and_the_query_is_signed() -> None:

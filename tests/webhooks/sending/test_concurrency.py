@@ -123,6 +123,21 @@ def test_small_requests_make_room_once_their_size_is_known() -> None:
     assert acquire(limiter, 0, 9) == 1
 
 
+def test_a_request_that_is_written_has_no_bytes_and_these_are_released_once() -> None:
+    limiter = ConcurrencyLimiter(16, max_bytes=8 * MAX_PAYLOAD_BYTES)
+    after(limiter, 3, delivered=True)
+    assert acquire(limiter, 0, 3) == 2
+    held = limiter.record_size(HOOKS[0], MAX_PAYLOAD_BYTES)
+    assert not limiter.has_capacity(HOOKS[0])
+    held.release()
+    assert acquire(limiter, 0, 3) == 1
+    held.release()
+    assert not limiter.has_capacity(HOOKS[0])
+    limiter.release(HOOKS[0], size=0)
+    limiter.release(HOOKS[0], 2)
+    assert not limiter._bytes
+
+
 def test_no_request_waits_in_the_client() -> None:
     assert MAX_IN_FLIGHT + MAX_TESTS < MAX_CLIENT_REQUESTS
 

@@ -15,6 +15,7 @@ from tests.webhooks.sending.scene import (
 )
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
 from tracker.webhooks.sending import client
 from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
 
@@ -91,6 +92,20 @@ async def test_untested_webhooks_wait_for_others_that_hang_only_until_these_are_
             good, _ = await stack.enter_async_context(listening(services, other))
             await converted(services, other)
             await eventually(lambda: good.received)
+
+
+async def test_what_is_written_needs_no_bytes_while_its_receiver_hangs(services: Services) -> None:
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(sending(services))
+        one._limiter = ConcurrencyLimiter(16, max_bytes=8 * MAX_PAYLOAD_BYTES)
+        dead = []
+        for account in [new_id() for _ in range(4)]:
+            receiver, _ = await stack.enter_async_context(listening(services, account))
+            receiver.behaviour = hang
+            dead.append(receiver)
+            await converted(services, account)
+        async with running(one):
+            await eventually(lambda: all(hanging.received for hanging in dead))
 
 
 async def test_slow_receivers_do_not_delay_others(

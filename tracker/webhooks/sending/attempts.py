@@ -77,12 +77,22 @@ class Attempts:
             return _not_sent(delivery, error)
 
     async def send(
-        self, webhook: Webhook, delivery: Delivery, request: WebhookRequest | Outcome
+        self,
+        webhook: Webhook,
+        delivery: Delivery,
+        request: WebhookRequest | Outcome,
+        on_written: Callable[[], object],
     ) -> Outcome:
+        """Send `request`, whose body is dropped once it is written."""
         if isinstance(request, Outcome):
             return request
+
+        def drop_body() -> None:
+            request.body = None
+            on_written()
+
         try:
-            return mask_headers(await self._client.send(request), webhook)
+            return mask_headers(await self._client.send(request, drop_body), webhook)
         except Exception as error:
             return _not_sent(delivery, error)
 

@@ -11,7 +11,7 @@ import asyncio
 import ssl
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Final
 
@@ -43,7 +43,7 @@ _BUFFER_BYTES: Final = 4 * MAX_HEAD_BYTES
 """One read fills at most half of a connection's buffer, so the buffer is never full."""
 
 
-class WebhookRequest(msgspec.Struct, frozen=True, kw_only=True):
+class WebhookRequest(msgspec.Struct, kw_only=True):
     """A request to a receiver. `url` is ASCII; `body` is None if the method has none."""
 
     method: str
@@ -90,12 +90,18 @@ class WebhookClient:
             max_body_size=sys.maxsize,
         )
 
-    async def send(self, request: WebhookRequest) -> Outcome:
-        """Send `request` once. If the caller cancels it, it may still arrive."""
+    async def send(
+        self, request: WebhookRequest, on_written: Callable[[], object] = lambda: None
+    ) -> Outcome:
+        """Send `request` once. If the caller cancels it, it may still arrive.
+
+        `on_written` is called once its body is written, which the client then no longer has. A
+        receiver may take seconds to answer.
+        """
         answer, began = _Answer(), time.monotonic()
         error = None
         try:
-            fetching = self._http.fetch(_fetchable(request, answer), raise_error=False)
+            fetching = self._http.fetch(_Request(request, answer, on_written), raise_error=False)
             # Tornado's client cannot end a request, and would log how a cancelled one ended.
             fetching.add_done_callback(_retrieve_exception)
             await asyncio.shield(fetching)
@@ -141,20 +147,30 @@ class _Answer:
         )
 
 
-def _fetchable(request: WebhookRequest, answer: _Answer) -> HTTPRequest:
-    return HTTPRequest(
-        request.url,
-        method=request.method,
-        headers=dict(request.headers),
-        body=request.body,
-        user_agent="tracker-webhooks",
-        connect_timeout=CONNECT_SECONDS,
-        request_timeout=ATTEMPT_SECONDS,
-        follow_redirects=False,
-        decompress_response=False,
-        header_callback=answer.take_line,
-        streaming_callback=answer.take_body,
-    )
+class _Request(HTTPRequest):
+    """The same for Tornado, with the method that `Connection` calls."""
+
+    def __init__(
+        self, request: WebhookRequest, answer: _Answer, on_written: Callable[[], object]
+    ) -> None:
+        super().__init__(
+            request.url,
+            method=request.method,
+            headers=dict(request.headers),
+            body=request.body,
+            user_agent="tracker-webhooks",
+            connect_timeout=CONNECT_SECONDS,
+            request_timeout=ATTEMPT_SECONDS,
+            follow_redirects=False,
+            decompress_response=False,
+            header_callback=answer.take_line,
+            streaming_callback=answer.take_body,
+        )
+        self._on_written = on_written
+
+    def on_written(self, _: "asyncio.Future[None]") -> None:
+        self.body = b""
+        self._on_written()
 
 
 def _retrieve_exception(fetching: "asyncio.Future[HTTPResponse]") -> None:

@@ -1,7 +1,7 @@
 """Concurrency limits for webhook requests: in total, per host, account and webhook. Pure.
 
 The sender acquires permits before it claims deliveries. A permit allows one request in flight, of
-MAX_PAYLOAD_BYTES until its size is recorded.
+MAX_PAYLOAD_BYTES until its size is recorded, and of none once its payload is written.
 
 - A webhook starts with one permit, gains one after each success and drops to one after a failure.
 - Degraded webhooks (failing or slow) share at most half of all permits, untested ones a quarter.
@@ -13,8 +13,9 @@ attempt.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from enum import Enum, auto
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -52,6 +53,20 @@ class _Webhook(msgspec.Struct):
     limit: int = 1
     in_flight: int = 0
     bytes: int = 0
+
+
+class RequestBytes:
+    """The bytes of a request that is not yet written."""
+
+    def __init__(self, count: Callable[[int], None], size: int) -> None:
+        self._count = count
+        self._size = size
+
+    def release(self) -> None:
+        """Release them, unless they are released already."""
+        size, self._size = self._size, 0
+        if size:
+            self._count(-size)
 
 
 class ConcurrencyLimiter:
@@ -92,12 +107,14 @@ class ConcurrencyLimiter:
         self._count(webhook, number, number * MAX_PAYLOAD_BYTES)
         return number
 
-    def record_size(self, webhook_id: UUID, size: int) -> None:
-        """Record the bytes of a permit's request."""
-        self._count(self._webhooks[webhook_id], 0, size - MAX_PAYLOAD_BYTES)
+    def record_size(self, webhook_id: UUID, size: int) -> RequestBytes:
+        """Record the bytes of a permit's request. They can be released before the permit."""
+        webhook = self._webhooks[webhook_id]
+        self._count(webhook, 0, size - MAX_PAYLOAD_BYTES)
+        return RequestBytes(partial(self._count, webhook, 0), size)
 
     def release(self, webhook_id: UUID, number: int = 1, size: int = MAX_PAYLOAD_BYTES) -> None:
-        """Release permits whose requests have the recorded `size`."""
+        """Release permits whose requests still have `size`."""
         self._count(self._webhooks[webhook_id], -number, -number * size)
 
     def record_outcome(self, webhook_id: UUID, delivered: bool, milliseconds: int) -> None:
