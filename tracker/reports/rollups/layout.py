@@ -25,7 +25,7 @@ Days and hours are those of a calendar. Outside UTC, `of` ends with the zone, as
 account that changes its zone has the documents of both.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -95,8 +95,10 @@ def statement(
 
 
 def increments(sums: Sums) -> Mapping[str, int | Decimal128]:
-    money = [path for path in sums if path.endswith(MONEY)]
-    return {**sums, **{path: decimal_of_billionths(sums[path]) for path in money}}
+    return {
+        path: decimal_of_billionths(number) if path.endswith(MONEY) else number
+        for path, number in sums.items()
+    }
 
 
 def stored_sums(document: Mapping[str, Any]) -> Sums:
@@ -138,6 +140,17 @@ def config_name(config_id: UUID | bytes | None) -> str:
 @lru_cache(maxsize=CACHED_PATHS)
 def paths_of(values: Values, event: str, measures: tuple[str, ...], domain_name: str) -> Paths:
     """Return the paths of measures, for a click or an event with these values."""
+    cells, of_domain = _cells_of(values, event, domain_name)
+    of_link = tuple(f"{cell}.{measure}" for cell in cells for measure in measures)
+    return of_link, (*of_link, *(f"{of_domain}.{measure}" for measure in measures))
+
+
+@lru_cache(maxsize=CACHED_PATHS)
+def _cells_of(values: Values, event: str, domain_name: str) -> tuple[Sequence[str], str]:
+    """Return the cells of both documents, and the account's of the domain.
+
+    Cached, because a conversion with amounts asks for the paths of three measures.
+    """
     hour, visitor = values
     cells = ["total", f"hour.{hour:02}"]
     cells += [
@@ -146,9 +159,7 @@ def paths_of(values: Values, event: str, measures: tuple[str, ...], domain_name:
     ]
     if event:
         cells.append(f"event.{event}")
-    of_domain = f"domain.{encoded(domain_name)}"
-    of_link = tuple(f"{cell}.{measure}" for cell in cells for measure in measures)
-    return of_link, (*of_link, *(f"{of_domain}.{measure}" for measure in measures))
+    return cells, f"domain.{encoded(domain_name)}"
 
 
 def without_zeros(sums: Sums) -> Sums:
@@ -180,6 +191,7 @@ def rollups_for(needed: Collection[str]) -> RollupSelection | None:
     return None
 
 
+@lru_cache(maxsize=CACHED_PATHS)
 def encoded(value: str) -> str:
     """Return `value` as a field name: never empty, and without dots and dollars.
 

@@ -7,11 +7,13 @@ by an upsert, and a second insert is a duplicate, with which nothing of the tran
 """
 
 import asyncio
-import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from bson import Decimal128
+
+from tracker.reports.limits import CACHED_PATHS
 from tracker.stores.mongodb.reads import MongoReads
 
 _MAX_REMEMBERED: Final = 100_000
@@ -117,11 +119,12 @@ class StoredRollups:
 def inserted(upsert: Statement) -> dict[str, Any]:
     """Return the document that an upsert of `layout.statement` inserts. Others share its cells."""
     added = upsert["u"]["$inc"]
-    cells = None
-    if len(added) <= _MAX_CACHED_PATHS:
-        with contextlib.suppress(TypeError):  # sums of money have no hash
-            cells = _cached_cells(tuple(added), tuple(added.values()))
-    cells = cells or _cells(added.items())
+    numbers = tuple(added.values())
+    # Decimal128 has no hash.
+    if len(added) <= _MAX_CACHED_PATHS and Decimal128 not in map(type, numbers):
+        cells = _cached_cells(tuple(added), numbers)
+    else:
+        cells = _cells(added.items())
     return {**upsert["q"], **upsert["u"].get("$setOnInsert", {}), **cells}
 
 
@@ -133,13 +136,20 @@ def _cached_cells(paths: tuple[str, ...], numbers: tuple[int, ...]) -> dict[str,
 def _cells(added: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     cells: dict[str, Any] = {}
     for path, number in added:
-        cell, _, measure = path.rpartition(".")
-        name, _, value = cell.partition(".")
+        name, value, measure = _parts(path)
         field = cells.setdefault(name, {})
         if value:
             field = field.setdefault(value, {})
         field[measure] = number
     return cells
+
+
+@lru_cache(maxsize=CACHED_PATHS)
+def _parts(path: str) -> tuple[str, str, str]:
+    """Return the field, the value if the field is a map, and the measure."""
+    cell, _, measure = path.rpartition(".")
+    name, _, value = cell.partition(".")
+    return name, value, measure
 
 
 def _hash(values: Iterable[Any]) -> int:
