@@ -3,6 +3,7 @@
 Most links are opened for the first time in days: Redis has only what it keeps for longer.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple
 from lab.growth.figures import Size
 from lab.growth.filling import FilledAccount, create_links, made_together
 from lab.growth.run import QUIET_DAYS, Cost, Run, Service, serving
+from lab.growth.seen import PROBED_LINKS, measure_seen
 from lab.process_usage import resident_bytes
 from lab.requests import click
 from lab.scene import add_account, destination_of, new_link, open_services
@@ -27,6 +29,7 @@ _BYTES: Final = frozenset({"redis-bytes", "index-bytes"})
 _FULL_SPEED: Final = frozenset({"random-links", "redis-only", "web-bytes"})
 _SLOW: Final = frozenset({"p99", "slow-rate"})
 _HOSTS: Final = "random-hosts"
+_SEEN: Final = "seen"
 
 
 class _Place(NamedTuple):
@@ -54,6 +57,8 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
         if not _SLOW.isdisjoint(wanted):
             await _measure_slow(run, "small", places.hot, places.hot)
             await _measure_slow(run, "large", places.hot, places.slow)
+        if _SEEN in wanted:
+            await _measure_seen(run, places)
         if domains:
             await _measure_hosts(run, domains, number)
     if not _BYTES.isdisjoint(wanted):
@@ -97,6 +102,19 @@ async def _measure_slow(
         cost = await service.load(requests, rate=_SLOW_RATE)
         run.samples.add("p99", size, cost.outcome.p99 * 1000)
         run.samples.add("slow-rate", size, cost.total)
+
+
+async def _measure_seen(run: Run, places: _Places) -> None:
+    """Measure beside clicks of another account at the slow rate."""
+    account = await run.filling.account(run.sizes.few_links)
+    probed = account.active()[:PROBED_LINKS]
+    number = round(run.sizes.seconds * _SLOW_RATE)
+    async with _warm(run, places.hot) as service:
+        seen, _ = await asyncio.gather(
+            measure_seen(service, account, probed, run.sizes.seconds),
+            service.load(_clicks(places.slow, number), rate=_SLOW_RATE),
+        )
+        run.samples.add(_SEEN, "large", seen.p99)
 
 
 async def _measure_hosts(run: Run, domains: Sequence[_Place], number: int) -> None:

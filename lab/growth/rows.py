@@ -48,6 +48,7 @@ ROWS: Final = (
     ),
     Row("p99", "links", "p99 at 400/s of random links; of one", "ms", max_factor=3),
     Row("slow-rate", "links", "click at 400/s on random links; on one", _CLICK, max_large=350),
+    Row("seen", "links", "p99 until a report counts a click, at 400/s", "s", max_large=1),
     Row("redis-bytes", "links", "Redis, beside the destination", "bytes a link", max_large=160),
     Row("web-bytes", "links", "memory of the web process", "bytes a link", max_large=400),
     Row("index-bytes", "links", "indexes of links in MongoDB", "bytes a link"),
