@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 from pymongo.errors import PyMongoError
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from config.settings import Settings
 from tests.ports import free_port
 from tests.stores.redis.own_redis import hanging_redis, own_redis, unavailable_redis
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, becomes
 from tracker.service.services import Services
 from tracker.stores.breaker import Breaker
 from tracker.stores.builtin.servers import mongodb_uri
 from tracker.stores.mongodb import drivers
 from tracker.stores.redis import clients
+from tracker.stores.redis.command_connection import RedisCommandConnection
 from tracker.stores.startup.redis_advice import redis_advice
 
 pytestmark = pytest.mark.redis
@@ -46,6 +48,26 @@ async def test_a_redis_that_hangs_is_waited_for_as_long_as_a_request_may() -> No
 async def test_more_calls_than_connections_wait_for_their_turn(settings: Settings) -> None:
     async with clients.redis_for_requests(settings.redis_url) as client:
         assert all(await asyncio.gather(*(client.ping() for _ in range(200))))
+
+
+async def connections(settings: Settings, name: str) -> int:
+    """Return how many connections of this name Redis has."""
+    async with clients.redis_for_requests(settings.redis_url) as other:
+        listed: Any = await other.client_list()
+    return sum(one["name"] == name for one in listed)
+
+
+async def test_a_closed_client_opens_no_connection(settings: Settings) -> None:
+    client = clients.redis_for_requests(f"{settings.redis_url}?client_name=closed")
+    dedicated = RedisCommandConnection(client)
+    await dedicated.execute("PING")
+    opening = asyncio.ensure_future(client.ping())
+    await asyncio.sleep(0)
+    await client.aclose()
+    for late in (opening, client.ping(), dedicated.execute("PING")):
+        with pytest.raises(RedisConnectionError):
+            await late
+    await becomes(lambda: connections(settings, "closed"), 0)
 
 
 async def test_a_blocking_read_outlasts_the_timeout_of_requests(settings: Settings) -> None:

@@ -70,6 +70,7 @@ class NoConnectionFree(RedisConnectionError, Overload):
 class Pool(BlockingConnectionPool):
     """A bounded pool of connections to one address, valid for one `generation`."""
 
+    _closed: asyncio.Event
     _sentinels: Sentinels | None = None
 
     @classmethod
@@ -78,8 +79,9 @@ class Pool(BlockingConnectionPool):
         address = sentinel_address(url)
         pool = super().from_url(address.server_url if address else url, **options)
         pool.connection_class = _CLASSES[pool.connection_class]
+        given = pool.connection_kwargs
+        given["closed"] = pool._closed = asyncio.Event()
         if address is not None:
-            given = pool.connection_kwargs
             tls = {name: given[name] for name in given if name.startswith("ssl")}
             is_encrypted = issubclass(pool.connection_class, SSLConnection)
             pool._sentinels = Sentinels(address, tls if is_encrypted else None)
@@ -105,6 +107,8 @@ class Pool(BlockingConnectionPool):
         generation.end(generation.number)
 
     async def disconnect(self, inuse_connections: bool = True) -> None:
+        """Close all connections for good: what is opened meanwhile is closed too."""
+        self._closed.set()
         await super().disconnect(inuse_connections)
         if self._sentinels is not None:
             await self._sentinels.close()
@@ -129,9 +133,15 @@ class _PooledConnection(SafeConnection):
     port: int
 
     def __init__(
-        self, *, generation: Generation, sentinels: Sentinels | None = None, **options: Any
+        self,
+        *,
+        generation: Generation,
+        closed: asyncio.Event,
+        sentinels: Sentinels | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(**options)
+        self._closed = closed
         self._sentinels = sentinels
         self._generation = generation
         self._number = generation.number
@@ -145,12 +155,23 @@ class _PooledConnection(SafeConnection):
             self._generation.end(self._number)
 
     async def connect_check_health(self, *arguments: Any, **options: Any) -> None:
+        """Raises RedisConnectionError if the pool is closed, also meanwhile."""
+        self._check_open()
         if not self.is_connected:
             if self._sentinels is not None:
                 self.host, self.port = await self._sentinels.primary()
                 self._generation.set_address((self.host, self.port))
             self._number = self._generation.number
         await super().connect_check_health(*arguments, **options)
+        try:
+            self._check_open()
+        except RedisConnectionError:
+            await self.disconnect(nowait=True)
+            raise
+
+    def _check_open(self) -> None:
+        if self._closed.is_set():
+            raise RedisConnectionError("the client is closed")
 
     async def on_connect_check_health(self, check_health: bool = True) -> None:
         await super().on_connect_check_health(check_health)
