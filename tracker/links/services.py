@@ -9,6 +9,7 @@ from tracker.limits.allowance import Allowance
 from tracker.links.cache import DomainCache, LinkCache, domain_cache, link_cache
 from tracker.links.domains import Domains
 from tracker.links.lists.link_lists import LinkLists
+from tracker.links.lists.tag_names import TagNames
 from tracker.links.own_hosts import OwnHosts
 from tracker.links.qr_code import QrCodes
 from tracker.links.served_hosts import ServedHosts
@@ -32,6 +33,7 @@ class LinkServices(NamedTuple):
     links: Links
     lists: LinkLists
     tags: Tags
+    tag_names: TagNames
     domains: Domains
     own_hosts: OwnHosts
     served_hosts: ServedHosts
@@ -58,12 +60,14 @@ def build(
     """Build the links' services. `misses` limits look-ups of unknown names in MongoDB."""
     own_hosts = OwnHosts(public_url.host, public_url.port, port, cname_host, reserved_names)
     links = link_cache(stores, link_cache_entries, misses)
+    tags = Tags(stores.mongodb)
     names = domain_cache(stores, _DOMAIN_CACHE_ENTRIES, misses, own_hosts.is_reserved)
     domains = Domains(stores.mongodb, names, serves_claimed_domains, own_hosts.is_reserved)
     return LinkServices(
         links=Links(stores.mongodb, links),
         lists=LinkLists(stores.mongodb),
-        tags=Tags(stores.mongodb),
+        tags=tags,
+        tag_names=TagNames(tags, stores.redis),
         domains=domains,
         own_hosts=own_hosts,
         served_hosts=ServedHosts(own_hosts, domains),

@@ -9,7 +9,7 @@ import pytest
 from tracker.stores.redis import keys
 
 SAMPLES = {int: 1, str: "x", UUID: UUID(int=1), bytes: b"x"}
-NO_KEYS = {"DRAIN_GROUP", "UUID", "hash_tag", "streams", "api_key"}
+NO_KEYS = {"DRAIN_GROUP", "UUID", "hash_tag", "streams", "api_key", "tag"}
 """Names that are no key, or of several that others make."""
 
 

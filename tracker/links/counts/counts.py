@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
 
-from tracker.stores.mongodb.documents import run_updates
+from tracker.stores.mongodb.documents import run_updates, with_stored_ids
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.transaction import MongoSession
@@ -119,14 +119,24 @@ class LinkCounts:
 
     async def find(self, account_id: UUID, tag_ids: Collection[UUID] = ()) -> KeptCounts | None:
         """Return the counts; None if those of the account are not complete yet."""
-        of_tags = {"_id.account_id": account_id, "_id.tag_id": {"$in": [None, *tag_ids]}}
-        stages = [{"$match": of_tags}, summed("$_id.tag_id")]
-        rows = await self._reads.aggregate(LINK_COUNTS, stages)
-        if not any(row["recounts"] for row in rows):
-            return None
-        found = {row["_id"]: count_of(row) for row in rows}
-        counts = {tag_id: found.get(tag_id, LinkCount()) for tag_id in (None, *tag_ids)}
-        return KeptCounts(counts, sum(row[_CHANGES] for row in rows))
+        stages = stages_of(account_id, tag_ids)
+        rows = await self._reads.with_binary_ids().aggregate(LINK_COUNTS, stages)
+        return kept_counts(rows, tag_ids)
+
+
+def stages_of(account_id: UUID, tag_ids: Collection[UUID]) -> list[Mapping[str, Any]]:
+    """Return the stages that find the rows for `kept_counts`."""
+    of_tags = {"_id.account_id": account_id, "_id.tag_id": {"$in": [None, *tag_ids]}}
+    return [{"$match": with_stored_ids(of_tags)}, summed("$_id.tag_id")]
+
+
+def kept_counts(rows: Sequence[Mapping[str, Any]], tag_ids: Collection[UUID]) -> KeptCounts | None:
+    """Return the counts in rows with `Binary` ids; None if they are not complete yet."""
+    if not any(row["recounts"] for row in rows):
+        return None
+    found = {row["_id"] and bytes(row["_id"]): count_of(row) for row in rows}
+    counts = {one: found.get(one and one.bytes, LinkCount()) for one in (None, *tag_ids)}
+    return KeptCounts(counts, sum(row[_CHANGES] for row in rows))
 
 
 def summed(key: str) -> Mapping[str, Any]:

@@ -1,11 +1,12 @@
 """Pages of an account's links, and all of them for exports.
 
-A page costs as much in a large account as in a small one: its total is a kept count or bounded, its
+A page costs as much in a large account as in a small one: its total is a kept count, which the same
+query reads, or bounded, its
 index is named, and what lies before it is skipped from the nearer end or from a known position, or
 not at all after a position.
 """
 
-from collections.abc import AsyncGenerator, Hashable, Mapping
+from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -13,7 +14,7 @@ import msgspec
 import pymongo
 from pymongo.errors import PyMongoError
 
-from tracker.links.counts.counts import LinkCounts
+from tracker.links.counts.counts import LINK_COUNTS, LinkCounts, kept_counts, stages_of
 from tracker.links.link import Link
 from tracker.links.lists.far_pages import FarList, FarPages, Reached, is_far
 from tracker.links.lists.filter import (
@@ -32,6 +33,7 @@ from tracker.links.lists.plan import (
     fallback_of,
     index_of,
     is_in_order,
+    needs_counts,
     rarest_first,
     rows_of,
 )
@@ -64,6 +66,20 @@ class _Asked(NamedTuple):
     def is_far(self) -> bool:
         """Return whether the way to the page is one of `far_pages`, in a list with kept counts."""
         return self.after is None and is_far(self.skip) and is_counted(self.wanted)
+
+    @property
+    def rows(self) -> Rows:
+        """Return the rows of the page, and one more, which tells whether there is a next page."""
+        return Rows(self.skip if self.after is None else 0, self.size + 1)
+
+    def page_of(self, found: Sequence[Link], total: Total) -> "LinkPage":
+        """Return the page of the links that `rows` are."""
+        links = list(found[: self.size])
+        if not total.is_exact:
+            total = Total(max(total.rows, self.skip + len(found)), is_exact=False)
+        is_last = len(found) <= self.size
+        following = None if is_last else ORDERS[self.order].position(links[-1].id, links[-1])
+        return LinkPage(links, total, following)
 
 
 class LinkPage(NamedTuple):
@@ -100,6 +116,8 @@ class LinkLists:
         if asked.is_far:
             async with self._reads.at_one_snapshot() as snapshot:
                 return await self._page(snapshot, asked)
+        if is_counted(wanted) and not needs_counts(wanted, order):
+            return await self._page_with_counts(asked)
         return await self._page(self._reads, asked)
 
     async def all_of(
@@ -115,6 +133,31 @@ class LinkLists:
         async for rows in all_of(self._reads, "links", matching, by, hint, _FIELDS):
             yield [as_struct(Link, row) for row in rows]
 
+    async def _page_with_counts(self, asked: _Asked) -> LinkPage:
+        """Return a page that is read by one query with the kept counts."""
+        account_id, wanted = asked.account_id, asked.wanted
+        hint = index_of(wanted, asked.order, None, asked.rows.limit, Total(0))
+        matching, by = _matching(account_id, wanted, None), ORDERS[asked.order]
+        if asked.after is not None:
+            matching = {"$and": [matching, by.after(asked.after)]}
+        kept = {"coll": LINK_COUNTS, "pipeline": stages_of(account_id, wanted.tags)}
+        rows = await self._reads.with_binary_ids().aggregate(
+            "links",
+            [
+                {"$match": with_stored_ids(matching)},
+                {"$sort": dict(by.keys)},
+                {"$skip": asked.rows.skip},
+                {"$limit": asked.rows.limit},
+                {"$project": dict.fromkeys(_FIELDS, 1)},
+                {"$unionWith": kept},
+            ],
+            collation=by.collation,
+            hint=hint,
+        )
+        links = [as_struct(Link, row) for row in rows if "recounts" not in row]
+        counts = kept_counts(rows[len(links) :], wanted.tags)
+        return asked.page_of(links, await self._total(account_id, wanted, counts))
+
     async def _page(self, reads: MongoReads, asked: _Asked) -> LinkPage:
         counts = await LinkCounts(reads).find(asked.account_id, asked.wanted.tags)
         total = await self._total(asked.account_id, asked.wanted, counts)
@@ -125,15 +168,10 @@ class LinkLists:
             filters = msgspec.json.encode(asked.wanted)
             key = (asked.account_id, filters, asked.order, counts.changes)
         found = await self._find(reads, asked, counts, total, key)
-        links = found[: asked.size]
-        if not total.is_exact:
-            total = Total(max(total.rows, asked.skip + len(found)), is_exact=False)
-        if len(found) <= asked.size:
-            return LinkPage(links, total, None)
-        following = ORDERS[asked.order].position(links[-1].id, links[-1])
-        if key is not None:
-            self._far_pages.remember(key, Reached(asked.skip + asked.size, following))
-        return LinkPage(links, total, following)
+        page = asked.page_of(found, total)
+        if key is not None and page.next is not None:
+            self._far_pages.remember(key, Reached(asked.skip + asked.size, page.next))
+        return page
 
     async def _find(
         self,
@@ -143,9 +181,8 @@ class LinkLists:
         total: Total,
         key: Hashable | None,
     ) -> list[Link]:
-        """Return the links of the page, and one more, which tells whether there is a next page."""
-        wanted, order = asked.wanted, asked.order
-        way = Rows(asked.skip if asked.after is None else 0, asked.size + 1)
+        """Return the links that `asked.rows` are."""
+        wanted, order, way = asked.wanted, asked.order, asked.rows
         reached = Reached(0, asked.after)
         if key is not None:
             ways = (way, rows_of(*way[:2], total.rows))

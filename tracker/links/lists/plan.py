@@ -1,7 +1,7 @@
 """Where a page of links is read: from which index, in which direction. Pure."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from tracker.links.counts.counts import LinkCount
@@ -11,6 +11,9 @@ from tracker.stores.mongodb.list_indexes import LINK_LISTS
 
 Counts = Mapping[UUID | None, LinkCount]
 """The kept counts of the tags of a filter, and of all links as of None."""
+
+
+_BY_ID: Final = ("newest", "oldest")
 
 
 class Rows(NamedTuple):
@@ -49,11 +52,14 @@ def index_of(
     ):
         return LINK_LISTS["words"]
     tagged = _tagged(wanted, counts)
-    if wanted.tags and (
-        order in ("newest", "oldest") or _is_sorting_cheaper(tagged, found, read, total)
-    ):
+    if wanted.tags and (order in _BY_ID or _is_sorting_cheaper(tagged, found, read, total)):
         return LINK_LISTS["tags"]
     return LINK_LISTS[f"inactive {order}" if wanted.active is False else order]
+
+
+def needs_counts(wanted: LinkFilter, order: LinkOrder) -> bool:
+    """Return whether `index_of` decides by the kept counts or the rows found."""
+    return is_by_words(wanted) or (bool(wanted.tags) and order not in _BY_ID)
 
 
 def fallback_of(wanted: LinkFilter, index: str) -> str | None:
@@ -76,8 +82,7 @@ def counting_index_of(wanted: LinkFilter) -> str:
 
 def is_in_order(index: str, order: LinkOrder) -> bool:
     """Return whether the index that `index_of` chose has the links in their order."""
-    by_id = order in ("newest", "oldest")
-    return by_id or index in (LINK_LISTS[order], LINK_LISTS[f"inactive {order}"])
+    return order in _BY_ID or index in (LINK_LISTS[order], LINK_LISTS[f"inactive {order}"])
 
 
 def density_of(

@@ -1,0 +1,69 @@
+"""A page of links takes three commands of the stores at most."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.clock import Clock
+from tests.factories import create_link
+from tests.stores.cache.listening import listening
+from tests.stores.mongodb.profiler import profiled
+from tests.web.link_list import listed
+from tests.web.world import World
+from tracker.links.counts.counts import OF_RECOUNTS
+from tracker.stores.cache import trusted_memory
+
+COUNTED: list[Mapping[str, Any]] = [
+    {},
+    {"page": 2},
+    {"sort": "name"},
+    {"archived": "true"},
+    {"active": "false", "sort": "oldest"},
+    {"selectedTags": "spring"},
+]
+"""Filters whose total is a kept count."""
+
+
+async def asked(world: World, query: Mapping[str, Any]) -> int:
+    """Return the number of commands that a page takes."""
+    services = world.services
+    await services.stores.redis.config_resetstat()
+    async with profiled(services.stores.mongodb.database) as rows:
+        response = await listed(world.client, world.secret, query)
+        assert response.status == 200, response.body
+    of_redis = await services.stores.redis.info("commandstats")
+    return len(rows) + int(of_redis["cmdstat_evalsha"]["calls"])
+
+
+async def make_links(world: World) -> Mapping[str, str]:
+    """Make links of two tags; return the ids of the tags by their names."""
+    create = world.services.links.tags.create
+    tags = [await create(world.account.id, name) for name in ("spring", "summer")]
+    for number in range(60):
+        given: dict[str, Any] = {"tags": [tags[number % 2].id], "active": number % 3 > 0}
+        await create_link(world.services, world.account.id, f"s{number}", **given)
+    return {tag.name: str(tag.id) for tag in tags}
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("filters", COUNTED)
+async def test_a_page_takes_three_commands_at_most(
+    world: World,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    filters: Mapping[str, Any],
+    complete: bool,
+) -> None:
+    monkeypatch.setattr(trusted_memory, "monotonic", clock)
+    tag_ids = await make_links(world)
+    if not complete:  # as in an account of an earlier release
+        counts = world.services.stores.mongodb["link_counts"]
+        await counts.delete_many({"_id.part": OF_RECOUNTS})
+    query = {"accountId": world.account.id, **filters}
+    if "selectedTags" in query:
+        query["selectedTags"] = tag_ids[query["selectedTags"]]
+    async with listening(world.services.changes):
+        # The first one reads the key and the names of tags too.
+        await listed(world.client, world.secret, query)
+        assert await asked(world, query) == 2 + (not complete)
