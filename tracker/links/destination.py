@@ -69,8 +69,10 @@ def redirect_address(url: str) -> tuple[str, int] | None:
 
 def utm_of(url: str) -> dict[str, str | None]:
     """Return the UTM values in the query of `url`, with macros as written."""
+    if "utm_" not in url:
+        return dict.fromkeys(UTM)
     query = url.partition("#")[0].partition("?")[2]
-    found = utm_values(_escaped(query)) if "utm_" in query else {}
+    found = utm_values(_escaped(query))
     return {name: found.get(name) for name in UTM}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from uuid import UUID
 
@@ -100,11 +100,15 @@ def record_of(kind: type[Record], stored: object, **others: object) -> Record:
 
     Times become text.
     """
-    for name in kind.__struct_fields__:
-        if name not in others:
-            value = getattr(stored, name)
-            others[name] = iso(value) if type(value) is datetime else value
+    for name in _others_than(kind, *others):
+        value = getattr(stored, name)
+        others[name] = iso(value) if type(value) is datetime else value
     return kind(**others)
+
+
+@cache
+def _others_than(kind: type[msgspec.Struct], *names: str) -> Sequence[str]:
+    return [name for name in kind.__struct_fields__ if name not in names]
 
 
 def one_by_one(record: Callable[[Stored], Record]) -> Show[Stored, Record]:
