@@ -224,16 +224,15 @@ def indexed(stores: Settings, io_loop: AsyncIOLoop) -> None:
 
 
 @pytest.fixture
-def services(
-    settings: Settings, indexed: None, io_loop: AsyncIOLoop, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Services]:
+def services(settings: Settings, indexed: None, io_loop: AsyncIOLoop) -> Iterator[Services]:
     """Yield the objects of a process, with indexes but without running loops.
 
     They wait longer for Redis than a service does: a machine that stalls is no outage.
     """
 
     async def build() -> Services:
-        with monkeypatch.context() as patient:
+        # Not the fixture of that name: what tests patch would hold until the services are closed.
+        with pytest.MonkeyPatch.context() as patient:
             patient.setattr(clients, "REQUEST_TIMEOUT_SECONDS", STALL_SECONDS)
             built = Services(settings)
         built.prepared.set()
