@@ -26,16 +26,12 @@ _MAX_PAUSE_SECONDS: Final = 0.5
 would always be followed by a whole rest."""
 
 
-class NotSeen(CannotMeasure):
-    """A click that no report counts, with one line that says which."""
-
-
 async def measure_seen(
     service: Service, account: FilledAccount, links: Sequence[int], seconds: float
 ) -> Outcome:
     """Open `links` until `seconds` have passed; return how soon reports count the clicks.
 
-    Raises NotSeen if a click is refused, or not counted after _SEEN_SECONDS.
+    Raises CannotMeasure if a click is refused, or not counted after _SEEN_SECONDS.
     """
     latencies, began = array("d"), time.perf_counter()
 
@@ -50,7 +46,7 @@ async def measure_seen(
                 return await _counted(service, account, number) == wanted
 
             if not await wait_until(is_seen, _SEEN_SECONDS, _LOOK_SECONDS):
-                raise NotSeen(f"a click is not counted after {_SEEN_SECONDS:.0f} s")
+                raise CannotMeasure(f"a click is not counted after {_SEEN_SECONDS:.0f} s")
             latencies.append(time.perf_counter() - answered)
 
     await asyncio.gather(*map(probe, links))
@@ -60,7 +56,7 @@ async def measure_seen(
 async def _open(service: Service, slug: str) -> None:
     answer = await ask(service.port, head("GET", f"/c/{slug}", {"User-Agent": AGENTS[0]}))
     if answer[9:12] != b"302":
-        raise NotSeen(f"a click on {slug} was answered with {answer[9:12].decode()}")
+        raise CannotMeasure(f"a click on {slug} was answered with {answer[9:12].decode()}")
 
 
 async def _counted(service: Service, account: FilledAccount, number: int) -> int:
@@ -73,6 +69,6 @@ async def _counted(service: Service, account: FilledAccount, number: int) -> int
     }
     answer = await ask(service.port, account.post("/api/reports", body))
     if answer[9:12] != b"200":
-        raise NotSeen(f"a report was answered with {answer[:200].decode(errors='replace')}")
+        raise CannotMeasure(f"a report was answered with {answer[:200].decode(errors='replace')}")
     totals = orjson.loads(answer.partition(b"\r\n\r\n")[2])["totals"]
     return int(totals["clicks"])

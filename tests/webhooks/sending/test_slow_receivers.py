@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from tests.waiting import eventually
-from tests.webhooks.receiver import Handler, hang
+from tests.webhooks.receiver import Handler, Receiver, hang
 from tests.webhooks.sending.scene import (
     converted,
     listening,
@@ -42,6 +42,18 @@ async def test_one_receiver_that_hangs_among_fifty_delays_no_other(
             assert len(pairs[0][0].received) <= 4
 
 
+async def hanging(services: Services, stack: AsyncExitStack, number: int) -> list[Receiver]:
+    """Return receivers that hang, each of an account with a conversion to send."""
+    found = []
+    for _ in range(number):
+        account = new_id()
+        receiver, _webhook = await stack.enter_async_context(listening(services, account))
+        receiver.behaviour = hang
+        found.append(receiver)
+        await converted(services, account)
+    return found
+
+
 @pytest.mark.parametrize("tried", [True, False])
 async def test_many_receivers_that_hang_leave_slots_for_those_that_answer(
     services: Services, monkeypatch: pytest.MonkeyPatch, tried: bool
@@ -67,10 +79,10 @@ async def test_many_receivers_that_hang_leave_slots_for_those_that_answer(
             await converted(services, account, 5)
         async with running(one):
             most = 10 if tried else 2
-            await eventually(lambda: sum(len(hanging.received) for hanging in dead) >= most)
+            await eventually(lambda: sum(len(receiver.received) for receiver in dead) >= most)
             await converted(services, other, 30)
             await eventually(lambda: len(good.received) >= 30)
-            assert sum(len(hanging.received) for hanging in dead) == most
+            assert sum(len(receiver.received) for receiver in dead) == most
 
 
 async def test_untested_webhooks_wait_for_others_that_hang_only_until_these_are_slow(
@@ -79,15 +91,9 @@ async def test_untested_webhooks_wait_for_others_that_hang_only_until_these_are_
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(sending(services))
         one._limiter = ConcurrencyLimiter(8)
-        accounts = [new_id() for _ in range(2)]
-        dead = []
-        for account in accounts:
-            receiver, _ = await stack.enter_async_context(listening(services, account))
-            receiver.behaviour = hang
-            dead.append(receiver)
-            await converted(services, account)
+        dead = await hanging(services, stack, 2)
         async with running(one):
-            await eventually(lambda: all(hanging.received for hanging in dead))
+            await eventually(lambda: all(receiver.received for receiver in dead))
             other = new_id()
             good, _ = await stack.enter_async_context(listening(services, other))
             await converted(services, other)
@@ -98,14 +104,9 @@ async def test_what_is_written_needs_no_bytes_while_its_receiver_hangs(services:
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(sending(services))
         one._limiter = ConcurrencyLimiter(16, max_bytes=8 * MAX_PAYLOAD_BYTES)
-        dead = []
-        for account in [new_id() for _ in range(4)]:
-            receiver, _ = await stack.enter_async_context(listening(services, account))
-            receiver.behaviour = hang
-            dead.append(receiver)
-            await converted(services, account)
+        dead = await hanging(services, stack, 4)
         async with running(one):
-            await eventually(lambda: all(hanging.received for hanging in dead))
+            await eventually(lambda: all(receiver.received for receiver in dead))
 
 
 async def test_slow_receivers_do_not_delay_others(

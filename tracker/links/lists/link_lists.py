@@ -1,9 +1,8 @@
 """Pages of an account's links, and all of them for exports.
 
-A page costs as much in a large account as in a small one: its total is a kept count, which the same
-query reads, or bounded, its
-index is named, and what lies before it is skipped from the nearer end or from a known position, or
-not at all after a position.
+A page costs as much in a large account as in a small one: its total is bounded, or a kept count
+that the same query reads; its index is named; and what lies before it is skipped from the nearer
+end or from a known position, or not at all after a position.
 """
 
 from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
@@ -181,7 +180,7 @@ class LinkLists:
         total: Total,
         key: Hashable | None,
     ) -> list[Link]:
-        """Return the links that `asked.rows` are."""
+        """Return the links of `asked.rows`, from the place that is nearest to them."""
         wanted, order, way = asked.wanted, asked.order, asked.rows
         reached = Reached(0, asked.after)
         if key is not None:

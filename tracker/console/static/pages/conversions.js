@@ -217,7 +217,8 @@ function NoConversions({ narrowed }) {
       action=${html`<${Button} onClick=${clear}>Show all<//>`}
     >
       <p>
-        Try fewer filters. A conversion that was never accepted is among the <a href="/console/conversions/refused">refused postbacks</a>.
+        Try fewer filters. A conversion that was never accepted is among the${" "}
+        <a href="/console/conversions/refused">refused postbacks</a>.
       </p>
     <//>`;
   }
