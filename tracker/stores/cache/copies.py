@@ -129,6 +129,8 @@ class Copies:
         self._reading = RedisCommandConnection(redis)
         self._writes = Batch[Copy, None](self._store_read, _COPIES_PER_SCRIPT)
         self._changes = Batch[Copy, None](self._store_changed, _COPIES_PER_SCRIPT)
+        self._notices = Batch[str, None](self._publish_all)
+        self._publishing = RedisCommandConnection(redis, keys.CHANGES)
 
     def read(self, name: str, waiter: Waiter[Found]) -> None:
         """Hand the copy to `waiter`, at once if Redis is unavailable. Raises Unavailable."""
@@ -168,7 +170,7 @@ class Copies:
         """
         arguments = [_milliseconds(UPDATE_SECONDS), _NO_COPY, UNKNOWN_SERVER]
         await self._submit(self._begin_update, [name], arguments)
-        await self._submit(self._redis.publish, keys.CHANGES, name)
+        await self._submit(self._notices.submit, name)
 
     async def publish(self, copy: Copy) -> None:
         """Store what a change has made of a value, and have every process forget the old one.
@@ -176,7 +178,7 @@ class Copies:
         Raises Unavailable if Redis does not answer.
         """
         await self._submit(self._changes.submit, copy)
-        await self._submit(self._redis.publish, keys.CHANGES, copy.name)
+        await self._submit(self._notices.submit, copy.name)
 
     async def _submit(self, write: Callable[..., Awaitable[object]], *arguments: object) -> None:
         """Write to Redis. Raises Unavailable if it does not answer, or takes no writes."""
@@ -231,6 +233,11 @@ class Copies:
         value = held[_HEADER.size :] if version >= 0 else None
         settled = trusts and stored_on != UNKNOWN_SERVER
         return Found(value, server, settled and stored_on == server, settled, version)
+
+    async def _publish_all(self, names: list[str]) -> list[None]:
+        notices = [("PUBLISH", keys.CHANGES, name) for name in names]
+        await self._publishing.execute_all(*notices)
+        return [None] * len(names)
 
     async def _store_read(self, copies: list[Copy]) -> list[None]:
         return await self._store_all(copies, is_change=False)
