@@ -22,7 +22,7 @@ from tracker.journal.backlog import Backlog
 from tracker.journal.dead_letters import count_letters
 from tracker.journal.partitions import MAX_PARTITIONS
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.redis.clients import redis_for_requests
+from tracker.stores.redis.clients import redis_for_blocking
 from tracker.stores.redis.keys import DRAIN_GROUP
 from tracker.stores.redis.lease import Lease
 from tracker.webhooks.delivery import DeliveryStatus
@@ -68,7 +68,8 @@ class Stores:
     """The Redis and MongoDB of a run. Use it on the loop that it was made on."""
 
     def __init__(self, settings: Settings) -> None:
-        self._redis = redis_for_requests(settings.redis_url)
+        # Patient: while Redis rewrites the log of a million links, an answer may take seconds.
+        self._redis = redis_for_blocking(settings.redis_url)
         self._mongodb = MongoDB(settings.mongodb_uri, settings.mongodb_database)
         self._backlog = Backlog(self._redis, MAX_PARTITIONS)
 

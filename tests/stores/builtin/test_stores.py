@@ -138,7 +138,7 @@ def test_mongod_has_the_cache_of_a_trial_although_its_own_option_allows_no_less_
 ) -> None:
     with mongodb(running) as client:
         cache = client.admin.command("serverStatus")["wiredTiger"]["cache"]
-    assert cache["maximum bytes configured"] == 96 * 1024 * 1024
+    assert cache["maximum bytes configured"] == 48 * 1024 * 1024
 
 
 def test_stored_files_are_private_to_their_owner(running: Settings) -> None:
