@@ -11,5 +11,5 @@ def move_journal(journal: Journal, redis: Redis, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(journal, "_redis", redis)
     for appender in journal._appenders:
         for name in ("_appending", "_replaying"):
-            connection = RedisCommandConnection(redis, appender.stream)
+            connection = RedisCommandConnection(redis, appender.key)
             monkeypatch.setattr(appender, name, connection)

@@ -1,4 +1,4 @@
-"""Appends to one stream of the journal, and the state of its server for this process.
+"""Appends to the streams of one server, and the state of that server for this process.
 
 An append whose answer was lost may be repeated: records carry ids, and storing is idempotent. With
 `replicas`, an append counts only if so many have it: a failover to one of them keeps it.
@@ -55,7 +55,14 @@ class ClaimedRecord(NamedTuple):
     claim: Claim
 
 
-AppendItem = JournalRecord | EncodedRecord | ClaimedRecord
+PlainRecord = JournalRecord | EncodedRecord
+
+
+class AppendItem(NamedTuple):
+    """A record, and the stream that it goes to."""
+
+    stream: str
+    record: PlainRecord | ClaimedRecord
 
 
 class TooFewReplicas(RedisError):
@@ -70,18 +77,18 @@ class ServerBreakers(NamedTuple):
 
 
 class Appender:
-    """The connections to one stream. It appends one group at a time, and may replay meanwhile."""
+    """The connections to the server of `key`. It appends one group at a time, replays meanwhile."""
 
-    def __init__(self, redis: Redis, stream: str, breakers: ServerBreakers, replicas: int) -> None:
-        self.stream = stream
+    def __init__(self, redis: Redis, key: str, breakers: ServerBreakers, replicas: int) -> None:
+        self.key = key
         self._redis = redis
         self._replicas = replicas
         self._breakers = breakers
-        self._appending = RedisCommandConnection(redis, stream)
-        self._replaying = RedisCommandConnection(redis, stream)
+        self._appending = RedisCommandConnection(redis, key)
+        self._replaying = RedisCommandConnection(redis, key)
 
     def copy(self) -> "Appender":
-        return Appender(self._redis, self.stream, self._breakers, self._replicas)
+        return Appender(self._redis, self.key, self._breakers, self._replicas)
 
     @property
     def is_usable(self) -> bool:
@@ -89,7 +96,7 @@ class Appender:
         return not any(breaker.is_open for breaker in self._breakers)
 
     def record_failure(self, error: RedisError) -> None:
-        """Avoid the stream for a moment."""
+        """Avoid the server for a moment."""
         is_replication = isinstance(error, TooFewReplicas)
         failed = self._breakers.replication if is_replication else self._breakers.failure
         failed.record_failure(error)
@@ -99,23 +106,32 @@ class Appender:
 
         Raises RedisError if Redis fails, or too few replicas have the group.
         """
-        plain = [item for item in group if not isinstance(item, ClaimedRecord)]
-        if len(plain) == len(group):
-            await self.append_payload(encode_group(plain))
+        plain: dict[str, list[PlainRecord]] = {}
+        commands: list[Command] = []
+        for stream, record in group:
+            if isinstance(record, ClaimedRecord):
+                commands.append(_append_once(stream, record))
+            elif stream in plain:
+                plain[stream].append(record)
+            else:
+                plain[stream] = [record]
+        claims = len(commands)
+        commands += (_append(stream, encode(records)) for stream, records in plain.items())
+        answers = await self._send(self._appending, *commands)
+        if not claims:
             return [None] * len(group)
-        commands = [self._append_once(item) for item in group if isinstance(item, ClaimedRecord)]
-        if plain:
-            commands.append(("XADD", self.stream, "*", VERSION, encode_group(plain)))
-        holders = iter(await self._send(self._appending, *commands))
-        return [int(next(holders)) if isinstance(item, ClaimedRecord) else None for item in group]
+        holders = iter(answers)
+        return [
+            int(next(holders)) if isinstance(item.record, ClaimedRecord) else None for item in group
+        ]
 
-    async def append_payload(self, payload: bytes) -> None:
-        await self._send(self._appending, ("XADD", self.stream, "*", VERSION, payload))
+    async def append_payload(self, stream: str, payload: bytes) -> None:
+        await self._send(self._appending, _append(stream, payload))
 
-    async def replay(self, payloads: Sequence[bytes]) -> None:
+    async def replay(self, stream: str, payloads: Sequence[bytes]) -> None:
         """Append spooled entries, all or nothing."""
         # A transaction is refused as a whole: a part that was taken would be sent again.
-        appends: list[Command] = [("XADD", self.stream, "*", VERSION, one) for one in payloads]
+        appends = [_append(stream, one) for one in payloads]
         answers = await self._send(self._replaying, ("MULTI",), *appends, ("EXEC",))
         for refusal in answers[1 + len(appends)]:
             if isinstance(refusal, RedisError):
@@ -123,13 +139,7 @@ class Appender:
 
     async def check(self) -> None:
         """Check that a replay can succeed: Redis takes writes, and has enough replicas."""
-        await self._send(self._replaying, ("SET", keys.probe(self.stream), "", "EX", "60"))
-
-    def _append_once(self, item: ClaimedRecord) -> Command:
-        names, holder, seconds = item.claim
-        keys_of_script = (self.stream, *names)
-        arguments = (str(holder), VERSION, encode([item.record]), str(seconds))
-        return ("EVAL", _APPEND_ONCE, str(len(keys_of_script)), *keys_of_script, *arguments)
+        await self._send(self._replaying, ("SET", keys.probe(self.key), "", "EX", "60"))
 
     async def _send(self, connection: RedisCommandConnection, *commands: Command) -> list[Any]:
         if not self._replicas:
@@ -144,4 +154,16 @@ class Appender:
 
 
 def encode_group(group: Sequence[AppendItem]) -> bytes:
-    return encode([item.record if isinstance(item, ClaimedRecord) else item for item in group])
+    records = (item.record for item in group)
+    return encode([one.record if isinstance(one, ClaimedRecord) else one for one in records])
+
+
+def _append(stream: str, payload: bytes) -> Command:
+    return ("XADD", stream, "*", VERSION, payload)
+
+
+def _append_once(stream: str, item: ClaimedRecord) -> Command:
+    names, holder, seconds = item.claim
+    keys_of_script = (stream, *names)
+    arguments = (str(holder), VERSION, encode([item.record]), str(seconds))
+    return ("EVAL", _APPEND_ONCE, str(len(keys_of_script)), *keys_of_script, *arguments)

@@ -1,6 +1,7 @@
 """The journal: makes records durable before a visitor or a postback is answered.
 
-- Appends to a Redis stream are group commits: one XADD carries all waiting records.
+- Appends to Redis are group commits: one round trip carries all waiting records, one XADD those of
+  a stream.
 - Groups go to the spool while Redis is unavailable, for a later replay. If it fails too, so does
   the append.
 - In a Redis Cluster a group goes to another partition while its server is away.
@@ -26,7 +27,7 @@ from tracker.journal.appender import (
     ServerBreakers,
     encode_group,
 )
-from tracker.journal.entry import JournalRecord, encode_record
+from tracker.journal.entry import EncodedRecord, JournalRecord, encode_record
 from tracker.journal.overflow import Overflow
 from tracker.journal.partitions import partition_of
 from tracker.journal.spool import Spool
@@ -58,11 +59,12 @@ class Journal:
         self.overflow = Overflow()
         self._redis = redis
         self._is_cluster = is_cluster(redis)
-        shared = ServerBreakers(breaker, Breaker())
-        self._appenders = [
-            Appender(redis, stream, _own_breakers() if self._is_cluster else shared, replicas)
-            for stream in keys.streams(partitions)
-        ]
+        self._streams = keys.streams(partitions)
+        self._appenders = (
+            [Appender(redis, one, _own_breakers(), replicas) for one in self._streams]
+            if self._is_cluster
+            else [Appender(redis, "", ServerBreakers(breaker, Breaker()), replicas)]
+        )
         self._others: dict[tuple[int, int], Appender] = {}
         self._breaker = breaker
         self._spool = spool
@@ -79,21 +81,22 @@ class Journal:
 
         Raises Unavailable if too many wait, or (the future) if no store takes it.
         """
-        return self._batch_of(record).submit(encode_record(record))
+        return self._submit(self._stream_of(record), encode_record(record))
 
     def append_and_notify(self, record: JournalRecord, waiter: Waiter[int | None]) -> None:
         """Append `record`, and notify `waiter`. Raises Unavailable if too many wait.
 
         `record` must not contain half surrogates: it is encoded together with others.
         """
-        self._batch_of(record).add(record, waiter)
+        stream = self._stream_of(record)
+        self._batch_of(stream).add(AppendItem(self._streams[stream], record), waiter)
 
     def append_once(self, record: JournalRecord, claim: Claim) -> asyncio.Future[int | None]:
         """Append unless the claim is held, and return its holder: this event id or another.
 
         None: the record went elsewhere, and the claim is undecided.
         """
-        return self._partition_of(record).submit(ClaimedRecord(encode_record(record), claim))
+        return self._submit(self._partition_of(record), ClaimedRecord(encode_record(record), claim))
 
     async def holder(self, names: Sequence[str]) -> int | None:
         """Return the holder of the first held claim; None without one, or if Redis fails."""
@@ -120,7 +123,8 @@ class Journal:
             await self._spool.restore()
             if await self._spool.is_empty():
                 return 0
-            await self._next_to_replay().check()
+            _, appender = self._next_to_replay()
+            await appender.check()
             return await self._spool.replay(self._move, until)
         except RedisError as error:
             log.debug("replay waits", error=type(error).__name__)
@@ -128,13 +132,14 @@ class Journal:
             log.error("spool cannot be replayed", error=str(error))
         return 0
 
-    def _next_to_replay(self) -> Appender:
+    def _next_to_replay(self) -> tuple[str, Appender]:
         """Return the next partition: after an outage every drain gets a share."""
-        self._replayed_to = (self._replayed_to + 1) % self.partitions
-        return self._appenders[self._replayed_to]
+        self._replayed_to = number = (self._replayed_to + 1) % self.partitions
+        return self._streams[number], self._appenders[self._server_of(number)]
 
     async def _move(self, payloads: Sequence[bytes]) -> None:
-        await self._next_to_replay().replay(payloads)
+        stream, appender = self._next_to_replay()
+        await appender.replay(stream, payloads)
 
     async def check_spool(self) -> None:
         """Check the spool. Raises OSError if it would refuse a record now."""
@@ -152,15 +157,27 @@ class Journal:
         await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
         await self._spool.close()
 
-    def _batch_of(self, record: JournalRecord) -> Batch[AppendItem, int | None]:
+    def _submit(
+        self, stream: int, record: EncodedRecord | ClaimedRecord
+    ) -> asyncio.Future[int | None]:
+        return self._batch_of(stream).submit(AppendItem(self._streams[stream], record))
+
+    def _stream_of(self, record: JournalRecord) -> int:
         if self.overflow.is_counting and self.overflow.takes(record.overflow_account):
-            return self._batches[-1]
+            return self.partitions
         return self._partition_of(record)
 
-    def _partition_of(self, record: JournalRecord) -> Batch[AppendItem, int | None]:
+    def _partition_of(self, record: JournalRecord) -> int:
         if self.partitions == 1:
-            return self._batches[0]
-        return self._batches[partition_of(record.partition_key, self.partitions)]
+            return 0
+        return partition_of(record.partition_key, self.partitions)
+
+    def _server_of(self, stream: int) -> int:
+        """Return the number of the appender: in a cluster each stream has one of its own."""
+        return stream if self._is_cluster else 0
+
+    def _batch_of(self, stream: int) -> Batch[AppendItem, int | None]:
+        return self._batches[self._server_of(stream)]
 
     async def _commit(self, number: int, group: list[AppendItem]) -> Sequence[int | None]:
         own = self._appenders[number]
@@ -191,9 +208,7 @@ class Journal:
             yield
         except RedisError as error:
             appender.record_failure(error)
-            log.warning(
-                "journal goes elsewhere", stream=appender.stream, error=type(error).__name__
-            )
+            log.warning("journal goes elsewhere", stream=appender.key, error=type(error).__name__)
 
     async def _append_elsewhere(self, number: int, group: list[AppendItem]) -> bool:
         """Append a group to another partition; return whether one took it."""
@@ -206,7 +221,7 @@ class Journal:
                 appender = self._others[number, other] = self._appenders[other].copy()
             if self._appenders[other].is_usable:
                 with self._recording_failure(self._appenders[other]):
-                    await appender.append_payload(payload)
+                    await appender.append_payload(self._streams[other], payload)
                     return True
         return False
 
