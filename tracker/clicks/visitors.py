@@ -13,16 +13,18 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
+from hashlib import blake2b, sha1
 from typing import Any, Final, NamedTuple
 
 from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 
 from tracker.calendar import DEFAULT_ZONE, Calendar
 from tracker.clicks.click import Click
 from tracker.clock import day_of, moment
 from tracker.stores.redis import keys
 from tracker.stores.redis.cluster import is_cluster
+from tracker.stores.redis.command_connection import RedisCommandConnection
 from tracker.stores.redis.memory_budget import Budget, OptionalWrite
 
 TTL_SECONDS: Final = 48 * 3600
@@ -90,6 +92,8 @@ end
 return table.concat(answer)
 """
 
+_REMEMBER_SHA: Final = sha1(_REMEMBER.encode(), usedforsecurity=False).hexdigest()
+
 # The same for one part of a cluster's visitors. KEYS: an unused one, the bucket of each click.
 # ARGV: as above, and for each click eight bytes of the visitor and eight of the click.
 _REMEMBER_PART: Final = f"""
@@ -127,7 +131,8 @@ class Visitors:
     def __init__(self, redis: Redis, budget: Budget) -> None:
         self._budget = budget
         self._share_salt = redis.register_script(_SHARE_SALT)
-        self._remember = redis.register_script(_REMEMBER)
+        self._remembering = RedisCommandConnection(redis)
+        self._turn = asyncio.Lock()
         self._is_cluster = is_cluster(redis)
         self._remember_part = redis.register_script(_REMEMBER_PART)
         self._salts: dict[str, bytes] = {}
@@ -160,10 +165,17 @@ class Visitors:
         return [_digest(salted, click) + click.id[-_ID_BYTES:] for click in clicks]
 
     async def _run_script(self, visits: Visits, has_room: bool) -> bytes:
-        arguments: list[str | bytes | int] = [TTL_SECONDS, int(has_room)]
+        arguments: list[str | bytes] = ["1", keys.never_set("visitors")]
+        arguments += str(TTL_SECONDS), str(int(has_room))
         for day, of_day in visits.items():
             arguments += keys.visitors(day, ""), b"".join(of_day)
-        answer: Any = await self._remember(keys=[keys.never_set("visitors")], args=arguments)
+        async with self._turn:  # a drain has several consumers, and the connection one command
+            try:
+                answer = await self._remembering.execute("EVALSHA", _REMEMBER_SHA, *arguments)
+            except ResponseError as error:
+                if not str(error).startswith("NOSCRIPT"):
+                    raise
+                answer = await self._remembering.execute("EVAL", _REMEMBER, *arguments)
         return bytes(answer)
 
     async def _run_script_by_part(self, visits: Visits, has_room: bool) -> bytes:

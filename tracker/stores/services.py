@@ -16,6 +16,7 @@ _CONNECTIONS_PER_PARTITION = 3
 cluster."""
 
 _CONNECTIONS_OF_COPIES = 1
+_CONNECTIONS_OF_VISITORS = 1
 
 
 class StoreServices(NamedTuple):
@@ -38,7 +39,8 @@ def build(
     redis_url: str, mongodb_uri: str, mongodb_database: str, partitions: int
 ) -> StoreServices:
     generation = Generation()
-    dedicated = _CONNECTIONS_PER_PARTITION * partitions + _CONNECTIONS_OF_COPIES
+    dedicated = _CONNECTIONS_PER_PARTITION * partitions
+    dedicated += _CONNECTIONS_OF_COPIES + _CONNECTIONS_OF_VISITORS
     redis = clients.redis_for_requests(redis_url, generation, dedicated)
     breaker, budget = Breaker(), Budget()
     return StoreServices(
