@@ -114,9 +114,9 @@ def make_parameters(**fields: Any) -> ConversionParameters:
 def make_visit(host: str = "tracker.test", **fields: Any) -> Visit:
     """Return a visitor's request for the link `abc`."""
     headers = ClientHeaders.from_headers(
-        host, user_agent="curl/8.0", referrer="", purpose="", edge_country=""
+        user_agent="curl/8.0", referrer="", purpose="", edge_country=""
     )
-    visit = Visit(method="GET", slug="abc", query="", address="8.8.8.8", headers=headers)
+    visit = Visit("GET", host, slug="abc", query="", address="8.8.8.8", headers=headers)
     return msgspec.structs.replace(visit, **fields)
 
 

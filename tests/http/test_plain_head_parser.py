@@ -45,15 +45,51 @@ def test_names_beyond_those_cached_are_read_the_same() -> None:
 def test_a_known_header_is_reused_with_any_request_line() -> None:
     made: list[str] = []
 
-    def make(host: str, values: list[str]) -> str:
-        made.append(host)
+    def make(values: list[str]) -> str:
+        made.append(values[0])
         return values[0]
 
     plain = PlainHeadParser(NAMES, make)
     for path in (b"/a", b"/b?c=d", b"/a", b"/e"):
-        raw = b"HEAD %b HTTP/1.1\r\nHost: tracker.test\r\nUser-Agent: curl\r\n\r\n" % path
-        assert plain.read(raw, 0, len(raw)) == PlainHead("HEAD", *_parts(path), "curl")
-    assert made == ["tracker.test"] * 2, "once more when its lines were known"
+        for host in ("one.test", "another.test"):
+            raw = b"HEAD %b HTTP/1.1\r\nHost: %b\r\nUser-Agent: curl\r\n\r\n"
+            sent = raw % (path, host.encode())
+            assert plain.read(sent, 0, len(sent)) == PlainHead("HEAD", *_parts(path), host, "curl")
+    assert made == ["curl"] * 2, "once more when its lines were known"
+
+
+@pytest.mark.parametrize(
+    ("fields", "host"),
+    [
+        (b"Host: tracker.test\r\nAccept: a\r\n", "tracker.test"),
+        (b"host: tracker.test\r\nAccept: a\r\n", "tracker.test"),
+        (b"Accept: a\r\nHost: tracker.test\r\n", "tracker.test"),
+        (b"Accept: a\r\n", None),
+        (b"Host: tracker.test\r\nHost: tracker.test\r\n", None),
+        (b"Host: tracker.test\r\nAccept: a\r\nhOST: tracker.test\r\n", None),
+        (b"Host:\r\nAccept: a\r\n", None),
+        (b"Host:\r\nHost: tracker.test\r\n", None),
+        (b"Host: tracker.test\r\nHost:\r\n", None),
+        (b"Host: tracker.test, other.test\r\nAccept: a\r\n", None),
+    ],
+)
+def test_a_head_has_one_host_wherever_it_stands(fields: bytes, host: str | None) -> None:
+    plain = heads()
+    for known in (b"Host: tracker.test\r\nAccept: a\r\n", b"Accept: a\r\n"):
+        for _ in range(2):
+            read(plain, LINE + known + b"\r\n")
+    for _ in range(3):
+        head = read(plain, LINE + fields + b"\r\n")
+        assert (head and head.host) == host
+
+
+def test_hosts_beyond_those_cached_are_read_the_same() -> None:
+    plain = heads()
+    for _ in range(2):
+        for number in range(2500):
+            head = read(plain, LINE + b"Host: go%d.test\r\nAccept: a\r\n\r\n" % number)
+            assert head is not None
+            assert (head.host, head.header) == (f"go{number}.test", ["", "a"])
 
 
 @pytest.mark.parametrize(

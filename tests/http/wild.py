@@ -20,11 +20,11 @@ from tracker.http.head import HeadReader
 from tracker.http.limits import Limits
 from tracker.http.server_state import ServerState
 
-NAMES = ("host", "user-agent", "accept", "x-request-id")
+NAMES = ("user-agent", "accept", "x-request-id")
 """Headers that a fast path may read."""
 
 
-def values_of(_: str, values: list[str]) -> list[str]:
+def values_of(values: list[str]) -> list[str]:
     """Return the values of a header unchanged, as the header that a fast path keeps."""
     return values
 
@@ -42,7 +42,7 @@ class PlainFastPath:
         if head is None or len(head.path) + len(head.query) >= LIMITS.target_bytes:
             return False
         target = data[start:end].split(b" ", 2)[1]
-        self._seen.append(Seen(head.method, target.decode(), head.header[0], b""))
+        self._seen.append(Seen(head.method, target.decode(), head.host, b""))
         body = b"" if head.method == "HEAD" else target
         answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(target), body)
         if len(self._seen) % 2:
@@ -64,6 +64,7 @@ def check_plain(raw: bytes) -> None:
     method, target, version = head.start_line
     assert (plain.method, version) == (method, "HTTP/1.1")
     assert (plain.path, plain.query) == (target.partition("?")[0], target.partition("?")[2])
+    assert plain.host == head.headers["Host"]
     assert plain.header == [head.headers.get(name, "") for name in NAMES]
     assert (head.body_length, head.keep_alive, head.expects_continue) == (0, True, False)
 

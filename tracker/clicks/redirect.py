@@ -43,19 +43,15 @@ _METHODS = "GET, HEAD, OPTIONS"
 class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
     """The headers of a visit, cut to their maximum lengths."""
 
-    hostname: str
     user_agent: str
     referrer: str
     purpose: str
     edge_country: str
 
     @classmethod
-    def from_headers(
-        cls, host: str, user_agent: str, referrer: str, purpose: str, edge_country: str
-    ) -> Self:
+    def from_headers(cls, user_agent: str, referrer: str, purpose: str, edge_country: str) -> Self:
         """Cut the headers, which are Latin-1. Missing headers are empty."""
         return cls(
-            canonical_hostname(host.partition(":")[0]),
             user_agent[:MAX_USER_AGENT_CHARACTERS],
             referrer[:MAX_REFERRER_CHARACTERS],
             purpose[:MAX_USER_AGENT_CHARACTERS],
@@ -67,6 +63,7 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
     """A request for a short link, in Latin-1. `slug` is None if the query has it, as `s`."""
 
     method: str
+    host: str
     slug: str | None
     query: str
     address: str
@@ -206,7 +203,9 @@ class Redirect:
         """
         named = parameter(visit.query, "d")
         if not named:
-            host = "" if visit.slug is None else visit.headers.hostname
+            if visit.slug is None or visit.host == self._own_host:
+                return "", False
+            host = canonical_hostname(visit.host.partition(":")[0])
             return "" if host == self._own_host else host, False
         host = canonical_hostname(named)
         if self._own_host in (host, named.lower()):  # `d` as sent may be an IP address

@@ -7,14 +7,16 @@ A request is plain if every server reads it the same: GET or HEAD, HTTP/1.1, one
 header that asks for something (Connection other than keep-alive, Expect, Upgrade), visible ASCII in
 the target, at most 200 pairs in the query.
 
-Browsers of one release send the same lines, byte for byte, so lines and headers are cached.
+Browsers of one release send the same lines, byte for byte, so lines and headers are cached: without
+their Host, if it comes first, as browsers and proxies send it. Else each of a thousand hostnames
+would have headers of its own.
 
 Guarantee: the parser of `head` accepts every request that is read here, and reads it the same way.
 """
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -52,12 +54,14 @@ _NOT_PLAIN_NAMES: Final = frozenset(
     )
 )
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+(?::[0-9]*)?")
+_HOST_FIRST: Final = (b"\r\nHost:", b"\r\nhost:")
 _MAX_QUERY_PAIRS: Final = 200
 _PERSISTENT: Final = ("", "keep-alive")
 
 _MAX_CACHED_HEADERS, _MAX_HEADER_BYTES = 1000, 2048
 _MAX_CACHED_LINES, _MAX_LINE_BYTES = 2000, 512
-"""Cached headers and lines, and the bytes of each: some 10 MB together at worst."""
+_MAX_CACHED_HOSTS: Final = 2000
+"""Cached headers, lines and hosts, and the bytes of each: some 10 MB together at worst."""
 
 _UNREAD, _NOT_PLAIN = -1, -2
 """The indexes of lines that are not read, and of lines that no plain head has."""
@@ -73,22 +77,32 @@ class PlainHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
     method: str
     path: str
     query: str
+    host: str
+    header: Header
+
+
+class _Fields(NamedTuple, Generic[Header]):
+    """Header lines that were read. `host` is empty if they have none."""
+
+    host: str
     header: Header
 
 
 class PlainHeadParser(Generic[Header]):
     """A parser of plain heads that reads the headers `names`, which are in lower case.
 
-    `make` gets the Host and the values in the order of `names`, "" for a missing one. Its result is
-    cached, so it must depend on nothing else.
+    `make` gets the values in the order of `names`, "" for a missing one. Its result is cached, so
+    it must depend on nothing else.
     """
 
-    def __init__(self, names: Sequence[str], make: Callable[[str, list[str]], Header]) -> None:
+    def __init__(self, names: Sequence[str], make: Callable[[list[str]], Header]) -> None:
         self._make = make
+        self._reads_host_apart = "host" not in names
         wanted = ("host", "connection", *names)
         self._indexes = {name: index for index, name in enumerate(dict.fromkeys(wanted))}
         self._wanted = [self._indexes[name] for name in wanted]
-        self._headers: dict[bytes, Header] = {}
+        self._fields: dict[bytes, _Fields[Header]] = {}
+        self._hosts: dict[bytes, str] = {}
         self._lines: dict[bytes, _Line] = {}
         self._names: dict[bytes, int] = {}
 
@@ -97,9 +111,17 @@ class PlainHeadParser(Generic[Header]):
         if end - start > MAX_HEAD_BYTES:
             return None
         line_end = data.find(b"\r\n", start, end)
-        raw = data[line_end:end]
-        header = self._headers.get(raw) or self._header(raw)
-        if header is None:
+        others, host = line_end, ""
+        if self._reads_host_apart and data.startswith(_HOST_FIRST, line_end):
+            others = data.find(b"\r\n", line_end + 2, end)
+            raw_host = data[line_end + 2 : others]
+            host = self._hosts.get(raw_host) or self._host(raw_host)
+            if not host:
+                return None
+        raw = data[others:end]
+        fields = self._fields.get(raw) or self._read_fields(raw)
+        # One Host: not none, and not a second one among the other lines.
+        if fields is None or bool(host) == bool(fields.host):
             return None
         words = data[start:line_end].decode("latin-1").split(" ")
         if len(words) != 3:
@@ -112,11 +134,20 @@ class PlainHeadParser(Generic[Header]):
         path, _, query = target.partition("?")
         if query.count("&") > _MAX_QUERY_PAIRS:
             return None
-        return PlainHead(method, path, query, header)
+        return PlainHead(method, path, query, host or fields.host, fields.header)
 
-    def _header(self, raw: bytes) -> Header | None:
+    def _host(self, raw: bytes) -> str:
+        """Return the host of a line; empty unless it is plain."""
+        line = self._read_line(raw)
+        if line is None or not _HOST.fullmatch(line[1]):
+            return ""
+        if len(raw) <= _MAX_LINE_BYTES:
+            _cache(self._hosts, _MAX_CACHED_HOSTS, raw, line[1])
+        return line[1]
+
+    def _read_fields(self, raw: bytes) -> _Fields[Header] | None:
         lines = raw.split(b"\r\n")[1:-2]
-        if len(lines) > _MAX_FIELDS:
+        if len(lines) >= _MAX_FIELDS:
             return None
         values: list[str | None] = [None] * len(self._indexes)
         all_cached = len(raw) <= _MAX_HEADER_BYTES
@@ -131,15 +162,22 @@ class PlainHeadParser(Generic[Header]):
                 if values[index] is not None:  # sent twice
                     return None
                 values[index] = value
+        has_host = values[0] is not None
         host, connection, *picked = [values[index] or "" for index in self._wanted]
-        if connection not in _PERSISTENT or not _HOST.fullmatch(host):
+        if connection not in _PERSISTENT or (has_host and not _HOST.fullmatch(host)):
             return None
-        header = self._make(host, picked)
+        fields = _Fields(host, self._make(picked))
         if all_cached:
-            _cache(self._headers, _MAX_CACHED_HEADERS, raw, header)
-        return header
+            _cache(self._fields, _MAX_CACHED_HEADERS, raw, fields)
+        return fields
 
     def _line(self, raw: bytes) -> _Line | None:
+        line = self._read_line(raw)
+        if line is not None and len(raw) <= _MAX_LINE_BYTES:
+            _cache(self._lines, _MAX_CACHED_LINES, raw, line)
+        return line
+
+    def _read_line(self, raw: bytes) -> _Line | None:
         name, colon, value = raw.partition(b":")
         index = self._names.get(name)
         if index is None:
@@ -147,10 +185,7 @@ class PlainHeadParser(Generic[Header]):
         if index == _NOT_PLAIN or not colon or value.translate(None, _VISIBLE):
             return None
         text = "" if index == _UNREAD else value.strip(b" \t").decode("latin-1")
-        line = index, text
-        if len(raw) <= _MAX_LINE_BYTES:
-            _cache(self._lines, _MAX_CACHED_LINES, raw, line)
-        return line
+        return index, text
 
     def _index(self, name: bytes) -> int:
         lowered = name.decode("latin-1").lower()

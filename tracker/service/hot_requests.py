@@ -133,7 +133,7 @@ class HotRequests:
         header = head.header
         request = _Request(self, connection, head, route, _id_of(header), perf_counter())
         address = self._client_address.find(connection.peer, (header.forwarded_for,))
-        visit = Visit(head.method, slug, head.query, address, header.client)
+        visit = Visit(head.method, head.host, slug, head.query, address, header.client)
         try:
             self._redirect.begin(visit, request)
         except TrackerError as error:
@@ -205,14 +205,12 @@ class HotRequests:
         )
 
 
-def _header(names_country: bool, host: str, values: Sequence[str]) -> _Header:
+def _header(names_country: bool, values: Sequence[str]) -> _Header:
     """Build the header from the values of _HEADERS, and of the country's header if it is set."""
     user_agent, referrer, accept, forwarded_for, request_id, origin, delivery, *others = values
     edge_country = others.pop() if names_country else ""
     return _Header(
-        ClientHeaders.from_headers(
-            host, user_agent, referrer, click.purpose_of(others), edge_country
-        ),
+        ClientHeaders.from_headers(user_agent, referrer, click.purpose_of(others), edge_country),
         forwarded_for,
         accept,
         request_id if SANE_REQUEST_ID.fullmatch(request_id) else "",

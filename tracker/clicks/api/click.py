@@ -56,11 +56,11 @@ class ClickQuery(Handler):
         header = self.header
         return Visit(
             method=self.request.method or "",
+            host=header("Host"),
             slug=self.slug(),
             query=self.request.query,
             address=self.client_address(),
             headers=ClientHeaders.from_headers(
-                host=header("Host"),
                 user_agent=header("User-Agent"),
                 referrer=header("Referer"),
                 purpose=purpose_of(map(header, PREFETCH_HEADERS)),

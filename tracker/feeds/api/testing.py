@@ -67,10 +67,8 @@ async def test_click(call: FeedCall[Nothing, Nothing]) -> RecordedTestClick:
     """
     link = await find_own(call, call.services.links)
     client = call.client
-    headers = ClientHeaders.from_headers(
-        link.domain_name, client.user_agent, "", "", client.edge_country
-    )
-    visit = Visit("GET", link.slug, "", client.address, headers)
+    headers = ClientHeaders.from_headers(client.user_agent, "", "", client.edge_country)
+    visit = Visit("GET", link.domain_name, link.slug, "", client.address, headers)
     recorded = await call.services.redirect.record_test(visit, link)
     if recorded is None:
         state = "archived" if link.archived else "paused"
