@@ -30,6 +30,7 @@ from tracker.ingest.notification import should_notify
 from tracker.reports.rollups.cell_counts import CellCounts, DocumentKey
 from tracker.reports.rollups.rollup import Calendars, Rollup
 from tracker.reports.rollups.stored_rollups import RollupWrites, StoredRollups
+from tracker.reports.rollups.upsert import Upsert
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
     DOCUMENT_TOO_LARGE,
@@ -147,7 +148,7 @@ class BatchWriter:
             cached = await self.calendars.get(write_set.accounts(), number)
             rollup = await write_set.rollup(cached.calendars)
             full = await self._cell_counts.full(rollup.cells(), number)
-            upserts = await _statements(rollup, number, full)
+            upserts = await _upserts(rollup, number, full)
             rollups = await self._stored_rollups.writes(upserts)
             try:
                 async with self._writing:
@@ -255,15 +256,13 @@ class BatchWriter:
             raise WriteConflict
 
 
-async def _statements(
-    rollup: Rollup, number: int, full: Collection[DocumentKey]
-) -> list[dict[str, Any]]:
-    statements: list[dict[str, Any]] = []
-    updates = rollup.updates(number, full)
-    while piece := list(islice(updates, _RECORDS_PER_TURN)):
-        statements += piece
+async def _upserts(rollup: Rollup, number: int, full: Collection[DocumentKey]) -> list[Upsert]:
+    found: list[Upsert] = []
+    upserts = rollup.upserts(number, full)
+    while piece := list(islice(upserts, _RECORDS_PER_TURN)):
+        found += piece
         await asyncio.sleep(0)
-    return statements
+    return found
 
 
 def _move(move: Move) -> dict[str, Any]:

@@ -9,22 +9,23 @@ from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.reports.rollups import stored_rollups
 from tracker.reports.rollups.rollup import Rollup
-from tracker.reports.rollups.stored_rollups import StoredRollups, inserted
+from tracker.reports.rollups.stored_rollups import StoredRollups
+from tracker.reports.rollups.upsert import Upsert
 from tracker.service.services import Services
 
-Upserts = list[dict[str, Any]]
+Upserts = list[Upsert]
 
 
 def upserts_of(*documents: dict[str, Any]) -> Upserts:
     rollup = Rollup()
     for one in documents:
         (rollup.add_event if "status" in one else rollup.add_click)(one)
-    return list(rollup.updates(3))
+    return list(rollup.upserts(3))
 
 
 async def upsert(services: Services, upserts: Upserts) -> None:
     database = services.stores.mongodb.database
-    command = {"update": "rollups", "updates": upserts}
+    command = {"update": "rollups", "updates": [one.statement() for one in upserts]}
     answer = await database.command(command, codec_options=database.codec_options)
     assert "writeErrors" not in answer
 
@@ -40,12 +41,12 @@ async def test_an_insert_stores_what_the_upsert_would(services: Services) -> Non
     rollup.add_click(CLICK | {"domain_name": "", "country": "$.."})
     rollup.add_event(JOINED)
     rollup.add_event(EVENT, sign=-1)
-    upserts = list(rollup.updates(3))
+    upserts = list(rollup.upserts(3))
     await upsert(services, upserts)
     rollups = services.stores.mongodb["rollups"]
     by_upserts = await rollups.find().sort("_id", 1).to_list(None)
     await rollups.delete_many({})
-    await rollups.insert_many([inserted(one) for one in upserts])
+    await rollups.insert_many([one.document() for one in upserts])
     assert await rollups.find().sort("_id", 1).to_list(None) == by_upserts
 
 
@@ -67,8 +68,8 @@ async def test_another_number_has_other_documents(services: Services) -> None:
     rollup = Rollup()
     rollup.add_click(CLICK)
     stored = StoredRollups(services.stores.mongodb.reads)
-    stored.remember(await stored.writes(list(rollup.updates(3))))
-    assert await kinds(stored, list(rollup.updates(4))) == (2, 0)
+    stored.remember(await stored.writes(list(rollup.upserts(3))))
+    assert await kinds(stored, list(rollup.upserts(4))) == (2, 0)
 
 
 async def test_memory_is_bounded_and_what_is_forgotten_is_looked_up(services: Services) -> None:
@@ -113,6 +114,6 @@ async def test_duplicates_that_were_looked_up_are_taken_for_stored(services: Ser
 
 
 def test_inserts_of_equal_visits_share_no_ids() -> None:
-    first, second = (inserted(upserts_of(CLICK | {"link_id": new_id()})[0]) for _ in range(2))
+    first, second = (upserts_of(CLICK | {"link_id": new_id()})[0].document() for _ in range(2))
     assert first.pop("_id") != second.pop("_id")
     assert first == second

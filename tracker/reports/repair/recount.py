@@ -27,9 +27,9 @@ from tracker.reports.rollups.layout import (
     Sums,
     increments,
     of_zone,
-    statement,
+    statement_of,
 )
-from tracker.reports.rollups.parts import has_many_cells, statements
+from tracker.reports.rollups.parts import divided, has_many_cells
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import run_updates
 from tracker.stores.mongodb.transaction import MongoSession, in_transaction
@@ -125,12 +125,8 @@ class Recount:
                 updates = [
                     update
                     for rollup_id in piece
-                    for update in statements(
-                        rollup_id._asdict(),
-                        CORRECTIONS_NUMBER,
-                        {**increments(missing[rollup_id]), **_correction()},
-                        counted.domain_names.get(rollup_id),
-                        has_many_cells(missing[rollup_id]),
+                    for update in _statements(
+                        rollup_id, missing[rollup_id], counted.domain_names.get(rollup_id)
                     )
                 ]
                 if _account_of(counted) not in piece:
@@ -187,6 +183,17 @@ class Recount:
             after = {"at": {"$gte": calendar.end_of(day)}}
 
 
+def _statements(
+    rollup_id: RollupId, missing: Sums, domain_name: str | None
+) -> Iterator[dict[str, Any]]:
+    added = {**increments(missing), **_correction()}
+    numbered: Mapping[int, Mapping[str, Any]] = {CORRECTIONS_NUMBER: added}
+    if has_many_cells(missing):
+        numbered = divided(added, CORRECTIONS_NUMBER)
+    for number, some in numbered.items():
+        yield statement_of({**rollup_id._asdict(), "slot": number}, some, domain_name)
+
+
 def _account_of(counted: DayCount) -> RollupId:
     of = of_zone("account", counted.zone)
     return RollupId(counted.account_id, of, counted.day, None)
@@ -197,8 +204,8 @@ def _correction_of_account(counted: DayCount) -> dict[str, Any]:
 
     Its fingerprint alone validates counts, even those made from rollups of links.
     """
-    account = _account_of(counted)._asdict()
-    return statement(account, CORRECTIONS_NUMBER, _correction(), None)
+    account = {**_account_of(counted)._asdict(), "slot": CORRECTIONS_NUMBER}
+    return statement_of(account, _correction(), None)
 
 
 def _correction() -> dict[str, int]:

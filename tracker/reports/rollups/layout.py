@@ -25,7 +25,7 @@ Days and hours are those of a calendar. Outside UTC, `of` ends with the zone, as
 account that changes its zone has the documents of both.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -66,9 +66,6 @@ class RollupId(NamedTuple):
 Values = tuple[int, tuple[str, ...]]
 """The hour, and the value of each visitor dimension."""
 
-Paths = tuple[tuple[str, ...], tuple[str, ...]]
-"""The paths to add to, in the link's document and in the account's."""
-
 Sums = dict[str, int]
 """Numbers by path, such as `device.mobile.clicks`; money in billionths."""
 
@@ -78,9 +75,8 @@ def of_zone(of: str, zone: str) -> str:
     return of if zone == DEFAULT_ZONE else f"{of} {zone}"
 
 
-def statement(
-    rollup_id: Mapping[str, Any],
-    drain_number: int,
+def statement_of(
+    document_id: Mapping[str, Any],
     added: Mapping[str, int | Decimal128],
     domain_name: str | None,
 ) -> dict[str, Any]:
@@ -91,7 +87,7 @@ def statement(
     update: dict[str, Any] = {"$inc": added}
     if domain_name is not None:
         update["$setOnInsert"] = {"domain_name": domain_name}
-    return {"q": {"_id": {**rollup_id, "slot": drain_number}}, "u": update, "upsert": True}
+    return {"q": {"_id": document_id}, "u": update, "upsert": True}
 
 
 def increments(sums: Sums) -> Mapping[str, int | Decimal128]:
@@ -138,28 +134,22 @@ def config_name(config_id: UUID | bytes | None) -> str:
 
 
 @lru_cache(maxsize=CACHED_PATHS)
-def paths_of(values: Values, event: str, measures: tuple[str, ...], domain_name: str) -> Paths:
-    """Return the paths of measures, for a click or an event with these values."""
-    cells, of_domain = _cells_of(values, event, domain_name)
-    of_link = tuple(f"{cell}.{measure}" for cell in cells for measure in measures)
-    return of_link, (*of_link, *(f"{of_domain}.{measure}" for measure in measures))
-
-
-@lru_cache(maxsize=CACHED_PATHS)
-def _cells_of(values: Values, event: str, domain_name: str) -> tuple[Sequence[str], str]:
-    """Return the cells of both documents, and the account's of the domain.
-
-    Cached, because a conversion with amounts asks for the paths of three measures.
-    """
+def cells_of(values: Values) -> tuple[str, ...]:
+    """Return the cells, in both documents, of a click or an event with these values."""
     hour, visitor = values
-    cells = ["total", f"hour.{hour:02}"]
-    cells += [
+    visitor_cells = [
         f"{name}.{encoded(value)}"
         for name, value in zip(visitor_dimensions.NAMES, visitor, strict=True)
     ]
-    if event:
-        cells.append(f"event.{event}")
-    return cells, f"domain.{encoded(domain_name)}"
+    return ("total", f"hour.{hour:02}", *visitor_cells)
+
+
+def event_cell(name: str) -> str:
+    return f"event.{name}"
+
+
+def domain_cell(name: str) -> str:
+    return f"domain.{encoded(name)}"
 
 
 def without_zeros(sums: Sums) -> Sums:

@@ -5,13 +5,11 @@ of both. Then they go to PARTS further documents, by their names. Those have dra
 drain has. Reports add up all numbers, so none knows of parts.
 """
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Collection, Mapping
+from typing import Final
 from zlib import crc32
 
 from bson import Decimal128
-
-from tracker.reports.rollups.layout import statement
 
 MAX_CELLS: Final = 500
 """A cell takes 54 bytes with clicks alone, and at most 600 with all measures and a long name."""
@@ -25,22 +23,14 @@ _NUMBERS_PER_PART: Final = 10_000
 _DIVIDED: Final = ("domain.", "event.")
 
 
-def statements(
-    rollup_id: Mapping[str, Any],
-    drain_number: int,
-    added: Mapping[str, int | Decimal128],
-    domain_name: str | None,
-    is_divided: bool,
-) -> Iterator[dict[str, Any]]:
-    """Yield the statement that adds to a document, or those for it and its parts."""
-    if not is_divided:
-        yield statement(rollup_id, drain_number, added, domain_name)
-        return
+def divided(
+    added: Mapping[str, int | Decimal128], drain_number: int
+) -> Mapping[int, Mapping[str, int | Decimal128]]:
+    """Return what is added to a full document and to its parts, by their numbers."""
     by_number: dict[int, dict[str, int | Decimal128]] = {}
     for path, number in added.items():
         by_number.setdefault(_number_for(path, drain_number), {})[path] = number
-    for number, some in by_number.items():
-        yield statement(rollup_id, number, some, domain_name)
+    return by_number
 
 
 def has_many_cells(paths: Collection[str]) -> bool:

@@ -23,18 +23,18 @@ from tracker.reports.rollups.cell_counts import DocumentKey
 from tracker.reports.rollups.layout import (
     CHANGES,
     MONEY,
-    Paths,
     RollupId,
     Sums,
     Values,
+    cells_of,
     config_name,
-    increments,
+    domain_cell,
+    event_cell,
     of_zone,
-    paths_of,
-    without_zeros,
 )
 from tracker.reports.rollups.money import billionths
-from tracker.reports.rollups.parts import statements
+from tracker.reports.rollups.parts import divided
+from tracker.reports.rollups.upsert import Addition, Upsert
 from tracker.stores.mongodb.documents import as_read, shared_id
 from tracker.visitor_dimensions import UNKNOWN
 
@@ -52,17 +52,14 @@ Calendars = Mapping[bytes, Sequence[Calendar]]
 _Day = int | tuple[int, str]
 """A day as its ordinal in UTC, and in other zones with the zone's name."""
 
-_GroupKey = tuple[bytes, _Day, Values, str, tuple[str, ...], str]
-"""Account, day, values, event configuration, measures, domain: all but the link."""
+_GroupKey = tuple[bytes, _Day, Values, str, tuple[str, ...]]
+"""Account, day, values, event configuration, measures: all but the link and its domain."""
 
 
-class _RollupSums:
-    """The sums to add to one document. `domain_name` is None for an account.
+class _Document:
+    """What is added to one document, by group. `domain_name` is None for an account."""
 
-    `cells` are the names of those cells that have no limit (`reports/rollups/parts`).
-    """
-
-    __slots__ = ("cells", "changes", "domain_name", "has_events", "id", "sums")
+    __slots__ = ("added", "changes", "domain_name", "id")
 
     def __init__(
         self, account_id: bytes, day: _Day, link_id: bytes | None, domain_name: str | None
@@ -75,16 +72,9 @@ class _RollupSums:
             "link_id": None if link_id is None else shared_id(link_id),
         }
         self.domain_name = domain_name
-        self.has_events = False
-        # Most have neither: a batch of many accounts makes tens of thousands of these objects.
-        self.cells: set[str] | None = None
+        self.added: dict[_Group, int] = {}
+        # Most have none: a batch of many accounts makes tens of thousands of these objects.
         self.changes: dict[str, int] | None = None
-        self.sums: defaultdict[str, int] = defaultdict(int)
-
-    def add_cell(self, name: str) -> None:
-        if self.cells is None:
-            self.cells = set()
-        self.cells.add(name)
 
     def count_change(self, hour: int) -> None:
         if self.changes is None:
@@ -95,19 +85,38 @@ class _RollupSums:
     def key(self) -> DocumentKey:
         return self.id["account_id"], self.id["of"], self.id["day"], self.id["link_id"]
 
+    def upsert(self, document_id: Mapping[str, Any]) -> Upsert:
+        is_account = self.domain_name is None
+        additions = []
+        own_cells: dict[tuple[str, tuple[str, ...]], int] = {}
+        for group, number in self.added.items():
+            additions.append(Addition(group.cells, group.measures, number))
+            if group.event:
+                cell = event_cell(group.event), group.measures
+                own_cells[cell] = own_cells.get(cell, 0) + number
+            if is_account:
+                for name, of_domain in group.by_domain.items():
+                    cell = domain_cell(name), group.measures
+                    own_cells[cell] = own_cells.get(cell, 0) + of_domain
+        return Upsert(document_id, self.domain_name, additions, own_cells, self.changes or {})
+
 
 class _Group:
     """Clicks or events that differ only in their links.
 
-    Their `total` is added to the account's document once.
+    They are added to the account's document once, for each domain.
     """
 
-    __slots__ = ("account", "account_paths", "link_paths", "total")
+    __slots__ = ("account", "by_domain", "cells", "event", "measures")
 
-    def __init__(self, account: _RollupSums, paths: Paths) -> None:
+    def __init__(
+        self, account: _Document, cells: tuple[str, ...], event: str, measures: tuple[str, ...]
+    ) -> None:
         self.account = account
-        self.link_paths, self.account_paths = paths
-        self.total = 0
+        self.cells = cells
+        self.event = event
+        self.measures = measures
+        self.by_domain: dict[str, int] = {}
 
 
 class Rollup:
@@ -116,9 +125,10 @@ class Rollup:
     def __init__(self, calendars: Calendars | None = None) -> None:
         self._calendars = calendars or {}
         # Keys are account and day; links add their id.
-        self._accounts: dict[tuple[bytes, _Day], _RollupSums] = {}
-        self._links: dict[tuple[bytes, _Day, bytes | None], _RollupSums] = {}
+        self._accounts: dict[tuple[bytes, _Day], _Document] = {}
+        self._links: dict[tuple[bytes, _Day, bytes | None], _Document] = {}
         self._groups: dict[_GroupKey, _Group] = {}
+        self._has_events = False
 
     def add_click(self, click: Mapping[str, Any], count: int = 1) -> None:
         """Add a click `count` times, unless it is a test."""
@@ -182,25 +192,34 @@ class Rollup:
 
     def sums(self) -> dict[RollupId, Sums]:
         """Return the sums by document, without zeros."""
-        return {RollupId(**as_read(one.id)): sums for one, sums in self._added() if sums}
+        found = {RollupId(**as_read(one.id)): one.upsert(one.id).sums() for one in self._added()}
+        return {rollup_id: sums for rollup_id, sums in found.items() if sums}
 
     def cells(self) -> dict[DocumentKey, int]:
         """Return the number of unlimited cells that are added to, of each document with any."""
-        documents = (*self._links.values(), *self._accounts.values())
-        return {one.key(): len(one.cells) for one in documents if one.cells}
+        names: defaultdict[_Document, set[str]] = defaultdict(set)
+        for group in self._groups.values():
+            names[group.account].update((group.event, *group.by_domain))
+        if self._has_events:
+            for document in self._links.values():
+                names[document] = {group.event for group in document.added}
+        counts = ((document, len(found - {""})) for document, found in names.items())
+        return {document.key(): count for document, count in counts if count}
 
-    def updates(
-        self, drain_number: int, full: Collection[DocumentKey] = ()
-    ) -> Iterator[dict[str, Any]]:
-        """Yield statements of the `update` command for a drain's documents; 5 µs each."""
-        for document, sums in self._added():
-            added = increments(sums) if document.has_events else sums
-            if document.changes:
-                added = {**added, **document.changes}
-            is_divided = bool(document.cells) and document.key() in full
-            yield from statements(
-                document.id, drain_number, added, document.domain_name, is_divided
-            )
+    def upserts(self, drain_number: int, full: Collection[DocumentKey] = ()) -> Iterator[Upsert]:
+        """Yield what is added to each of a drain's documents; those in `full` are divided."""
+        for document in self._added():
+            upsert = document.upsert({**document.id, "slot": drain_number})
+            if full and document.key() in full:
+                for number, added in divided(upsert.increments(), drain_number).items():
+                    part_id = {**document.id, "slot": number}
+                    yield Upsert(part_id, document.domain_name, others=added)
+            else:
+                yield upsert
+
+    def updates(self, drain_number: int) -> Iterator[dict[str, Any]]:
+        """Yield the statements of the `update` command, for documents that are stored or not."""
+        return (one.statement() for one in self.upserts(drain_number))
 
     def domain_names(self) -> dict[RollupId, str]:
         return {
@@ -224,31 +243,21 @@ class Rollup:
             account_id = account_id.bytes
         if isinstance(link_id, UUID):
             link_id = link_id.bytes
-        key = (account_id, day, values, event, measures, domain_name)
+        key = (account_id, day, values, event, measures)
         group = self._groups.get(key)
         if group is None:
             account = self._account(account_id, day)
-            group = self._groups[key] = _Group(account, paths_of(*key[2:]))
-            for name in (domain_name, event):
-                if name:
-                    account.add_cell(name)
+            group = self._groups[key] = _Group(account, cells_of(values), event, measures)
         of_link = self._links.get((account_id, day, link_id))
         if of_link is None:
             of_link = self._link(account_id, day, link_id, domain_name)
-        group.total += number
-        sums = of_link.sums
-        if sums:
-            for path in group.link_paths:
-                sums[path] += number
-        else:  # most links of a wide batch have one click
-            sums.update(dict.fromkeys(group.link_paths, number))
+        by_domain, by_group = group.by_domain, of_link.added
+        by_domain[domain_name] = by_domain.get(domain_name, 0) + number
+        by_group[group] = by_group.get(group, 0) + number
         if event:
-            of_link.add_cell(event)
-            of_link.has_events = group.account.has_events = True
+            self._has_events = True
 
-    def _documents_of(
-        self, document: Mapping[str, Any], day: _Day
-    ) -> tuple[_RollupSums, _RollupSums]:
+    def _documents_of(self, document: Mapping[str, Any], day: _Day) -> tuple[_Document, _Document]:
         account_id = _as_bytes(document["account_id"])
         assert account_id is not None
         link_id, domain_name = document.get("link_id"), document.get("domain_name", UNKNOWN)
@@ -257,29 +266,27 @@ class Rollup:
 
     def _link(
         self, account_id: bytes, day: _Day, link_id: bytes | None, domain_name: str
-    ) -> _RollupSums:
+    ) -> _Document:
         key = (account_id, day, link_id)
         if key not in self._links:
-            self._links[key] = _RollupSums(account_id, day, link_id, domain_name)
+            self._links[key] = _Document(account_id, day, link_id, domain_name)
         return self._links[key]
 
-    def _account(self, account_id: bytes, day: _Day) -> _RollupSums:
+    def _account(self, account_id: bytes, day: _Day) -> _Document:
         found = self._accounts.get((account_id, day))
         if found is None:
-            found = self._accounts[account_id, day] = _RollupSums(account_id, day, None, None)
+            found = self._accounts[account_id, day] = _Document(account_id, day, None, None)
         return found
 
-    def _added(self) -> Iterator[tuple[_RollupSums, Sums]]:
-        """Yield each document that changes, with its sums."""
+    def _added(self) -> Iterator[_Document]:
+        """Yield each document that changes."""
         for account in self._accounts.values():
-            account.sums = defaultdict(int)
+            account.added = {}
         for group in self._groups.values():
-            for path in group.account_paths:
-                group.account.sums[path] += group.total
+            group.account.added[group] = sum(group.by_domain.values())
         for document in (*self._links.values(), *self._accounts.values()):
-            sums = without_zeros(document.sums)
-            if sums or document.changes:
-                yield document, sums
+            if document.changes or any(document.added.values()):
+                yield document
 
 
 def _as_bytes(one: UUID | bytes | None) -> bytes | None:

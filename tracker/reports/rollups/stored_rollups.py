@@ -8,12 +8,9 @@ by an upsert, and a second insert is a duplicate, with which nothing of the tran
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from bson import Decimal128
-
-from tracker.reports.limits import CACHED_PATHS
+from tracker.reports.rollups.upsert import Upsert
 from tracker.stores.mongodb.reads import MongoReads
 
 _MAX_REMEMBERED: Final = 100_000
@@ -25,13 +22,6 @@ _STATEMENTS_PER_TURN: Final = 1000
 LOOKED_UP_IN_VAIN: Final = 2000
 """Documents that were not stored, in succession, after which no more are looked up. A look-up takes
 MongoDB 5 to 11 µs and the drain 3, an insert 10 and 4."""
-
-_CACHED_CELLS: Final = 2000
-"""Cells of inserted documents in memory: most have those of a single visit. Making them takes 6 µs,
-finding them 1."""
-
-_MAX_CACHED_PATHS: Final = 50
-"""Paths of cached cells: those of a visit, at most 3 KB."""
 
 Statement = Mapping[str, Any]
 
@@ -59,32 +49,32 @@ class StoredRollups:
         self._needed_in_vain = LOOKED_UP_IN_VAIN
         self._in_vain = 0
 
-    async def writes(self, upserts: Sequence[Statement]) -> RollupWrites:
+    async def writes(self, upserts: Sequence[Upsert]) -> RollupWrites:
         """Return the `upserts`, as inserts where the document is not stored."""
         inserts: list[dict[str, Any]] = []
         updates: list[Statement] = []
         hashes: list[int] = []
         is_guess = False
         for start in range(0, len(upserts), _STATEMENTS_PER_TURN):
-            unknown: list[tuple[int, Statement]] = []
+            unknown: list[tuple[int, Upsert]] = []
             for one in upserts[start : start + _STATEMENTS_PER_TURN]:
-                number = _hash(one["q"]["_id"].values())
+                number = _hash(one.id.values())
                 hashes.append(number)
                 if number in self._recent or number in self._earlier:
-                    updates.append(one)
+                    updates.append(one.statement())
                 else:
                     unknown.append((number, one))
             stored: set[int] = set()
             if self._in_vain >= self._needed_in_vain:
                 is_guess = is_guess or bool(unknown)
             else:
-                stored = await self._stored([one["q"]["_id"] for _, one in unknown])
+                stored = await self._stored([one.id for _, one in unknown])
                 self._in_vain = 0 if stored else self._in_vain + len(unknown)
             for number, one in unknown:
                 if number in stored:
-                    updates.append(one)
+                    updates.append(one.statement())
                 else:
-                    inserts.append(inserted(one))
+                    inserts.append(one.document())
             await asyncio.sleep(0)
         return RollupWrites(inserts, updates, hashes, is_guess)
 
@@ -114,42 +104,6 @@ class StoredRollups:
         matching = {"_id": {"$in": ids}, "_id.account_id": {"$in": list(accounts)}}
         rows = await self._reads.find("rollups", matching, ["_id"], hint="_id_")
         return {_hash(map(_plain, row["_id"].values())) for row in rows}
-
-
-def inserted(upsert: Statement) -> dict[str, Any]:
-    """Return the document that an upsert of `layout.statement` inserts. Others share its cells."""
-    added = upsert["u"]["$inc"]
-    numbers = tuple(added.values())
-    # Decimal128 has no hash.
-    if len(added) <= _MAX_CACHED_PATHS and Decimal128 not in map(type, numbers):
-        cells = _cached_cells(tuple(added), numbers)
-    else:
-        cells = _cells(added.items())
-    return {**upsert["q"], **upsert["u"].get("$setOnInsert", {}), **cells}
-
-
-@lru_cache(maxsize=_CACHED_CELLS)
-def _cached_cells(paths: tuple[str, ...], numbers: tuple[int, ...]) -> dict[str, Any]:
-    return _cells(zip(paths, numbers, strict=True))
-
-
-def _cells(added: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    cells: dict[str, Any] = {}
-    for path, number in added:
-        name, value, measure = _parts(path)
-        field = cells.setdefault(name, {})
-        if value:
-            field = field.setdefault(value, {})
-        field[measure] = number
-    return cells
-
-
-@lru_cache(maxsize=CACHED_PATHS)
-def _parts(path: str) -> tuple[str, str, str]:
-    """Return the field, the value if the field is a map, and the measure."""
-    cell, _, measure = path.rpartition(".")
-    name, _, value = cell.partition(".")
-    return name, value, measure
 
 
 def _hash(values: Iterable[Any]) -> int:
