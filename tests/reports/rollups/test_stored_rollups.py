@@ -36,11 +36,26 @@ async def kinds(stored: StoredRollups, upserts: Upserts) -> tuple[int, int]:
     return len(writes.inserts), len(writes.updates)
 
 
-async def test_an_insert_stores_what_the_upsert_would(services: Services) -> None:
+@pytest.mark.parametrize(
+    "clicks",
+    [
+        [{"domain_name": "", "country": "$.."}],
+        [{"domain_name": "a.test"}, {"domain_name": "b.test"}],
+        [{"domain_name": "a.test"}, {"domain_name": "b.test"}, {"domain_name": "a.test", "os": ""}],
+        [{"unique": True}, {"unique": False}],
+        [],
+    ],
+)
+@pytest.mark.parametrize("has_change", [True, False])
+async def test_an_insert_stores_what_the_upsert_would(
+    services: Services, clicks: list[dict[str, Any]], has_change: bool
+) -> None:
     rollup = Rollup()
-    rollup.add_click(CLICK | {"domain_name": "", "country": "$.."})
+    for one in clicks:
+        rollup.add_click(CLICK | one)
     rollup.add_event(JOINED)
-    rollup.add_event(EVENT, sign=-1)
+    if has_change:
+        rollup.add_event(EVENT, sign=-1)
     upserts = list(rollup.upserts(3))
     await upsert(services, upserts)
     rollups = services.stores.mongodb["rollups"]

@@ -152,6 +152,12 @@ def domain_cell(name: str) -> str:
     return f"domain.{encoded(name)}"
 
 
+@lru_cache(maxsize=CACHED_PATHS)
+def with_domain(cells: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Return the cells of the account: most have a single domain."""
+    return (*cells, domain_cell(name))
+
+
 def without_zeros(sums: Sums) -> Sums:
     if all(sums.values()):
         return sums

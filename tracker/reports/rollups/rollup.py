@@ -31,6 +31,7 @@ from tracker.reports.rollups.layout import (
     domain_cell,
     event_cell,
     of_zone,
+    with_domain,
 )
 from tracker.reports.rollups.money import billionths
 from tracker.reports.rollups.parts import divided
@@ -86,18 +87,18 @@ class _Document:
         return self.id["account_id"], self.id["of"], self.id["day"], self.id["link_id"]
 
     def upsert(self, document_id: Mapping[str, Any]) -> Upsert:
-        is_account = self.domain_name is None
         additions = []
-        own_cells: dict[tuple[str, tuple[str, ...]], int] = {}
+        own_cells: defaultdict[tuple[str, tuple[str, ...]], int] = defaultdict(int)
         for group, number in self.added.items():
-            additions.append(Addition(group.cells, group.measures, number))
+            cells, domains = group.cells, group.by_domain
+            if self.domain_name is None and len(domains) == 1:
+                cells = with_domain(cells, *domains)
+            elif self.domain_name is None:
+                for name, of_domain in domains.items():
+                    own_cells[domain_cell(name), group.measures] += of_domain
             if group.event:
-                cell = event_cell(group.event), group.measures
-                own_cells[cell] = own_cells.get(cell, 0) + number
-            if is_account:
-                for name, of_domain in group.by_domain.items():
-                    cell = domain_cell(name), group.measures
-                    own_cells[cell] = own_cells.get(cell, 0) + of_domain
+                own_cells[event_cell(group.event), group.measures] += number
+            additions.append(Addition(cells, group.measures, number))
         return Upsert(document_id, self.domain_name, additions, own_cells, self.changes or {})
 
 

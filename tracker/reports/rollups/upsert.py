@@ -54,11 +54,11 @@ class Upsert(NamedTuple):
 
     def sums(self) -> Sums:
         """Return the sums of additions and own cells, without zeros."""
-        sums: Sums = {}
+        sums = self._own_sums()
         for cells, measures, number in self.additions:
             for path in _paths(cells, measures):
                 sums[path] = sums.get(path, 0) + number
-        return without_zeros(sums | self._own_sums())
+        return without_zeros(sums)
 
     def increments(self) -> Mapping[str, Stored]:
         common = self._common()
