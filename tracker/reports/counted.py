@@ -1,6 +1,6 @@
 """The dimensions with a column in joint counts, and which of them a report needs. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from tracker.reports.dimensions import (
@@ -51,6 +51,12 @@ def dimensions_of(of: DocumentKind, of_hour: bool = False) -> list[str]:
     """Return all dimensions of counts. Clicks have no event, and an hour's counts no hour."""
     left_out = {EVENT: of == "clicks", HOUR: of_hour}
     return [name for name in COUNTED_DIMENSIONS if not left_out.get(name)]
+
+
+def dimensions_in(combinations: Iterable[Sequence[str]]) -> list[str]:
+    """Return the dimensions of all combinations, in the order of their stored names."""
+    found = {name for names in combinations for name in names}
+    return [name for name in COUNTED_DIMENSIONS if name in found]
 
 
 def value_of(name: str, of: DocumentKind) -> Any:

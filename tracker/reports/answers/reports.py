@@ -159,6 +159,7 @@ class Reports:
             reservation,
             turn.progress.set_fraction,
             turn.fingerprints,
+            turn.combinations,
         )
         scope = ReportScope(query.account_id, moment.calendar)
         is_whole = query.until is None or query.tests == "only"  # tests have no rollups to cut

@@ -53,10 +53,11 @@ class Parts:
     def expect(self, queries: Sequence[ReportQuery], others: int = 0) -> None:
         """Plan these queries, and `others` of the same dimensions.
 
-        Days that several of them must count are counted by all dimensions at once.
+        Documents that several of them must count are read once; days, by all dimensions.
         """
         crossed = [one for one in queries if not is_of_rollups(one)]
-        needed = {needed_for(one.group_by, one.filters) for one in crossed}
+        needed = dict.fromkeys(needed_for(one.group_by, one.filters) for one in crossed)
+        self._turn.combinations = list(needed)
         self._turn.is_thorough = len(needed) >= _MANY
         self.expect_parts(len(queries) + others)
 

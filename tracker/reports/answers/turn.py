@@ -10,7 +10,7 @@ count, and keeps that until its end. It never holds two. `reports/limits` has th
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Final
 from uuid import UUID
@@ -120,6 +120,7 @@ class Turn:
     """The turn of a request. With `is_thorough` days are counted by all dimensions.
 
     All its parts read one snapshot, so they share fingerprints and `unattributed` conversions.
+    `combinations` are the dimensions of each part that rollups do not answer.
     """
 
     def __init__(
@@ -127,6 +128,7 @@ class Turn:
     ) -> None:
         self.account_id = account_id
         self.is_thorough = False
+        self.combinations: Sequence[Sequence[str]] = ()
         self.progress = Progress()
         self.fingerprints: dict[UUID | None, Fingerprints] = {}
         self.unattributed = Unattributed()

@@ -19,7 +19,7 @@ from functools import partial
 from tracker.errors import BadRequest
 from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
-from tracker.reports.counted import dimensions_of
+from tracker.reports.counted import dimensions_in, dimensions_of
 from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, NO_EVENT, DocumentKind
 from tracker.reports.joint_counts.caching import CacheBatch, PeriodProgress
 from tracker.reports.joint_counts.hour_so_far import STORING_TIME, count_so_far
@@ -228,10 +228,7 @@ class Counts:
             known = (await self._joint.find([one], names, self._latest)).get(one)
             if known is not None and known.fingerprint == fingerprint:
                 return await in_thread(known.table)
-            if self._is_thorough(one, period):
-                table = await self._counted_by_all(one, names, period, batch)
-            else:
-                table, caches = await self._sources.from_documents(one.of, names, period), True
+            return await self._counted(one, names, period, batch)
         if caches:
             await batch.add(one, NewCounts(fingerprint, table))
         return table
@@ -241,15 +238,19 @@ class Counts:
         is_small = self._fingerprints.of(period).count(one.of) <= limits.LARGE_DAY
         return self._snapshot.is_thorough and is_small and one.link_id is None
 
-    async def _counted_by_all(
+    async def _counted(
         self, one: JointId, names: Sequence[str], period: Period, batch: CacheBatch
     ) -> Columns:
-        """Count the documents of a period by all dimensions, and cache that."""
-        every = dimensions_of(one.of, period.hour is not None)
-        table = await self._sources.from_documents(one.of, every, period)
-        new = NewCounts(self._fingerprints.of(period).of(one.of), table)
-        await batch.add(self._sources.id_of(one.of, every, period), new)
-        return await in_thread(table.by, names)
+        """Count the documents of a period for all parts of the request, and cache that."""
+        new = self._sources.counted_with(one.of, names, period)
+        if self._is_thorough(one, period):
+            every = dimensions_of(one.of, period.hour is not None)
+            new = {one: names, self._sources.id_of(one.of, every, period): every}
+        table = await self._sources.from_documents(one.of, dimensions_in(new.values()), period)
+        tables = await in_thread(lambda: {key: table.by(by) for key, by in new.items()})
+        for key, found in tables.items():
+            await batch.add(key, NewCounts(self._fingerprints.of(period).of(one.of), found))
+        return tables[one]
 
     async def _so_far(
         self, one: JointId, known: CachedCounts | None, names: Sequence[str], period: Period

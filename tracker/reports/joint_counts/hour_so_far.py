@@ -4,12 +4,13 @@ The part is that of an earlier report by the same dimensions, or that of the cou
 dimensions, which drains continue while the hour grows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from tracker.reports import columns
 from tracker.reports.columns import Columns
+from tracker.reports.counted import dimensions_in
 from tracker.reports.joint_counts.sources import CountSources, HourPart, with_missing
 from tracker.reports.joint_counts.store import ALL, CachedCounts, JointId, NewCounts
 from tracker.reports.periods import Period
@@ -36,11 +37,15 @@ async def count_so_far(
     """
     fingerprint = sources.fingerprints.of(hour)
     stable_end = min(now - STORING_TIME, hour.end)
-    nothing = HourPart(hour.start, columns.empty(names))
     part = await _known_part(sources, one, known, names, hour)
-    found = None if part is None else await _continued(sources, one, part, stable_end, hour)
+    found = None
+    if part is not None:
+        found = await _continued(sources, {one: names}, part, stable_end, hour)
     if found is None or not fingerprint.equals(one.of, found):
-        found = await _continued(sources, one, nothing, stable_end, hour)
+        new = sources.counted_with(one.of, names, hour)
+        nothing = HourPart(hour.start, columns.empty(dimensions_in(new.values())))
+        found = await _continued(sources, new, nothing, stable_end, hour)
+        found = await in_thread(found.by, names)
     if one.of == "events" or fingerprint.equals(one.of, found):
         return found
     return with_missing(found, fingerprint.missing(found), names)
@@ -69,22 +74,33 @@ async def _known_part(
 
 
 async def _continued(
-    sources: CountSources, one: JointId, part: HourPart, stable_end: datetime, hour: Period
+    sources: CountSources,
+    new: Mapping[JointId, Sequence[str]],
+    part: HourPart,
+    stable_end: datetime,
+    hour: Period,
 ) -> Columns:
-    """Count the documents after a part; cache the sum if it is whole, or saves the next much."""
+    """Count the documents after a part, and return the sum by its dimensions.
+
+    The sum is cached for each of the `new` counts if it is whole, or saves the next much.
+    """
+    of = next(iter(new)).of
     fingerprint = sources.fingerprints.of(hour)
-    names, expected = list(part.table.dimensions), fingerprint.count(one.of)
+    names, expected = list(part.table.dimensions), fingerprint.count(of)
     stable_end = max(stable_end, part.through)
     count = sources.documents.count
-    before = await count(one.of, names, hour, expected, part.through, stable_end)
+    before = await count(of, names, hour, expected, part.through, stable_end)
     stable = await in_thread(_sum, [part.table, before], names)
-    after = await count(one.of, names, hour, expected, stable_end)
+    after = await count(of, names, hour, expected, stable_end)
     found = await in_thread(_sum, [stable, after], names)
-    new = sum(map(before.total, ("clicks", "bots", "conversions")))
-    is_worth_it = new > (0 if stable_end == hour.end else _FEW) or not part.is_cached
-    if is_worth_it and fingerprint.equals(one.of, found):
-        counted = NewCounts(fingerprint.of_table(one.of, stable), stable, stable_end)
-        await sources.joint.store(one, counted)
+    added = sum(map(before.total, ("clicks", "bots", "conversions")))
+    is_worth_it = added > (0 if stable_end == hour.end else _FEW) or not part.is_cached
+    if is_worth_it and fingerprint.equals(of, found):
+        mark = fingerprint.of_table(of, stable)
+        tables = await in_thread(lambda: {one: stable.by(by) for one, by in new.items()})
+        await sources.joint.store_all(
+            {one: NewCounts(mark, table, stable_end) for one, table in tables.items()}
+        )
     return found
 
 

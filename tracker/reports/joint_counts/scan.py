@@ -1,22 +1,24 @@
 """Counts of stored clicks and events by any dimensions, one time span after another.
 
-For each click MongoDB sends one text of all its values, and Python counts the texts. This is faster
-than grouping in MongoDB, most of all with many distinct texts. A link is sent as its number in a
+MongoDB sends the values of each click as they are stored, and Python counts them: MongoDB is the
+busier of both, and takes longer to join or group the values. A link is sent as its number in a
 list: decoding ids would take longer than all the rest. MongoDB groups events, which are few and
 have money to add up.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.clicks.document import NO_TEST
 from tracker.conversions import document as event_document
 from tracker.reports import columns
-from tracker.reports.columns import Column, Columns, column_of
+from tracker.reports.arrays import np
+from tracker.reports.columns import Column, Columns, Numbers, column_of
 from tracker.reports.counted import COUNTED_FIELDS, value_of
-from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_VALUE, REFERRER, DocumentKind
+from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_VALUE, DocumentKind
 from tracker.reports.rollups.money import whole_number
 from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.reads import MongoReads
@@ -25,26 +27,10 @@ from tracker.visitor_dimensions import UNKNOWN
 _HOUR_MS: Final = 3_600_000
 LISTED_LINKS: Final = 1000
 """Links that are sent as a number instead of an id."""
-_GROUP_SEPARATOR: Final = "\r"
+_BOT: Final = "bot"
+_UNIQUE: Final = "unique"
 _VALUE_SEPARATOR: Final = "\n"
-"""Separators of the groups of a key, and of the values in a group. No request header contains
-them."""
-
-_KIND: Final = "kind"
-_KIND_OF_CLICK: Final = {"$cond": ["$bot", "bot", {"$cond": ["$unique", "unique", "click"]}]}
-"""How a click counts. As a part of the key it costs half of three conditional sums."""
-
-_KINDS: Final = {"clicks": ("click", "unique"), "unique": ("unique",), "bots": ("bot",)}
-"""The kinds of clicks in each measure."""
-
-_UTM: Final = tuple(name for name in COUNTED_FIELDS if name.startswith("utm_"))
-_GROUPS: Final = (
-    (_KIND, HOUR),
-    tuple(name for name in COUNTED_FIELDS if name not in (REFERRER, *_UTM)),
-    (REFERRER,),
-    _UTM,
-)
-"""Values of a click in groups with few combinations. Each combination is looked up once."""
+"""The separator of the values in a key of events. No request header contains it."""
 
 # Rounded as in rollups.
 _EVENT: Final = {
@@ -104,13 +90,14 @@ async def links_of(reader: MongoReads, matching: Mapping[str, Any]) -> list[UUID
 
 
 def _clicks_stage(span: Span, names: Sequence[str]) -> dict[str, Any]:
-    own = {_KIND: _KIND_OF_CLICK, HOUR: {"$toString": _hour(span)}}
-    groups = [
-        _joined([own.get(name) or value_of(name, "clicks") for name in group], _VALUE_SEPARATOR)
-        for group in _groups(names)
-    ]
-    fields = {"_id": 0, "key": _joined(groups, _GROUP_SEPARATOR)}
-    return {"$project": {**fields, "link": _link_of_click(span)} if LINK in names else fields}
+    """Return the stage for the values of clicks. Expressions would cost as much as reading them."""
+    fields = dict.fromkeys([_BOT, _UNIQUE, *_fields_of(names).values()], 1)
+    own = {HOUR: _hour(span), LINK: _link_of_click(span)}
+    return {"$project": {"_id": 0, **fields, **{name: own[name] for name in names if name in own}}}
+
+
+def _fields_of(names: Sequence[str]) -> dict[str, str]:
+    return {name: COUNTED_FIELDS[name].field for name in names if name in COUNTED_FIELDS}
 
 
 def _link_of_click(span: Span) -> dict[str, Any]:
@@ -120,42 +107,40 @@ def _link_of_click(span: Span) -> dict[str, Any]:
     return {"$let": {"vars": {"number": number}, "in": known}}
 
 
-def _groups(names: Sequence[str]) -> list[list[str]]:
-    found = [[name for name in group if name in (_KIND, *names)] for group in _GROUPS]
-    return [group for group in found if group]
-
-
-def _joined(texts: Sequence[Any], separator: str) -> dict[str, Any]:
-    between: list[Any] = [separator] * (2 * len(texts) - 1)
-    between[::2] = texts
-    return {"$concat": between}
-
-
 def _clicks_table(span: Span, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Columns:
-    keys = column_of([row["key"] for row in rows])
+    fields = _fields_of(names)
     found = {
-        name: Column(one.values, one.codes[keys.codes])
-        for name, one in _columns_of_keys(_groups(names), keys.values).items()
+        name: _column(rows, fields.get(name, name), partial(_value, span, name)) for name in names
     }
-    if LINK in names:
-        links = [row.get("link") for row in rows]
-        texts = {one: _link_text(span, one) for one in set(links)}
-        found[LINK] = column_of([texts[one] for one in links])
-    kind = found.pop(_KIND)
-    measures = {measure: kind.is_one_of(kinds) for measure, kinds in _KINDS.items()}
+    bots, unique = (_flags(rows, name) for name in (_BOT, _UNIQUE))
+    measures = {"clicks": 1 - bots, "unique": unique * (1 - bots), "bots": bots}
     return Columns(found, measures, len(rows)).by(names)
 
 
-def _columns_of_keys(groups: Sequence[Sequence[str]], keys: Sequence[str]) -> dict[str, Column]:
-    parts = list(zip(*(key.split(_GROUP_SEPARATOR) for key in keys), strict=True))
-    found: dict[str, Column] = {}
-    for group, texts in zip(groups, parts or [()] * len(groups), strict=True):
-        together = column_of(texts)
-        values = [text.split(_VALUE_SEPARATOR) for text in together.values]
-        for number, name in enumerate(group):
-            of_values = column_of([one[number] for one in values])
-            found[name] = Column(of_values.values, of_values.codes[together.codes])
-    return {**found, HOUR: found[HOUR].mapped(_hour_text)} if HOUR in found else found
+def _column(
+    rows: Sequence[Mapping[str, Any]], field: str, value_of: Callable[[Any], str]
+) -> Column:
+    return column_of(_values(rows, field)).mapped(value_of)
+
+
+def _flags(rows: Sequence[Mapping[str, Any]], field: str) -> Numbers:
+    """Return 1 for each row whose field is set, else 0."""
+    column = column_of(_values(rows, field))
+    values: Sequence[Any] = column.values
+    flags = np.array([value is not None and value is not False for value in values], np.int64)
+    return flags[column.codes]
+
+
+def _values(rows: Sequence[Mapping[str, Any]], field: str) -> list[Any]:
+    return [row.get(field) for row in rows]
+
+
+def _value(span: Span, name: str, value: Any) -> str:
+    if name == LINK:
+        return _link_text(span, value)
+    if name == HOUR:
+        return _hour_text(value)
+    return COUNTED_FIELDS[name].absent if value is None else str(value)
 
 
 def _hour_text(number: Any) -> str:
@@ -180,6 +165,12 @@ def _events_table(span: Span, names: Sequence[str], rows: Sequence[Mapping[str, 
 
 def _hour(span: Span) -> dict[str, Any]:
     return {"$floor": {"$divide": [{"$subtract": ["$at", span.day_start]}, _HOUR_MS]}}
+
+
+def _joined(texts: Sequence[Any], separator: str) -> dict[str, Any]:
+    between: list[Any] = [separator] * (2 * len(texts) - 1)
+    between[::2] = texts
+    return {"$concat": between}
 
 
 def _event_key(span: Span, names: Sequence[str]) -> list[Any]:

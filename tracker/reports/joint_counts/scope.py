@@ -1,6 +1,6 @@
 """The scope of a report, an account or a link, and the snapshot it is read in."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID
@@ -79,7 +79,8 @@ class Snapshot(NamedTuple):
     `before_counting` runs before each read of clicks, of events, or of the rollups of all links. It
     may raise RateLimited or Unavailable. With `is_thorough` documents are counted by all
     dimensions, for the reports that follow. `on_progress` receives the finished fraction of the
-    report. `fingerprints` are those that other parts of the request have read.
+    report. `fingerprints` are those that other parts of the request have read. Documents are
+    counted once for all `combinations` of dimensions that the parts need.
     """
 
     reader: MongoReads
@@ -89,6 +90,7 @@ class Snapshot(NamedTuple):
     memory: Memory = _UNLIMITED
     on_progress: Callable[[float], None] = _ignore_progress
     fingerprints: dict[UUID | None, Fingerprints] | None = None
+    combinations: Sequence[Sequence[str]] = ()
 
     def fingerprints_of(self, scope: ReportScope) -> Fingerprints:
         known = {} if self.fingerprints is None else self.fingerprints

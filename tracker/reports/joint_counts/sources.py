@@ -13,7 +13,7 @@ from uuid import UUID
 from tracker.reports import columns, limits
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.counted import COUNTED_DIMENSIONS
-from tracker.reports.dimensions import DOCUMENT_KINDS, HOUR, LINK, DocumentKind
+from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, LINK, DocumentKind
 from tracker.reports.joint_counts.scan import LISTED_LINKS, Span, links_of, read
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.store import (
@@ -77,6 +77,28 @@ class CountSources:
         account_id, calendar, link_id = self._scope
         by = name_of(names, of_hour=period.hour is not None)
         return JointId(account_id, calendar.zone, link_id, of, by, period.key)
+
+    def counted_with(
+        self, of: DocumentKind, names: Sequence[str], period: Period
+    ) -> dict[JointId, Sequence[str]]:
+        """Return the counts to make when documents of the period are counted by `names`.
+
+        They are these, and those that other parts of the request need.
+        """
+        found = {self.id_of(of, names, period): names}
+        left_out = {
+            LINK: self._scope.link_id is not None,
+            HOUR: period.hour is not None,
+            EVENT: of == "clicks",
+        }
+        others = [
+            [name for name in combination if not left_out.get(name)]
+            for combination in self._snapshot.combinations
+        ]
+        is_small = self.fingerprints.of(period).count(of) <= limits.LARGE_DAY
+        if is_small and list(names) in others:
+            found |= {self.id_of(of, other, period): other for other in others}
+        return found
 
     async def from_all(
         self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period]
