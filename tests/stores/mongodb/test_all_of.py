@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.mongodb.order import NEWEST_FIRST, OLDEST_FIRST, Order, by_name
@@ -68,3 +69,13 @@ async def test_only_what_matches_is_yielded_and_nothing_of_nothing(services: Ser
         assert [row["slug"] for piece in pieces for row in piece] == ["b"]
         none = pieces_of(services, {"account_id": 2}, order)
         assert [piece async for piece in none] == []
+
+
+async def test_a_piece_in_the_order_of_a_text_costs_as_much_in_any_list(services: Services) -> None:
+    await insert(services, *(f"n{number}" for number in range(COUNT)))
+    async with profiled(services.stores.mongodb.database) as rows:
+        pieces = [piece async for piece in pieces_of(services, {"account_id": 1}, BY_NAME)]
+    assert sum(map(len, pieces)) == COUNT
+    of_pieces = [row for row in rows if row["command"].get("hint") == "_id_"]
+    assert len(of_pieces) == len(pieces)
+    assert max(row["keysExamined"] for row in of_pieces) <= 2 * PIECE_DOCUMENTS

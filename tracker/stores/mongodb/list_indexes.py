@@ -34,6 +34,6 @@ LINK_LISTS: Final[Mapping[str, str]] = {
 
 
 def has_ids(collection: str, name: str) -> bool:
-    """Return whether an index of the table has the ids of documents among its fields."""
-    keys = {one.document["name"]: one.document["key"] for one in INDEXES[collection]}
-    return "_id" in keys[name]
+    """Return whether the last field of an index of the table is the ids of documents."""
+    fields = {one.document["name"]: list(one.document["key"]) for one in INDEXES[collection]}
+    return bool(fields[name][-1] == "_id")

@@ -22,6 +22,11 @@ from tracker.stores.mongodb.drivers import (
 ROWS_AT_ONCE: Final = 1000
 """A small row takes 1 to 3 µs to decode, and a whole click 8."""
 
+_ID_START: Final = -17
+_ID_FIELD: Final = b"\x05_id\x00\x10\x00\x00\x00\x04"
+_ID_FIELD_START: Final = _ID_START - len(_ID_FIELD)
+"""A document ends with a zero. Before an id of 16 bytes: type, name, length and kind."""
+
 Fields = Sequence[str] | Mapping[str, Any] | None
 Document = dict[str, Any]
 
@@ -66,18 +71,18 @@ class MongoReads:
     async def ids_of_index(
         self, collection: str, matching: Mapping[str, Any], **options: Any
     ) -> list[bytes]:
-        """Return ids as `ids` does, from the index of the option `hint`, which has them.
+        """Return ids as `ids` does, from the index of the option `hint`, whose last field they are.
 
-        No document is read, unless to filter or to sort it.
+        No document is read, unless to filter or to sort it, and no key is decoded: its texts are
+        no UTF-8, and take 8 µs.
         """
-        # The texts in an index with a collation are no UTF-8.
-        codec = self._database.codec_options.with_options(
-            uuid_representation=UuidRepresentation.UNSPECIFIED,
-            unicode_decode_error_handler="ignore",
-        )
-        index = MongoReads(self._database.with_options(codec_options=codec), self._session)
-        rows = await index.find(collection, matching, return_key=True, **options)
-        return [bytes(row["_id"]) for row in rows]
+        chosen = {"batch_size": ROWS_AT_ONCE, "return_key": True, **options}
+        source = self._database[collection]
+        with lost_connections():
+            # The driver does not say that its batches are bytes.
+            batches: Any = source.find_raw_batches(matching, session=self._session, **chosen)
+            async with batches:
+                return [_last_id(key) async for batch in batches for key in _documents_in(batch)]
 
     def latest(self) -> "MongoReads":
         """Return a reader of the present, whatever snapshot this one reads."""
@@ -153,6 +158,13 @@ class MongoReads:
     ) -> ReadingCursor:
         chosen = {"batch_size": ROWS_AT_ONCE, **options}
         return self._database[collection].find(matching, fields, session=self._session, **chosen)
+
+
+def _last_id(document: bytes) -> bytes:
+    """Return the last field of a BSON document. Raises ValueError unless it is an `_id`."""
+    if document[_ID_FIELD_START:_ID_START] != _ID_FIELD:
+        raise ValueError("the document does not end with an id")
+    return document[_ID_START:-1]
 
 
 def _documents_in(batch: bytes) -> Iterator[bytes]:
