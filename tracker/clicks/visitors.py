@@ -61,15 +61,22 @@ redis.call('SET', KEYS[2], ARGV[1], 'NX', 'EX', ARGV[2])
 return redis.call('GET', KEYS[2])
 """
 
+# Local names: a known visitor takes 2.2 µs with them, 2.5 without. ARGV: the time to live of
+# buckets in seconds; 1 if new visitors are stored, else 0.
+_BEGIN_ANSWER: Final = f"""
+{_BEGIN}
+local call, unpack, format = redis.call, struct.unpack, string.format
+local seconds, stores, answer = ARGV[1], ARGV[2] == '1', {{}}
+"""
+
 # Adds 1 to the answer if `click` was the first of `visitor`, 0 if it was not, 2 if the visitor is
-# new and not stored. A known visitor costs one HGET: HSETNX would take twice as long. ARGV: the
-# time to live of buckets in seconds; 1 if new visitors are stored, else 0.
+# new and not stored. A known visitor costs one HGET: HSETNX would take twice as long.
 _ANSWER: Final = """
-    local first = redis.call('HGET', bucket, visitor)
-    if not first and ARGV[2] == '1' then
+    local first = call('HGET', bucket, visitor)
+    if not first and stores then
       first = click
-      redis.call('HSET', bucket, visitor, click)
-      if redis.call('TTL', bucket) < 0 then redis.call('EXPIRE', bucket, ARGV[1]) end
+      call('HSET', bucket, visitor, click)
+      if call('TTL', bucket) < 0 then call('EXPIRE', bucket, seconds) end
     end
     answer[#answer + 1] = first == click and '1' or first and '0' or '2'
 """
@@ -78,14 +85,12 @@ _ANSWER: Final = """
 # `Visits`. Returns one character a click, because a thousand replies are slow to build and to read.
 # The names of buckets are built here, because sending them takes longer.
 _REMEMBER: Final = f"""
-{_BEGIN}
-local answer = {{}}
+{_BEGIN_ANSWER}
 for day = 3, #ARGV, 2 do
   local clicks = ARGV[day + 1]
   for at = 1, #clicks, 18 do
-    local high, low = string.byte(clicks, at, at + 1)
-    local bucket = ARGV[day] .. string.format('%02x%02x', high, low)
-    local visitor, click = string.sub(clicks, at + 2, at + 9), string.sub(clicks, at + 10, at + 17)
+    local number, visitor, click = unpack('>Hc8c8', clicks, at)
+    local bucket = format('%s%04x', ARGV[day], number)
     {_ANSWER}
   end
 end
@@ -97,11 +102,11 @@ _REMEMBER_SHA: Final = sha1(_REMEMBER.encode(), usedforsecurity=False).hexdigest
 # The same for one part of a cluster's visitors. KEYS: an unused one, the bucket of each click.
 # ARGV: as above, and for each click eight bytes of the visitor and eight of the click.
 _REMEMBER_PART: Final = f"""
-{_BEGIN}
-local answer, clicks = {{}}, ARGV[3]
+{_BEGIN_ANSWER}
+local clicks = ARGV[3]
 for number = 2, #KEYS do
-  local bucket, at = KEYS[number], (number - 2) * 16 + 1
-  local visitor, click = string.sub(clicks, at, at + 7), string.sub(clicks, at + 8, at + 15)
+  local bucket = KEYS[number]
+  local visitor, click = unpack('c8c8', clicks, (number - 2) * 16 + 1)
   {_ANSWER}
 end
 return table.concat(answer)
