@@ -67,3 +67,15 @@ async def test_a_page_takes_three_commands_at_most(
         # The first one reads the key and the names of tags too.
         await listed(world.client, world.secret, query)
         assert await asked(world, query) == 2 + (not complete)
+
+
+async def test_no_link_is_read_if_the_counts_of_a_tag_say_that_none_is_listed(
+    world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trusted_memory, "monotonic", clock)
+    tag = await world.services.links.tags.create(world.account.id, "spring")
+    await create_link(world.services, world.account.id, "s", tags=[tag.id])
+    query = {"accountId": world.account.id, "selectedTags": tag.id, "active": "false"}
+    async with listening(world.services.changes):
+        await listed(world.client, world.secret, query)
+        assert await asked(world, query) == 2, "the key and the counts"

@@ -61,7 +61,10 @@ def test_rows_are_skipped_from_the_nearer_end(
         (LinkFilter(active=False), "slug", "inactive_in_order_of_slugs"),
         (LinkFilter(slug="abc", active=False), "name", "in_order_of_slugs"),
         (LinkFilter(tags=[HALF]), "newest", "by_tag"),
-        (LinkFilter(tags=[HALF, RARE], active=False), "oldest", "by_tag"),
+        (LinkFilter(tags=[HALF, RARE], active=False), "oldest", "inactive"),
+        (LinkFilter(tags=[HALF, RARE], all_tags=True, active=False), "oldest", "by_tag"),
+        (LinkFilter(tags=[HALF], active=True), "newest", "by_tag"),
+        (LinkFilter(tags=[RARE], active=False), "newest", "by_tag"),
         (LinkFilter(tags=[RARE]), "name", "by_tag"),
         (LinkFilter(tags=[HALF]), "name", "in_order_of_names"),
         (LinkFilter(tags=[HALF, RARE]), "slug", "in_order_of_slugs"),
@@ -79,7 +82,8 @@ def test_a_list_has_its_index(wanted: LinkFilter, order: LinkOrder, index: str) 
         (LinkFilter(active=False), "slug", Density(1.0)),
         (LinkFilter(active=True), "slug", Density(10 / 11, "inactive_in_order_of_slugs")),
         (LinkFilter(active=True, archived=True), "oldest", Density(1.0, "inactive")),
-        (LinkFilter(tags=[HALF], active=False), "newest", Density(1 / 5000)),
+        (LinkFilter(tags=[HALF], active=False), "newest", Density(1 / 900)),
+        (LinkFilter(tags=[HALF], active=True), "newest", Density(1 / 5000)),
     ],
 )
 def test_of_the_links_in_an_index_a_list_has_a_part(

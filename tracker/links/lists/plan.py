@@ -52,20 +52,34 @@ def index_of(
     ):
         return LINK_LISTS["words"]
     tagged = _tagged(wanted, counts)
-    if wanted.tags and (order in _BY_ID or _is_sorting_cheaper(tagged, found, read, total)):
+    if wanted.tags and (
+        not _are_inactive_fewer(tagged, wanted, counts)
+        if order in _BY_ID
+        else _is_sorting_cheaper(tagged, found, read, total)
+    ):
         return LINK_LISTS["tags"]
     return LINK_LISTS[f"inactive {order}" if wanted.active is False else order]
 
 
 def needs_counts(wanted: LinkFilter, order: LinkOrder) -> bool:
-    """Return whether `index_of` decides by the kept counts or the rows found."""
-    return is_by_words(wanted) or (bool(wanted.tags) and order not in _BY_ID)
+    """Return whether the kept counts or the rows found decide the index, or that none is read.
+
+    No link of a tag may be active, or inactive: all of them would be read for nothing.
+    """
+    of_tags = bool(wanted.tags) and (order not in _BY_ID or wanted.active is not None)
+    return is_by_words(wanted) or of_tags
 
 
 def fallback_of(wanted: LinkFilter, index: str) -> str | None:
-    """Return the name of the index to use if `index` has too few matches; None if it has all."""
+    """Return the name of the index to use if `index` has too few matches.
+
+    None if it has all of them, or as many as the other one.
+    """
     counting = counting_index_of(wanted)
     is_selective = wanted.slug is None and (is_by_words(wanted) or bool(wanted.tags))
+    chosen_by_counts = LINK_LISTS["tags"], LINK_LISTS["inactive newest"]
+    if counting == LINK_LISTS["tags"] and index in chosen_by_counts:
+        return None
     return counting if is_selective and index != counting else None
 
 
@@ -91,9 +105,9 @@ def density_of(
     """Return how many of the links in an index a list has, with one tag at most."""
     if index == LINK_LISTS["tags"]:
         return Density(total.rows / sum(counts[wanted.tags[0]]))
-    if not wanted.active:
-        return Density(1.0)
     active, inactive = (counts[None].of(wanted.archived, one) for one in (True, False))
+    if not wanted.active:
+        return Density(total.rows / inactive if wanted.tags else 1.0)
     others = LINK_LISTS[f"inactive {order}"] if inactive < active else None
     return Density(active / (active + inactive), others)
 
@@ -108,6 +122,13 @@ def _tagged(wanted: LinkFilter, counts: Counts | None) -> int:
         return 0
     of_tags = [counts[tag_id].of(wanted.archived) for tag_id in wanted.tags]
     return min(of_tags) if wanted.all_tags else sum(of_tags)
+
+
+def _are_inactive_fewer(tagged: int, wanted: LinkFilter, counts: Counts | None) -> bool:
+    """Return whether a list of inactive links has more to read among those of its tags."""
+    if counts is None or wanted.active is not False:
+        return False
+    return counts[None].of(wanted.archived, active=False) < tagged
 
 
 def _is_sorting_cheaper(examined: int, found: Total, read: int, total: int | None) -> bool:
