@@ -15,7 +15,7 @@ _CONNECTIONS_PER_PARTITION = 3
 """A partition of the journal keeps them to append, to replay, and to append for another server of a
 cluster."""
 
-_CONNECTIONS_OF_COPIES = 1
+_CONNECTIONS_OF_COPIES = 2
 _CONNECTIONS_OF_VISITORS = 1
 
 
