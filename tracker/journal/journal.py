@@ -63,7 +63,7 @@ class Journal:
         self._appenders = (
             [Appender(redis, one, _own_breakers(), replicas) for one in self._streams]
             if self._is_cluster
-            else [Appender(redis, "", ServerBreakers(breaker, Breaker()), replicas)]
+            else [Appender(redis, keys.JOURNAL, ServerBreakers(breaker, Breaker()), replicas)]
         )
         self._others: dict[tuple[int, int], Appender] = {}
         self._breaker = breaker

@@ -106,8 +106,10 @@ def density_of(
     if index == LINK_LISTS["tags"]:
         return Density(total.rows / sum(counts[wanted.tags[0]]))
     active, inactive = (counts[None].of(wanted.archived, one) for one in (True, False))
+    if wanted.tags:  # of those indexes, only that of inactive links is chosen by counts
+        return Density(total.rows / max(1, inactive))
     if not wanted.active:
-        return Density(total.rows / inactive if wanted.tags else 1.0)
+        return Density(1.0)
     others = LINK_LISTS[f"inactive {order}"] if inactive < active else None
     return Density(active / (active + inactive), others)
 
