@@ -64,6 +64,8 @@ def finish(cluster: OwnCluster, key: str, to: Any) -> None:
     """Let every server know that the slot of `key` is at another."""
     with client_of(to.port) as client:
         owner = client.execute_command("CLUSTER", "MYID").decode()
+        # Else an older message of the former owner, whose epoch may be higher, takes it back.
+        client.execute_command("CLUSTER", "BUMPEPOCH")
     for one in (to, *cluster.servers):
         with client_of(one.port) as client:
             client.execute_command("CLUSTER", "SETSLOT", slot_of(key), "NODE", owner)
