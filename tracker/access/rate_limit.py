@@ -9,7 +9,6 @@ While Redis is unavailable or its budget used up, nothing is enforced: availabil
 
 import asyncio
 import contextlib
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, cast
@@ -17,7 +16,7 @@ from uuid import UUID
 
 import structlog
 from redis.asyncio import Redis
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import RedisError
 
 from tracker.clock import now_ms
 from tracker.errors import RateLimited
@@ -33,7 +32,6 @@ from tracker.stores.redis.memory_budget import Budget, OptionalWrite
 log = structlog.get_logger(__name__)
 
 _COUNT: Final = (Path(__file__).parent / "rate_limit.lua").read_text(encoding="utf-8")
-_COUNT_SHA: Final = hashlib.sha1(_COUNT.encode(), usedforsecurity=False).hexdigest()
 _GROUP_REQUESTS: Final = 100
 """Requests that one script counts. It blocks Redis for a fraction of a millisecond."""
 
@@ -198,10 +196,5 @@ class RateLimiter:
             arguments.append(str(len(counters)))
             for _, scope in counters:
                 arguments += (str(scope.limit), str(scope.window_seconds * 1000))
-        try:
-            replies = await self._counting.execute("EVALSHA", _COUNT_SHA, *arguments)
-        except ResponseError as error:
-            if not str(error).startswith("NOSCRIPT"):
-                raise
-            replies = await self._counting.execute("EVAL", _COUNT, *arguments)
+        replies = await self._counting.execute_script(_COUNT, *arguments)
         return cast("Sequence[Sequence[int]]", replies)

@@ -13,11 +13,10 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b, sha1
+from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from redis.asyncio import Redis
-from redis.exceptions import ResponseError
 
 from tracker.calendar import DEFAULT_ZONE, Calendar
 from tracker.clicks.click import Click
@@ -97,8 +96,6 @@ end
 return table.concat(answer)
 """
 
-_REMEMBER_SHA: Final = sha1(_REMEMBER.encode(), usedforsecurity=False).hexdigest()
-
 # The same for one part of a cluster's visitors. KEYS: an unused one, the bucket of each click.
 # ARGV: as above, and for each click eight bytes of the visitor and eight of the click.
 _REMEMBER_PART: Final = f"""
@@ -175,12 +172,7 @@ class Visitors:
         for day, of_day in visits.items():
             arguments += keys.visitors(day, ""), b"".join(of_day)
         async with self._turn:  # a drain has several consumers, and the connection one command
-            try:
-                answer = await self._remembering.execute("EVALSHA", _REMEMBER_SHA, *arguments)
-            except ResponseError as error:
-                if not str(error).startswith("NOSCRIPT"):
-                    raise
-                answer = await self._remembering.execute("EVAL", _REMEMBER, *arguments)
+            answer = await self._remembering.execute_script(_REMEMBER, *arguments)
         return bytes(answer)
 
     async def _run_script_by_part(self, visits: Visits, has_room: bool) -> bytes:

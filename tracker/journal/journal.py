@@ -64,16 +64,19 @@ class Journal:
             [Appender(redis, one, _own_breakers(), replicas) for one in self._streams]
             if self._is_cluster
             else [Appender(redis, keys.JOURNAL, ServerBreakers(breaker, Breaker()), replicas)]
+            * len(self._streams)
         )
         self._others: dict[tuple[int, int], Appender] = {}
         self._breaker = breaker
         self._spool = spool
         self._unlogged = 0
         self._log_at = 0.0
-        self._batches = [
-            Batch[AppendItem, int | None](partial(self._commit, number))
-            for number in range(len(self._appenders))
-        ]
+        # By stream, as the appenders: in a cluster each has its own, else all share one.
+        self._batches = (
+            [self._batch(number) for number in range(len(self._streams))]
+            if self._is_cluster
+            else [self._batch(0)] * len(self._streams)
+        )
         self._replayed_to = 0
 
     def append(self, record: JournalRecord) -> asyncio.Future[int | None]:
@@ -89,7 +92,7 @@ class Journal:
         `record` must not contain half surrogates: it is encoded together with others.
         """
         stream = self._stream_of(record)
-        self._batch_of(stream).add(AppendItem(self._streams[stream], record), waiter)
+        self._batches[stream].add(AppendItem(self._streams[stream], record), waiter)
 
     def append_once(self, record: JournalRecord, claim: Claim) -> asyncio.Future[int | None]:
         """Append unless the claim is held, and return its holder: this event id or another.
@@ -135,7 +138,7 @@ class Journal:
     def _next_to_replay(self) -> tuple[str, Appender]:
         """Return the next partition: after an outage every drain gets a share."""
         self._replayed_to = number = (self._replayed_to + 1) % self.partitions
-        return self._streams[number], self._appenders[self._server_of(number)]
+        return self._streams[number], self._appenders[number]
 
     async def _move(self, payloads: Sequence[bytes]) -> None:
         stream, appender = self._next_to_replay()
@@ -160,7 +163,7 @@ class Journal:
     def _submit(
         self, stream: int, record: EncodedRecord | ClaimedRecord
     ) -> asyncio.Future[int | None]:
-        return self._batch_of(stream).submit(AppendItem(self._streams[stream], record))
+        return self._batches[stream].submit(AppendItem(self._streams[stream], record))
 
     def _stream_of(self, record: JournalRecord) -> int:
         if self.overflow.is_counting and self.overflow.takes(record.overflow_account):
@@ -172,12 +175,8 @@ class Journal:
             return 0
         return partition_of(record.partition_key, self.partitions)
 
-    def _server_of(self, stream: int) -> int:
-        """Return the number of the appender: in a cluster each stream has one of its own."""
-        return stream if self._is_cluster else 0
-
-    def _batch_of(self, stream: int) -> Batch[AppendItem, int | None]:
-        return self._batches[self._server_of(stream)]
+    def _batch(self, number: int) -> Batch[AppendItem, int | None]:
+        return Batch(partial(self._commit, number))
 
     async def _commit(self, number: int, group: list[AppendItem]) -> Sequence[int | None]:
         own = self._appenders[number]

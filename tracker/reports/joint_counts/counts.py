@@ -248,8 +248,9 @@ class Counts:
             new = {one: names, self._sources.id_of(one.of, every, period): every}
         table = await self._sources.from_documents(one.of, dimensions_in(new.values()), period)
         tables = await in_thread(lambda: {key: table.by(by) for key, by in new.items()})
+        fingerprint = self._fingerprints.of(period).of(one.of)
         for key, found in tables.items():
-            await batch.add(key, NewCounts(self._fingerprints.of(period).of(one.of), found))
+            await batch.add(key, NewCounts(fingerprint, found))
         return tables[one]
 
     async def _so_far(

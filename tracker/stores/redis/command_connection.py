@@ -5,6 +5,8 @@ tasks. That was most of the cost of a click's wait, so it only opens the connect
 """
 
 import asyncio
+from functools import cache
+from hashlib import sha1
 from typing import Any, Final
 
 from hiredis import Reader, pack_command
@@ -119,6 +121,18 @@ class RedisCommandConnection:
         packed = pack_command(command)  # type: ignore[arg-type]  # its stub has tuples of one only
         return await self._request(packed, 1)
 
+    async def execute_script(self, script: str, *arguments: bytes | str) -> Any:
+        """Return the answer to a script; it is sent as its digest unless the server lacks it.
+
+        `arguments` are the number of keys, the keys, and the rest. Runs as `execute` does.
+        """
+        try:
+            return await self.execute("EVALSHA", _digest(script), *arguments)
+        except ResponseError as error:
+            if not str(error).startswith("NOSCRIPT"):
+                raise
+        return await self.execute("EVAL", script, *arguments)
+
     async def execute_all(self, *commands: Command) -> list[Any]:
         """Return several answers. Raises the first refusal; the other commands run all the same."""
         packed = b"".join(pack_command(one) for one in commands)  # type: ignore[arg-type]
@@ -169,3 +183,9 @@ class RedisCommandConnection:
             return _Connection(transport, self._connection.socket_timeout)
         except RuntimeError as error:  # uvloop's, of a transport that is closed
             raise RedisConnectionError(str(error)) from error
+
+
+@cache
+def _digest(script: str) -> str:
+    """Return the name of a script in Redis. Scripts are few and constant."""
+    return sha1(script.encode(), usedforsecurity=False).hexdigest()
