@@ -13,6 +13,7 @@ import random
 import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -31,6 +32,7 @@ from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.dimensions import DOCUMENT_KINDS
 from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.joint_counts.due_accounts import DueAccounts
+from tracker.reports.joint_counts.missing import missing_periods
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
 from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.periods import ALLOWED_LATENESS, Period, day_period, hours_of, is_over
@@ -178,9 +180,8 @@ class JointCounting:
                 for hour in hours_of(scope.calendar, day.first)
                 if hour.start <= snapshot.now
             ]
-            counts = Counts(self._database, scope, snapshot)
-            found = await counts.missing(COUNTED_DIMENSIONS, over)
-            found += await counts.missing(COUNTED_DIMENSIONS, hours, LARGE_HOUR)
+            missing = partial(missing_periods, self._database, scope, snapshot, COUNTED_DIMENSIONS)
+            found = await missing(over) + await missing(hours, LARGE_HOUR)
             return scope.calendar, found, await _end_of_used(unfinished, scope, snapshot)
 
     async def _scope_and_snapshot(

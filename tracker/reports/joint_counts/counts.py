@@ -70,40 +70,6 @@ class Counts:
             found += tables
         return found
 
-    async def missing(
-        self, by: Sequence[str], periods: Sequence[Period], at_least: int = 1
-    ) -> list[Period]:
-        """Return the periods whose counts by these dimensions are missing or no longer valid.
-
-        Hours replace a large day. Counts of fewer than `at_least` documents are left out, and so
-        are hours that have not ended with fewer new ones. So are counts too large for a table by
-        all dimensions.
-        """
-        await self._sources.read_fingerprints(periods)
-        pieces = [piece for one in periods for piece in await self._sources.parts_of(one) or [one]]
-        await self._sources.read_fingerprints(pieces)
-        wanted = {
-            self._sources.id_of(of, by, piece): piece
-            for piece in pieces
-            for of in DOCUMENT_KINDS
-            if at_least <= self._fingerprints.of(piece).count(of) <= limits.LARGE_DAY
-        }
-        cached = await self._joint.fingerprints(wanted, self._snapshot.reader)
-        found = [
-            piece
-            for one, piece in wanted.items()
-            if self._is_missing(one.of, piece, cached.get(one), at_least)
-        ]
-        return list(dict.fromkeys(found))
-
-    def _is_missing(
-        self, of: DocumentKind, period: Period, cached: list[int] | None, at_least: int
-    ) -> bool:
-        fingerprint = self._fingerprints.of(period)
-        if period.end <= self._snapshot.now - STORING_TIME:
-            return cached != fingerprint.of(of)
-        return fingerprint.uncounted(of, cached) >= at_least
-
     async def _tables_of(
         self,
         of: DocumentKind,
