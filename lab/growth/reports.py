@@ -18,6 +18,9 @@ _NEW_CLICKS: Final = 20
 _OPENED_LINKS: Final = 1_000
 _LOOKS: Final = 2
 _FEW_CLICKS: Final = 1_000
+_MOST_CLICKED: Final = 100_000
+"""Links that are clicked on one day, of more links too."""
+
 _OVERVIEW: Final = "overview"
 _FIRST: Final = "overview-first"
 _PANELS: Final = ("country", "device", "browser", "referrer", "utm_campaign")
@@ -56,7 +59,7 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
 async def _by_links(run: Run) -> list[_Report]:
     """Have every link of two accounts clicked today."""
     few = await run.filling.account(run.sizes.few_links)
-    many = await run.filling.account(run.sizes.links)
+    many = await run.filling.account(min(run.sizes.links, _MOST_CLICKED))
     reports = []
     async with draining(run.filling.settings) as (_, drain):
         accounts: dict[Size, FilledAccount] = {"small": few, "large": many}
