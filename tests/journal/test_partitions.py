@@ -23,6 +23,7 @@ from tracker.journal.backlog import Backlog
 from tracker.journal.journal import Journal
 from tracker.journal.partitions import (
     MAX_PARTITIONS,
+    others_after,
     partition_of,
     partition_of_transaction_id,
 )
@@ -35,6 +36,21 @@ from tracker.stores.redis.clients import redis_for_requests
 pytestmark = pytest.mark.redis
 
 PARTITIONS = 4
+
+
+@pytest.mark.parametrize(
+    ("stream", "others"),
+    [(0, [1, 2, 3]), (2, [3, 0, 1]), (3, [0, 1, 2]), (PARTITIONS, [0, 1, 2, 3])],
+)
+def test_every_other_partition_may_take_what_a_stream_cannot(
+    stream: int, others: list[int]
+) -> None:
+    assert others_after(stream, PARTITIONS) == others
+
+
+def test_a_single_partition_has_no_other() -> None:
+    assert others_after(0, 1) == []
+    assert others_after(1, 1) == [0]
 
 
 @asynccontextmanager

@@ -29,7 +29,7 @@ from tracker.journal.appender import (
 )
 from tracker.journal.entry import EncodedRecord, JournalRecord, encode_record
 from tracker.journal.overflow import Overflow
-from tracker.journal.partitions import partition_of
+from tracker.journal.partitions import others_after, partition_of
 from tracker.journal.spool import Spool
 from tracker.metrics import SPOOL_REFUSED, SPOOLED
 from tracker.stores.batch import Batch, Waiter
@@ -212,8 +212,7 @@ class Journal:
     async def _append_elsewhere(self, number: int, group: list[AppendItem]) -> bool:
         """Append a group to another partition; return whether one took it."""
         payload = encode_group(group)
-        for step in range(1, self.partitions):
-            other = (number + step) % self.partitions
+        for other in others_after(number, self.partitions):
             # The partition's own connection carries one append at a time.
             appender = self._others.get((number, other))
             if appender is None:

@@ -17,3 +17,8 @@ def partition_of(partition_key: bytes, partitions: int) -> int:
 def partition_of_transaction_id(transaction_id: str, partitions: int) -> int:
     """Return the partition of events with this transaction id, and of its claims."""
     return partition_of(transaction_id.encode("utf-8", "surrogatepass"), partitions)
+
+
+def others_after(stream: int, partitions: int) -> list[int]:
+    """Return the other partitions, beginning after the stream. The overflow is the last stream."""
+    return [*range(stream + 1, partitions), *range(stream)]
