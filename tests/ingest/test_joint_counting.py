@@ -16,7 +16,7 @@ from tests.reports.counted import Counted
 from tests.reports.history import DAYS, FIRST, History, made, more
 from tests.stores.mongodb.profiler import profiled
 from tracker.ingest import joint_counting
-from tracker.ingest.joint_counting import IDLE_ENTRIES, JointCounting
+from tracker.ingest.joint_counting import JointCounting
 from tracker.reports import limits
 from tracker.reports.joint_counts.counts import Counts
 from tracker.reports.joint_counts.due_accounts import DueAccounts
@@ -268,15 +268,22 @@ async def test_an_hour_that_is_too_large_is_not_counted_by_all_dimensions(
     assert await counting(services).count_days() == 0
 
 
-async def test_nothing_is_counted_while_drains_are_busy(services: Services) -> None:
+async def test_nothing_is_counted_while_drains_are_behind(services: Services) -> None:
     await set_the_scene(services)
-    for _ in range(IDLE_ENTRIES + 1):
-        await services.stores.redis.xadd(keys.JOURNAL, {"d": b""})
+    await services.stores.redis.xadd(keys.JOURNAL, {"d": b""}, id="1-1")
     task = asyncio.create_task(counting(services).count_days())
     await asyncio.wait([task], timeout=0.1)
     assert await services.stores.mongodb["joint_counts"].count_documents({}) == 0
     await services.stores.redis.delete(keys.JOURNAL)
     assert await task == DAYS
+
+
+async def test_days_are_counted_beside_steady_traffic(services: Services) -> None:
+    await set_the_scene(services)
+    new = 10**13  # milliseconds: entries never grow old
+    for number in range(1, 1_000):
+        await services.stores.redis.xadd(keys.JOURNAL, {"d": b""}, id=f"{new}-{number}")
+    assert await counting(services).count_days() == DAYS
 
 
 async def test_a_day_that_takes_too_long_does_not_keep_others_from_being_counted(

@@ -1,8 +1,8 @@
 """Joint counts of periods by all dimensions, made before a report needs them.
 
-A lease lets one drain work, only while the journal is short. Joint counts by fewer dimensions are
-made from these, and they outlive the clicks. A large day is counted by the hour, to limit time and
-memory. An hour above the day's limit in `reports/limits` is left out.
+A lease lets one drain work, only while drains keep up with the journal. Joint counts by fewer
+dimensions are made from these, and they outlive the clicks. A large day is counted by the hour, to
+limit time and memory. An hour above the day's limit in `reports/limits` is left out.
 
 Only accounts with arrivals are looked at: once they have some, and once the day is over. Others
 cost nothing.
@@ -27,6 +27,7 @@ from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.feeds.arrivals import STORED_DAYS, bytes_by_account
 from tracker.journal.backlog import Backlog
+from tracker.journal.overflow import BEHIND_MS
 from tracker.reports import arrays
 from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.dimensions import DOCUMENT_KINDS
@@ -45,9 +46,6 @@ log = structlog.get_logger(__name__)
 
 DAYS: Final = 35
 """Days back from today that are counted ahead: the default range of reports."""
-
-IDLE_ENTRIES: Final = 50
-"""Journal entries up to which the drains count as idle."""
 
 LARGE_HOUR: Final = 1_000
 """Clicks or events above which an hour of an unfinished day is counted ahead too."""
@@ -105,7 +103,7 @@ class JointCounting:
         while account_ids := await self._due.at(now()):
             for account_id in account_ids:
                 # After midnight many are due: drains come first, and the lease must not end.
-                await self._wait_until_idle()
+                await self._wait_for_drains()
                 counted += await self._count_account(account_id)
         return counted
 
@@ -188,14 +186,14 @@ class JointCounting:
         self, account_id: UUID, reader: MongoReads
     ) -> tuple[ReportScope, Snapshot]:
         calendar = (await moment_of(reader, account_id)).calendar
-        snapshot = Snapshot(reader, now(), self._wait_until_idle, fingerprints={})
+        snapshot = Snapshot(reader, now(), self._wait_for_drains, fingerprints={})
         return ReportScope(account_id, calendar), snapshot
 
-    async def _wait_until_idle(self) -> None:
-        """Rest as long as was worked since the last call, and until the journal is short."""
+    async def _wait_for_drains(self) -> None:
+        """Rest as long as was worked since the last call, and while drains are behind."""
         worked = time.monotonic() - self._worked_since
         await asyncio.sleep(min(worked, _BUSY_SECONDS))
-        while (await self._backlog.measure()).entries > IDLE_ENTRIES:  # noqa: ASYNC110
+        while (await self._backlog.measure()).oldest_ms > BEHIND_MS:  # noqa: ASYNC110
             await asyncio.sleep(_BUSY_SECONDS)
         await self._lease.acquire()
         self._worked_since = time.monotonic()
