@@ -70,7 +70,7 @@ async def a_webhook(services: Services, account_id: UUID) -> UUID:
 async def a_delivery(services: Services, account_id: UUID) -> UUID:
     """Create a delivery of the account's newest webhook."""
     [webhook], _ = await services.webhooks.webhooks.page(account_id, 1, 1)
-    event = {"_id": 1, "account_id": account_id, "at": now()}
+    event = {"_id": 1, "account_id": account_id.bytes, "at": now()}
     async with await services.stores.mongodb.client.start_session() as session:
         await create_deliveries(services.stores.mongodb.database, [event], session)
     return delivery_id(webhook.id, 1)

@@ -35,7 +35,6 @@ from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import (
     DOCUMENT_TOO_LARGE,
     DUPLICATE_KEY,
-    as_read,
     as_stored,
     run_inserts,
     run_updates,
@@ -217,8 +216,7 @@ class BatchWriter:
             if await run_updates(self._database, "events", moves, session) < len(moves):
                 raise WriteConflict
         await self._check_caps(write_set.caps, session)
-        to_notify = [as_read(event) for event in write_set.events_to_notify()]
-        due = await create_deliveries(self._database, to_notify, session)
+        due = await create_deliveries(self._database, write_set.events_to_notify(), session)
         await self._insert_rollups(rollups.inserts, session)
         for statements in _pieces(rollups.updates, _DOCUMENTS_PER_COMMAND):
             await run_updates(self._database, "rollups", statements, session)

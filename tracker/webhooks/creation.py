@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
-from uuid import UUID
 
 from tracker.clock import now
+from tracker.stores.mongodb.documents import stored_ids
 from tracker.stores.mongodb.drivers import Collection, Database
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.webhooks.delivery import Kind, delivery_id, new_row
@@ -28,17 +28,18 @@ DeliveryRow = dict[str, Any]
 async def create_deliveries(
     database: Database, conversions: Sequence[MongoDocument], session: MongoSession
 ) -> set[DueWebhook]:
-    """Insert the deliveries of `conversions`, whose accounts are known.
+    """Insert the deliveries of `conversions`, which have ids of accounts as `bytes`, or None.
 
     The webhooks are active, older than the conversion, and subscribe to conversions. Returned are
     those with new deliveries, to be added to the queue after the transaction.
     """
-    if not conversions:
+    account_ids = {one["account_id"] for one in conversions} - {None}
+    if not account_ids:
         return set()
-    webhooks = await _active(database, {one["account_id"] for one in conversions}, session)
+    webhooks = await _active(database, account_ids, session)
     created_at = now()
     rows = (
-        _row(webhook["_id"], conversion, created_at)
+        _row(webhook, conversion["_id"], created_at)
         for conversion in conversions
         for webhook in webhooks.get(conversion["account_id"], ())
         if webhook["created_at"] <= conversion["at"]
@@ -52,15 +53,15 @@ async def create_deliveries(
 
 
 async def _active(
-    database: Database, account_ids: set[UUID], session: MongoSession
-) -> dict[UUID, list[MongoDocument]]:
-    wanted = {"account_id": {"$in": list(account_ids)}, "active": True}
+    database: Database, account_ids: set[bytes], session: MongoSession
+) -> dict[bytes, list[MongoDocument]]:
+    wanted = {"account_id": {"$in": stored_ids(account_ids)}, "active": True}
     found = defaultdict(list)
     fields = ["account_id", "created_at", "events"]
     async for row in database["webhooks"].find(wanted, fields, session=session):
         # Webhooks without `events` are older than the other kinds: they subscribe to conversions.
         if Kind.CONVERSION in row.get("events", [Kind.CONVERSION]):
-            found[row["account_id"]].append(row)
+            found[row["account_id"].bytes].append(row)
     return dict(found)
 
 
@@ -78,9 +79,7 @@ async def _insert_new(
     return new
 
 
-def _row(webhook_id: UUID, conversion: MongoDocument, created_at: datetime) -> DeliveryRow:
-    one = delivery_id(webhook_id, conversion["_id"])
-    return {
-        **new_row(one, webhook_id, conversion["account_id"], created_at),
-        "event_id": conversion["_id"],
-    }
+def _row(webhook: MongoDocument, event_id: int, created_at: datetime) -> DeliveryRow:
+    one = delivery_id(webhook["_id"], event_id)
+    row = new_row(one, webhook["_id"], webhook["account_id"], created_at)
+    return {**row, "event_id": event_id}

@@ -208,7 +208,7 @@ async def cached(scene: Scene, cache: Any, name: str) -> None:
 
 
 async def make_deliveries(services: Services) -> None:
-    event = {"_id": 5, "account_id": ACCOUNT, "at": now()}
+    event = {"_id": 5, "account_id": ACCOUNT.bytes, "at": now()}
     async with await services.stores.mongodb.client.start_session() as session:
         await create_deliveries(services.stores.mongodb.database, [event], session)
 

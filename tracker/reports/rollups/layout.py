@@ -35,10 +35,10 @@ from bson import Decimal128
 
 from tracker import visitor_dimensions
 from tracker.calendar import DEFAULT_ZONE
+from tracker.ids import id_text
 from tracker.reports.dimensions import DOMAIN, EVENT, HOUR, LINK
 from tracker.reports.limits import CACHED_PATHS
 from tracker.reports.rollups.money import decimal_of_billionths, whole_number
-from tracker.stores.mongodb.documents import owner_id
 
 MONEY: Final = ("value", "payout")
 """The last part of the paths of money, which is in billionths here."""
@@ -130,7 +130,7 @@ def rollups_of(
 def config_name(config_id: UUID | bytes | None) -> str:
     if config_id is None:
         return "none"
-    return str(owner_id(config_id) if isinstance(config_id, bytes) else config_id)
+    return id_text(config_id) if isinstance(config_id, bytes) else str(config_id)
 
 
 @lru_cache(maxsize=CACHED_PATHS)

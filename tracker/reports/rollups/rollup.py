@@ -105,15 +105,13 @@ class _Document:
 class _Group:
     """Clicks or events that differ only in their links.
 
-    They are added to the account's document once, for each domain.
+    They are added to the account's document once, for each domain. They do not refer to it: only
+    garbage collection would free such circles.
     """
 
-    __slots__ = ("account", "by_domain", "cells", "event", "measures")
+    __slots__ = ("by_domain", "cells", "event", "measures")
 
-    def __init__(
-        self, account: _Document, cells: tuple[str, ...], event: str, measures: tuple[str, ...]
-    ) -> None:
-        self.account = account
+    def __init__(self, cells: tuple[str, ...], event: str, measures: tuple[str, ...]) -> None:
         self.cells = cells
         self.event = event
         self.measures = measures
@@ -199,8 +197,8 @@ class Rollup:
     def cells(self) -> dict[DocumentKey, int]:
         """Return the number of unlimited cells that are added to, of each document with any."""
         names: defaultdict[_Document, set[str]] = defaultdict(set)
-        for group in self._groups.values():
-            names[group.account].update((group.event, *group.by_domain))
+        for key, group in self._groups.items():
+            names[self._accounts[key[:2]]].update((group.event, *group.by_domain))
         if self._has_events:
             for document in self._links.values():
                 names[document] = {group.event for group in document.added}
@@ -247,8 +245,8 @@ class Rollup:
         key = (account_id, day, values, event, measures)
         group = self._groups.get(key)
         if group is None:
-            account = self._account(account_id, day)
-            group = self._groups[key] = _Group(account, cells_of(values), event, measures)
+            self._account(account_id, day)
+            group = self._groups[key] = _Group(cells_of(values), event, measures)
         of_link = self._links.get((account_id, day, link_id))
         if of_link is None:
             of_link = self._link(account_id, day, link_id, domain_name)
@@ -283,8 +281,8 @@ class Rollup:
         """Yield each document that changes."""
         for account in self._accounts.values():
             account.added = {}
-        for group in self._groups.values():
-            group.account.added[group] = sum(group.by_domain.values())
+        for key, group in self._groups.items():
+            self._accounts[key[:2]].added[group] = sum(group.by_domain.values())
         for document in (*self._links.values(), *self._accounts.values()):
             if document.changes or any(document.added.values()):
                 yield document
