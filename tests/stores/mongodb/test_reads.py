@@ -97,6 +97,17 @@ async def test_rows_come_in_batches_and_are_all_there(
     assert max(returned) == 2
 
 
+async def test_a_few_rows_that_are_more_than_a_batch_are_all_there(services: Services) -> None:
+    large = [{"_id": number, "text": "x" * 7_000_000} for number in range(3)]
+    await services.stores.mongodb["things"].insert_many(large)
+    reads = services.stores.mongodb.reads
+    found = await reads.find("things", {}, ["text"], limit=3, **ORDERED)
+    assert numbers_of(found) == [0, 1, 2]
+    stages = [{"$sort": {"_id": 1}}]
+    assert numbers_of(await reads.aggregate("things", stages, batchSize=3)) == [0, 1, 2]
+    assert await open_cursors(services) == []
+
+
 async def test_a_reader_that_stops_early_leaves_no_cursor_open(services: Services) -> None:
     await fill(services, *range(5))
     async with aclosing(
@@ -108,17 +119,18 @@ async def test_a_reader_that_stops_early_leaves_no_cursor_open(services: Service
     assert await open_cursors(services) == []
 
 
+@pytest.mark.parametrize("limit", [{}, {"limit": 2}])
 async def test_a_read_is_made_again_on_another_connection_if_one_is_lost(
-    services: Services,
+    services: Services, limit: dict[str, Any]
 ) -> None:
     await fill(services, 1)
     async with relayed(services) as (way, far):
-        await far.find("things", {})
+        await far.find("things", {}, **limit)
         way.cut_at(b"things", arrives=False, times=1)
-        assert numbers_of(await far.find("things", {})) == [1]
+        assert numbers_of(await far.find("things", {}, **limit)) == [1]
         assert way.was_cut.is_set()
         way.close()
-        assert numbers_of(await far.find("things", {})) == [1]
+        assert numbers_of(await far.find("things", {}, **limit)) == [1]
 
 
 async def test_a_read_fails_as_unavailable_if_mongodb_is(services: Services) -> None:
@@ -127,6 +139,8 @@ async def test_a_read_fails_as_unavailable_if_mongodb_is(services: Services) -> 
         way.cut_at(b"things", arrives=True)
         with pytest.raises(ConnectionFailure):
             await far.find("things", {})
+        with pytest.raises(ConnectionFailure):
+            await far.find("things", {}, limit=1)
 
 
 async def test_a_read_ends_when_its_time_is_over_and_the_next_one_works(
@@ -136,9 +150,11 @@ async def test_a_read_ends_when_its_time_is_over_and_the_next_one_works(
     async with relayed(services) as (way, far):
         await far.find("things", {})
         way.hold_answers()
-        with pytest.raises(PyMongoError) as raised, pymongo.timeout(0.1):
-            await far.find("things", {})
-        assert raised.value.timeout
+        limits: list[dict[str, Any]] = [{}, {"limit": 1}]
+        for limit in limits:
+            with pytest.raises(PyMongoError) as raised, pymongo.timeout(0.1):
+                await far.find("things", {}, **limit)
+            assert raised.value.timeout
         way.answer_again()
         assert numbers_of(await far.find("things", {})) == [1]
 
@@ -161,9 +177,9 @@ async def test_a_read_cancelled_at_any_step_leaves_no_connection_checked_out(
     await fill(services, 1)
     settings = services.settings
     async with reader_by(f"{settings.mongodb_uri}&maxPoolSize=1", settings.mongodb_database) as one:
-        for turns in range(60):
-            begun = asyncio.ensure_future(one.find("things", {"_id": 1}))
-            for _ in range(turns):
+        for turns in range(120):
+            begun = asyncio.ensure_future(one.find("things", {"_id": 1}, limit=turns % 2))
+            for _ in range(turns // 2):
                 await asyncio.sleep(0)
             begun.cancel()
             await asyncio.wait([begun])
