@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from tracker.access.audit import AuditAction
+from tracker.clock import iso
 from tracker.errors import BadRequest, NotFound
 from tracker.links import destination
 from tracker.links.api.cursors import PageStart, cursor_of
@@ -34,7 +35,7 @@ from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
 from tracker.web.export_stream import pieces
 from tracker.web.limits import MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
-from tracker.web.resource import Resource, record_of
+from tracker.web.resource import Resource
 from tracker.web.schema import pagination_of
 
 endpoint = Endpoints("links")
@@ -89,12 +90,19 @@ def _records(
     services: LinkServices, links: Sequence[Link], named: Mapping[UUID, TagReference]
 ) -> list[ShortLink]:
     return [
-        record_of(
-            ShortLink,
-            link,
+        # `record_of` takes twice as long, and exports have a million links.
+        ShortLink(
+            id=link.id,
+            internal_name=link.internal_name,
+            slug=link.slug,
+            destination_url=link.destination_url,
             domain_name=link.domain_name or services.public_url.host,
+            active=link.active,
             tags=[named[tag_id] for tag_id in link.tags if tag_id in named],
+            created_at=iso(link.created_at),
             short_url=short_url(services, link),
+            archived=link.archived,
+            domain_id=link.domain_id,
             **destination.utm_of(link.destination_url),
         )
         for link in links

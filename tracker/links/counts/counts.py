@@ -120,7 +120,8 @@ class LinkCounts:
     async def find(self, account_id: UUID, tag_ids: Collection[UUID] = ()) -> KeptCounts | None:
         """Return the counts; None if those of the account are not complete yet."""
         stages = stages_of(account_id, tag_ids)
-        rows = await self._reads.with_binary_ids().aggregate(LINK_COUNTS, stages)
+        reads = self._reads.with_binary_ids()
+        rows = await reads.aggregate(LINK_COUNTS, stages, batchSize=1 + len(tag_ids))
         return kept_counts(rows, tag_ids)
 
 

@@ -47,8 +47,9 @@ _TRIED_SECONDS: Final = 0.3
 """For rows in an order that may have few matches. All matches of a common word take longer."""
 
 
-_FIELDS: Final = [name for name in Link.__struct_fields__ if name != "id"]
-"""The fields of links, without what only finds them."""
+_KNOWN: Final = ("id", "account_id")
+_FIELDS: Final = [name for name in Link.__struct_fields__ if name not in _KNOWN]
+"""The fields of links, without what only finds them, and the account of the list."""
 
 
 class _Asked(NamedTuple):
@@ -130,7 +131,7 @@ class LinkLists:
         hint = index_of(wanted, order, counts, at_once, total)
         matching = _matching(account_id, wanted, counts)
         async for rows in all_of(self._reads, "links", matching, by, hint, _FIELDS):
-            yield [as_struct(Link, row) for row in rows]
+            yield [_link(account_id, row) for row in rows]
 
     async def _page_with_counts(self, asked: _Asked) -> LinkPage:
         """Return a page that is read by one query with the kept counts."""
@@ -152,8 +153,9 @@ class LinkLists:
             ],
             collation=by.collation,
             hint=hint,
+            batchSize=asked.rows.limit + 1 + len(wanted.tags),
         )
-        links = [as_struct(Link, row) for row in rows if "recounts" not in row]
+        links = [_link(account_id, row) for row in rows if "recounts" not in row]
         counts = kept_counts(rows[len(links) :], wanted.tags)
         return asked.page_of(links, await self._total(account_id, wanted, counts))
 
@@ -197,7 +199,8 @@ class LinkLists:
         if reached.position is not None:
             matching = {"$and": [matching, by.after(reached.position)]}
         way = way._replace(skip=way.skip - reached.rows)
-        return await _links_in_time(reads, matching, by, way, hint, fallback)
+        rows = await _rows_in_time(reads, matching, by, way, hint, fallback)
+        return [_link(asked.account_id, row) for row in rows]
 
     async def _total(self, account_id: UUID, wanted: LinkFilter, counts: Counts | None) -> Total:
         if counts is not None and is_counted(wanted):
@@ -221,28 +224,32 @@ def _matching(account_id: UUID, wanted: LinkFilter, counts: Counts | None) -> Ma
     return {"account_id": account_id, **conditions(wanted, has_words=counts is not None)}
 
 
-async def _links_in_time(
+def _link(account_id: UUID, row: Mapping[str, Any]) -> Link:
+    return as_struct(Link, {**row, "account_id": account_id})
+
+
+async def _rows_in_time(
     reads: MongoReads,
     matching: Mapping[str, Any],
     order: Order,
     rows: Rows,
     hint: str,
     fallback: str | None,
-) -> list[Link]:
+) -> list[dict[str, Any]]:
     """Return the rows by one index, or by another if that takes too long."""
     if fallback is not None:
         try:
             with pymongo.timeout(_TRIED_SECONDS):
-                return await _links(reads, matching, order, rows, hint)
+                return await _rows(reads, matching, order, rows, hint)
         except PyMongoError as error:
             if not error.timeout:
                 raise
-    return await _links(reads, matching, order, rows, fallback or hint)
+    return await _rows(reads, matching, order, rows, fallback or hint)
 
 
-async def _links(
+async def _rows(
     reads: MongoReads, matching: Mapping[str, Any], order: Order, rows: Rows, hint: str
-) -> list[Link]:
+) -> list[dict[str, Any]]:
     if rows.limit == 0:
         return []
     found = await reads.with_binary_ids().find(
@@ -255,5 +262,4 @@ async def _links(
         limit=rows.limit,
         hint=hint,
     )
-    links = [as_struct(Link, row) for row in found]
-    return links[::-1] if rows.is_reversed else links
+    return found[::-1] if rows.is_reversed else found

@@ -46,6 +46,7 @@ class MongoReads:
     def __init__(self, database: ReadingDatabase, session: ReadingSession | None = None) -> None:
         self._database = database
         self._session = session
+        self._with_binary_ids: MongoReads | None = None
 
     @asynccontextmanager
     async def at_one_snapshot(self) -> AsyncIterator["MongoReads"]:
@@ -55,10 +56,13 @@ class MongoReads:
 
     def with_binary_ids(self) -> "MongoReads":
         """Return a reader whose ids are `Binary`: UUIDs would double the cost."""
-        options = self._database.codec_options.with_options(
-            uuid_representation=UuidRepresentation.UNSPECIFIED
-        )
-        return MongoReads(self._database.with_options(codec_options=options), self._session)
+        if self._with_binary_ids is None:
+            options = self._database.codec_options.with_options(
+                uuid_representation=UuidRepresentation.UNSPECIFIED
+            )
+            database = self._database.with_options(codec_options=options)
+            self._with_binary_ids = MongoReads(database, self._session)
+        return self._with_binary_ids
 
     async def ids(
         self, collection: str, matching: Mapping[str, Any], **options: Any
