@@ -125,7 +125,7 @@ class Stores:
 
     async def bytes_of_clicks(self, since: datetime) -> Bytes:
         """Return what the clicks that are stored, all `since` then, take for each of them."""
-        await self._mongodb.client.admin.command("fsync")  # so that sizes are those on the disk
+        await self.checkpoint()  # so that sizes are those on the disk
         clicks, rollups = [await self._sizes(name) for name in ("clicks", "rollups")]
         number = max(1, clicks["count"])
         oplog = self._mongodb.client["local"]["oplog.rs"].aggregate(
@@ -145,9 +145,13 @@ class Stores:
 
     async def index_bytes(self, name: str) -> float:
         """Return the bytes on the disk that all indexes of a collection take for a document."""
-        await self._mongodb.client.admin.command("fsync")
+        await self.checkpoint()
         found = await self._sizes(name)
         return float(found["totalIndexSize"] / max(1, found["count"]))
+
+    async def checkpoint(self) -> None:
+        """Let MongoDB write now what it would write within a minute."""
+        await self._mongodb.client.admin.command("fsync")
 
     async def redis_bytes(self) -> int:
         """Return the memory that Redis uses, once it has released what was deleted."""

@@ -22,6 +22,7 @@ from lab.harness import CannotMeasure, beside, wait_until
 from lab.processes import free_ports
 from lab.receiver import ACCEPTED, Message, receiving
 from lab.requests import ask, event, event_id_of
+from tracker.webhooks.queue_repair import INTERVAL_SECONDS
 
 _HOSTS: Final = [f"127.0.3.{number}" for number in range(1, 51)]
 """A host has a limit of its own."""
@@ -38,7 +39,9 @@ _FRESH_SECONDS: Final = 5.0
 """The longest wait for fresh deliveries after a measurement."""
 
 _REST_SECONDS: Final = 20.0
-_IDLE_SECONDS: Final = 10.0
+_IDLE_SECONDS: Final = INTERVAL_SECONDS
+"""A round of the slowest loop that looks at deliveries."""
+
 _LOOK_SECONDS: Final = 0.05
 _BACKLOG_ROWS: Final = frozenset({"deliveries", "fresh"})
 
@@ -120,6 +123,7 @@ async def _share_of_retries(run: Run, webhooks: Webhooks) -> float:
         await postpone_backlog(webhooks)
         async with serving(run, webhooks.settings) as service:
             await service.rest(_REST_SECONDS)
+            await service.stores.checkpoint()  # of what the filling wrote
             shares.append(await service.share_of_core(_IDLE_SECONDS))
     return max(0.0, shares[1] - shares[0])
 

@@ -16,13 +16,14 @@ from tracker.service.services import Services
 from tracker.webhooks.delivery import DeliveryStatus, new_row
 from tracker.webhooks.queue import (
     BLOCKED,
+    COLLECTION,
     FRESH,
     DeliveryQueue,
     DueWebhook,
     SettledTurn,
     Turn,
 )
-from tracker.webhooks.queue_repair import QueueRepair
+from tracker.webhooks.queue_repair import AHEAD, QueueRepair
 
 AT = moment(1_800_000_000_000)
 SECOND = timedelta(seconds=1)
@@ -33,7 +34,7 @@ def due(account_id: UUID, webhook_id: UUID, at: datetime = AT) -> DueWebhook:
 
 
 async def rows(services: Services) -> list[dict[str, Any]]:
-    return await services.webhooks.queue._accounts.find().to_list(None)
+    return await services.stores.mongodb.reads.of_primary().find(COLLECTION, {})
 
 
 async def test_accounts_take_turns_and_the_one_served_longest_ago_is_next(
@@ -211,10 +212,14 @@ async def test_deliveries_of_an_earlier_release_are_found_after_a_repair(
     await services.stores.mongodb["deliveries"].insert_many(documents)
     repair = QueueRepair(services.stores.mongodb, services.webhooks.queue)
     assert await services.webhooks.queue.next(later, 9) == []
-    assert await repair.repair(now()) == 2
+    assert await repair.repair(now()) == 1
+    [turn] = await services.webhooks.queue.next(later, 9)
+    assert turn.webhooks == {hooks[0]: documents[0]["due_at"]}
+    assert await repair.repair(now()) == 0
+    assert await repair.repair(later - AHEAD) == 1
     [turn] = await services.webhooks.queue.next(later, 9)
     assert turn.webhooks == {hooks[0]: documents[0]["due_at"], hooks[1]: later}
-    assert await repair.repair(now()) == 0
+    assert await repair.repair(later - AHEAD) == 0
 
 
 async def test_a_repair_adds_what_is_looked_at_too_late_and_nothing_else(

@@ -22,7 +22,6 @@ from uuid import UUID
 import structlog
 from pymongo import ASCENDING, DESCENDING
 from pymongo.errors import OperationFailure, PyMongoError
-from pymongo.read_concern import ReadConcern
 
 from tracker.clock import now
 from tracker.ids import new_id
@@ -31,7 +30,6 @@ from tracker.stores.mongodb.documents import (
     DUPLICATE_KEY,
     run_updates,
     stored_ids,
-    with_byte_ids,
 )
 from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
 
@@ -88,7 +86,7 @@ class DeliveryQueue:
     def __init__(self, mongodb: MongoDB) -> None:
         self._database = mongodb.database
         # Writes wait for no majority either: `queue_repair` finds what a failover loses.
-        self._accounts = mongodb[COLLECTION].with_options(read_concern=ReadConcern("local"))
+        self._reads = mongodb.reads.of_primary()
         self.made_due = asyncio.Event()
         """Set when this process makes deliveries due: its sender claims them at once."""
 
@@ -125,9 +123,9 @@ class DeliveryQueue:
 
     async def times(self, account_ids: Iterable[bytes]) -> dict[str, datetime]:
         """Return the times at which webhooks of accounts are looked at, by hexadecimal id."""
-        rows = with_byte_ids(self._accounts).find({"_id": {"$in": stored_ids(account_ids)}})
+        rows = await self._reads.find(COLLECTION, {"_id": {"$in": stored_ids(account_ids)}})
         times: dict[str, datetime] = {}
-        async for row in rows:
+        for row in rows:
             turn_at = row.get("turn_at", _NEVER)
             times.update((key, max(at, turn_at)) for key, at in row["webhooks"].items())
         return times
@@ -139,8 +137,8 @@ class DeliveryQueue:
     async def _turns(
         self, matching: Mapping[str, Any], order: tuple[str, int], limit: int
     ) -> list[Turn]:
-        rows = self._accounts.find(matching).sort(*order).limit(limit)
-        return [_turn(row) async for row in rows]
+        rows = await self._reads.find(COLLECTION, matching, sort=[order], limit=limit)
+        return list(map(_turn, rows))
 
     async def _update(self, statements: Sequence[Mapping[str, Any]]) -> None:
         """Run the statements, which may be repeated."""

@@ -6,7 +6,7 @@ has no queue.
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import pymongo
@@ -22,21 +22,12 @@ from tracker.webhooks.queue import BLOCKED, DeliveryQueue, due_webhook
 INTERVAL_SECONDS: Final = 30.0
 """As long as the lease of a claim: so late are the deliveries of a dead process anyway."""
 
+AHEAD: Final = timedelta(seconds=2 * INTERVAL_SECONDS)
+"""Deliveries that are due later are left to later rounds: others cost nothing but their place in an
+index. A round that reads 10,000 webhooks takes 0.5 s of a core, and one that leaves them 0.02 s."""
+
 _WEBHOOKS_AT_ONCE: Final = 500
 """Webhooks that the event loop works on without a pause."""
-
-_FIRST_OF_EACH: Final = (
-    {"$match": {"status": DeliveryStatus.DUE}},
-    {"$sort": {"status": 1, "webhook_id": 1, "due_at": 1}},
-    {
-        "$group": {
-            "_id": "$webhook_id",
-            "webhook_id": {"$first": "$webhook_id"},
-            "account_id": {"$first": "$account_id"},
-            "due_at": {"$first": "$due_at"},
-        }
-    },
-)
 
 
 class QueueRepair:
@@ -59,7 +50,8 @@ class QueueRepair:
         """Add webhooks with deliveries that would be found too late; return how many."""
         added = 0
         with pymongo.timeout(UNLIMITED):
-            rows = self._deliveries.aggregate([*_FIRST_OF_EACH], batchSize=_WEBHOOKS_AT_ONCE)
+            stages = _first_of_each(at + AHEAD)
+            rows = self._deliveries.aggregate(stages, batchSize=_WEBHOOKS_AT_ONCE)
             while found := await rows.to_list(_WEBHOOKS_AT_ONCE):
                 added += await self._repair(found, at)
         return added
@@ -74,3 +66,16 @@ class QueueRepair:
                 missed.append(due_webhook(as_read(row)))
         await self._queue.add(missed)
         return len(missed)
+
+
+def _first_of_each(until: datetime) -> list[dict[str, Any]]:
+    """Return stages that find each webhook's first delivery, if it is due by then.
+
+    MongoDB skips from webhook to webhook in the index, and reads only what it finds.
+    """
+    first = {name: {"$first": f"${name}"} for name in ("webhook_id", "account_id", "due_at")}
+    return [
+        {"$match": {"status": DeliveryStatus.DUE, "due_at": {"$lte": until}}},
+        {"$sort": {"status": 1, "webhook_id": 1, "due_at": 1}},
+        {"$group": {"_id": "$webhook_id", **first}},
+    ]

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from bson.binary import UuidRepresentation
 from pymongo.errors import AutoReconnect, ConnectionFailure
+from pymongo.read_concern import ReadConcern
 
 from tracker.stores.mongodb.drivers import (
     ReadingCommandCursor,
@@ -63,6 +64,10 @@ class MongoReads:
             database = self._database.with_options(codec_options=options)
             self._with_binary_ids = MongoReads(database, self._session)
         return self._with_binary_ids
+
+    def of_primary(self) -> "MongoReads":
+        """Return a reader of the newest data of the primary, which a failover may lose."""
+        return MongoReads(self._database.with_options(read_concern=ReadConcern("local")))
 
     async def ids(
         self, collection: str, matching: Mapping[str, Any], **options: Any
