@@ -121,9 +121,11 @@ class Drain:
 
         Return 0 while the journal is behind, because it may contain the clicks.
         """
-        if await self._is_behind():
-            return 0
         events = await self._events.overdue(now())
+        # Only now, because nearly always there is none. The write fails if an event's click is
+        # stored meanwhile.
+        if not events or await self._is_behind():
+            return 0
         try:
             await self._writer.write(plan.overdue_writes(events))
         except WriteConflict:
