@@ -6,7 +6,7 @@ import pytest
 
 from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker import loops, metrics
-from tracker.loops import LoopFailed, Loops, cancel_and_wait
+from tracker.loops import LoopFailed, Loops, cancel_and_wait, seconds_to_step
 
 
 @pytest.fixture(autouse=True)
@@ -147,3 +147,12 @@ def test_the_pause_doubles_up_to_a_limit() -> None:
         4 * loops.FIRST_PAUSE_SECONDS,
         loops.MAX_PAUSE_SECONDS,
     ]
+
+
+@pytest.mark.parametrize(
+    ("at", "seconds", "left"),
+    [(10.0, 1.0, 1.0), (10.4, 1.0, 0.6), (10.6, 1.0, 1.4), (10.0, 0.5, 0.5), (10.3, 0.5, 0.7)],
+)
+def test_loops_of_one_period_wake_together(at: float, seconds: float, left: float) -> None:
+    assert seconds_to_step(at, seconds) == pytest.approx(left)
+    assert (at + left) % seconds == pytest.approx(0)

@@ -145,8 +145,23 @@ def pause_seconds(failures: int) -> float:
 async def wait(event: asyncio.Event, seconds: float) -> bool:
     """Wait until `event` is set, or for `seconds`; return whether it is."""
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await event.wait()
     return event.is_set()
+
+
+async def sleep_in_step(seconds: float) -> None:
+    """Sleep about `seconds`, and wake together with other loops of the same period.
+
+    A process at rest wakes with cold caches, which is most of what a short look costs.
+    """
+    await asyncio.sleep(seconds_to_step(asyncio.get_running_loop().time(), seconds))
+
+
+def seconds_to_step(at: float, seconds: float) -> float:
+    """Return the time until a multiple of `seconds`: not less than half of it, nor 1.5 times."""
+    left = seconds - at % seconds
+    return left if left >= seconds / 2 else left + seconds
 
 
 async def run_until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:

@@ -20,6 +20,7 @@ from pymongo.errors import PyMongoError
 from tracker.access.api_keys import ApiKeys
 from tracker.access.principal import Principal
 from tracker.access.sessions import Sessions
+from tracker.loops import sleep_in_step
 
 log = structlog.get_logger(__name__)
 
@@ -89,7 +90,7 @@ class OpenAnswers:
                 self._checked.set()
             except (PyMongoError, OSError, TimeoutError) as error:
                 log.warning("open answers are not checked", error=type(error).__name__)
-            await asyncio.sleep(CHECK_SECONDS)
+            await sleep_in_step(CHECK_SECONDS)
 
     async def _end_unauthorized(self) -> None:
         answers = tuple(self._answers)

@@ -102,7 +102,7 @@ class PartitionReaders:
     async def adjust(self) -> None:
         """Renew the leases, release surplus partitions, and take missing ones."""
         shared = await self._shared()
-        share = await self._share(len(shared))
+        share = await self._share(len(shared)) if shared else 0
         for number in list(self._readers):
             if number not in shared or not await self._leases[number].acquire():
                 await self._release(number)

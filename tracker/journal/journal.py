@@ -31,6 +31,7 @@ from tracker.journal.entry import EncodedRecord, JournalRecord, encode_record
 from tracker.journal.overflow import Overflow
 from tracker.journal.partitions import others_after, partition_of
 from tracker.journal.spool import Spool
+from tracker.loops import sleep_in_step
 from tracker.metrics import SPOOL_REFUSED, SPOOLED
 from tracker.stores.batch import Batch, Waiter
 from tracker.stores.breaker import Breaker
@@ -115,7 +116,7 @@ class Journal:
     async def replay(self) -> None:
         while True:
             await self.replay_once()
-            await asyncio.sleep(_REPLAY_SECONDS)
+            await sleep_in_step(_REPLAY_SECONDS)
 
     async def replay_once(self, until: float = math.inf) -> int:
         """Move spooled entries until time.monotonic() is `until`. Return their number.

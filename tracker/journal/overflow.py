@@ -4,7 +4,6 @@ One account's flood would delay all other clicks, because a stream is stored in 
 the overflow last (`ingest/priority`). Records with claims never go there.
 """
 
-import asyncio
 from collections import Counter
 from typing import Final
 
@@ -12,6 +11,7 @@ import structlog
 from redis.exceptions import RedisError
 
 from tracker.journal.backlog import Backlog
+from tracker.loops import sleep_in_step
 
 log = structlog.get_logger(__name__)
 
@@ -57,7 +57,7 @@ async def keep_deciding(overflow: Overflow, backlog: Backlog) -> None:
             overflow.decide(await _is_behind(backlog))
         except RedisError:
             overflow.decide(False)
-        await asyncio.sleep(_DECISION_SECONDS)
+        await sleep_in_step(_DECISION_SECONDS)
 
 
 async def _is_behind(backlog: Backlog) -> bool:

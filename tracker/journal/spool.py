@@ -102,6 +102,8 @@ class Spool:
 
     async def restore(self) -> None:
         """Rewrite the files of this process that lost their names. Errors are logged."""
+        if self._file is None and not self._replays:
+            return
         async with self._replaying:
             for replaced in await _run(self._writing, self._restore):
                 await _run(self._reading, replaced.close)

@@ -25,6 +25,7 @@ from tracker.live.events import events_of, names_of, state_event
 from tracker.live.new_rows import read_new
 from tracker.live.recent import behind_seconds, count_recent
 from tracker.live.stream import AccountStreams, LiveStream
+from tracker.loops import sleep_in_step
 from tracker.stores.mongodb.reads import MongoReads
 
 log = structlog.get_logger(__name__)
@@ -123,7 +124,7 @@ class LiveHub:
                     await asyncio.sleep(_READ_SECONDS)
                 else:
                     self._count_states(counting)
-                await asyncio.sleep(_TICK_SECONDS)
+                await sleep_in_step(_TICK_SECONDS)
 
     async def _send_new(self) -> None:
         """Send new arrivals, once a second, and at once for a newly watched account."""

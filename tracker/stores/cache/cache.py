@@ -20,6 +20,7 @@ import msgspec
 
 from tracker.errors import TrackerError, Unavailable
 from tracker.limits.allowance import Allowance
+from tracker.loops import sleep_in_step
 from tracker.stores.batch import Waiter
 from tracker.stores.cache.copies import UPDATE_SECONDS, Copies, Copy, Found
 from tracker.stores.cache.loading import Loaded, Loading
@@ -153,7 +154,7 @@ class Cache(Generic[Value]):
     async def keep_restoring(self) -> None:
         """Store the copies of changed values once they have expired, until cancelled."""
         while True:
-            await asyncio.sleep(1)
+            await sleep_in_step(1)
             now = time.monotonic()
             due = [name for name, at in self._changed_at.items() if now >= at + UPDATE_SECONDS + 1]
             for name in due:

@@ -1,12 +1,12 @@
 """The checks by which a process knows whether copies in Redis can be trusted."""
 
-import asyncio
 from typing import Final
 
 import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from tracker.loops import sleep_in_step
 from tracker.stores.cache.copies import Copies
 from tracker.stores.redis.clients import check_server_ids
 from tracker.stores.redis.cluster import server_of
@@ -24,7 +24,7 @@ async def keep_checking(redis: Redis, copies: Copies) -> None:
             await check(redis, copies)
         except RedisError as error:
             log.debug("copies not checked", error=type(error).__name__)
-        await asyncio.sleep(CHECK_SECONDS)
+        await sleep_in_step(CHECK_SECONDS)
 
 
 async def check(redis: Redis, copies: Copies) -> None:

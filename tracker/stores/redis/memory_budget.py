@@ -5,7 +5,6 @@ journal has room. As the budget fills, writes are skipped in the order of `Optio
 caller guarantees that its counts stay right without its write.
 """
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -16,6 +15,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker import metrics
+from tracker.loops import sleep_in_step
 from tracker.stores.redis.cluster import server_of, servers
 from tracker.stores.redis.keys import DEAD_LETTERS, JOURNAL
 
@@ -127,7 +127,7 @@ class BudgetMeter:
                 await self.measure()
             except RedisError as error:
                 log.debug("memory not measured", error=type(error).__name__)
-            await asyncio.sleep(_MEASURE_INTERVAL_SECONDS)
+            await sleep_in_step(_MEASURE_INTERVAL_SECONDS)
 
     async def measure(self) -> None:
         """Measure once. In a Redis Cluster the fullest server counts."""

@@ -25,7 +25,7 @@ from pymongo.errors import PyMongoError
 from tracker import metrics
 from tracker.clock import moment, now_ms
 from tracker.limits.open_files import max_open_files
-from tracker.loops import cancel_and_wait, record_failure
+from tracker.loops import cancel_and_wait, record_failure, wait
 from tracker.stores.secret_box import UnreadableSecret
 from tracker.syntax.url import check_url
 from tracker.webhooks.deliveries import Deliveries
@@ -90,17 +90,18 @@ class Sender:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Send until `stop`, then end within twice STOP_SECONDS; unsent deliveries are released."""
-        stopping = asyncio.get_running_loop().create_task(stop.wait())
+        loop = asyncio.get_running_loop()
+        stopping = loop.create_task(stop.wait())
         stopping.add_done_callback(lambda _: self._changed.set())
-        waking = asyncio.get_running_loop().create_task(self._wake_when_due())
+        waking = loop.create_task(self._wake_when_due())
         try:
             while not stop.is_set():
                 self._changed.clear()
                 started = await self._start_or_log()
-                await asyncio.sleep(BUSY_SECONDS)
+                earliest = loop.time() + BUSY_SECONDS
                 if not started and not stop.is_set():
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._changed.wait(), IDLE_SECONDS)
+                    await wait(self._changed, IDLE_SECONDS)
+                await asyncio.sleep(earliest - loop.time())
         finally:
             await cancel_and_wait(waking)
             await cancel_and_wait(stopping)
