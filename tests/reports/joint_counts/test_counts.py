@@ -20,8 +20,8 @@ from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.reports import columns, limits
 from tracker.reports.joint_counts import columns_document, scan
+from tracker.reports.joint_counts.documents import DocumentCounts
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
-from tracker.reports.joint_counts.sources import DocumentCounts
 from tracker.reports.joint_counts.store import JointCounts, JointId, NewCounts
 from tracker.reports.periods import day_period
 from tracker.reports.query import ReportQuery

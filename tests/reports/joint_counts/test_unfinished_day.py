@@ -139,6 +139,7 @@ async def test_a_day_of_links_that_are_clicked_each_hour_takes_the_memory_of_few
 ) -> None:
     monkeypatch.setattr("tracker.reports.joint_counts.unfinished_day._DOCUMENTS_PER_ROLLUP", 1000)
     monkeypatch.setattr(limits, "SMALL_BYTES", 0)
+    monkeypatch.setattr(limits, "ROWS_AT_ONCE", LINKS)
     history = await clicked_each_hour(services, 23)
     hour = LINKS * (limits.ROW_BYTES + limits.TEXT_COPIES * len(str(new_id())))
     services.reports.reports.memory = ReportMemory(6 * hour, 6 * hour, 0)

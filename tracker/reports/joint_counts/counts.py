@@ -21,11 +21,17 @@ from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import dimensions_in, dimensions_of
 from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, NO_EVENT, DocumentKind
-from tracker.reports.joint_counts.caching import CacheBatch, PeriodProgress
 from tracker.reports.joint_counts.hour_so_far import STORING_TIME, count_so_far
-from tracker.reports.joint_counts.scope import ReportScope, Snapshot
+from tracker.reports.joint_counts.scope import PeriodProgress, ReportScope, Snapshot
 from tracker.reports.joint_counts.sources import CountSources, without
-from tracker.reports.joint_counts.store import ALL, CachedCounts, JointId, NewCounts, name_of
+from tracker.reports.joint_counts.store import (
+    ALL,
+    CacheBatch,
+    CachedCounts,
+    JointId,
+    NewCounts,
+    name_of,
+)
 from tracker.reports.joint_counts.unfinished_day import count_first_hours
 from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period, is_over
@@ -115,21 +121,26 @@ class Counts:
             progress.advance(len(periods) - len(ids) + len(tables))
         memory, needed = self._snapshot.memory, self._snapshot.memory.bytes
         async with aclosing(CacheBatch(self._joint)) as batch:
-            for period, one in ids.items():
+            for group in self._groups(of, [one for one in ids if one not in tables]):
                 _check_rows(names, sum(table.rows for table in tables.values()))
-                if period in tables:
-                    continue
-                if period.kind != "hours" and self._is_over(period):
-                    caches = progress is not None
-                    tables[period] = await self._completed(one, names, period, batch, caches)
+                some = {one: ids[one] for one in group}
+                if all(one.kind != "hours" and self._is_over(one) for one in group):
+                    found = await self._completed(some, names, batch, progress is not None)
                 else:
-                    tables[period] = await self._so_far(one, cached.get(one), names, period)
+                    found = await self._so_far(some, cached, names)
+                tables |= found
                 # Its sources are freed, except for tables that are not cached yet.
-                needed += await _size(tables[period])
+                needed += sum([await _size(table) for table in found.values()])
                 await memory.resize(needed + batch.rows * limits.ROW_BYTES)
                 if progress is not None:
-                    progress.advance(1)
+                    progress.advance(len(some))
         return [(period, tables[period]) for period in ids]
+
+    def _groups(self, of: DocumentKind, periods: Sequence[Period]) -> list[list[Period]]:
+        """Return the periods one by one, but hours that are over together."""
+        hours = [one for one in periods if one.hour is not None and self._is_over(one)]
+        others = [[one] for one in periods if one not in hours]
+        return [*self._sources.few_at_once(of, hours), *others]
 
     def _is_over(self, period: Period) -> bool:
         return is_over(period, self._snapshot.now)
@@ -183,57 +194,77 @@ class Counts:
         return found
 
     async def _completed(
-        self, one: JointId, names: Sequence[str], period: Period, batch: CacheBatch, caches: bool
-    ) -> Columns:
-        """Return the counts of a finished period, and cache them if documents were counted."""
-        fingerprint = self._fingerprints.of(period).of(one.of)
+        self, ids: Mapping[Period, JointId], names: Sequence[str], batch: CacheBatch, caches: bool
+    ) -> dict[Period, Columns]:
+        """Return the counts of a finished group, and cache them if documents were counted."""
+        period, one = next(iter(ids.items()))
         table = await self._from_others(one.of, names, period)
         if table is None:
-            await self._snapshot.before_counting()
-            # Another report may have counted it while this one waited.
-            known = (await self._joint.find([one], names, self._latest)).get(one)
-            if known is not None and known.fingerprint == fingerprint:
-                return await in_thread(known.table)
-            return await self._counted(one, names, period, batch)
+            return await self._counted(ids, names, batch)
         if caches:
-            await batch.add(one, NewCounts(fingerprint, table))
-        return table
-
-    def _is_thorough(self, one: JointId, period: Period) -> bool:
-        """Return whether to count by all dimensions, because other reports of them follow."""
-        is_small = self._fingerprints.of(period).count(one.of) <= limits.LARGE_DAY
-        return self._snapshot.is_thorough and is_small and one.link_id is None
+            await batch.add(one, NewCounts(self._fingerprints.of(period).of(one.of), table))
+        return {period: table}
 
     async def _counted(
-        self, one: JointId, names: Sequence[str], period: Period, batch: CacheBatch
-    ) -> Columns:
-        """Count the documents of a period for all parts of the request, and cache that."""
-        new = self._sources.counted_with(one.of, names, period)
-        if self._is_thorough(one, period):
-            every = dimensions_of(one.of, period.hour is not None)
-            new = {one: names, self._sources.id_of(one.of, every, period): every}
-        table = await self._sources.from_documents(one.of, dimensions_in(new.values()), period)
-        tables = await in_thread(lambda: {key: table.by(by) for key, by in new.items()})
-        fingerprint = self._fingerprints.of(period).of(one.of)
-        for key, found in tables.items():
-            await batch.add(key, NewCounts(fingerprint, found))
-        return tables[one]
+        self, ids: Mapping[Period, JointId], names: Sequence[str], batch: CacheBatch
+    ) -> dict[Period, Columns]:
+        """Count the documents of periods for all parts of the request, and cache that."""
+        await self._snapshot.before_counting()
+        # Another report may have counted some while this one waited.
+        known = await self._joint.find(ids.values(), names, self._latest)
+        found = await self._valid(ids, known, names, {})
+        new = {
+            period: self._new(one, names, period)
+            for period, one in ids.items()
+            if period not in found
+        }
+        if not new:
+            return found
+        by = dimensions_in(one for counts in new.values() for one in counts.values())
+        of = next(iter(ids.values())).of
+        for period, table in (await self._sources.from_documents(of, by, list(new))).items():
+            tables = await in_thread(_summed, table, new[period])
+            fingerprint = self._fingerprints.of(period).of(of)
+            for one, counted in tables.items():
+                await batch.add(one, NewCounts(fingerprint, counted))
+            found[period] = tables[ids[period]]
+        return found
+
+    def _new(
+        self, one: JointId, names: Sequence[str], period: Period
+    ) -> dict[JointId, Sequence[str]]:
+        """Return the counts to make when documents of a period are counted."""
+        is_small = self._fingerprints.of(period).count(one.of) <= limits.LARGE_DAY
+        if not (self._snapshot.is_thorough and is_small and one.link_id is None):
+            return self._sources.counted_with(one.of, names, period)
+        # By all dimensions, because other reports of them follow.
+        every = dimensions_of(one.of, period.hour is not None)
+        return {one: names, self._sources.id_of(one.of, every, period): every}
 
     async def _so_far(
-        self, one: JointId, known: CachedCounts | None, names: Sequence[str], period: Period
-    ) -> Columns:
+        self,
+        ids: Mapping[Period, JointId],
+        cached: Mapping[JointId, CachedCounts],
+        names: Sequence[str],
+    ) -> dict[Period, Columns]:
         sources, snapshot = self._sources, self._snapshot
+        [(period, one)] = ids.items()
+        known = cached.get(one)
         if period.kind == "hours":
             add = partial(self._tables_of, one.of, names, progress=None)
-            return await count_first_hours(sources, snapshot, one, known, names, period, add)
-        if period.hour is None or period.start > snapshot.now - STORING_TIME:
-            return await self._computed(one.of, names, period)
-        return await count_so_far(sources, snapshot.now, one, known, names, period)
+            table = await count_first_hours(sources, snapshot, one, known, names, period, add)
+        elif period.hour is None or period.start > snapshot.now - STORING_TIME:
+            table = await self._computed(one.of, names, period)
+        else:
+            table = await count_so_far(sources, snapshot.now, one, known, names, period)
+        return {period: table}
 
     async def _computed(self, of: DocumentKind, names: Sequence[str], period: Period) -> Columns:
         whole = await self._sources.from_all(of, names, [period])
         table = whole.get(period) or await self._from_others(of, names, period)
-        return await self._sources.from_documents(of, names, period) if table is None else table
+        if table is None:
+            table = (await self._sources.from_documents(of, names, [period]))[period]
+        return table
 
     async def _from_others(
         self, of: DocumentKind, names: Sequence[str], period: Period
@@ -243,16 +274,17 @@ class Counts:
         if summed is not None:
             return summed
         parts = await self._sources.parts_of(period)
-        return await self._from_parts(of, names, parts) if parts else None
-
-    async def _from_parts(
-        self, of: DocumentKind, names: Sequence[str], parts: Sequence[Period]
-    ) -> Columns:
+        if not parts:
+            return None
         await self._sources.read_fingerprints(parts)
         tables = await self._tables_of(of, names, parts, None)
         return await in_thread(
             lambda: columns.joined([table for _, table in tables], names).by(names)
         )
+
+
+def _summed(table: Columns, new: Mapping[JointId, Sequence[str]]) -> dict[JointId, Columns]:
+    return {one: table.by(names) for one, names in new.items()}
 
 
 async def _size(table: Columns) -> int:

@@ -11,7 +11,8 @@ from typing import Final
 from tracker.reports import columns
 from tracker.reports.columns import Columns
 from tracker.reports.counted import dimensions_in
-from tracker.reports.joint_counts.sources import CountSources, HourPart, with_missing
+from tracker.reports.joint_counts.scan import with_missing
+from tracker.reports.joint_counts.sources import CountSources, HourPart
 from tracker.reports.joint_counts.store import ALL, CachedCounts, JointId, NewCounts
 from tracker.reports.periods import Period
 from tracker.reports.threads import in_thread

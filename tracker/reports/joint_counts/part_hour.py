@@ -12,8 +12,9 @@ from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_of
 from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, DocumentKind
+from tracker.reports.joint_counts.documents import DocumentCounts
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
-from tracker.reports.joint_counts.sources import CountSources, DocumentCounts, without
+from tracker.reports.joint_counts.sources import CountSources, without
 from tracker.reports.joint_counts.store import CachedCounts, JointId, NewCounts
 from tracker.reports.joint_counts.unattributed import with_unattributed
 from tracker.reports.periods import Period, is_over

@@ -16,7 +16,7 @@ from tracker.clicks.document import NO_TEST
 from tracker.conversions import document as event_document
 from tracker.reports import columns
 from tracker.reports.arrays import np
-from tracker.reports.columns import Column, Columns, Numbers, column_of
+from tracker.reports.columns import CLICK_MEASURES, Column, Columns, Numbers, column_of
 from tracker.reports.counted import COUNTED_FIELDS, value_of
 from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_VALUE, DocumentKind
 from tracker.reports.rollups.money import whole_number
@@ -27,6 +27,10 @@ from tracker.visitor_dimensions import UNKNOWN
 _HOUR_MS: Final = 3_600_000
 LISTED_LINKS: Final = 1000
 """Links that are sent as a number instead of an id."""
+_VALUES_AT_ONCE: Final = 15_000
+"""Values of a batch: 3 to 4 ms to decode. A batch of 3,000 clicks with two dimensions takes MongoDB
+and Python a tenth less than three of 1,000."""
+
 _BOT: Final = "bot"
 _UNIQUE: Final = "unique"
 _VALUE_SEPARATOR: Final = "\n"
@@ -79,14 +83,32 @@ async def read(
     if of == "events":
         counted = {"status": {"$in": list(event_document.COUNTED)}}
         make, stage = _events_table, _events_stage(span, names)
-    rows = await reader.aggregate(of, [{"$match": {**span.filter(), **counted}}, stage])
+    stages = [{"$match": {**span.filter(), **counted}}, stage]
+    rows = await reader.aggregate(of, stages, batchSize=_batch_size(names))
     return lambda: make(span, names, rows)
+
+
+def _batch_size(names: Sequence[str]) -> int:
+    """Return as many rows as the event loop may decode at once."""
+    return _VALUES_AT_ONCE // (len(names) + len(CLICK_MEASURES))
 
 
 async def links_of(reader: MongoReads, matching: Mapping[str, Any]) -> list[UUID]:
     """Return some links of these rollups. Each costs as much as decoding the id of one click."""
     rows = await reader.find("rollups", matching, ["_id.link_id"], limit=LISTED_LINKS)
     return list({row["_id"]["link_id"] for row in rows})
+
+
+def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) -> Columns:
+    """Add the clicks that retention has deleted: unknown values, in the first hour."""
+    if not missing:
+        return table
+    values = ["00" if name == HOUR else UNKNOWN for name in names]
+    rest = columns.of_columns(
+        {name: [value] for name, value in zip(names, values, strict=True)},
+        {name: [one] for name, one in missing.items()},
+    )
+    return columns.joined([table, rest], names)
 
 
 def _clicks_stage(span: Span, names: Sequence[str]) -> dict[str, Any]:

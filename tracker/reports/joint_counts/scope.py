@@ -95,3 +95,16 @@ class Snapshot(NamedTuple):
     def fingerprints_of(self, scope: ReportScope) -> Fingerprints:
         known = {} if self.fingerprints is None else self.fingerprints
         return known.setdefault(scope.link_id, Fingerprints(self.reader, scope.rollups()))
+
+
+class PeriodProgress:
+    """The fraction of the periods that are read."""
+
+    def __init__(self, periods: int, on_progress: Callable[[float], None]) -> None:
+        self._periods = periods
+        self._read = 0
+        self._on_progress = on_progress
+
+    def advance(self, periods: int) -> None:
+        self._read += periods
+        self._on_progress(self._read / self._periods)

@@ -4,17 +4,16 @@
 resort: 2 to 5 µs each.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Final, NamedTuple
-from uuid import UUID
 
-from tracker.reports import columns, limits
+from tracker.reports import limits
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, LINK, DocumentKind
-from tracker.reports.joint_counts.scan import LISTED_LINKS, Span, links_of, read
+from tracker.reports.joint_counts.documents import DocumentCounts
+from tracker.reports.joint_counts.scan import with_missing
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.store import (
     CachedCounts,
@@ -22,23 +21,16 @@ from tracker.reports.joint_counts.store import (
     JointId,
     name_of,
 )
-from tracker.reports.memory import bytes_of
 from tracker.reports.periods import Period, day_period, hours_of
 from tracker.reports.rollups.layout import rollups_for
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
 from tracker.reports.threads import in_thread
 from tracker.stores.mongodb.drivers import Database
-from tracker.visitor_dimensions import UNKNOWN
 
 _MEASURES: Final[dict[DocumentKind, Sequence[str]]] = {
     "clicks": CLICK_MEASURES,
     "events": (*EVENT_COUNTS, *MONEY),
 }
-
-_DOCUMENTS_AT_ONCE: Final = 20_000
-"""The approximate number of documents of one pipeline."""
-
-_MOMENT: Final = timedelta(milliseconds=1)
 
 _PERIODS_AT_ONCE: Final = 62
 """Periods that are read at once, unless they have too many rows."""
@@ -203,14 +195,21 @@ class CountSources:
         return await rollup_table(self._snapshot.reader, query)
 
     async def from_documents(
-        self, of: DocumentKind, names: Sequence[str], period: Period
+        self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period]
+    ) -> dict[Period, Columns]:
+        """Count all clicks or events of each period."""
+        expected = {one: self.fingerprints.of(one).count(of) for one in periods}
+        tables = await self.documents.count_each(of, names, expected)
+        return {one: await self._whole(of, names, one, table) for one, table in tables.items()}
+
+    async def _whole(
+        self, of: DocumentKind, names: Sequence[str], period: Period, table: Columns
     ) -> Columns:
-        """Count all clicks or events of the period."""
+        """Add the clicks of the period that retention has deleted, as far as they are known."""
         fingerprint = self.fingerprints.of(period)
-        table = await self.documents.count(of, names, period, fingerprint.count(of))
         if of == "events" or not fingerprint.missing(table):
             return table
-        # Retention has deleted clicks. Earlier counts know more of their values.
+        # Earlier counts know more of their values.
         cached = await self._by_all(of, names, [period])
         if cached:
             known = (await in_thread(self._summed, cached, names))[period]
@@ -220,76 +219,3 @@ class CountSources:
 
 def without(name: str, names: Sequence[str]) -> list[str]:
     return [one for one in names if one != name]
-
-
-class DocumentCounts:
-    """The counts of a scope's documents in a snapshot."""
-
-    def __init__(self, scope: ReportScope, snapshot: Snapshot) -> None:
-        self._scope = scope
-        self._snapshot = snapshot
-
-    async def count(
-        self,
-        of: DocumentKind,
-        names: Sequence[str],
-        period: Period,
-        expected: int,
-        start: datetime | None = None,
-        end: datetime | None = None,
-    ) -> Columns:
-        """Count a period by these dimensions, or only from `start` to `end`.
-
-        About `expected` documents are in the whole period. MongoDB reads the next batch while a
-        thread counts the last.
-        """
-        start, end = start or period.start, end or period.end
-        # Where a zone skipped a day, that day has no length. Nothing is later than now.
-        at = max(self._snapshot.now, period.start)
-        whole = max(min(period.end, at) - period.start, _MOMENT)
-        share = max(min(end, at) - start, timedelta()) / whole
-        documents = int(share * expected)
-        part = Span(
-            self._scope.documents(), start, end, self._scope.calendar.start_of(period.first)
-        )
-        # Fewer documents take less time than the list.
-        if of == "clicks" and LINK in names and documents > LISTED_LINKS:
-            part = part._replace(links=await self._links_of(period))
-        found = [columns.empty(names)]
-        counting: asyncio.Task[tuple[Columns, int]] | None = None
-        for span in part.divided(1 + documents // _DOCUMENTS_AT_ONCE):
-            await self._snapshot.before_counting()
-            table = await read(self._snapshot.reader, of, span, names)
-            if counting is not None:
-                found.append(await self._counted(counting))
-            counting = asyncio.create_task(in_thread(_sized, table))
-        if counting is not None:
-            found.append(await self._counted(counting))
-        return await in_thread(lambda: columns.joined(found, names).by(names))
-
-    async def _counted(self, counting: Awaitable[tuple[Columns, int]]) -> Columns:
-        table, size = await counting
-        await self._snapshot.memory.take(size)
-        return table
-
-    async def _links_of(self, period: Period) -> list[UUID]:
-        of_days = {"$gte": period.first.isoformat(), "$lte": period.last.isoformat()}
-        rollups = {**self._scope.rollups("link"), "_id.day": of_days}
-        return await links_of(self._snapshot.reader, rollups)
-
-
-def _sized(make: Callable[[], Columns]) -> tuple[Columns, int]:
-    table = make()
-    return table, bytes_of(table)
-
-
-def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) -> Columns:
-    """Add the clicks that retention has deleted: unknown values, in the first hour."""
-    if not missing:
-        return table
-    values = ["00" if name == HOUR else UNKNOWN for name in names]
-    rest = columns.of_columns(
-        {name: [value] for name, value in zip(names, values, strict=True)},
-        {name: [one] for name, one in missing.items()},
-    )
-    return columns.joined([table, rest], names)

@@ -13,6 +13,7 @@ whole period by all dimensions (`*`) do not expire: the others can be computed f
 retention has deleted the clicks.
 """
 
+import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -36,6 +37,9 @@ ALL: Final = "*"
 
 LIFETIME: Final = timedelta(days=35)
 """The lifetime of counts by some dimensions. Counts by all replace them."""
+
+_BATCH_SECONDS: Final = 1.0
+"""How long counts wait for a batch. A time limit loses at most this much work."""
 
 _MAX_PARTS: Final = 2**31 - 1
 
@@ -211,6 +215,31 @@ class JointCounts:
         if done.matched_count:
             # In one write, all counts have as many parts.
             await self._remove_parts(parts.keys(), len(next(iter(parts.values()))))
+
+
+class CacheBatch:
+    """A batch of counts to cache, written about once a second: each write waits for the disk."""
+
+    def __init__(self, joint: JointCounts) -> None:
+        self._joint = joint
+        self._new: dict[JointId, NewCounts] = {}
+        self.rows = 0
+        self._since = time.monotonic()
+
+    async def add(self, one: JointId, new: NewCounts) -> None:
+        self._new[one] = new
+        self.rows += new.table.rows
+        if self.rows > limits.ROWS_AT_ONCE or time.monotonic() - self._since > _BATCH_SECONDS:
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """Write the rest of the batch."""
+        new, self._new, self.rows = self._new, {}, 0
+        if new:
+            await self._joint.store_all(new)
+            # A day's counts by all dimensions replace its hours.
+            await self._joint.remove_hours([one for one in new if one.is_day_by_all()])
+        self._since = time.monotonic()
 
 
 def _text_bytes(values: str) -> dict[str, Any]:

@@ -62,10 +62,10 @@ async def count_first_hours(
     if known is not None and (count := _hours_in(sources, one, known, period, hours)):
         table, hours = await in_thread(known.table), hours[count:]
     memory, before = snapshot.memory, snapshot.memory.bytes
-    for hour in hours:
-        # An hour and a copy are in memory beside the sum, and then freed.
+    for some in sources.few_at_once(one.of, hours):
+        # Some hours and a copy are in memory beside the sum, and then freed.
         await memory.resize(before + await in_thread(bytes_of, table))
-        found = [table, *(of_hour for _, of_hour in await tables_of([hour]))]
+        found = [table, *(of_hour for _, of_hour in await tables_of(some))]
         table = await in_thread(_summed, found, names)
     await memory.resize(before)
     new = NewCounts(sources.fingerprints.of(period).of(one.of), table, period.end)
