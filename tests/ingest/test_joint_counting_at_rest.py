@@ -79,6 +79,16 @@ async def test_many_accounts_at_rest_are_asked_about_as_little_as_none(services:
     assert none.keys() <= {"arrivals", "joint_counts_due"}
 
 
+async def test_hours_without_arrivals_are_skipped(services: Services) -> None:
+    [account] = await create_accounts(services, 1)
+    await click(services, account.id)
+    for minutes in (2_000, 1_999, 400):
+        await store_arrival(services, account.id, NOON - timedelta(minutes=minutes))
+    found = await queries(services)
+    assert found["arrivals"] == 2 * 2 + 1  # the first of some minutes and these, then none
+    assert await due(services) == [account.id]
+
+
 async def test_the_first_time_the_arrivals_of_two_days_count(services: Services) -> None:
     """The release before has counted earlier days ahead."""
     accounts = await create_accounts(services, 3)

@@ -157,6 +157,13 @@ async def bytes_by_account(reader: MongoReads, after: datetime, until: datetime)
     return {row["_id"]: row["bytes"] for row in await reader.aggregate("arrivals", stages)}
 
 
+async def first_stored(reader: MongoReads, after: datetime, until: datetime) -> datetime | None:
+    """Return when the first entry of this time was stored."""
+    of_time = {"at": {"$gt": after, "$lte": until}}
+    found = await reader.find_one("arrivals", of_time, ["at"], sort={"at": 1})
+    return None if found is None else found["at"]
+
+
 def click_ids(entries: bytes) -> Sequence[bytes]:
     return [entries[at : at + _CLICK_BYTES] for at in range(0, len(entries), _CLICK_BYTES)]
 

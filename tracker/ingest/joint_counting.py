@@ -25,7 +25,7 @@ from redis.exceptions import RedisError
 
 from tracker.calendar import Calendar
 from tracker.clock import now
-from tracker.feeds.arrivals import STORED_DAYS, bytes_by_account
+from tracker.feeds.arrivals import STORED_DAYS, bytes_by_account, first_stored
 from tracker.journal.backlog import Backlog
 from tracker.journal.overflow import BEHIND_MS
 from tracker.reports import arrays
@@ -112,14 +112,15 @@ class JointCounting:
         until, read_to = now() - _COMMITTED_AFTER, await self._due.arrivals_read_to()
         earliest = until - timedelta(_FIRST_DAYS if read_to is None else STORED_DAYS)
         read_to = max(read_to or earliest, earliest)
-        while read_to < until:
-            after, read_to = read_to, min(read_to + _ARRIVALS_AT_ONCE, until)
+        while first := await first_stored(self._reader, read_to, until):
+            after, read_to = read_to, min(first + _ARRIVALS_AT_ONCE, until)
             with pymongo.timeout(RECOUNT_SECONDS):
                 found = await bytes_by_account(self._reader, after, read_to)
             await self._due.add(found, now())
             busy = [one for one, size in found.items() if size > BUSY_BYTES]
             await self._due.hasten(busy, now())
             await self._due.set_arrivals_read_to(read_to)
+        await self._due.set_arrivals_read_to(max(read_to, until))
 
     async def _count_account(self, account_id: UUID) -> int:
         """Count the missing periods of an account, and put it off until its day is over."""
