@@ -182,7 +182,7 @@ class Counts:
             tables = await self._sources.from_all(of, names, some)
             for table in tables.values():
                 await self._snapshot.memory.take(await _size(table))
-            if caches:
+            if caches and tables:
                 new = {
                     self._sources.id_of(of, names, one): NewCounts(
                         self._fingerprints.of(one).of(of), table

@@ -72,6 +72,8 @@ class DocumentCounts:
         end: datetime | None = None,
     ) -> list[Span]:
         start, end = start or period.start, end or period.end
+        if start == end:
+            return []
         # Where a zone skipped a day, that day has no length. Nothing is later than now.
         at = max(self._snapshot.now, period.start)
         whole = max(min(period.end, at) - period.start, _MOMENT)
@@ -117,7 +119,7 @@ def _sized(make: Callable[[], Columns]) -> tuple[Columns, int]:
 
 
 async def _sum(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
-    """Return the sum of tables. The table of one span is one already."""
-    if len(tables) == 1:
-        return tables[0]
+    """Return the sum of tables. That of a single span is one already."""
+    if len(tables) <= 1:
+        return tables[0] if tables else columns.empty(names)
     return await in_thread(lambda: columns.joined(tables, names).by(names))

@@ -88,12 +88,14 @@ class Fingerprints:
         months = {one.key for one in periods if one.kind == "month"} - self._months.keys()
         days = {one.first.isoformat() for one in periods if one.kind != "month"}
         with_hours = {one.first.isoformat() for one in periods if one.kind in ("hour", "hours")}
+        with_hours -= self._with_hours
         if months:
             await self._read_months(months)
+        if with_hours:
+            await self._read_days(with_hours, [*_TOTALS, "hour"])
+            self._with_hours |= with_hours
         if days - self._days.keys():
-            await self._read_days(days - self._days.keys())
-        if with_hours - self._with_hours:
-            await self._read_hours(with_hours - self._with_hours)
+            await self._read_days(days - self._days.keys(), _TOTALS)
 
     def of(self, period: Period) -> Fingerprint:
         if period.kind == "month":
@@ -117,18 +119,14 @@ class Fingerprints:
         for row in await self._reader.aggregate("rollups", stages):
             self._months[row["_id"]] = [int(row[name]) for name in _SUMMED]
 
-    async def _read_days(self, days: Set[str]) -> None:
+    async def _read_days(self, days: Set[str], fields: Sequence[str]) -> None:
         self._days.update({day: _Day() for day in days})
         of_days = {**self._matching, "_id.day": {"$in": sorted(days)}}
-        for row in await self._reader.find("rollups", of_days, _TOTALS):
-            _add(self._days[row["_id"]["day"]].total, row.get("total", {}))
-
-    async def _read_hours(self, days: Set[str]) -> None:
-        self._with_hours |= days
-        of_days = {**self._matching, "_id.day": {"$in": sorted(days)}}
-        for row in await self._reader.find("rollups", of_days, ["hour"]):
+        for row in await self._reader.find("rollups", of_days, fields):
+            day = self._days[row["_id"]["day"]]
+            _add(day.total, row.get("total", {}))
             for hour, cell in row.get("hour", {}).items():
-                _add(self._days[row["_id"]["day"]].hours[hour], cell)
+                _add(day.hours[hour], cell)
 
 
 async def fingerprint_of(

@@ -88,13 +88,16 @@ async def _continued(
     of = next(iter(new)).of
     fingerprint = sources.fingerprints.of(hour)
     names, expected = list(part.table.dimensions), fingerprint.count(of)
-    stable_end = max(stable_end, part.through)
+    is_few = expected - _documents(part.table) <= _FEW
+    # Few documents are read at once, and again by the next report.
+    is_reread = part.is_cached and is_few and stable_end < hour.end
+    stable_end = part.through if is_reread else max(stable_end, part.through)
     count = sources.documents.count
     before = await count(of, names, hour, expected, part.through, stable_end)
     stable = await in_thread(_sum, [part.table, before], names)
     after = await count(of, names, hour, expected, stable_end)
     found = await in_thread(_sum, [stable, after], names)
-    added = sum(map(before.total, ("clicks", "bots", "conversions")))
+    added = _documents(before)
     is_worth_it = added > (0 if stable_end == hour.end else _FEW) or not part.is_cached
     if is_worth_it and fingerprint.equals(of, found):
         mark = fingerprint.of_table(of, stable)
@@ -103,6 +106,10 @@ async def _continued(
             {one: NewCounts(mark, table, stable_end) for one, table in tables.items()}
         )
     return found
+
+
+def _documents(table: Columns) -> int:
+    return sum(map(table.total, ("clicks", "bots", "conversions")))
 
 
 def _sum(tables: Sequence[Columns], names: Sequence[str]) -> Columns:

@@ -62,8 +62,6 @@ class CountSources:
 
     async def read_fingerprints(self, periods: Sequence[Period]) -> None:
         await self.fingerprints.read(periods)
-        if self._account_fingerprints is not self.fingerprints:
-            await self._account_fingerprints.read(periods)
 
     def id_of(self, of: DocumentKind, names: Sequence[str], period: Period) -> JointId:
         account_id, calendar, link_id = self._scope
@@ -97,6 +95,7 @@ class CountSources:
     ) -> dict[Period, Columns]:
         """Return the counts of the periods whose counts by all dimensions are valid."""
         found = await self._by_all(of, names, periods)
+        await self._account_fingerprints.read(list(found))
         valid = {
             period: one
             for period, one in found.items()
@@ -109,9 +108,10 @@ class CountSources:
     ) -> HourPart | None:
         """Return valid counts of a part of an hour, from those by all dimensions."""
         cached = (await self._by_all(of, names, [hour])).get(hour)
-        fingerprint = self._account_fingerprints.of(hour)
         if cached is None or cached.through is None:
             return None
+        await self._account_fingerprints.read([hour])
+        fingerprint = self._account_fingerprints.of(hour)
         if not fingerprint.continues(of, cached.fingerprint):
             return None
         table = (await in_thread(self._summed, {hour: cached}, names))[hour]
