@@ -36,6 +36,7 @@ from tracker.links.lists.plan import (
     rarest_first,
     rows_of,
 )
+from tracker.links.lists.recent_counts import RecentCounts
 from tracker.links.lists.totals import Total, Totals
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, with_stored_ids
@@ -96,6 +97,7 @@ class LinkLists:
     def __init__(self, mongodb: MongoDB) -> None:
         self._reads = mongodb.reads
         self._totals = Totals()
+        self._recent_counts = RecentCounts()
         self._far_pages = FarPages()
 
     async def page(
@@ -160,7 +162,11 @@ class LinkLists:
         return asked.page_of(links, await self._total(account_id, wanted, counts))
 
     async def _page(self, reads: MongoReads, asked: _Asked) -> LinkPage:
-        counts = await LinkCounts(reads).find(asked.account_id, asked.wanted.tags)
+        of_account = asked.account_id, asked.wanted.tags
+        if is_counted(asked.wanted):
+            counts = await LinkCounts(reads).find(*of_account)
+        else:
+            counts = await self._recent_counts.find(reads, *of_account)
         total = await self._total(asked.account_id, asked.wanted, counts)
         if total.is_exact and asked.skip >= total.rows and asked.after is None:
             return LinkPage([], total, None)
