@@ -98,7 +98,7 @@ def _records(
             destination_url=link.destination_url,
             domain_name=link.domain_name or services.public_url.host,
             active=link.active,
-            tags=[named[tag_id] for tag_id in link.tags if tag_id in named],
+            tags=[tag for tag_id in link.tags if (tag := named.get(tag_id))],
             created_at=iso(link.created_at),
             short_url=short_url(services, link),
             archived=link.archived,

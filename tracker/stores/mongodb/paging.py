@@ -145,7 +145,7 @@ async def _by_a_text(
         piece = bytes(ids[start : start + step])
         wanted = [StoredId(piece[at : at + _ID_BYTES]) for at in range(0, len(piece), _ID_BYTES)]
         of_piece = {"$and": [matching, {"_id": {"$in": wanted}}]}
-        rows = await reads.find(name, of_piece, fields, hint="_id_")
+        rows = await reads.find(name, of_piece, fields, hint="_id_", limit=len(wanted))
         found = {bytes(row["_id"]): row for row in rows}
         yield [found[one] for one in wanted if one in found]
 
