@@ -44,6 +44,7 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
             async with serving(run, accounts.settings) as service:
                 # The first look at the accounts of a few takes some seconds, then ten minutes pass.
                 await service.rest(_REST_SECONDS)
+                await service.stores.checkpoint()  # of what the filling wrote
                 run.samples.add(_IDLE, size, await service.share_of_core(_IDLE_SECONDS))
 
 
