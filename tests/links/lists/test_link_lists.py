@@ -103,6 +103,7 @@ async def test_an_export_has_the_list_in_its_order(
     services: Services, monkeypatch: pytest.MonkeyPatch, order: LinkOrder
 ) -> None:
     monkeypatch.setattr(paging, "PIECE_DOCUMENTS", 2)
+    monkeypatch.setattr(paging, "PIECE_BY_A_TEXT", 2)
     monkeypatch.setattr(paging, "RANGE_DOCUMENTS", 3)
     await make_links(services)
     for wanted in FILTERS:

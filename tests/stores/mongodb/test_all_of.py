@@ -10,9 +10,9 @@ from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.mongodb.order import NEWEST_FIRST, OLDEST_FIRST, Order, by_name
-from tracker.stores.mongodb.paging import PIECE_DOCUMENTS, all_of
+from tracker.stores.mongodb.paging import PIECE_BY_A_TEXT, all_of
 
-COUNT = 2 * PIECE_DOCUMENTS + 1
+COUNT = 2 * PIECE_BY_A_TEXT + 1
 BY_NAME = by_name("internal_name")
 
 
@@ -40,7 +40,7 @@ async def test_documents_come_once_each_while_others_are_inserted(
     expected = [row["_id"] for row in (rows[::-1] if order is NEWEST_FIRST else rows)]
     found: list[UUID] = []
     async for piece in pieces_of(services, {"account_id": 1}, order):
-        assert len(piece) <= PIECE_DOCUMENTS
+        assert len(piece) <= PIECE_BY_A_TEXT
         if not found:
             await insert(services, "a", "n100a", "z")
         found += [UUID(bytes=row["_id"]) for row in piece]
@@ -78,4 +78,4 @@ async def test_a_piece_in_the_order_of_a_text_costs_as_much_in_any_list(services
     assert sum(map(len, pieces)) == COUNT
     of_pieces = [row for row in rows if row["command"].get("hint") == "_id_"]
     assert len(of_pieces) == len(pieces)
-    assert max(row["keysExamined"] for row in of_pieces) <= 2 * PIECE_DOCUMENTS
+    assert max(row["keysExamined"] for row in of_pieces) <= 2 * PIECE_BY_A_TEXT

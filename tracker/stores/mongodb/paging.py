@@ -15,12 +15,15 @@ import pymongo
 from tracker.stores.mongodb.documents import StoredId, as_struct, with_stored_ids
 from tracker.stores.mongodb.list_indexes import LISTS, has_ids
 from tracker.stores.mongodb.order import NEWEST_FIRST, Order, Position
-from tracker.stores.mongodb.reads import Fields, MongoReads
+from tracker.stores.mongodb.reads import ROWS_AT_ONCE, Fields, MongoReads
 
 Listed = TypeVar("Listed", bound=msgspec.Struct)
 
 PIECE_DOCUMENTS: Final = 500
 """Links take 5 µs each to decode. A query costs as much as 80 of them."""
+
+PIECE_BY_A_TEXT: Final = ROWS_AT_ONCE
+"""Twice as many, because a query by ids costs twice as much: 3 µs less a link than with 500."""
 
 RANGE_DOCUMENTS: Final = 10_000
 """The ids that one query reads for an order by a text."""
@@ -140,11 +143,12 @@ async def _by_a_text(
 ) -> AsyncGenerator[list[dict[str, Any]], None]:
     """Yield in the order of one snapshot's ids: texts may change between two pieces."""
     ids = await _ids(reads, name, matching, order, hint)
-    step = PIECE_DOCUMENTS * _ID_BYTES
+    assert "_id" not in matching
+    step = PIECE_BY_A_TEXT * _ID_BYTES
     for start in range(0, len(ids), step):
         piece = bytes(ids[start : start + step])
         wanted = [StoredId(piece[at : at + _ID_BYTES]) for at in range(0, len(piece), _ID_BYTES)]
-        of_piece = {"$and": [matching, {"_id": {"$in": wanted}}]}
+        of_piece = {**matching, "_id": {"$in": wanted}}
         rows = await reads.find(name, of_piece, fields, hint="_id_", limit=len(wanted))
         found = {bytes(row["_id"]): row for row in rows}
         yield [found[one] for one in wanted if one in found]

@@ -100,7 +100,7 @@ class MongoReads:
     async def find(
         self, collection: str, matching: Mapping[str, Any], fields: Fields = None, **options: Any
     ) -> list[Document]:
-        if self._session is None and 0 < options.get("limit", 0) < ROWS_AT_ONCE:
+        if self._session is None and 0 < options.get("limit", 0) <= ROWS_AT_ONCE:
             shown = fields if isinstance(fields, Mapping) else _shown(fields)
             of_find = {"filter": matching, "projection": shown, "batchSize": options["limit"] + 1}
             rows = await self._in_one_batch("find", collection, {**of_find, **options})
