@@ -29,7 +29,8 @@ log = structlog.get_logger(__name__)
 
 LEASE_SECONDS: Final = 10.0
 _ROUND_SECONDS: Final = 1.0
-"""Time between two rounds. Others read a released partition after at most this."""
+"""Time between two rounds. Others read a released partition, if it is configured, after at most
+this."""
 
 _LOOK_SECONDS: Final = 10.0
 """Time between two looks for entries in partitions that are not configured. Sixty answers were a

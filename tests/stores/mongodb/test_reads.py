@@ -133,6 +133,19 @@ async def test_a_read_is_made_again_on_another_connection_if_one_is_lost(
         assert numbers_of(await far.find("things", {}, **limit)) == [1]
 
 
+async def test_a_read_that_mongodb_refuses_once_is_made_again(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(services, 1)
+    reads = services.stores.mongodb.reads
+
+    async def refuse(*_: object, **__: object) -> None:
+        raise OperationFailure("a primary is elected", 262)
+
+    monkeypatch.setattr(type(reads._database), "command", refuse)
+    assert numbers_of(await reads.find("things", {}, limit=1)) == [1]
+
+
 async def test_a_read_fails_as_unavailable_if_mongodb_is(services: Services) -> None:
     async with relayed(services) as (way, far):
         await far.find("things", {})

@@ -163,7 +163,8 @@ class LinkLists:
 
     async def _page(self, reads: MongoReads, asked: _Asked) -> LinkPage:
         of_account = asked.account_id, asked.wanted.tags
-        if is_counted(asked.wanted):
+        # A far page is found from places that are remembered until the counts change.
+        if is_counted(asked.wanted) or asked.is_far:
             counts = await LinkCounts(reads).find(*of_account)
         else:
             counts = await self._recent_counts.find(reads, *of_account)

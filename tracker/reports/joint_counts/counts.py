@@ -197,8 +197,9 @@ class Counts:
         self, ids: Mapping[Period, JointId], names: Sequence[str], batch: CacheBatch, caches: bool
     ) -> dict[Period, Columns]:
         """Return the counts of a finished group, and cache them if documents were counted."""
-        period, one = next(iter(ids.items()))
-        table = await self._from_others(one.of, names, period)
+        [(period, one), *others] = ids.items()
+        # Several periods are hours, which no rollups and no parts have.
+        table = None if others else await self._from_others(one.of, names, period)
         if table is None:
             return await self._counted(ids, names, batch)
         if caches:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+from tracker.loops import cancel_and_wait
 from tracker.reports import columns
 from tracker.reports.columns import Columns
 from tracker.reports.dimensions import LINK, DocumentKind
@@ -92,14 +93,18 @@ class DocumentCounts:
     ) -> list[Columns]:
         found = []
         counting: asyncio.Task[tuple[Columns, int]] | None = None
-        for span in spans:
-            await self._snapshot.before_counting()
-            table = await read(self._snapshot.reader, of, span, names)
+        try:
+            for span in spans:
+                await self._snapshot.before_counting()
+                table = await read(self._snapshot.reader, of, span, names)
+                if counting is not None:
+                    found.append(await self._counted(counting))
+                counting = asyncio.create_task(in_thread(_sized, table))
             if counting is not None:
                 found.append(await self._counted(counting))
-            counting = asyncio.create_task(in_thread(_sized, table))
-        if counting is not None:
-            found.append(await self._counted(counting))
+        finally:
+            if counting is not None:
+                await cancel_and_wait(counting)
         return found
 
     async def _counted(self, counting: Awaitable[tuple[Columns, int]]) -> Columns:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
 
 from bson.binary import UuidRepresentation
-from pymongo.errors import AutoReconnect, ConnectionFailure
+from pymongo.errors import AutoReconnect, PyMongoError
 from pymongo.read_concern import ReadConcern
 
 from tracker.stores.mongodb.drivers import (
@@ -137,7 +137,10 @@ class MongoReads:
     async def aggregate(
         self, collection: str, stages: Sequence[Mapping[str, Any]], **options: Any
     ) -> list[Document]:
-        """Return the results. With a `batchSize` they are so many at most."""
+        """Return the results. Outside a snapshot, at most `batchSize` are expected.
+
+        More results are found too, but cost a second query.
+        """
         if self._session is None and "batchSize" in options:
             others = {name: value for name, value in options.items() if name != "batchSize"}
             batch = {"cursor": {"batchSize": options["batchSize"] + 1}}
@@ -174,7 +177,8 @@ class MongoReads:
     ) -> list[Document] | None:
         """Return all rows that a command finds; None if a cursor has to be tried.
 
-        A cursor of the driver takes 0.1 ms more. It asks again if a connection is lost.
+        A cursor of the driver takes 0.1 ms more. It asks again where that may help, as after the
+        loss of a connection or while a primary is elected.
         """
         database = self._database
         concern = {"readConcern": database.read_concern.document}
@@ -182,13 +186,14 @@ class MongoReads:
         try:
             with lost_connections():
                 answer = await database.command(asked, codec_options=database.codec_options)
-        except ConnectionFailure as error:
+                found = answer["cursor"]
+                if found["id"]:
+                    kill = {"killCursors": collection, "cursors": [found["id"]]}
+                    await database.command(kill)
+                    return None
+        except PyMongoError as error:
             if error.timeout:
                 raise
-            return None
-        found = answer["cursor"]
-        if found["id"]:
-            await database.command({"killCursors": collection, "cursors": [found["id"]]})
             return None
         rows: list[Document] = found["firstBatch"]
         return rows
