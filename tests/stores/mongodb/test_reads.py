@@ -104,7 +104,7 @@ async def test_a_few_rows_that_are_more_than_a_batch_are_all_there(services: Ser
     found = await reads.find("things", {}, ["text"], limit=3, **ORDERED)
     assert numbers_of(found) == [0, 1, 2]
     stages = [{"$sort": {"_id": 1}}]
-    assert numbers_of(await reads.aggregate("things", stages, batchSize=3)) == [0, 1, 2]
+    assert numbers_of(await reads.aggregate("things", stages, at_most=3)) == [0, 1, 2]
     assert await open_cursors(services) == []
 
 

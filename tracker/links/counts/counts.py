@@ -121,7 +121,7 @@ class LinkCounts:
         """Return the counts; None if those of the account are not complete yet."""
         stages = stages_of(account_id, tag_ids)
         reads = self._reads.with_binary_ids()
-        rows = await reads.aggregate(LINK_COUNTS, stages, batchSize=1 + len(tag_ids))
+        rows = await reads.aggregate(LINK_COUNTS, stages, at_most=1 + len(tag_ids))
         return kept_counts(rows, tag_ids)
 
 

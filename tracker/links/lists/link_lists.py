@@ -155,7 +155,7 @@ class LinkLists:
             ],
             collation=by.collation,
             hint=hint,
-            batchSize=asked.rows.limit + 1 + len(wanted.tags),
+            at_most=asked.rows.limit + 1 + len(wanted.tags),
         )
         links = [_link(account_id, row) for row in rows if "recounts" not in row]
         counts = kept_counts(rows[len(links) :], wanted.tags)

@@ -118,6 +118,10 @@ class DocumentCounts:
         return await links_of(self._snapshot.reader, rollups)
 
 
+def documents_in(table: Columns) -> int:
+    return sum(map(table.total, ("clicks", "bots", "conversions")))
+
+
 def _sized(make: Callable[[], Columns]) -> tuple[Columns, int]:
     table = make()
     return table, bytes_of(table)

@@ -11,6 +11,7 @@ from typing import Final
 from tracker.reports import columns
 from tracker.reports.columns import Columns
 from tracker.reports.counted import dimensions_in
+from tracker.reports.joint_counts.documents import documents_in
 from tracker.reports.joint_counts.scan import with_missing
 from tracker.reports.joint_counts.sources import CountSources, HourPart
 from tracker.reports.joint_counts.store import ALL, CachedCounts, JointId, NewCounts
@@ -88,7 +89,7 @@ async def _continued(
     of = next(iter(new)).of
     fingerprint = sources.fingerprints.of(hour)
     names, expected = list(part.table.dimensions), fingerprint.count(of)
-    is_few = expected - _documents(part.table) <= _FEW
+    is_few = expected - documents_in(part.table) <= _FEW
     # Few documents are read at once, and again by the next report.
     is_reread = part.is_cached and is_few and stable_end < hour.end
     stable_end = part.through if is_reread else max(stable_end, part.through)
@@ -97,7 +98,7 @@ async def _continued(
     stable = await in_thread(_sum, [part.table, before], names)
     after = await count(of, names, hour, expected, stable_end)
     found = await in_thread(_sum, [stable, after], names)
-    added = _documents(before)
+    added = documents_in(before)
     is_worth_it = added > (0 if stable_end == hour.end else _FEW) or not part.is_cached
     if is_worth_it and fingerprint.equals(of, found):
         mark = fingerprint.of_table(of, stable)
@@ -106,10 +107,6 @@ async def _continued(
             {one: NewCounts(mark, table, stable_end) for one, table in tables.items()}
         )
     return found
-
-
-def _documents(table: Columns) -> int:
-    return sum(map(table.total, ("clicks", "bots", "conversions")))
 
 
 def _sum(tables: Sequence[Columns], names: Sequence[str]) -> Columns:

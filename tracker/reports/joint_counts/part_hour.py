@@ -12,7 +12,7 @@ from tracker.reports import columns, limits
 from tracker.reports.columns import Columns
 from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_of
 from tracker.reports.dimensions import DOMAIN, EVENT, LINK, NO_EVENT, DocumentKind
-from tracker.reports.joint_counts.documents import DocumentCounts
+from tracker.reports.joint_counts.documents import DocumentCounts, documents_in
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot
 from tracker.reports.joint_counts.sources import CountSources, without
 from tracker.reports.joint_counts.store import CachedCounts, JointId, NewCounts
@@ -61,8 +61,7 @@ class PartHour:
                 self._scope, self._snapshot._replace(before_counting=_without_permit)
             )
         table = await documents.count(of, every, hour, expected, start, until)
-        found = table.total("clicks") + table.total("bots") + table.total("conversions")
-        if found > FEW and is_over(hour, self._snapshot.now):
+        if documents_in(table) > FEW and is_over(hour, self._snapshot.now):
             table = await self._keep(one, fingerprint.of(of), every, table, until)
             known = None
         tables = [table] if known is None else [table, await in_thread(known.table)]

@@ -67,7 +67,7 @@ class Pages(Generic[Listed]):
         if hint or self._hint:
             chosen["hint"] = hint or self._hint
         rows = await self._reads.aggregate(
-            self._collection, stages, batchSize=page_size + 2, **chosen
+            self._collection, stages, at_most=page_size + 1, **chosen
         )
         total = rows.pop()[_TOTAL] if rows and _TOTAL in rows[-1] else 0
         return list(map(self._read, rows)), total

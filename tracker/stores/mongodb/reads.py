@@ -135,17 +135,17 @@ class MongoReads:
                     yield row
 
     async def aggregate(
-        self, collection: str, stages: Sequence[Mapping[str, Any]], **options: Any
+        self,
+        collection: str,
+        stages: Sequence[Mapping[str, Any]],
+        at_most: int | None = None,
+        **options: Any,
     ) -> list[Document]:
-        """Return the results. Outside a snapshot, at most `batchSize` are expected.
-
-        More results are found too, but cost a second query.
-        """
-        if self._session is None and "batchSize" in options:
-            others = {name: value for name, value in options.items() if name != "batchSize"}
-            batch = {"cursor": {"batchSize": options["batchSize"] + 1}}
+        """Return the results. More than `at_most` are found too, but cost a second query."""
+        if self._session is None and at_most is not None:
+            batch = {"cursor": {"batchSize": at_most + 1}}
             of_aggregate = {"pipeline": list(stages), "allowDiskUse": True, **batch}
-            rows = await self._in_one_batch("aggregate", collection, {**of_aggregate, **others})
+            rows = await self._in_one_batch("aggregate", collection, {**of_aggregate, **options})
             if rows is not None:
                 return rows
         with lost_connections():
