@@ -51,11 +51,11 @@ async def add_backlog(webhooks: Webhooks, deliveries: int) -> None:
     """Make so many deliveries due, about as many of each webhook."""
     conversions = math.ceil(deliveries / MAX_WEBHOOKS_PER_ACCOUNT)
     configs = cycle(webhooks.configs)
-    async with draining(webhooks.settings) as (services, drain):
+    async with draining(webhooks.settings) as (services, parts):
         for first in range(0, conversions, _BATCH_CONVERSIONS):
             number = min(_BATCH_CONVERSIONS, conversions - first)
             ids = [await services.conversions.event_ids.next() for _ in range(number)]
-            await apply(drain, [_conversion(one, next(configs)) for one in ids])
+            await apply(parts.drain, [_conversion(one, next(configs)) for one in ids])
         await services.conversions.event_ids.close()
 
 

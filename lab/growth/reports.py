@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from lab.growth.figures import Size
 from lab.growth.filling import FilledAccount
 from lab.growth.run import Run, serving
-from lab.growth.today import draining, store_clicks
+from lab.growth.today import count_ahead, draining, store_clicks
 from lab.requests import click
 
 _NEW_CLICKS: Final = 20
@@ -22,7 +22,8 @@ _MOST_CLICKED: Final = 100_000
 """Links that are clicked on one day, of more links too."""
 
 _OVERVIEW: Final = "overview"
-_FIRST: Final = "overview-first"
+_BURST: Final = "overview-burst"
+_FIRST_LOOKS: Final = {_OVERVIEW: "overview-first", _BURST: _BURST}
 _PANELS: Final = ("country", "device", "browser", "referrer", "utm_campaign")
 _BY_LINKS: Final = frozenset({"today-by-link", "today-by-tag", "today-of-a-tag"})
 
@@ -46,8 +47,9 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
     async with serving(run, run.filling.settings) as service:
         for report in reports:
             first = await service.milliseconds(report.request, 1)
-            if report.key == _OVERVIEW:
-                run.samples.add(_FIRST, report.size, first)
+            if report.key in _FIRST_LOOKS:
+                run.samples.add(_FIRST_LOOKS[report.key], report.size, first)
+        reports = [one for one in reports if one.key != _BURST]
         for number in range(1, run.sizes.rounds + 1):
             run.line.show(f"reports: round {number} of {run.sizes.rounds}")
             for report in reports * _LOOKS:
@@ -61,10 +63,10 @@ async def _by_links(run: Run) -> list[_Report]:
     few = await run.filling.account(run.sizes.few_links)
     many = await run.filling.account(min(run.sizes.links, _MOST_CLICKED))
     reports = []
-    async with draining(run.filling.settings) as (_, drain):
+    async with draining(run.filling.settings) as (_, parts):
         accounts: dict[Size, FilledAccount] = {"small": few, "large": many}
         for size, account in accounts.items():
-            await store_clicks(drain, account.id, account.link_ids, account.links)
+            await store_clicks(parts.drain, account.id, account.link_ids, account.links)
             tag = {"tag": [str(account.tags[0])]}
             bodies: dict[str, dict[str, Any]] = {
                 "today-by-link": {"groupBy": "link"},
@@ -78,21 +80,26 @@ async def _by_links(run: Run) -> list[_Report]:
 
 
 async def _of_one_link(run: Run) -> list[_Report]:
-    """Give one link few clicks today, and another as many as the larger account has links."""
-    account = await run.filling.account(2)
+    """Have one link of an account clicked a few times today, and another as often as the larger
+    account has links; and the same of an account whose clicks no drain counts ahead.
+    """
     clicks: dict[Size, int] = {"small": min(_FEW_CLICKS, run.sizes.links), "large": run.sizes.links}
-    reports = []
-    async with draining(run.filling.settings) as (_, drain):
-        for number, (size, count) in enumerate(clicks.items()):
-            link_id = account.link_ids[number]
-            await store_clicks(drain, account.id, [link_id], count)
-            body = {
-                "filters": {"link": [str(link_id)]},
-                "compare": "previous_period",
-                "panels": [{"groupBy": panel} for panel in _PANELS],
-            }
-            request = _post(account, "/overview", body)
-            reports.append(_Report(_OVERVIEW, size, [account.slug(number)], request))
+    reports: list[_Report] = []
+    for key in (_OVERVIEW, _BURST):
+        account = await run.filling.account(2 + len(reports))
+        async with draining(run.filling.settings) as (_, parts):
+            for number, (size, count) in enumerate(clicks.items()):
+                link_id = account.link_ids[number]
+                await store_clicks(parts.drain, account.id, [link_id], count)
+                body = {
+                    "filters": {"link": [str(link_id)]},
+                    "compare": "previous_period",
+                    "panels": [{"groupBy": panel} for panel in _PANELS],
+                }
+                request = _post(account, "/overview", body)
+                reports.append(_Report(key, size, [account.slug(number)], request))
+            if key == _OVERVIEW:
+                await count_ahead(parts)
     return reports
 
 

@@ -69,6 +69,7 @@ ROWS: Final = (
     Row("today-of-a-tag", "reports", "today by country, of one tag", "ms", max_large=150),
     Row("overview", "reports", "overview of a link, all clicks today", "ms", max_large=50),
     Row("overview-first", "reports", "the same, first look", "ms", max_large=300),
+    Row("overview-burst", "reports", "the same, before drains count ahead", "ms"),
     Row("clicks", "accounts", "click on a link of many accounts; of ten", _CLICK, max_factor=3),
     Row("conversions", "accounts", "conversion of many; of ten", "us each", max_factor=3),
     Row("idle", "accounts", "processor without traffic", "% of a core", max_large=3),

@@ -1,8 +1,9 @@
 """Clicks of today, stored and counted by a drain in this process."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime
 from ipaddress import IPv4Address
 from random import Random
 from typing import Final
@@ -10,6 +11,7 @@ from uuid import UUID
 
 from config.settings import Settings
 from lab.bench_reports.traffic import COUNTRIES, apply
+from lab.harness import CannotMeasure
 from lab.requests import AGENTS
 from lab.scene import open_services
 from scripts.progress import Progress
@@ -18,28 +20,30 @@ from tracker.clock import now_ms
 from tracker.ids import new_click_id
 from tracker.ingest.drain import Drain
 from tracker.ingest.drain_number import DrainNumber
+from tracker.ingest.services import DrainParts
 from tracker.service.background import leased
 from tracker.service.services import Services
 
 _BATCH_RECORDS: Final = 2_000
 _VISITORS: Final = 200_000
 _REFERRERS: Final = 300
+_COUNTING_SECONDS: Final = 120
 
 
 @asynccontextmanager
-async def draining(settings: Settings) -> AsyncIterator[tuple[Services, Drain]]:
-    """Yield the services and a drain of this process, without running loops."""
+async def draining(settings: Settings) -> AsyncIterator[tuple[Services, DrainParts]]:
+    """Yield the services and the parts of a drain of this process, without running loops."""
     async with open_services(settings) as services:
         stores = services.stores
         async with leased(DrainNumber(stores.redis, stores.mongodb), services.loops) as number:
-            yield services, services.ingest.drain(number)
+            yield services, services.ingest.parts(number, serves=False)
 
 
 async def store_clicks(
     drain: Drain, account_id: UUID, link_ids: Sequence[UUID], count: int
 ) -> None:
     """Store `count` clicks on the links in turn, spread over the part of today that is over."""
-    midnight = datetime.combine(datetime.now(UTC).date(), time(), UTC)
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     began = int(midnight.timestamp() * 1000)
     apart = (now_ms() - began) / count
     draw = Random(count)  # noqa: S311
@@ -52,6 +56,19 @@ async def store_clicks(
             ]
             await apply(drain, clicks)
             progress.advance(len(clicks))
+
+
+async def count_ahead(parts: DrainParts) -> None:
+    """Wait until the drain counts the stored clicks, as it does by itself within a minute.
+
+    Raises CannotMeasure if it does not.
+    """
+    for _ in range(_COUNTING_SECONDS):
+        await parts.joint_counts.add_stored()
+        if await parts.joint_counts.count_due():
+            return
+        await asyncio.sleep(1)
+    raise CannotMeasure("the clicks of today are not counted ahead")
 
 
 def _click(draw: Random, account_id: UUID, link_id: UUID, at: int) -> Click:

@@ -78,6 +78,14 @@ class WriteSet(NamedTuple):
     def is_empty(self) -> bool:
         return not (self.clicks or self.events or self.moves)
 
+    def new_of_accounts(self) -> Iterator[bytes]:
+        """Yield the account of each new click, and of each new event that has one."""
+        for click in self.clicks:
+            yield click["account_id"]
+        for event in self.events:
+            if event["account_id"] is not None:
+                yield event["account_id"]
+
     def accounts(self) -> set[bytes]:
         found = {click["account_id"] for click in self.clicks}
         for event in (*self.events, *(one.event for one in self.moves)):

@@ -40,6 +40,7 @@ from tracker.ingest.record import Record
 from tracker.journal.backlog import Backlog
 from tracker.loops import cancel_and_wait
 from tracker.metrics import DRAINED
+from tracker.reports.joint_counts.due_accounts import StoredTally
 from tracker.stores.mongodb.database import MongoDB
 from tracker.webhooks.queue import DeliveryQueue
 
@@ -91,6 +92,7 @@ class Drain:
         self._visitors = visitors
         self._pending_ttl = timedelta(days=pending_event_days) if pending_event_days else None
         self._writer = BatchWriter(mongodb, drain_number, queue)
+        self.stored = StoredTally()
 
     async def apply(self, records: Sequence[Record]) -> None:
         """Store and count the records; stored ones change nothing.
@@ -183,6 +185,7 @@ class Drain:
             else:
                 DRAINED.labels("click").inc(len(write_set.clicks))
                 DRAINED.labels("event").inc(len(write_set.events))
+                self.stored.add(write_set.new_of_accounts())
                 count_refused(write_set.events)
                 return write_set
         raise WriteConflict

@@ -4,8 +4,8 @@ A lease lets one drain work, only while drains keep up with the journal. Joint c
 dimensions are made from these, and they outlive the clicks. A large day is counted by the hour, to
 limit time and memory. An hour above the day's limit in `reports/limits` is left out.
 
-Only accounts with arrivals are looked at: once they have some, and once the day is over. Others
-cost nothing.
+Only accounts with arrivals are looked at: once they have some, and once the day is over. Those of
+which drains have stored much are looked at within a minute after a burst. Others cost nothing.
 """
 
 import asyncio
@@ -28,11 +28,13 @@ from tracker.clock import now
 from tracker.feeds.arrivals import STORED_DAYS, bytes_by_account, first_stored
 from tracker.journal.backlog import Backlog
 from tracker.journal.overflow import BEHIND_MS
+from tracker.loops import sleep_in_step
 from tracker.reports import arrays
 from tracker.reports.counted import COUNTED_DIMENSIONS
 from tracker.reports.dimensions import DOCUMENT_KINDS
 from tracker.reports.joint_counts.counts import Counts
-from tracker.reports.joint_counts.due_accounts import DueAccounts
+from tracker.reports.joint_counts.due_accounts import DueAccounts, StoredTally
+from tracker.reports.joint_counts.hour_so_far import STORING_TIME
 from tracker.reports.joint_counts.missing import missing_periods
 from tracker.reports.joint_counts.scope import ReportScope, Snapshot, moment_of
 from tracker.reports.limits import RECOUNT_SECONDS
@@ -54,6 +56,13 @@ BUSY_BYTES: Final = 16 * LARGE_HOUR // 12
 """Bytes of an account's arrivals since the last time above which it is looked at again: as many as
 a large hour has in five minutes."""
 
+MANY_STORED: Final = 20_000
+"""Clicks and events that a drain stores of an account before it is looked at again: a report counts
+as many in 100 ms. It waits while as many are stored between two looks at the queue."""
+
+_LOOK_SECONDS: Final = 10.0
+"""The pause before the queue is looked at again."""
+
 _PAUSE_SECONDS: Final = 600.0
 """The pause before arrivals are read again."""
 
@@ -68,6 +77,9 @@ _ARRIVALS_AT_ONCE: Final = timedelta(minutes=10)
 _RETRY_AFTER: Final = timedelta(hours=1)
 """The pause of an account that MongoDB refuses to read."""
 
+_CLAIMED_FOR: Final = timedelta(minutes=10)
+"""The time after which an account is due again whose drain has died."""
+
 _LEASE_SECONDS: Final = 60.0
 _BUSY_SECONDS: Final = 1.0
 
@@ -75,11 +87,18 @@ _BUSY_SECONDS: Final = 1.0
 class JointCounting:
     """The loop of a drain that counts finished periods ahead."""
 
-    def __init__(self, mongodb: MongoDB, redis: Redis, backlog: Backlog | None = None) -> None:
+    def __init__(
+        self,
+        mongodb: MongoDB,
+        redis: Redis,
+        backlog: Backlog | None = None,
+        stored: StoredTally | None = None,
+    ) -> None:
         self._database = mongodb.database
         self._reader = mongodb.reads
         self._backlog = backlog or Backlog(redis)
         self._due = DueAccounts(mongodb.database)
+        self._stored = stored or StoredTally()
         self._lease = Lease(redis, keys.JOINT_COUNTS_LEASE, _LEASE_SECONDS)
         self._worked_since = 0.0
 
@@ -88,17 +107,35 @@ class JointCounting:
         await self._lease.run_until(stop, self._work())
 
     async def _work(self) -> None:
+        arrivals_at = 0.0
         while True:
             try:
+                await self.add_stored()
                 if await self._lease.acquire():
-                    await self.count_days()
+                    if time.monotonic() < arrivals_at:
+                        await self.count_due()
+                    else:
+                        await self.count_days()
+                        pause = _PAUSE_SECONDS * random.uniform(0.5, 1)  # noqa: S311
+                        arrivals_at = time.monotonic() + pause
             except (PyMongoError, RedisError) as error:
                 log.warning("days are not counted ahead", error=type(error).__name__)
-            await asyncio.sleep(_PAUSE_SECONDS * random.uniform(0.5, 1))  # noqa: S311
+            await sleep_in_step(_LOOK_SECONDS)
+
+    async def add_stored(self) -> None:
+        """Let accounts of which this drain has stored much be due, once all of that may be cached:
+        the newest clicks of an hour are left to the next look.
+        """
+        if many := self._stored.take(MANY_STORED):
+            await self._due.hasten(many, now() + STORING_TIME)
 
     async def count_days(self) -> int:
-        """Count the finished days and large hours that lack counts; return their number."""
+        """Count what is due, and what arrivals make due."""
         await self._add_arrivals()
+        return await self.count_due()
+
+    async def count_due(self) -> int:
+        """Count the finished days and large hours that lack counts; return their number."""
         counted = 0
         while account_ids := await self._due.at(now()):
             for account_id in account_ids:
@@ -124,6 +161,8 @@ class JointCounting:
 
     async def _count_account(self, account_id: UUID) -> int:
         """Count the missing periods of an account, and put it off until its day is over."""
+        claimed = now() + _CLAIMED_FOR
+        await self._due.claim(account_id, claimed)
         try:
             calendar, periods, next_at = await self._missing(account_id)
         except OperationFailure as error:
@@ -132,12 +171,12 @@ class JointCounting:
                 account_id=str(account_id),
                 error=type(error).__name__,
             )
-            await self._due.put_off(account_id, now() + _RETRY_AFTER)
+            await self._due.put_off(account_id, claimed, now() + _RETRY_AFTER)
             return 0
         counted = 0
         for period in periods:
             counted += await self._count(account_id, calendar, period)
-        await self._due.put_off(account_id, next_at)
+        await self._due.put_off(account_id, claimed, next_at)
         return counted
 
     async def _count(self, account_id: UUID, calendar: Calendar, period: Period) -> bool:

@@ -104,7 +104,7 @@ class IngestServices(NamedTuple):
             sender=self.sender(),
             queue_repair=QueueRepair(mongodb, self.webhooks.queue),
             time_zones=self.time_zone_changer(),
-            joint_counts=JointCounting(mongodb, redis, self.journal.backlog),
+            joint_counts=JointCounting(mongodb, redis, self.journal.backlog, drain.stored),
             link_utm=UtmBackfill(mongodb),
             link_lists=LinkListBackfill(mongodb),
             has_partitions=self.partitions > 1,

@@ -4,7 +4,8 @@ A document is {_id: account_id, due_at}. One more, `arrivals`, has the time up t
 were read. An account without clicks has none, so it costs nothing.
 """
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -14,6 +15,7 @@ from tracker.stores.mongodb.drivers import Database
 
 _ACCOUNTS_AT_ONCE: Final = 1000
 _ARRIVALS: Final = "arrivals"
+_TALLIED_ACCOUNTS: Final = 10_000
 
 
 class DueAccounts:
@@ -36,12 +38,20 @@ class DueAccounts:
         """Add accounts, or let them be due by then."""
         await self._update(account_ids, {"$min": {"due_at": due_at}})
 
-    async def put_off(self, account_id: UUID, due_at: datetime | None) -> None:
-        """Change the time of an account; None: remove it."""
+    async def claim(self, account_id: UUID, until: datetime) -> None:
+        """Put an account off while it is looked at. If that does not end, it is due again then."""
+        await self._due.update_one({"_id": account_id}, {"$set": {"due_at": until}})
+
+    async def put_off(self, account_id: UUID, claimed: datetime, due_at: datetime | None) -> None:
+        """Change the time of an account that was `claimed` until then; None: remove it.
+
+        An account that was hastened meanwhile keeps that time.
+        """
+        of_claim = {"_id": account_id, "due_at": claimed}
         if due_at is None:
-            await self._due.delete_one({"_id": account_id})
+            await self._due.delete_one(of_claim)
         else:
-            await self._due.update_one({"_id": account_id}, {"$set": {"due_at": due_at}})
+            await self._due.update_one(of_claim, {"$set": {"due_at": due_at}})
 
     async def arrivals_read_to(self) -> datetime | None:
         """Return the time up to which arrivals were read; None before the first time."""
@@ -56,3 +66,36 @@ class DueAccounts:
         for start in range(0, len(updates), _ACCOUNTS_AT_ONCE):
             some = updates[start : start + _ACCOUNTS_AT_ONCE]
             await run_updates(self._database, "joint_counts_due", some)
+
+
+class StoredTally:
+    """How many clicks and events of each account a drain has stored.
+
+    It is forgotten beyond 10,000 accounts: those with much among so many are found by their
+    arrivals, some minutes later.
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[bytes] = Counter()
+        self._counts_before: Counter[bytes] = Counter()
+
+    def add(self, account_ids: Iterable[bytes]) -> None:
+        """Add one for each time that an account is given."""
+        self._counts.update(account_ids)
+        if len(self._counts) > _TALLIED_ACCOUNTS:
+            self._counts.clear()
+
+    def take(self, many: int) -> list[UUID]:
+        """Return the accounts with so many, but not since the last call; begin anew with them.
+
+        So a burst of clicks is over before an account is returned.
+        """
+        found = [
+            one
+            for one, count in self._counts.items()
+            if count >= many > count - self._counts_before[one]
+        ]
+        for one in found:
+            del self._counts[one]
+        self._counts_before = self._counts.copy()
+        return [UUID(bytes=one) for one in found]
