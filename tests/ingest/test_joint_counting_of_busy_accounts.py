@@ -1,5 +1,6 @@
 """An account of which drains have stored much is counted ahead within a minute."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.factories import make_click, make_conversion
 from tests.ingest.drain_numbers import drain_number_of
+from tests.waiting import eventually
 from tracker.accounts.accounts import Account
 from tracker.clicks.click import Click
 from tracker.ids import new_id
@@ -138,6 +140,20 @@ async def test_an_account_whose_drain_dies_during_a_look_is_due_again(
     at(monkeypatch, OVER)
     await other.count_due()
     assert await due(services) == {}
+
+
+async def test_the_loop_of_a_drain_counts_what_the_drain_has_stored(
+    services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joint_counting, "_LOOK_SECONDS", 0.05)
+    at(monkeypatch, NOON + 2 * STORING_TIME)
+    monkeypatch.setattr(joint_counting, "STORING_TIME", timedelta())
+    parts, stop = parts_of(services), asyncio.Event()
+    running = asyncio.create_task(parts.joint_counts.run(stop))
+    await parts.drain.apply(clicks(account.id, MANY))
+    await eventually(lambda: services.stores.mongodb["joint_counts"].count_documents({}))
+    stop.set()
+    await running
 
 
 async def test_an_account_is_not_due_while_a_burst_goes_on(

@@ -120,6 +120,7 @@ class JointCounting:
                         arrivals_at = time.monotonic() + pause
             except (PyMongoError, RedisError) as error:
                 log.warning("days are not counted ahead", error=type(error).__name__)
+                await asyncio.sleep(_LEASE_SECONDS)
             await sleep_in_step(_LOOK_SECONDS)
 
     async def add_stored(self) -> None:
