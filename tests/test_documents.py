@@ -24,7 +24,7 @@ from tests.paths import ROOT
 from tests.ports import free_port
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running
-from tests.waiting import becomes
+from tests.waiting import PROCESS_PATIENCE_SECONDS, becomes
 from tests.web.table import KEYED_ENDPOINTS
 from tests.webhooks.receiver import SECRET
 from tracker.service.banner import COMMANDS
@@ -85,7 +85,7 @@ def test_the_pasted_commands_end_in_the_report_that_is_shown(tmp_path: Path) -> 
                 ["timeout", "30", "bash", "-ec", f"{exports}\n{command}"],
                 capture_output=True,
                 text=True,
-                timeout=30,
+                timeout=PROCESS_PATIENCE_SECONDS,
                 check=True,
             ).stdout
 
@@ -132,7 +132,7 @@ def test_the_commands_for_operators_run_as_they_stand(settings: Settings, tmp_pa
             env=environment(settings),
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=PROCESS_PATIENCE_SECONDS,
             check=True,
         )
         printed[line.split()[2]] = json.loads(done.stdout)

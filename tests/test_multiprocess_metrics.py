@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from tests.paths import ROOT
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 
 # A process of its own, because metrics are made on import, once.
 PROGRAM = """
@@ -57,7 +58,7 @@ def printed(processes: str, folder: Path) -> list[str]:
         env={"TMPDIR": str(folder)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PROCESS_PATIENCE_SECONDS,
         check=True,
     )
     return [line for line in done.stdout.splitlines() if line]

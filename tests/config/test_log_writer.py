@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from config.log_writer import LogWriter, write_within
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 
 Pipe = tuple[int, int]
 
@@ -57,7 +58,7 @@ def test_lines_arrive_whole_and_in_order(pipe: Pipe) -> None:
     for line in lines:
         writer.put(line)
     writer.put(b"last\n")
-    reader.join(10)
+    reader.join(PROCESS_PATIENCE_SECONDS)
     assert received == [b"".join(lines) + b"last\n"]
     writer.stop(10)
     assert reports.dropped == 0
@@ -82,12 +83,12 @@ def test_a_reader_that_stops_does_not_block_logging_and_dropped_lines_are_report
 
     reader = threading.Thread(target=read_to_the_end)
     reader.start()
-    assert reports.flowing.wait(10)
+    assert reports.flowing.wait(PROCESS_PATIENCE_SECONDS)
     assert reports.recovered == [reports.dropped] == [50]
     writer.put(b"one more\n")
     writer.stop(10)
     os.close(pipe[1])
-    reader.join(10)
+    reader.join(PROCESS_PATIENCE_SECONDS)
     assert read[0] == (put - 50) * len(line) + len(b"one more\n")
 
 
@@ -137,7 +138,7 @@ def test_lines_of_two_writers_on_one_pipe_are_not_mixed(pipe: Pipe) -> None:
     for writer in writers:
         writer.stop(10)
     os.close(pipe[1])
-    reader.join(10)
+    reader.join(PROCESS_PATIENCE_SECONDS)
     lines = b"".join(received).splitlines()
     assert len(lines) == 1000
     assert all(len(set(line)) == 1 for line in lines)

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from config.settings import Settings, SettingsError, describe, read
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 
 ROOT = Path(__file__).parent.parent.parent
 PRODUCTION = {
@@ -32,7 +33,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
         env={"PATH": os.environ["PATH"], **environment},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PROCESS_PATIENCE_SECONDS,
         check=False,
     )
 

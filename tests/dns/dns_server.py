@@ -14,6 +14,8 @@ import dns.rdataclass
 import dns.rdatatype
 import dns.rrset
 
+from tests.waiting import PROCESS_PATIENCE_SECONDS
+
 _TTL = 60
 
 
@@ -112,7 +114,7 @@ def in_a_thread() -> Iterator[DnsServer]:
 
     thread = Thread(target=asyncio.run, args=(serve(),), daemon=True)
     thread.start()
-    server, loop, end = started.get(timeout=10)
+    server, loop, end = started.get(timeout=PROCESS_PATIENCE_SECONDS)
     try:
         yield server
     finally:

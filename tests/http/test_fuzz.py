@@ -10,6 +10,7 @@ import pytest
 
 from tests.http.fuzz_progress import followed
 from tests.paths import ROOT
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 
 BLIND = """\
 INFO: seed corpus: files: 285 min: 3b max: 1537b total: 26142b rss: 54Mb
@@ -37,7 +38,7 @@ def fuzzed(folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
         env=os.environ | {"TMPDIR": str(temporary), "PYTHONHASHSEED": "0"},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=PROCESS_PATIENCE_SECONDS,
         check=False,
     )
     assert list(temporary.iterdir()) == []

@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 from config.settings import Settings
 from tests.paths import ROOT
 from tests.ports import free_port
-from tests.waiting import PATIENCE_SECONDS, eventually
+from tests.waiting import PATIENCE_SECONDS, PROCESS_PATIENCE_SECONDS, eventually
 from tracker.ingest import drain_counters
 from tracker.ingest.drain_counters import CounterPublisher, families
 from tracker.metrics import DEAD_LETTERS, DRAINED, WEBHOOK_ATTEMPTS
@@ -93,7 +93,9 @@ async def test_a_process_that_took_the_place_of_another_publishes_only_its_own(
 ) -> None:
     """It goes on counting where the other stopped."""
     command = [sys.executable, "-c", LIVES, settings.redis_url]
-    await asyncio.to_thread(subprocess.run, command, cwd=ROOT, check=True, timeout=30)
+    await asyncio.to_thread(
+        subprocess.run, command, cwd=ROOT, check=True, timeout=PROCESS_PATIENCE_SECONDS
+    )
     assert await published(services.stores.redis) == {
         ("tracker_fleet_drained_total", "click"): 6,
         ("tracker_fleet_webhook_attempts_total", "5xx"): 2,

@@ -16,7 +16,7 @@ from tests.paths import ROOT
 from tests.system.service import START_SECONDS, environment
 from tests.waiting import until
 
-TIMEOUT_SECONDS = 100
+TIMEOUT_SECONDS = 500
 """A little less than the suite's own timeout for a test."""
 
 

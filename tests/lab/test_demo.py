@@ -8,6 +8,7 @@ import urllib.request
 
 from lab.processes import ROOT
 from tests.ports import free_port
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 
 
 def test_the_command_prints_the_way_into_its_console_and_ends_by_an_interrupt() -> None:
@@ -21,8 +22,8 @@ def test_the_command_prints_the_way_into_its_console_and_ends_by_an_interrupt() 
                 line = running.stdout.readline()
                 assert line, "it has ended"
                 link = re.search(rf"http://localhost:{port}/console/join#\S{{43}}", line)
-            with urllib.request.urlopen(link[0], timeout=10) as page:
+            with urllib.request.urlopen(link[0], timeout=PROCESS_PATIENCE_SECONDS) as page:
                 assert page.status == 200
         finally:
             running.send_signal(signal.SIGINT)
-        assert running.wait(30) == 130
+        assert running.wait(PROCESS_PATIENCE_SECONDS) == 130

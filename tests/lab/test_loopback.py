@@ -15,6 +15,7 @@ from tests.lab.going_beyond import CONNECT, WAYS, WAYS_ON_A_LOOP
 from tests.paths import ROOT
 from tests.system.owner import new_owner
 from tests.system.service import environment, running
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 
 BEYOND = re.compile(r"(192\.0\.2\.1|2001:db8::1|::ffff:192\.0\.2\.1|<broadcast>|name\.example)\W")
 ALL = [*WAYS, *(f"{name} on a loop" for name in WAYS_ON_A_LOOP)]
@@ -30,7 +31,7 @@ def tried(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         env=os.environ | variables(folder / "other"),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PROCESS_PATIENCE_SECONDS,
         check=False,
     )
     # It prints the ways that did not fail.

@@ -14,7 +14,7 @@ from pymongo.collection import Collection
 
 from tests.factories import LANDING
 from tests.system.service import Response
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 
 BASE_HOST, PROVEN, UNPROVEN = "tracker.test", "links.proven.test", "links.unproven.test"
 FORGED = {"X-Forwarded-For": "198.51.100.7"}
@@ -42,7 +42,7 @@ class Proxy(NamedTuple):
 
         Raises SSLError if the proxy has no certificate for `host`.
         """
-        plain = socket.create_connection(("127.0.0.1", self.port), timeout=15)
+        plain = socket.create_connection(("127.0.0.1", self.port), timeout=PROCESS_PATIENCE_SECONDS)
         connection = http.client.HTTPConnection(host)
         with plain, self.trust.wrap_socket(plain, server_hostname=host) as connection.sock:
             connection.request("GET", path, headers=FORGED)
@@ -63,7 +63,7 @@ def process(command: Sequence[str], port: int, log: Path, **variables: str) -> I
         yield
     finally:
         proxy.terminate()
-        proxy.wait(15)
+        proxy.wait(PROCESS_PATIENCE_SECONDS)
 
 
 def check_click(proxy: Proxy, clicks: Collection[dict[str, Any]]) -> None:

@@ -22,7 +22,7 @@ from config import secret_key
 from tests.documents import DEPLOY, README, block
 from tests.paths import ROOT
 from tests.ports import free_port
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 from tracker.stores.builtin import binaries
 
 TEXT = (ROOT / "compose.yaml").read_text("utf-8")
@@ -69,7 +69,9 @@ def test_the_first_command_of_the_readme_makes_the_secrets_and_keeps_them(tmp_pa
     command = block(README, "[ -e .env ]").partition("\n\n")[0]
     made = []
     for _ in range(2):
-        subprocess.run(["sh", "-ec", command], cwd=tmp_path, check=True, timeout=30)
+        subprocess.run(
+            ["sh", "-ec", command], cwd=tmp_path, check=True, timeout=PROCESS_PATIENCE_SECONDS
+        )
         made.append((tmp_path / ".env").read_text("ascii"))
     assert made[0] == made[1]
     assert (tmp_path / ".env").stat().st_mode & 0o077 == 0
@@ -98,7 +100,7 @@ def process(command: Sequence[str], variables: Mapping[str, str] | None = None) 
             yield
         finally:
             running.terminate()
-            running.wait(30)
+            running.wait(PROCESS_PATIENCE_SECONDS)
 
 
 def test_redis_takes_nobody_without_the_password(tmp_path: Path) -> None:

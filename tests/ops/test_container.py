@@ -19,6 +19,7 @@ from config.settings import Settings
 from tests.paths import ROOT
 from tests.ports import free_port
 from tests.system.service import environment, running
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 from tracker import __version__
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", "")
@@ -58,7 +59,9 @@ def test_what_the_image_has_is_a_service_that_its_health_check_finds_alive(
     script, *arguments = exec_form("\nCMD")
     with running(variables, *arguments, program=(str(tmp_path / script),)) as service:
         assert healthcheck(internal) == 0
-        with urlopen(f"http://127.0.0.1:{internal}/healthz", timeout=5) as answer:
+        with urlopen(
+            f"http://127.0.0.1:{internal}/healthz", timeout=PROCESS_PATIENCE_SECONDS
+        ) as answer:
             assert json.load(answer)["version"] == __version__
         assert service.stop() == 0
     assert healthcheck(internal) == 1

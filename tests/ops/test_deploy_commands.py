@@ -18,7 +18,7 @@ from tests.documents import DEPLOY, OPERATIONS, block, text
 from tests.paths import ROOT
 from tests.ports import free_port
 from tests.system.service import environment
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 
 HONCHO = shutil.which("honcho", path=f"{ROOT}/.venv/bin:{os.environ['PATH']}")
 STOP_SECONDS = 40
@@ -51,7 +51,7 @@ def pasted(command: str, variables: dict[str, str], output: Path) -> Iterator[No
 
 def is_alive(port: int) -> bool:
     try:
-        with urlopen(f"http://127.0.0.1:{port}/livez", timeout=5) as answer:
+        with urlopen(f"http://127.0.0.1:{port}/livez", timeout=PROCESS_PATIENCE_SECONDS) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False
@@ -106,7 +106,7 @@ def test_scripts_run_with_the_variables_of_the_units(settings: Settings, tmp_pat
         env={"PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PROCESS_PATIENCE_SECONDS,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "none\n"

@@ -17,6 +17,7 @@ import orjson
 import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 from tracker.service.services import Services
 
 ROOT = Path(__file__).parent.parent.parent
@@ -50,7 +51,7 @@ class Run:
             env={"PATH": os.environ["PATH"], **self.environment},
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=PROCESS_PATIENCE_SECONDS,
             check=False,
         )
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.paths import ROOT
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 from tracker.service.supervisor import MAX_PAUSE_SECONDS, pause_seconds
 
-SECONDS = 20.0
 HOURS = "10000"
 
 
@@ -43,7 +43,7 @@ class Running:
         self._lines.put("")
 
     def next(self) -> str:
-        return self._lines.get(timeout=SECONDS)
+        return self._lines.get(timeout=PROCESS_PATIENCE_SECONDS)
 
     def wait_for(self, number: int, word: str) -> int:
         """Return the pid of the next worker of that number that prints `word`."""
@@ -67,7 +67,7 @@ class Running:
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal to the supervisor; return its exit code."""
         self.process.send_signal(by)
-        return self.process.wait(SECONDS)
+        return self.process.wait(PROCESS_PATIENCE_SECONDS)
 
     def errors(self) -> str:
         assert self.process.stderr is not None
@@ -76,7 +76,7 @@ class Running:
     def end(self) -> None:
         self.process.kill()
         self.process.wait()
-        self._reading.join(SECONDS)
+        self._reading.join(PROCESS_PATIENCE_SECONDS)
         for pipe in (self.process.stdout, self.process.stderr):
             assert pipe is not None
             pipe.close()
@@ -140,7 +140,7 @@ def test_a_worker_that_cannot_start_stops_all_with_its_code(
     run: Run, behaviour: str, code: int, logged: str
 ) -> None:
     running = run("waits", behaviour)
-    assert running.process.wait(SECONDS) == code
+    assert running.process.wait(PROCESS_PATIENCE_SECONDS) == code
     running.rest()
     assert logged in running.errors()
 
@@ -208,7 +208,7 @@ def test_a_suspended_worker_is_killed(run: Run) -> None:
 
 def test_a_stop_while_workers_are_being_started_stops_them_too(run: Run) -> None:
     running = run("stops_all", *["waits"] * 7)
-    assert running.process.wait(SECONDS) == 0
+    assert running.process.wait(PROCESS_PATIENCE_SECONDS) == 0
     running.rest()
 
 
@@ -222,7 +222,7 @@ def test_many_signals_stop_once(run: Run) -> None:
         running.process.send_signal(signal.SIGINT)
     for pid in workers:
         os.kill(pid, signal.SIGCONT)
-    assert running.process.wait(SECONDS) == 0
+    assert running.process.wait(PROCESS_PATIENCE_SECONDS) == 0
     assert sum("stopping" in line for line in running.rest()) == 1
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import trustme
 
 from tests.ports import free_port
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 
 
 class Certificate(NamedTuple):
@@ -42,7 +43,9 @@ class Authority:
         self._authority.cert_pem.write_to_path(path)
 
     def client(self, port: int) -> http.client.HTTPSConnection:
-        return http.client.HTTPSConnection("localhost", port, timeout=5, context=self.trust)
+        return http.client.HTTPSConnection(
+            "localhost", port, timeout=PROCESS_PATIENCE_SECONDS, context=self.trust
+        )
 
     def shown(self, port: int) -> str:
         """Make a request on a new connection; return the certificate's serial number."""

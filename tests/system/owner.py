@@ -15,6 +15,7 @@ from config.settings import read
 from tests.factories import create_event_config
 from tests.paths import ROOT
 from tests.system.service import Response, Service
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 from tracker.conversions.event_config import PayoutType
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import attach_stores
@@ -59,7 +60,7 @@ def script(variables: Mapping[str, str], name: str, *arguments: str) -> list[dic
         env=dict(variables),
         stdout=subprocess.PIPE,
         text=True,
-        timeout=60,
+        timeout=PROCESS_PATIENCE_SECONDS,
         check=True,
     )
     rows: list[dict[str, Any]] = json.loads(done.stdout)

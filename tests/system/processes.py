@@ -10,6 +10,7 @@ from typing import TypeVar
 from tests.paths import ROOT
 from tests.suspended import suspended
 from tests.system.service import Service
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 
 Answer = TypeVar("Answer")
 
@@ -53,4 +54,4 @@ def drain(variables: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
         yield process
     finally:
         process.terminate()
-        process.wait(25)
+        process.wait(PROCESS_PATIENCE_SECONDS)

@@ -46,7 +46,9 @@ class Client:
     """A client with one connection, which is kept open."""
 
     def __init__(self, port: int) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=15)
+        self._connection = http.client.HTTPConnection(
+            "127.0.0.1", port, timeout=PROCESS_PATIENCE_SECONDS
+        )
 
     def __call__(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
@@ -90,7 +92,7 @@ class Service:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(15)
+        self.process.wait(PROCESS_PATIENCE_SECONDS)
 
     def stop(self, by: int = signal.SIGTERM) -> int:
         """Send a signal to the service; return its exit code."""
@@ -162,6 +164,6 @@ def _banner(process: subprocess.Popen[str], lines: "queue.Queue[str]") -> str:
     text = ""
     while not ("/docs" in text if "Ctrl-C" in text else "answers at" in text):
         line = lines.get(timeout=START_SECONDS)
-        assert line, f"run.py ended with {process.wait(5)}: {text}"
+        assert line, f"run.py ended with {process.wait(PROCESS_PATIENCE_SECONDS)}: {text}"
         text += line
     return text

@@ -7,7 +7,7 @@ import pytest
 
 from config.settings import Settings
 from tests.paths import ROOT
-from tests.system.service import STOP_SECONDS, environment
+from tests.system.service import START_SECONDS, STOP_SECONDS, environment
 
 
 @pytest.mark.parametrize("role", ["all", "drain"])
@@ -18,7 +18,7 @@ def test_a_process_whose_drain_is_given_up_exits_with_1(settings: Settings, role
         env=environment(settings),
         capture_output=True,
         text=True,
-        timeout=30 + STOP_SECONDS,
+        timeout=START_SECONDS + STOP_SECONDS,
     )
     assert ended.returncode == 1
     assert ended.stderr.splitlines()[-1] == (

@@ -17,7 +17,7 @@ from tests.system.certificates import Authority, named_example
 from tests.system.owner import new_owner
 from tests.system.processes import ask_each, check_both_ready, drain
 from tests.system.service import Client, Response, environment, running
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 
 INTERNAL = ("/metrics", "/docs", "/docs/docs.js", "/openapi.json", "/internal/tls-ask?domain=a.b")
 HEALTH = ("/healthz", "/livez", "/readyz")
@@ -111,7 +111,7 @@ def test_the_metrics_port_of_a_drain_shows_its_metrics_and_health(
             for path in ("/docs", "/openapi.json", "/internal/tls-ask", "/c/abc", "/api/event"):
                 assert ask(port, path).status == 404
             process.terminate()
-            assert process.wait(20) == 0
+            assert process.wait(PROCESS_PATIENCE_SECONDS) == 0
 
 
 def test_a_drain_names_a_store_that_does_not_answer_and_stays_ready(settings: Settings) -> None:
@@ -135,7 +135,7 @@ def test_a_taken_port_is_reported_with_its_setting(
             env=environment(settings, **{name: str(port)}),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PROCESS_PATIENCE_SECONDS,
         )
     assert ended.returncode == 1
     assert ended.stderr == (

@@ -9,7 +9,7 @@ import pytest
 
 from tests.paths import ROOT
 from tests.system.service import environment
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 
 # `-X importtime` names each module on standard error once it is imported.
 MODULES = ("argparse", "msgspec", "redis", "pymongo", "config.settings", "tornado.web", "uvloop")
@@ -37,7 +37,7 @@ def test_an_interrupt_during_the_imports_prints_no_traceback(tmp_path: Path, mod
             pytest.fail(f"{module} is not imported")
         process.send_signal(signal.SIGINT)
         rest = [one for one in process.stderr if not one.startswith("import time:")]
-        assert process.wait(20) in (-signal.SIGINT, 130)
+        assert process.wait(PROCESS_PATIENCE_SECONDS) in (-signal.SIGINT, 130)
         assert rest == []
 
 
@@ -45,7 +45,7 @@ def test_an_interrupt_while_the_stores_start_prints_no_traceback(tmp_path: Path)
     with start(environment(DATA_DIR=str(tmp_path))) as process:
         until((tmp_path / "mongodb" / "mongod.log").exists)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=PROCESS_PATIENCE_SECONDS)
     # The start may have been quicker than the signal: then it is a clean stop.
     assert process.returncode in (0, 130)
     assert "Traceback" not in errors

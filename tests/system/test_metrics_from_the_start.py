@@ -17,7 +17,7 @@ from tests.paths import ROOT
 from tests.ports import free_port
 from tests.system.processes import drain
 from tests.system.service import environment, running
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 from tracker.conversions.rules import Rule
 from tracker.service.background import OF_DRAINS
 from tracker.stores.redis.memory_budget import OptionalWrite
@@ -54,7 +54,7 @@ def matches(labels: Mapping[str, str], matchers: str) -> bool:
 
 
 def series(port: int) -> Series:
-    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PROCESS_PATIENCE_SECONDS) as answer:
         text = answer.read().decode()
     return {
         (sample.name, frozenset(sample.labels.items()))

@@ -22,7 +22,7 @@ from tests.system.conftest import Rows
 from tests.system.owner import new_owner
 from tests.system.processes import ask_each, check_both_ready, processes
 from tests.system.service import Service, environment, running
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 
 CONVERSION = (
     b"POST /api/event HTTP/1.1\r\nHost: tracker.test\r\nExpect: 100-continue\r\n"
@@ -166,7 +166,9 @@ def test_a_signal_stops_all_with_every_answered_click_durable(
 def test_during_a_stop_new_clients_are_refused_and_do_not_wait(settings: Settings) -> None:
     with running(two(settings)) as service:
         check_both_ready(service)
-        with socket.create_connection(("127.0.0.1", service.port), timeout=15) as unfinished:
+        with socket.create_connection(
+            ("127.0.0.1", service.port), timeout=PROCESS_PATIENCE_SECONDS
+        ) as unfinished:
             unfinished.sendall(CONVERSION)
             assert unfinished.recv(1000).startswith(b"HTTP/1.1 100 ")
             service.process.send_signal(signal.SIGTERM)
@@ -174,7 +176,7 @@ def test_during_a_stop_new_clients_are_refused_and_do_not_wait(settings: Setting
             assert service.process.poll() is None
             unfinished.sendall(b"pbk=x")
             assert unfinished.recv(1000).startswith(b"HTTP/1.1 404 ")
-        assert service.process.wait(20) == 0
+        assert service.process.wait(PROCESS_PATIENCE_SECONDS) == 0
 
 
 def refuses(service: Service) -> bool:
@@ -201,7 +203,7 @@ def test_a_worker_that_cannot_start_stops_all_with_a_message(
         env=two(settings) | {"MONGODB_URI": standalone},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PROCESS_PATIENCE_SECONDS,
     )
     assert ended.returncode == 1
     assert "MONGODB_URI names a standalone mongod" in ended.stderr

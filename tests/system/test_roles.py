@@ -16,7 +16,7 @@ from tests.system.conftest import Rows
 from tests.system.owner import new_owner
 from tests.system.processes import drain
 from tests.system.service import Service, environment, running
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 from tracker.stores.builtin.data_folder import Addresses, DataFolder
 
 
@@ -33,7 +33,7 @@ def test_clicks_recorded_by_web_wait_for_a_drain(settings: Settings, database: R
             until(lambda: client.xlen("journal") == 0)
             assert {str(row["_id"]) for row in database["clicks"].find()} == set(answered)
             process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
+            assert process.wait(PROCESS_PATIENCE_SECONDS) == 0
         assert not client.keys("slot:*")
 
 
@@ -48,7 +48,7 @@ def test_web_shows_the_counts_of_drains(settings: Settings) -> None:
             web.get("/c/abc")
             until(lambda: counted(web, "tracker_journal_entries") == 0)
             process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
+            assert process.wait(PROCESS_PATIENCE_SECONDS) == 0
         # A drain publishes its last counts when it stops.
         assert counted(web, 'tracker_fleet_drained_total{kind="click"}') == 4
         assert counted(web, 'tracker_drained_total{kind="click"}') == 0

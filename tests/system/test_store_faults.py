@@ -11,7 +11,7 @@ from tests.paths import ROOT
 from tests.stores.mongodb.own_mongodb import uninitiated_mongodb
 from tests.stores.redis.own_redis import unavailable_redis
 from tests.system.service import environment, running
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 
 
 def failing_start(variables: dict[str, str], *arguments: str) -> tuple[int, str]:
@@ -22,7 +22,7 @@ def failing_start(variables: dict[str, str], *arguments: str) -> tuple[int, str]
         env=variables,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PROCESS_PATIENCE_SECONDS,
         check=False,
     )
     assert done.stdout == ""

@@ -16,7 +16,7 @@ from tests.suspended import suspended
 from tests.system.certificates import Authority, named_example
 from tests.system.processes import ask_each, processes
 from tests.system.service import Service, environment, running
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 
 
 @pytest.fixture
@@ -42,7 +42,9 @@ def test_plain_http_to_the_port_is_not_answered_and_does_not_hang(
     settings: Settings, authority: Authority
 ) -> None:
     with running(environment(settings, **authority.issue().variables)) as service:
-        with socket.create_connection(("localhost", service.port), timeout=5) as plain:
+        with socket.create_connection(
+            ("localhost", service.port), timeout=PROCESS_PATIENCE_SECONDS
+        ) as plain:
             plain.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert not received(plain).startswith(b"HTTP")
         assert authority.shown(service.port)
@@ -140,7 +142,7 @@ def test_sighup_without_a_certificate_and_sigusr2_end_no_process(
     process.send_signal(signal.SIGHUP)
     process.send_signal(signal.SIGUSR2)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(25) == 0
+    assert process.wait(PROCESS_PATIENCE_SECONDS) == 0
     process.stdout.close()
 
 
@@ -184,7 +186,7 @@ def test_unusable_certificate_files_are_named_before_anything_starts(
         env=variables,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PROCESS_PATIENCE_SECONDS,
     )
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.startswith("run.py: TLS_")
@@ -202,7 +204,12 @@ def test_a_check_says_whether_the_files_can_be_used_and_starts_nothing(
     def checked() -> tuple[int, str, str]:
         command = [sys.executable, "run.py", "--check"]
         ended = subprocess.run(
-            command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=30
+            command,
+            cwd=ROOT,
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=PROCESS_PATIENCE_SECONDS,
         )
         return ended.returncode, ended.stdout, ended.stderr
 

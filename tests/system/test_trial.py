@@ -20,7 +20,7 @@ from tests.paths import ROOT
 from tests.ports import free_port
 from tests.system.owner import script
 from tests.system.service import Service, environment, running
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 from tracker.stores.builtin.data_folder import DataFolder
 from tracker.stores.builtin.stores import attach_stores
 
@@ -47,7 +47,11 @@ def curl_lines(banner: str) -> list[str]:
 def paste(line: str) -> str:
     assert shlex.split(line)
     return subprocess.run(
-        ["bash", "-c", line], capture_output=True, text=True, timeout=20, check=True
+        ["bash", "-c", line],
+        capture_output=True,
+        text=True,
+        timeout=PROCESS_PATIENCE_SECONDS,
+        check=True,
     ).stdout
 
 
@@ -136,7 +140,7 @@ def start_and_fail(variables: Mapping[str, str]) -> tuple[list[str], int]:
         env=dict(variables),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PROCESS_PATIENCE_SECONDS,
         check=False,
     )
     return (done.stdout + done.stderr).splitlines(), done.returncode
@@ -183,7 +187,12 @@ def test_a_script_that_starts_stores_of_its_own_says_so(trial: Trial, tmp_path: 
     def errors_of_script(variables: Mapping[str, str]) -> str:
         command = [sys.executable, "-m", "scripts.accounts", "list", "--json"]
         done = subprocess.run(
-            command, cwd=ROOT, env=dict(variables), capture_output=True, text=True, timeout=60
+            command,
+            cwd=ROOT,
+            env=dict(variables),
+            capture_output=True,
+            text=True,
+            timeout=PROCESS_PATIENCE_SECONDS,
         )
         done.check_returncode()
         return done.stderr
@@ -233,7 +242,7 @@ def test_a_built_in_store_that_ends_ends_the_service_and_loses_no_click(
             killed: Any = client.info("server")
         answered = {service.get("/c/demo").click_id for _ in range(3)}
         os.kill(killed["process_id"], signal.SIGKILL)
-        assert service.process.wait(60) == 1
+        assert service.process.wait(PROCESS_PATIENCE_SECONDS) == 1
     [line] = [line for line in log.read_text().splitlines() if "built-in store ended" in line]
     assert "Redis ended with status -9" in line
     with (

@@ -8,6 +8,7 @@ import pytest
 
 from config.settings import Settings
 from tests.system.service import Service, environment, running
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 
 REQUESTS = 6_000
 GROUP = 50
@@ -17,7 +18,9 @@ PATH = "/c/" + "x" * 900  # no link can have it: answered without asking a store
 def ask(service: Service, count: int) -> None:
     """Send requests in groups on one connection, and check that each is answered."""
     request = f"GET {PATH} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
-    with socket.create_connection(("127.0.0.1", service.port), timeout=15) as connection:
+    with socket.create_connection(
+        ("127.0.0.1", service.port), timeout=PROCESS_PATIENCE_SECONDS
+    ) as connection:
         for _ in range(count // GROUP):
             connection.sendall(request * GROUP)
             answered = b""

@@ -16,7 +16,7 @@ from tests.system.conftest import Rows
 from tests.system.owner import new_event_config, new_owner
 from tests.system.processes import drain
 from tests.system.service import environment, running
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 
 
 class Receiver:
@@ -37,7 +37,7 @@ def receiving() -> Iterator[Receiver]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             receiver.received.append((headers, body))
             if receiver.hangs.is_set():
-                receiver.ended.wait(20)
+                receiver.ended.wait(PROCESS_PATIENCE_SECONDS)
                 return
             self.send_response(200)
             self.send_header("Content-Length", "0")
@@ -106,7 +106,7 @@ def test_deliveries_in_flight_at_a_stop_are_sent_at_once_by_another_drain(
             web.get(f"/api/event?click_id={web.get('/c/abc').click_id}")
             until(lambda: len(receiver.received) == 1)
             first.send_signal(signal.SIGTERM)
-            assert first.wait(20) == 0
+            assert first.wait(PROCESS_PATIENCE_SECONDS) == 0
         [row] = database["deliveries"].find()
         assert (row["status"], row["attempts"], "holder" in row) == ("due", [], False)
         receiver.hangs.clear()
