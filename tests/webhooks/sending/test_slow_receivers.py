@@ -16,7 +16,7 @@ from tests.webhooks.sending.scene import (
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
-from tracker.webhooks.sending import client
+from tracker.webhooks.sending import client, concurrency, sender
 from tracker.webhooks.sending.concurrency import ConcurrencyLimiter
 
 ACCOUNT = new_id()
@@ -59,6 +59,9 @@ async def test_many_receivers_that_hang_leave_slots_for_those_that_answer(
     services: Services, monkeypatch: pytest.MonkeyPatch, tried: bool
 ) -> None:
     monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 15)
+    # After a second those that hang would count as slow, and two others would be tried.
+    monkeypatch.setattr(sender, "SLOW_MS", 3_600_000)
+    monkeypatch.setattr(concurrency, "SLOW_MS", 3_600_000)
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(sending(services))
         one._limiter = ConcurrencyLimiter(20)
