@@ -26,12 +26,13 @@ from tests.stores import given
 from tests.stores.mongodb.own_mongodb import standalone_mongodb
 from tests.stores.redis.lowest_redis import LOWEST, first_on_path, lowest_redis
 from tests.stores.redis.own_cluster import forget_everything, own_cluster
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PROCESS_PATIENCE_SECONDS
+from tracker.conversions import append, look_ups, recorder
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import run_stores
-from tracker.stores.cache import memory
-from tracker.stores.mongodb import drivers, indexes
-from tracker.stores.redis import clients
+from tracker.stores.cache import changes, lookup, memory
+from tracker.stores.mongodb import drivers, indexes, transaction
+from tracker.stores.redis import clients, sentinels, topology
 from tracker.webhooks.sending.client import WebhookClient
 
 pytest_plugins = ("tests.loopback_only", "tests.web.fixtures")
@@ -42,8 +43,8 @@ of_hypothesis.load_profile("suite")
 
 _CLUSTER = "cluster"
 
-STALL_SECONDS = 4.0
-"""The patience of services of tests for Redis, four times that of a service."""
+STALL_SECONDS = 20.0
+"""The patience of tests for a store, which writes to a disk that others may keep busy."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -74,7 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run tests that are coroutines on the loop of `io_loop`."""
     for item in items:
         if inspect.iscoroutinefunction(getattr(item, "obj", None)):
-            item.add_marker(pytest.mark.gen_test(timeout=3 * PATIENCE_SECONDS))
+            item.add_marker(pytest.mark.gen_test(timeout=PROCESS_PATIENCE_SECONDS))
 
 
 def pytest_terminal_summary(
@@ -160,6 +161,28 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _a_machine_that_stalls_is_no_outage() -> Iterator[None]:
+    """Wait longer for a store than a service does, unless a test has another patience."""
+    with pytest.MonkeyPatch.context() as patient:
+        patient.setattr(clients, "REQUEST_TIMEOUT_SECONDS", STALL_SECONDS)
+        patient.setattr(changes, "SILENCE_SECONDS", STALL_SECONDS)
+        patient.setattr(sentinels, "ANSWER_SECONDS", STALL_SECONDS)
+        patient.setattr(topology, "_ANSWER_SECONDS", STALL_SECONDS)
+        patient.setattr(transaction, "RETRY_SECONDS", STALL_SECONDS)
+        patient.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", STALL_SECONDS)
+        patient.setattr(lookup, "LOAD_SECONDS", STALL_SECONDS)
+        for module in (look_ups, append, recorder):
+            patient.setattr(module, "LOOK_UP_SECONDS", STALL_SECONDS)
+        yield
+
+
+@pytest.fixture
+def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for Redis hardly longer than a service does, in a test whose Redis hangs."""
+    monkeypatch.setattr(clients, "REQUEST_TIMEOUT_SECONDS", 2.0)
+
+
 @pytest.fixture
 def long_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let caches remember for an hour: only a notification shows them a change."""
@@ -225,16 +248,10 @@ def indexed(stores: Settings, io_loop: AsyncIOLoop) -> None:
 
 @pytest.fixture
 def services(settings: Settings, indexed: None, io_loop: AsyncIOLoop) -> Iterator[Services]:
-    """Yield the objects of a process, with indexes but without running loops.
-
-    They wait longer for Redis than a service does: a machine that stalls is no outage.
-    """
+    """Yield the objects of a process, with indexes but without running loops."""
 
     async def build() -> Services:
-        # Not the fixture of that name: what tests patch would hold until the services are closed.
-        with pytest.MonkeyPatch.context() as patient:
-            patient.setattr(clients, "REQUEST_TIMEOUT_SECONDS", STALL_SECONDS)
-            built = Services(settings)
+        built = Services(settings)
         built.prepared.set()
         return built
 

@@ -183,6 +183,7 @@ async def test_simultaneous_requests_are_counted_together_each_in_its_own_scopes
     assert (await services.stores.redis.info("commandstats"))["cmdstat_evalsha"]["calls"] == 1
 
 
+@pytest.mark.usefixtures("short_patience")
 @pytest.mark.parametrize("kind", ["dead", "hanging"])
 async def test_without_redis_nothing_is_enforced_and_the_metric_says_so(kind: str) -> None:
     with hanging_redis() as hanging:

@@ -21,6 +21,7 @@ from tracker.conversions.parameters import ConversionParameters, parse_text
 from tracker.errors import BadRequest, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.stores.mongodb import drivers
 
 CLICK_ID = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
 OTHER_ID = CLICK_ID[:-1] + "c"
@@ -135,6 +136,7 @@ async def test_without_mongodb_a_known_map_counts_and_nothing_is_taken_for_an_un
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A conversion whose configuration is unknown could lose the click under its alias."""
+    monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 1.5)
     known = await create_event_config(services, parameter_aliases={"cid": "click_id"})
     unknown = await create_event_config(services, parameter_aliases={"cid": "click_id"})
     await services.conversions.event_configs.by_postback_key(known.pbk)

@@ -266,8 +266,9 @@ async def test_without_room_in_redis_nobodys_transaction_id_is_counted_once(
 
 
 async def test_without_room_in_redis_and_without_mongodb_an_event_is_counted_once(
-    services: Services,
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 1.5)
     config = await create_event_config(services)
     await services.conversions.event_configs.by_postback_key(config.pbk)
     async with scene.process(without_mongodb(services.settings)) as cut_off:

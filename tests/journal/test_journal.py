@@ -207,6 +207,7 @@ async def test_a_stop_waits_for_appends_and_moves_spooled_records(
     assert spool_files(tmp_path) == []
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_a_redis_that_hangs_is_waited_for_once_and_is_then_left_alone(
     tmp_path: Path,
 ) -> None:
@@ -219,6 +220,7 @@ async def test_a_redis_that_hangs_is_waited_for_once_and_is_then_left_alone(
             assert len(spool_files(tmp_path)) == 1
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_a_redis_that_freezes_under_load_is_waited_for_together(
     server: OwnRedis, tmp_path: Path
 ) -> None:
@@ -287,6 +289,7 @@ async def test_a_stop_leaves_records_that_it_has_no_time_to_move_for_the_next_st
         assert await streamed(redis) == clicks(0, 1, 2)
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_a_stop_with_a_redis_that_hangs_ends(tmp_path: Path) -> None:
     with hanging_redis() as url:
         async with asyncio.timeout(PATIENCE_SECONDS), journal(url, tmp_path) as (built, _):

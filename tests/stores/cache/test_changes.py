@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from redis.asyncio.client import PubSub
 
 from config.settings import Settings
+from tests.clock import Clock
 from tests.stores.cache.cached_thing import NAME, NEW, OLD, Thing, ThingLookup
 from tests.stores.cache.listening import listening
 from tests.stores.redis.own_redis import own_redis
@@ -65,6 +67,37 @@ async def sees(built: Process, thing: Thing | None) -> None:
 
 async def lost(built: Process) -> None:
     await eventually(lambda: not built.cache.verified)
+
+
+def types_of_messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that gets the type of each message to a subscription."""
+    get_message, types = PubSub.get_message, list[str]()
+
+    async def noted(*arguments: Any, **options: Any) -> Any:
+        message = await get_message(*arguments, **options)
+        types.extend([message["type"]] if message else [])
+        return message
+
+    monkeypatch.setattr(PubSub, "get_message", noted)
+    return types
+
+
+async def test_memory_is_dropped_once_for_a_subscription(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget_all, dropped = Cache.forget_all, list[Any]()
+
+    def noted(cache: Cache[Thing]) -> None:
+        dropped.append(cache)
+        forget_all(cache)
+
+    monkeypatch.setattr(Cache, "forget_all", noted)
+    monkeypatch.setattr(changes, "PING_SECONDS", 0.05)
+    types = types_of_messages(monkeypatch)
+    async with process(settings.redis_url, ThingLookup(OLD)):
+        await eventually(lambda: "pong" in types)
+    assert types.count("subscribe") == 2
+    assert len(dropped) == 1
 
 
 @pytest.mark.parametrize("thing", [NEW, None], ids=["changed", "removed"])
@@ -135,7 +168,10 @@ async def test_a_change_published_while_the_subscription_was_lost_is_seen(tmp_pa
             assert await built.cache.get(NAME) == NEW
 
 
-async def test_a_silent_redis_counts_as_lost(tmp_path: Path) -> None:
+async def test_a_silent_redis_counts_as_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "SILENCE_SECONDS", 2.0)
     with own_redis(tmp_path) as server:
         async with process(server.url, ThingLookup(OLD)) as built:
             server.freeze()
@@ -145,13 +181,17 @@ async def test_a_silent_redis_counts_as_lost(tmp_path: Path) -> None:
 
 
 async def test_a_quiet_redis_does_not_count_as_lost(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, clock: Clock
 ) -> None:
-    monkeypatch.setattr(changes, "SILENCE_SECONDS", 1.5)
     monkeypatch.setattr(changes, "PING_SECONDS", 0.05)
+    monkeypatch.setattr(changes, "monotonic", clock)
+    types = types_of_messages(monkeypatch)
     async with process(settings.redis_url, ThingLookup(OLD)) as built:
         await built.cache.get(NAME)
-        await asyncio.sleep(2.5)
+        for _ in range(5):
+            types.clear()
+            await eventually(lambda: "pong" in types)
+            clock.seconds += 0.9 * changes.SILENCE_SECONDS
         assert built.cache.verified
         assert NAME in built.cache._memory.values
 

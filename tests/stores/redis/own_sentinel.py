@@ -12,8 +12,9 @@ from tests.ports import free_port
 from tests.stores.redis.own_redis import OwnRedis, own_redis, started
 from tests.waiting import until
 
-DOWN_MS = 500
-"""Milliseconds without an answer after which the sentinel takes a server for dead."""
+DOWN_MS = 3000
+"""Milliseconds without an answer after which the sentinel takes a server for dead. A busy machine
+may be silent for one or two seconds."""
 
 
 class Replicated:

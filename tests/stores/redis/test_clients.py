@@ -36,6 +36,7 @@ async def test_an_unavailable_redis_is_noticed_at_once(monkeypatch: pytest.Monke
             await client.ping()
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_a_redis_that_hangs_is_waited_for_as_long_as_a_request_may() -> None:
     with hanging_redis() as url:
         async with clients.redis_for_requests(url) as client, asyncio.timeout(PATIENCE_SECONDS):
@@ -45,7 +46,10 @@ async def test_a_redis_that_hangs_is_waited_for_as_long_as_a_request_may() -> No
             assert time.monotonic() - begun > clients.REQUEST_TIMEOUT_SECONDS * 0.8
 
 
-async def test_more_calls_than_connections_wait_for_their_turn(settings: Settings) -> None:
+async def test_more_calls_than_connections_wait_for_their_turn(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "REQUEST_TIMEOUT_SECONDS", PATIENCE_SECONDS)
     async with clients.redis_for_requests(settings.redis_url) as client:
         assert all(await asyncio.gather(*(client.ping() for _ in range(200))))
 
@@ -70,8 +74,13 @@ async def test_a_closed_client_opens_no_connection(settings: Settings) -> None:
     await becomes(lambda: connections(settings, "closed"), 0)
 
 
-async def test_a_blocking_read_outlasts_the_timeout_of_requests(settings: Settings) -> None:
+async def test_a_blocking_read_outlasts_the_timeout_of_requests(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "REQUEST_TIMEOUT_SECONDS", 1.0)
     async with clients.redis_for_blocking(settings.redis_url) as client:
+        options = client.connection_pool.connection_kwargs
+        monkeypatch.setitem(options, "socket_connect_timeout", PATIENCE_SECONDS)
         begun = time.monotonic()
         assert (
             await client.blpop(["nothing"], timeout=clients.REQUEST_TIMEOUT_SECONDS + 0.5) is None
@@ -108,12 +117,12 @@ async def test_advice_names_the_settings_that_could_lose_clicks(tmp_path: Path) 
 async def test_waiting_for_a_free_connection_is_no_failure_of_redis(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "REQUEST_TIMEOUT_SECONDS", 0.1)
     async with clients.redis_for_requests(settings.redis_url) as client:
         pool: Any = client.connection_pool
         taken = [await pool.get_connection() for _ in range(64)]
         breaker = Breaker()
-        with pytest.raises(RedisError) as refused:
+        with monkeypatch.context() as impatient, pytest.raises(RedisError) as refused:
+            impatient.setattr(pool, "timeout", 0.1)
             await client.ping()
         breaker.record_failure(refused.value)
         assert not breaker.is_open

@@ -97,7 +97,7 @@ async def test_a_running_sender_sends_new_deliveries_and_stops_at_once_when_idle
 async def test_deliveries_that_this_process_makes_due_are_sent_at_once(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sender_module, "IDLE_SECONDS", 60)
+    monkeypatch.setattr(sender_module, "IDLE_SECONDS", 3600)
     async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
         looked = looks(services, monkeypatch)
         async with running(one):
@@ -113,7 +113,7 @@ async def test_deliveries_that_this_process_makes_due_are_sent_at_once(
 async def test_a_busy_drain_does_not_make_the_sender_poll_without_pause(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sender_module, "IDLE_SECONDS", 60)
+    monkeypatch.setattr(sender_module, "IDLE_SECONDS", 3600)
     monkeypatch.setattr(sender_module, "WAKE_SECONDS", 0.6)
     async with sending(services) as one:
         looked = looks(services, monkeypatch)

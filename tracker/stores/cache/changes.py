@@ -5,8 +5,8 @@ Afterwards they start empty, because the changes meanwhile are unknown.
 """
 
 import asyncio
-import time
 from collections.abc import Mapping
+from time import monotonic
 from typing import Any, Protocol
 
 import structlog
@@ -64,8 +64,8 @@ class Changes:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _follow(self, subscription: PubSub) -> None:
-        alive = time.monotonic()
-        while time.monotonic() - alive < SILENCE_SECONDS:
+        alive = monotonic()
+        while monotonic() - alive < SILENCE_SECONDS:
             connection: Any = subscription.connection
             if connection.is_outdated:
                 raise RedisConnectionError("the changes are published elsewhere now")
@@ -76,8 +76,9 @@ class Changes:
                 async with asyncio.timeout(SILENCE_SECONDS):
                     await subscription.ping()
                 continue
-            alive = time.monotonic()
-            if message["type"] == "subscribe":
+            alive = monotonic()
+            # Memory is dropped for the first channel. That of strings has no messages of its own.
+            if message["type"] == "subscribe" and message["channel"] == CHANGES.encode():
                 self._set_verified(True)
             elif message["type"] == "message":
                 self._drop(message["data"].decode(errors="replace"))
