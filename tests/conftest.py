@@ -179,8 +179,9 @@ def _a_machine_that_stalls_is_no_outage() -> Iterator[None]:
 
 @pytest.fixture
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait for Redis hardly longer than a service does, in a test whose Redis hangs."""
+    """Wait for stores hardly longer than a service does, in a test in which one hangs."""
     monkeypatch.setattr(clients, "REQUEST_TIMEOUT_SECONDS", 2.0)
+    monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 2.0)
 
 
 @pytest.fixture

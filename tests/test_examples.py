@@ -31,6 +31,7 @@ async def test_a_new_tag_is_listed(world: World) -> None:
     assert [row["id"] for row in listed["rows"]] == [created["id"]]
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_a_click_is_answered_while_redis_hangs(world: World) -> None:
     await create_link(world.services, world.account.id, "spring")
     assert (await world.client.get("/c/spring")).status == 302

@@ -191,6 +191,7 @@ async def test_clicks_that_arrive_while_mongodb_is_suspended_are_stored_afterwar
         assert await own.stores.redis.xlen("journal") == 0
 
 
+@pytest.mark.usefixtures("short_patience")
 def test_clicks_that_arrive_while_mongodb_is_killed_are_stored_after_its_restart(
     settings: Settings, tmp_path: Path, io_loop: Any
 ) -> None:

@@ -99,6 +99,7 @@ async def test_a_connection_that_was_closed_meanwhile_is_replaced(services: Serv
         assert await listed.find({}, 1, 9) == (things, 1)
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_a_list_fails_as_unavailable_if_mongodb_is(services: Services) -> None:
     async with relayed(services) as (way, listed):
         await listed.find({}, 1, 9)

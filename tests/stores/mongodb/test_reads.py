@@ -146,6 +146,7 @@ async def test_a_read_that_mongodb_refuses_once_is_made_again(
     assert numbers_of(await reads.find("things", {}, limit=1)) == [1]
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_a_read_fails_as_unavailable_if_mongodb_is(services: Services) -> None:
     async with relayed(services) as (way, far):
         await far.find("things", {})
