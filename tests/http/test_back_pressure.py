@@ -9,7 +9,7 @@ from tornado.web import RequestHandler, stream_request_body
 from tests.http.exchange_record import Transport, render
 from tests.http.server_clock import ServerClock
 from tests.http.serving import application, client_of, get, post, serving
-from tests.waiting import eventually
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker.http.connection import Connection
 from tracker.http.fast_path import FastPathConnection
 from tracker.http.limits import Limits
@@ -83,9 +83,12 @@ async def test_a_client_that_reads_nothing_of_a_stream_is_cut() -> None:
 
 
 async def test_a_client_that_reads_nothing_of_a_whole_answer_is_cut() -> None:
+    written = asyncio.Event()
+
     class Whole(RequestHandler):
         def get(self) -> None:
             self.write(PIECE * MANY)
+            written.set()
 
     limits = Limits(stalled_seconds=0.2)
     for fields in ("", "Connection: close\r\n"):
@@ -93,8 +96,9 @@ async def test_a_client_that_reads_nothing_of_a_whole_answer_is_cut() -> None:
             serving(application(("/", Whole)), limits) as (server, port),
             client_of(port, receive_bytes=RECEIVE_BYTES) as client,
         ):
+            written.clear()
             client.send(get(fields=fields))
-            await eventually(lambda: bool(server.connections))
+            await asyncio.wait_for(written.wait(), PATIENCE_SECONDS)
             await eventually(lambda: not server.connections)
 
 

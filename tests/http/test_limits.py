@@ -126,7 +126,7 @@ async def test_handshakes_that_never_complete_are_counted_and_end_in_time(tmp_pa
     context = server_context(*issue(authority, tmp_path))
     before = refused("total")
     files = open_files()
-    async with admitting(Admission(20), context, Limits(head_seconds=0.5)) as (server, port):
+    async with admitting(Admission(20), context, Limits(head_seconds=3.0)) as (server, port):
         strangers = Strangers(port)
         came = await strangers.come(20)
         await eventually(lambda: server.connections == 20)

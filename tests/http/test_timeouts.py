@@ -1,19 +1,21 @@
 """Slow clients are closed in time, and delay nobody."""
 
 import asyncio
-import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tornado.web import RequestHandler, stream_request_body
 
 from tests.http.server_clock import ServerClock
-from tests.http.serving import Client, application, client_of, get, post, serving
+from tests.http.serving import application, client_of, get, post, serving
 from tests.open_files import room_for
-from tests.waiting import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS, eventually
 from tracker import metrics
+from tracker.http.connection import Connection
+from tracker.http.dispatcher import BODY, HEAD
 from tracker.http.limits import Limits
+from tracker.http.server import Server
 
 LIMIT_SECONDS = 0.2
 LIMITS = Limits(
@@ -28,19 +30,31 @@ CROWD = 2000
 
 
 class Plain(RequestHandler):
-    async def get(self) -> None:
-        await asyncio.sleep(float(self.get_argument("seconds", "0")))
+    def get(self) -> None:
         self.write("plain")
 
     def post(self) -> None:
         self.write(self.request.body)
 
 
+class Gated(RequestHandler):
+    asked: asyncio.Event
+    gate: asyncio.Event
+
+    async def get(self) -> None:
+        Gated.asked.set()
+        await Gated.gate.wait()
+        self.write("gated")
+
+
 @stream_request_body
 class Patient(RequestHandler):
+    prepared: asyncio.Event
+
     def prepare(self) -> None:
         connection: Any = self.request.connection
         connection.set_body_timeout(60)
+        Patient.prepared.set()
 
     def data_received(self, chunk: bytes) -> None:
         pass
@@ -49,20 +63,37 @@ class Patient(RequestHandler):
         self.write("at last")
 
 
-APPLICATION = application(("/", Plain), ("/patient", Patient))
+APPLICATION = application(("/", Plain), ("/gated", Gated), ("/patient", Patient))
 
 
-async def ended(client: Client) -> tuple[bytes, float]:
-    """Return the bytes until the connection ended, and the seconds until then."""
-    began = time.monotonic()
-    return await client.rest(), time.monotonic() - began
+@pytest.fixture(autouse=True)
+def closed_gate() -> None:
+    Gated.asked, Gated.gate, Patient.prepared = (asyncio.Event() for _ in range(3))
+
+
+async def comes_to(server: Server, phase: int) -> None:
+    """Wait until the server has received a part of this phase of its only connection."""
+
+    def has_come() -> object:
+        [one] = server._state.connections or [None]
+        return isinstance(one, Connection) and one.phase == phase and (phase != HEAD or one.buffer)
+
+    await eventually(has_come)
+
+
+async def end_after(server: Server, clock: ServerClock, seconds: float) -> None:
+    """Check that the only connection stays during `seconds`, and have it end after them."""
+    await clock.pass_seconds(seconds)
+    assert server.connections == 1
+    await clock.pass_seconds(seconds)
 
 
 async def test_a_client_that_sends_nothing_is_closed_without_an_answer() -> None:
-    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
-        came, seconds = await ended(client)
-        assert came == b""
-        assert seconds >= LIMIT_SECONDS * 0.9
+    async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
+        clock = ServerClock(server)
+        await eventually(lambda: server.connections == 1)
+        await end_after(server, clock, LIMIT_SECONDS)
+        assert await client.rest() == b""
 
 
 class Broken:
@@ -82,59 +113,63 @@ async def test_a_connection_whose_check_fails_is_cut_and_the_others_are_checked(
     async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
         broken = Broken()
         server._state.add(broken)
-        came, _ = await asyncio.wait_for(ended(client), PATIENCE_SECONDS)
+        assert await client.rest() == b""
         server._state.remove(broken)
-        assert came == b""
         assert metrics.LOOP_FAILURES.labels("sweep")._value.get() > before
         assert broken.aborted
 
 
 @pytest.mark.parametrize("sent", [b"G", b"GET / HTTP/1.1\r\n", get()[:-1], b"\r"])
 async def test_an_incomplete_head_is_answered_with_408(sent: bytes) -> None:
-    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+    async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
+        clock = ServerClock(server)
         client.send(sent)
-        came, seconds = await ended(client)
-        assert came.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
-        assert seconds >= LIMIT_SECONDS * 0.9
-
-
-async def trickle(client: Client, raw: bytes) -> None:
-    for at in range(len(raw)):
-        client.send(raw[at : at + 1])
-        await asyncio.sleep(LIMIT_SECONDS / 8)
+        await comes_to(server, HEAD)
+        await end_after(server, clock, LIMIT_SECONDS)
+        assert (await client.rest()).startswith(b"HTTP/1.1 408 Request Timeout\r\n")
 
 
 async def test_a_head_that_arrives_byte_by_byte_is_limited_as_a_whole() -> None:
-    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
-        sending = asyncio.create_task(trickle(client, get() * 10))
-        came, _ = await ended(client)
-        sending.cancel()
-        assert came.startswith(b"HTTP/1.1 408 ")
+    async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
+        clock = ServerClock(server)
+        client.send(b"G")
+        await comes_to(server, HEAD)
+        [connection] = server._state.connections
+        for byte in get()[1:-1]:
+            if cast(Connection, connection).phase != HEAD:
+                break
+            client.send(bytes([byte]))
+            await clock.pass_seconds(LIMIT_SECONDS / 8)
+        assert (await client.rest()).startswith(b"HTTP/1.1 408 ")
 
 
 async def test_an_incomplete_body_is_answered_with_408() -> None:
-    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+    async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
+        clock = ServerClock(server)
         client.send(post(b"abc")[:-1])
-        came, _ = await ended(client)
-        assert came.startswith(b"HTTP/1.1 408 ")
+        await comes_to(server, BODY)
+        await end_after(server, clock, LIMIT_SECONDS)
+        assert (await client.rest()).startswith(b"HTTP/1.1 408 ")
 
 
 async def test_a_handler_may_wait_longer_for_its_body() -> None:
-    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+    async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
+        clock = ServerClock(server)
         raw = post(b"abc", "/patient")
         client.send(raw[:-1])
-        await asyncio.sleep(4 * LIMIT_SECONDS)
+        await asyncio.wait_for(Patient.prepared.wait(), PATIENCE_SECONDS)
+        await clock.pass_seconds(4 * LIMIT_SECONDS)
         client.send(raw[-1:])
         assert (await client.answer()).body == b"at last"
 
 
 async def test_an_idle_connection_is_closed_in_time() -> None:
-    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+    async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
+        clock = ServerClock(server)
         client.send(get())
-        await client.answer()
-        came, seconds = await ended(client)
-        assert came == b""
-        assert seconds >= 2 * LIMIT_SECONDS * 0.9
+        assert (await client.answer()).status == 200
+        await end_after(server, clock, 2 * LIMIT_SECONDS)
+        assert await client.rest() == b""
 
 
 async def test_a_connection_with_another_request_in_time_is_kept() -> None:
@@ -150,9 +185,13 @@ async def test_a_connection_with_another_request_in_time_is_kept() -> None:
 
 
 async def test_a_handler_may_take_its_time() -> None:
-    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
-        client.send(get("/?seconds=1.2"))
-        assert (await client.answer()).status == 200
+    async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
+        clock = ServerClock(server)
+        client.send(get("/gated"))
+        await asyncio.wait_for(Gated.asked.wait(), PATIENCE_SECONDS)
+        await clock.pass_seconds(10 * LIMIT_SECONDS)
+        Gated.gate.set()
+        assert (await client.answer()).body == b"gated"
 
 
 async def test_a_client_that_does_not_close_after_a_rejection_is_cut() -> None:
@@ -195,8 +234,8 @@ async def crowded(limits: Limits, openings: Sequence[bytes]) -> None:
 
 async def test_empty_lines_do_not_keep_a_connection_open() -> None:
     async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
-        ended_at = asyncio.ensure_future(ended(client))
-        while not ended_at.done():
+        rest = asyncio.ensure_future(client.rest())
+        while not rest.done():
             client.send(b"\r\n")
             await asyncio.sleep(LIMIT_SECONDS / 2)
-        assert (await ended_at)[0] == b""
+        assert await rest == b""

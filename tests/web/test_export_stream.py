@@ -177,12 +177,11 @@ async def test_an_export_that_takes_too_long_is_cut(
     monkeypatch: pytest.MonkeyPatch,
     logged: Logged,
 ) -> None:
-    monkeypatch.setattr(export_stream, "EXPORT_SECONDS", 0.3)
-    await source(world.services, world.account, monkeypatch)
+    monkeypatch.setattr(export_stream, "EXPORT_SECONDS", 2.0)
+    made = await source(world.services, world.account, monkeypatch)
     async with client_of(world.client.port, receive_bytes=RECEIVE_BYTES) as reader:
         reader.send(request_of(world.account, world.secret))
-        await eventually(lambda: bool(world.services.web.exports.count))
-        await eventually(lambda: not world.services.web.exports.count)
+        await eventually(lambda: made.fetched > 0 and not world.services.web.exports.count)
         with pytest.raises((IncompleteReadError, ConnectionResetError)):
             await reader.answer()
     assert [record["event"] for record in failures(logged)] == ["export cut"]
