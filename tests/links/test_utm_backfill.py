@@ -20,10 +20,11 @@ NEWS = "https://shop.example/?utm_source=news"
 
 
 async def of_an_earlier_release(services: Services, *urls: str) -> None:
-    """Store links as an earlier release did: without UTM values."""
+    """Store links as an earlier release did: without UTM values and words."""
     for number, url in enumerate(urls):
         await create_link(services, ACCOUNT, f"s{number}", url)
-    await services.stores.mongodb["links"].update_many({}, {"$unset": dict.fromkeys(UTM, "")})
+    unset = dict.fromkeys((*UTM, "words"), "")
+    await services.stores.mongodb["links"].update_many({}, {"$unset": unset})
 
 
 async def found(services: Services, **utm: list[str]) -> list[str]:

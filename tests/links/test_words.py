@@ -7,13 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracker.ids import SLUG
+from tracker.links.utm import UTM
 from tracker.links.words import (
     MAX_WORD_CHARACTERS,
     MAX_WORDS,
-    first_word,
-    found_by,
+    UTM_SIGN,
+    beginnings_of,
+    begun_url,
     words_of,
+    words_of_utm,
 )
+
+
+def texts_of(slug: str, url: str, name: str) -> list[str]:
+    """Return the words of a link, without those of UTM values."""
+    return [word for word in words_of(slug, url, name) if not word.startswith(UTM_SIGN)]
 
 
 @pytest.mark.parametrize(
@@ -21,7 +29,7 @@ from tracker.links.words import (
     [
         ("abc", "https://shop.example/", "abc", "abc shop example"),
         ("Spring-Sale_1", "http://www.shop.example/a/B", "x", "spring sale 1 shop example a b x"),
-        ("a", "https://b.example/?utm_source=New%20s&q={slug}", "", "a new b example s q slug"),
+        ("a", "https://b.example/?utm_source=New%20s&q={slug}", "", "a b example new s q slug"),
         (
             "a",
             "https://b.example/caf%C3%A9",
@@ -34,28 +42,26 @@ from tracker.links.words import (
     ],
 )
 def test_words_are_of_slug_destination_and_name(slug: str, url: str, name: str, words: str) -> None:
-    assert words_of(slug, url, name) == words.split()
+    assert texts_of(slug, url, name) == words.split()
 
 
-def test_slug_campaign_and_beginning_of_the_destination_come_first() -> None:
+def test_slug_and_beginning_of_the_destination_come_first() -> None:
     slug = "-".join(str(number) for number in range(12))
     url = f"https://host.example/{'/'.join(f'p{number}' for number in range(100))}"
-    words = words_of(slug, f"{url}?utm_term=last+word", " ".join(f"n{n}" for n in range(60)))
+    words = texts_of(slug, f"{url}?utm_term=last+word", " ".join(f"n{n}" for n in range(60)))
     assert len(words) == MAX_WORDS
-    assert words[:15] == [*slug.split("-"), "last", "host", "example"]
+    assert words[:14] == [*slug.split("-"), "host", "example"]
     assert "p17" in words
     assert "n0" in words
 
 
 def is_found(search: str, slug: str, url: str, name: str) -> bool:
-    found = found_by(search)
-    if found is None:
-        return False
+    found, begun = beginnings_of(search), begun_url(search)
     words = words_of(slug, url, name)
-    return all(
-        any(re.match(one.pattern, word) for word in words) for one in found["words"]["$all"]
-    ) and (
-        "destination_url" not in found or bool(found["destination_url"].try_compile().match(url))
+    return (
+        bool(found)
+        and all(any(re.match(one.pattern, word) for word in words) for one in found)
+        and (begun is None or bool(begun.try_compile().match(url)))
     )
 
 
@@ -103,22 +109,42 @@ def test_a_search_is_for_beginnings_of_words_and_of_urls(search: str, found: boo
 )
 def test_a_link_is_found_by_its_slug_and_its_url(slug: str, name: str, query: str) -> None:
     url = f"https://shop.example/path?{query}"
-    words = words_of(slug, url, name)
+    words = texts_of(slug, url, name)
     assert is_found(slug, slug, url, name) == any(char.isalnum() for char in slug)
     assert len(words) <= MAX_WORDS
     assert all(len(word) <= MAX_WORD_CHARACTERS for word in words)
 
 
+LANDING = "https://b.example/"
+
+
 @pytest.mark.parametrize(
-    ("value", "word"), [("News of today", "news"), ("-a b", "a"), ("-", None), ("", None)]
+    ("query", "words"),
+    [
+        ("", ["==01234"]),
+        ("?utm_source=News+of%20today", ["=0News of today", "==1234"]),
+        ("?utm_term=none&utm_medium={slug}", ["=1{slug}", "=3none", "==024"]),
+        ("&".join(["?", *(f"{name}=a" for name in UTM)]), [f"={number}a" for number in range(5)]),
+    ],
 )
-def test_a_utm_value_is_found_by_its_first_word(value: str, word: str | None) -> None:
-    assert first_word(value) == word
-    if word is not None:
-        assert word in words_of("s", f"https://b.example/?utm_term={value}", "n" * 99)
+def test_utm_values_are_words_of_their_own_and_those_without_one_are_one(
+    query: str, words: list[str]
+) -> None:
+    assert [one for one in words_of("s", f"{LANDING}{query}", "n") if one[0] == UTM_SIGN] == words
 
 
-def test_the_longest_word_decides_what_is_read() -> None:
-    found = found_by("a shop in b")
-    assert found is not None
-    assert [one.pattern for one in found["words"]["$all"]] == ["^shop", "^in", "^a", "^b"]
+@pytest.mark.parametrize("name", UTM)
+@pytest.mark.parametrize("given_names", [(), UTM[:1], UTM[1:3], UTM[2:], UTM])
+def test_links_are_found_by_each_utm_value_as_it_is_or_without_it(
+    name: str, given_names: tuple[str, ...]
+) -> None:
+    query = "&".join(f"{one}=A+{'b' * 60}" for one in given_names)
+    stored = words_of("s", f"{LANDING}?{query}", "n")
+
+    def is_found(value: str) -> bool:
+        return not set(stored).isdisjoint(words_of_utm(name, [value]))
+
+    assert is_found(f"A {'b' * 60}") == (name in given_names)
+    assert is_found("none") == (name not in given_names)
+    assert not is_found("A")
+    assert not is_found(f"a {'b' * 60}")

@@ -1,25 +1,32 @@
 """The words by which links are found: those stored with a link, and those of a search. Pure.
 
 A word is a run of letters and digits, without regard to case. A link is found by the beginnings of
-words in its slug, destination and name.
+words in its slug, destination and name. UTM values have words of their own, which no search finds.
 """
 
 import re
-from collections.abc import Iterator
-from itertools import islice
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, islice
+from typing import Final
 from unicodedata import normalize
 from urllib.parse import unquote
 
 from bson import Regex
 
 from tracker.links.destination import utm_of
+from tracker.links.utm import NO_VALUE, UTM
 
 MAX_WORDS: Final = 40
-"""The words of a link that are stored, of its slug first. A slug has 32 at most."""
+"""The words of a link that are stored, of its slug first, beside those of UTM values. A slug has 32
+at most."""
 
 MAX_WORD_CHARACTERS: Final = 24
 """The characters of a word that are stored, and that are compared."""
+
+UTM_SIGN: Final = "="
+"""Begins the words of UTM values, and no word of a text."""
+
+_UTM_NUMBERS: Final[Mapping[str, str]] = {name: str(number) for number, name in enumerate(UTM)}
 
 _MAX_SEARCHED_WORDS: Final = 10
 
@@ -30,34 +37,51 @@ _UTM_NAME: Final = re.compile(r"\butm_(?:source|medium|campaign|term|content)=")
 
 
 def words_of(slug: str, destination_url: str, internal_name: str) -> list[str]:
-    """Return the words to store with a link.
-
-    The first words of UTM values are always among them, so that filters by these find them.
-    """
-    utm = [next(_words(value), "") for value in utm_of(destination_url).values() if value]
-    found = dict.fromkeys([*_words(slug), *filter(None, utm)])
+    """Return the words to store with a link."""
+    found = dict.fromkeys(_words(slug))
     found |= dict.fromkeys(islice(_words(destination_url), MAX_WORDS // 2))
     found |= dict.fromkeys(_words(internal_name)) | dict.fromkeys(_words(destination_url))
-    return list(found)[:MAX_WORDS]
+    return [*list(found)[:MAX_WORDS], *_utm_words(utm_of(destination_url))]
 
 
-def found_by(search: str) -> dict[str, Any] | None:
-    """Return the condition of the links that a search finds; None if it has no word.
+def beginnings_of(search: str) -> list[Regex[str]]:
+    """Return the patterns of the words of which a link that a search finds has all; longest first.
 
-    The first condition decides which part of the index is read: the longest word is the rarest.
+    A longer word is rarer, as long as nothing else tells.
     """
     words = list(dict.fromkeys(islice(_words(search), _MAX_SEARCHED_WORDS)))
-    if not words:
-        return None
-    found: dict[str, Any] = {"words": {"$all": [_beginning(one) for one in _longest_first(words)]}}
-    if _URL.match(url := search.strip()):
-        found["destination_url"] = Regex(f"^{re.escape(url)}", re.IGNORECASE)
-    return found
+    return [Regex(f"^{one}") for one in sorted(words, key=len, reverse=True)]
 
 
-def first_word(value: str) -> str | None:
-    """Return the word by which links with a UTM value are found; None if it has none."""
-    return next(_words(value), None)
+def begun_url(search: str) -> Regex[str] | None:
+    """Return the pattern of the destinations that begin with a searched URL; None if it is none."""
+    url = search.strip()
+    return Regex(f"^{re.escape(url)}", re.IGNORECASE) if _URL.match(url) else None
+
+
+def words_of_utm(name: str, values: Sequence[str]) -> list[str]:
+    """Return the words of which each link with one of the values has one; NO_VALUE: without one."""
+    words = [_utm_word(name, value) for value in values]
+    if NO_VALUE not in values:
+        return words
+    others = [other for other in UTM if other != name]
+    missing = [one for n in range(len(UTM)) for one in combinations(others, n)]
+    return words + [_word_of_missing([name, *one]) for one in missing]
+
+
+def _utm_words(values: Mapping[str, str | None]) -> list[str]:
+    words = [_utm_word(name, value) for name, value in values.items() if value]
+    missing = [name for name, value in values.items() if not value]
+    return [*words, _word_of_missing(missing)] if missing else words
+
+
+def _utm_word(name: str, value: str) -> str:
+    return f"{UTM_SIGN}{_UTM_NUMBERS[name]}{value}"
+
+
+def _word_of_missing(names: Sequence[str]) -> str:
+    """Return the word of links without these values: one for all of them, because each is a key."""
+    return UTM_SIGN * 2 + "".join(sorted(_UTM_NUMBERS[name] for name in names))
 
 
 def _words(text: str) -> Iterator[str]:
@@ -69,11 +93,3 @@ def _words(text: str) -> Iterator[str]:
     plain = _UTM_NAME.sub(" ", plain)
     for match in _WORD.finditer(normalize("NFKC", plain).casefold()):
         yield match[0][:MAX_WORD_CHARACTERS]
-
-
-def _longest_first(words: list[str]) -> list[str]:
-    return sorted(words, key=len, reverse=True)
-
-
-def _beginning(word: str) -> Regex[str]:
-    return Regex(f"^{word}")

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.factories import create_link, make_new_link
+from tests.factories import LANDING, create_link, make_new_link
 from tracker.ids import new_id
 from tracker.links.counts.recount import LinkRecount
 from tracker.links.lists import far_pages, totals
@@ -15,6 +15,7 @@ from tracker.service.services import Services
 from tracker.stores.mongodb import paging
 
 ACCOUNT, RED, BLUE = (new_id() for _ in range(3))
+QUERIES = ("", "?utm_source=News+A&utm_medium=post", "?utm_source=news+B")
 NAMES = ("b", "B", "a 10", "a 9", "b", "ä", "b", "c", "B", "b", "a 9")
 
 FILTERS = [
@@ -27,6 +28,12 @@ FILTERS = [
     LinkFilter(tags=[RED, BLUE]),
     LinkFilter(tags=[RED, BLUE], all_tags=True),
     LinkFilter(search="b"),
+    LinkFilter(search="b s"),
+    LinkFilter(search="b", tags=[RED], active=True),
+    LinkFilter(utm={"utm_source": ["News A"]}),
+    LinkFilter(utm={"utm_source": ["none"]}),
+    LinkFilter(utm={"utm_source": ["none", "News A"], "utm_term": ["none"]}, tags=[BLUE]),
+    LinkFilter(utm={"utm_source": ["news B"]}, search="s", active=True),
 ]
 
 
@@ -36,6 +43,7 @@ async def make_links(services: Services, complete: bool = True) -> None:
             ACCOUNT,
             slug=f"s{number}",
             internal_name=name,
+            destination_url=f"{LANDING}{QUERIES[number // 3 % 3]}",
             active=number % 4 > 0,
             tags=[RED][: number % 3] + [BLUE][: number % 2],
         )

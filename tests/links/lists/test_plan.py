@@ -1,13 +1,16 @@
 """Which index a page of links is read from, and from which end."""
 
+import math
+
 import pytest
 
 from tracker.ids import new_id
-from tracker.links.counts.counts import LinkCount
+from tracker.links.counts.counts import KeptCounts, LinkCount
 from tracker.links.lists.filter import LinkFilter, LinkOrder
 from tracker.links.lists.plan import (
-    Counts,
     Density,
+    Known,
+    Rarest,
     Rows,
     counting_index_of,
     density_of,
@@ -23,11 +26,15 @@ from tracker.stores.mongodb.list_indexes import LINK_LISTS, LISTS
 
 RARE, HALF = new_id(), new_id()
 FEW = Total(100)
-COUNTS: Counts = {
-    None: LinkCount(900_000, 90_000, 10_000),
-    RARE: LinkCount(100),
-    HALF: LinkCount(500_000),
-}
+COUNTS = KeptCounts(
+    {
+        None: LinkCount(900_000, 90_000, 10_000),
+        RARE: LinkCount(100),
+        HALF: LinkCount(500_000),
+    },
+    changes=1,
+)
+KNOWN = Known(COUNTS)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +79,7 @@ def test_rows_are_skipped_from_the_nearer_end(
     ],
 )
 def test_a_list_has_its_index(wanted: LinkFilter, order: LinkOrder, index: str) -> None:
-    assert index_of(wanted, order, COUNTS, 25, FEW) == index
+    assert index_of(wanted, order, KNOWN, 25, FEW) == index
 
 
 @pytest.mark.parametrize(
@@ -89,7 +96,7 @@ def test_a_list_has_its_index(wanted: LinkFilter, order: LinkOrder, index: str) 
 def test_of_the_links_in_an_index_a_list_has_a_part(
     wanted: LinkFilter, order: LinkOrder, density: Density
 ) -> None:
-    index = index_of(wanted, order, COUNTS, 25, FEW)
+    index = index_of(wanted, order, KNOWN, 25, FEW)
     assert density_of(index, wanted, order, COUNTS, FEW) == density
 
 
@@ -100,7 +107,10 @@ def test_a_list_is_in_the_order_of_its_index_unless_it_is_sorted() -> None:
 
 
 def test_without_counts_links_of_tags_are_sorted() -> None:
-    assert index_of(LinkFilter(tags=[HALF]), "name", None, 25, FEW) == "by_tag"
+    assert index_of(LinkFilter(tags=[HALF]), "name", Known(None), 25, FEW) == "by_tag"
+
+
+UTM_A = {"utm_source": ["a"]}
 
 
 @pytest.mark.parametrize(
@@ -108,10 +118,9 @@ def test_without_counts_links_of_tags_are_sorted() -> None:
     [
         (LinkFilter(search="a"), "by_words", "in_order_of_names", "by_words"),
         (LinkFilter(search="*"), "by_words", "in_order_of_names", "by_words"),
-        (LinkFilter(utm={"utm_source": ["x"]}), "by_words", "in_order_of_names", "by_words"),
-        (LinkFilter(utm={"utm_source": ["-"]}), *2 * ["in_order_of_names"], "by_account"),
-        (LinkFilter(utm={"utm_source": ["none"]}), *2 * ["in_order_of_names"], "by_account"),
-        (LinkFilter(search="a", tags=[RARE]), "by_words", "by_tag", "by_words"),
+        (LinkFilter(utm=UTM_A), "by_words", "in_order_of_names", "by_words"),
+        (LinkFilter(utm={"utm_source": ["none"]}), "by_words", "in_order_of_names", "by_words"),
+        (LinkFilter(search="a", tags=[RARE]), "by_tag", "by_tag", "by_tag"),
         (LinkFilter(tags=[RARE, HALF], all_tags=True), "by_tag", "by_tag", "by_tag"),
         (LinkFilter(search="a", slug="a"), *3 * ["in_order_of_slugs"]),
     ],
@@ -119,13 +128,45 @@ def test_without_counts_links_of_tags_are_sorted() -> None:
 def test_links_of_words_are_sorted_if_they_are_few(
     wanted: LinkFilter, index: str, of_many: str, counted: str
 ) -> None:
-    assert index_of(wanted, "name", COUNTS, 25, FEW) == index
+    assert index_of(wanted, "name", KNOWN, 25, FEW) == index
     for many in (Total(50_000), Total(0, is_exact=False)):
-        assert index_of(wanted, "name", COUNTS, 25, many) == of_many
-    assert counting_index_of(wanted) == counted
-    assert fallback_of(wanted, counted) is None
-    is_selective = counted != "by_account" and wanted.slug is None
-    assert fallback_of(wanted, "in_order_of_names") == (counted if is_selective else None)
+        assert index_of(wanted, "name", KNOWN, 25, many) == of_many
+    assert counting_index_of(wanted, KNOWN) == counted
+    assert fallback_of(wanted, KNOWN, FEW, counted) is None
+    is_selective = wanted.slug is None
+    fallback = fallback_of(wanted, KNOWN, FEW, "in_order_of_names")
+    assert fallback == (counted if is_selective else None)
+
+
+def test_no_list_falls_back_to_an_index_of_very_many_links() -> None:
+    wanted = LinkFilter(search="a")
+    assert fallback_of(wanted, KNOWN, Total(99_999), "by_account") == "by_words"
+    assert fallback_of(wanted, KNOWN, Total(100_001), "by_account") is None
+    assert fallback_of(wanted, KNOWN, Total(0, is_exact=False), "by_account") is None
+    assert fallback_of(LinkFilter(tags=[HALF, RARE]), KNOWN, FEW, "in_order_of_names") is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "links", "order", "found", "index", "counted"),
+    [
+        # Of the links with one of the words, tags, and the state, the fewest are examined.
+        (LinkFilter(utm=UTM_A, tags=[RARE]), 99, "name", 9, "by_words", "by_words"),
+        (LinkFilter(utm=UTM_A, tags=[RARE]), 101, "name", 9, "by_tag", "by_tag"),
+        (LinkFilter(utm=UTM_A, tags=[HALF]), 9_999, "newest", 9, "by_words", "by_words"),
+        (LinkFilter(utm=UTM_A, tags=[HALF]), 9_999, "newest", 9_000, "by_tag", "by_words"),
+        (LinkFilter(utm=UTM_A, tags=[HALF]), 9_999, "slug", 9_000, "in_order_of_slugs", "by_words"),
+        (LinkFilter(utm=UTM_A, active=False), 9_999, "newest", 9, "by_words", "by_words"),
+        (LinkFilter(utm=UTM_A, active=False), math.inf, "oldest", 9, "inactive", "inactive"),
+        (LinkFilter(search="a b"), 99, "newest", 9, "by_words", "by_words"),
+        (LinkFilter(search="a b"), math.inf, "newest", 9_000, "by_account", "by_words"),
+    ],
+)
+def test_of_words_and_other_filters_the_one_with_the_fewest_links_leads_to_them(
+    wanted: LinkFilter, links: float, order: LinkOrder, found: int, index: str, counted: str
+) -> None:
+    known = KNOWN._replace(rarest=Rarest(0, links))
+    assert index_of(wanted, order, known, 25, Total(found)) == index
+    assert counting_index_of(wanted, known) == counted
 
 
 def test_of_several_tags_the_rarest_is_looked_up() -> None:

@@ -7,7 +7,14 @@ from pymongo.errors import ExecutionTimeout, OperationFailure
 
 from tests.clock import Clock
 from tracker.links.lists import totals
-from tracker.links.lists.totals import COUNTED_LINKS, REMEMBERED_SECONDS, Count, Total, Totals
+from tracker.links.lists.totals import (
+    COUNTED_KEYS,
+    COUNTED_LINKS,
+    REMEMBERED_SECONDS,
+    Count,
+    Total,
+    Totals,
+)
 
 
 def counting(*found: int | Exception) -> tuple[Count, list[int]]:
@@ -41,6 +48,23 @@ async def test_as_many_as_the_limits_allow_are_counted(
     count, limits = counting(found)
     assert await Totals().find("a", count) == total
     assert limits == [COUNTED_LINKS + 1]
+
+
+@pytest.mark.parametrize(
+    ("found", "total"),
+    [
+        ([COUNTED_LINKS], Total(COUNTED_LINKS)),
+        ([COUNTED_LINKS + 1, 10**6], Total(10**6)),
+        ([COUNTED_LINKS + 1, 10**7], Total(COUNTED_KEYS, is_exact=False)),
+        ([COUNTED_LINKS + 1, ExecutionTimeout("late", 50)], Total(COUNTED_LINKS, is_exact=False)),
+    ],
+)
+async def test_keys_of_an_index_are_counted_further_as_long_as_there_is_time(
+    found: list[int | Exception], total: Total
+) -> None:
+    count, limits = counting(*found)
+    assert await Totals().find("a", count, by_keys=True) == total
+    assert limits == [COUNTED_LINKS + 1, COUNTED_KEYS + 1][: len(found)]
 
 
 async def test_another_error_than_the_limit_of_time_is_raised() -> None:

@@ -12,7 +12,7 @@ import msgspec
 from bson import Regex
 
 from tracker.links.utm import NO_VALUE
-from tracker.links.words import first_word, found_by
+from tracker.links.words import beginnings_of, begun_url, words_of_utm
 from tracker.stores.mongodb.order import BY_NAME, NEWEST_FIRST, OLDEST_FIRST, Order, by_name
 
 
@@ -43,8 +43,13 @@ _NONE: Final[dict[str, Any]] = {"words": {"$in": []}}
 """The condition of a search without a word."""
 
 
-def conditions(wanted: LinkFilter, has_words: bool = True) -> dict[str, Any]:
-    """Return the conditions of a filter, also for links whose words no drain has stored yet."""
+def conditions(
+    wanted: LinkFilter, order: Order, has_words: bool = True, first: int = 0
+) -> dict[str, Any]:
+    """Return the conditions of a filter, also for links whose words no drain has stored yet.
+
+    The `first` condition of words leads to the links, if the index of words is used.
+    """
     matching: dict[str, Any] = {"archived": wanted.archived}
     if wanted.tags:
         matching["tags"] = {"$all" if wanted.all_tags else "$in": wanted.tags}
@@ -53,39 +58,61 @@ def conditions(wanted: LinkFilter, has_words: bool = True) -> dict[str, Any]:
     if wanted.slug is not None:
         # The collation lets the index find it. The pattern excludes other cases.
         matching["slug"] = {"$eq": wanted.slug, "$regex": f"^{re.escape(wanted.slug)}$"}
-    for name, values in wanted.utm.items():
-        absent = [None] if NO_VALUE in values else []
-        matching[name] = {"$in": [*map(_exactly, values), *absent]}
-    words = _words(wanted)
-    if words is None:
+    if not is_by_words(wanted):
         return matching
-    if has_words or words == _NONE:
-        return matching | words
-    return matching | {"$or": [words, _without_words(wanted)]}
+    if not has_words and _NONE not in word_conditions(wanted, order):
+        either = [{"$and": [*word_conditions(wanted, order), *_of_url(wanted)]}]
+        return matching | {"$or": [*either, _without_words(wanted)]}
+    found = word_conditions(wanted, order)
+    leading = found.pop(first)
+    # MongoDB takes no index for these, whichever it would prefer.
+    others = [{"$nor": [{"words": {"$nin": one["words"]["$in"]}}]} for one in found]
+    filters = [*others, *_of_url(wanted)]
+    return matching | leading | ({"$and": filters} if filters else {})
 
 
 def is_by_words(wanted: LinkFilter) -> bool:
     """Return whether the index of words leads to the links."""
-    return _words(wanted) is not None
+    return bool(wanted.search or wanted.utm)
 
 
-def _words(wanted: LinkFilter) -> dict[str, Any] | None:
-    if wanted.search:
-        return found_by(wanted.search) or _NONE
-    for values in wanted.utm.values():
-        words = [one for value in values if (one := first_word(value))]
-        if NO_VALUE not in values and len(words) == len(values):
-            return {"words": {"$in": list(map(_exactly, words))}}
-    return None
+def is_of_one_word(wanted: LinkFilter) -> bool:
+    """Return whether one condition of words is all, so that the index of words counts the links."""
+    others = wanted.tags or wanted.slug or wanted.active is not None or begun_url(wanted.search)
+    return is_by_words(wanted) and not others and len(word_conditions(wanted, NEWEST_FIRST)) == 1
+
+
+def word_conditions(wanted: LinkFilter, order: Order) -> list[dict[str, Any]]:
+    """Return the conditions of words, of which a link of the list fulfils each."""
+    of_utm = [_one_of(words_of_utm(*one), order) for one in wanted.utm.items()]
+    return of_utm + _of_search(wanted)
+
+
+def _one_of(words: Sequence[str], order: Order) -> dict[str, Any]:
+    return {"words": {"$in": [one if order.collation is None else _exactly(one) for one in words]}}
+
+
+def _of_search(wanted: LinkFilter) -> list[dict[str, Any]]:
+    if not wanted.search:
+        return []
+    return [{"words": {"$in": [one]}} for one in beginnings_of(wanted.search)] or [_NONE]
+
+
+def _of_url(wanted: LinkFilter) -> list[dict[str, Any]]:
+    url = begun_url(wanted.search)
+    return [] if url is None else [{"destination_url": url}]
 
 
 def _without_words(wanted: LinkFilter) -> dict[str, Any]:
-    """Return the condition of links without stored words: each word may begin anywhere."""
-    if not wanted.search:
-        return {"words": None}
+    """Return the condition of links without stored words: each searched one may begin anywhere."""
+    found: list[dict[str, Any]] = []
+    for name, values in wanted.utm.items():
+        absent = [None] if NO_VALUE in values else []
+        found.append({name: {"$in": [*map(_exactly, values), *absent]}})
     texts = [Regex(re.escape(one), re.IGNORECASE) for one in wanted.search.split()]
     fields = ("internal_name", "slug", "destination_url")
-    return {"words": None, "$and": [{"$or": [{name: one} for name in fields]} for one in texts]}
+    found += [{"$or": [{name: one} for name in fields]} for one in texts]
+    return {"words": None, "$and": found}
 
 
 def is_counted(wanted: LinkFilter) -> bool:
@@ -99,5 +126,5 @@ def order_of(wanted: LinkFilter, order: LinkOrder) -> Order:
 
 
 def _exactly(text: str) -> Regex[str]:
-    # A pattern, because the collation of the order by name ignores case.
+    """Return a pattern, because the collation of an order by a text ignores case."""
     return Regex(f"^{re.escape(text)}$")

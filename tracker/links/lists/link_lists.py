@@ -6,6 +6,7 @@ end or from a known position, or not at all after a position.
 """
 
 from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -13,34 +14,37 @@ import msgspec
 import pymongo
 from pymongo.errors import PyMongoError
 
-from tracker.links.counts.counts import LINK_COUNTS, LinkCounts, kept_counts, stages_of
+from tracker.links.counts.counts import LINK_COUNTS, KeptCounts, LinkCounts, kept_counts, stages_of
 from tracker.links.link import Link
 from tracker.links.lists.far_pages import FarList, FarPages, Reached, is_far
 from tracker.links.lists.filter import (
     ORDERS,
     LinkFilter,
     LinkOrder,
-    conditions,
     is_counted,
+    is_of_one_word,
     order_of,
+    word_conditions,
 )
 from tracker.links.lists.plan import (
-    Counts,
+    Known,
     Rows,
     counting_index_of,
     density_of,
     fallback_of,
     index_of,
     is_in_order,
+    matching_of,
     needs_counts,
-    rarest_first,
     rows_of,
 )
 from tracker.links.lists.recent_counts import RecentCounts
 from tracker.links.lists.totals import Total, Totals
+from tracker.links.lists.word_sizes import WordSizes
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, with_stored_ids
-from tracker.stores.mongodb.order import Order, Position
+from tracker.stores.mongodb.list_indexes import LINK_LISTS
+from tracker.stores.mongodb.order import NEWEST_FIRST, Order, Position
 from tracker.stores.mongodb.paging import PIECE_DOCUMENTS, RANGE_DOCUMENTS, all_of
 from tracker.stores.mongodb.reads import MongoReads
 
@@ -98,6 +102,7 @@ class LinkLists:
         self._reads = mongodb.reads
         self._totals = Totals()
         self._recent_counts = RecentCounts()
+        self._word_sizes = WordSizes()
         self._far_pages = FarPages()
 
     async def page(
@@ -111,7 +116,8 @@ class LinkLists:
     ) -> LinkPage:
         """Return the 1-based `page`, or the page `after` a position.
 
-        The total and the links are those of one moment where the page is read from the end.
+        The total and the links are those of one moment where a page of a list with a kept count is
+        read from the end. A counted total may be some seconds older.
         """
         skip = (page - 1) * page_size
         asked = _Asked(account_id, wanted, order, skip, page_size, after)
@@ -126,20 +132,23 @@ class LinkLists:
         self, account_id: UUID, wanted: LinkFilter, order: LinkOrder = "newest"
     ) -> AsyncGenerator[list[Link], None]:
         """Yield the account's links that pass the filter, in batches."""
-        counts = await LinkCounts(self._reads).find(account_id, wanted.tags)
-        total = await self._total(account_id, wanted, counts)
+        known = await self._known(
+            account_id, wanted, await LinkCounts(self._reads).find(account_id, wanted.tags)
+        )
+        total = await self._total(account_id, wanted, known)
         by = ORDERS[order]
         at_once = PIECE_DOCUMENTS if by.field is None else RANGE_DOCUMENTS
-        hint = index_of(wanted, order, counts, at_once, total)
-        matching = _matching(account_id, wanted, counts)
+        hint = index_of(wanted, order, known, at_once, total)
+        matching = matching_of(account_id, wanted, known, by)
         async for rows in all_of(self._reads, "links", matching, by, hint, _FIELDS):
             yield [_link(account_id, row) for row in rows]
 
     async def _page_with_counts(self, asked: _Asked) -> LinkPage:
         """Return a page that is read by one query with the kept counts."""
         account_id, wanted = asked.account_id, asked.wanted
-        hint = index_of(wanted, asked.order, None, asked.rows.limit, Total(0))
-        matching, by = _matching(account_id, wanted, None), ORDERS[asked.order]
+        hint = index_of(wanted, asked.order, Known(None), asked.rows.limit, Total(0))
+        by = ORDERS[asked.order]
+        matching = matching_of(account_id, wanted, Known(None), by)
         if asked.after is not None:
             matching = {"$and": [matching, by.after(asked.after)]}
         kept = {"coll": LINK_COUNTS, "pipeline": stages_of(account_id, wanted.tags)}
@@ -159,7 +168,7 @@ class LinkLists:
         )
         links = [_link(account_id, row) for row in rows if "recounts" not in row]
         counts = kept_counts(rows[len(links) :], wanted.tags)
-        return asked.page_of(links, await self._total(account_id, wanted, counts))
+        return asked.page_of(links, await self._total(account_id, wanted, Known(counts)))
 
     async def _page(self, reads: MongoReads, asked: _Asked) -> LinkPage:
         of_account = asked.account_id, asked.wanted.tags
@@ -168,14 +177,15 @@ class LinkLists:
             counts = await LinkCounts(reads).find(*of_account)
         else:
             counts = await self._recent_counts.find(reads, *of_account)
-        total = await self._total(asked.account_id, asked.wanted, counts)
+        known = await self._known(asked.account_id, asked.wanted, counts)
+        total = await self._total(asked.account_id, asked.wanted, known)
         if total.is_exact and asked.skip >= total.rows and asked.after is None:
             return LinkPage([], total, None)
         key = None
         if asked.is_far and counts is not None:
             filters = msgspec.json.encode(asked.wanted)
             key = (asked.account_id, filters, asked.order, counts.changes)
-        found = await self._find(reads, asked, counts, total, key)
+        found = await self._find(reads, asked, known, total, key)
         page = asked.page_of(found, total)
         if key is not None and page.next is not None:
             self._far_pages.remember(key, Reached(asked.skip + asked.size, page.next))
@@ -185,22 +195,25 @@ class LinkLists:
         self,
         reads: MongoReads,
         asked: _Asked,
-        counts: Counts | None,
+        known: Known,
         total: Total,
         key: Hashable | None,
     ) -> list[Link]:
         """Return the links of `asked.rows`, from the place that is nearest to them."""
         wanted, order, way = asked.wanted, asked.order, asked.rows
         reached = Reached(0, asked.after)
+        ways = (way, rows_of(*way[:2], total.rows))
         if key is not None:
-            ways = (way, rows_of(*way[:2], total.rows))
             way, reached = self._far_pages.nearest(key, ways)
-        hint = index_of(wanted, order, counts, way.skip - reached.rows + way.limit, total)
-        fallback = fallback_of(wanted, hint)
-        matching, by = _matching(asked.account_id, wanted, counts), order_of(wanted, order)
+        elif total.is_exact and asked.after is None:
+            way = min(ways, key=attrgetter("skip"))
+        hint = index_of(wanted, order, known, way.skip - reached.rows + way.limit, total)
+        fallback = fallback_of(wanted, known, total, hint)
+        by = order_of(wanted, order)
+        matching = matching_of(asked.account_id, wanted, known, by)
         by = by.reversed() if way.is_reversed else by
-        if key and counts and fallback is None and is_in_order(hint, order):
-            density = density_of(hint, wanted, order, counts, total)
+        if key and known.counts and fallback is None and is_in_order(hint, order):
+            density = density_of(hint, wanted, order, known.counts, total)
             listed = FarList(matching, by, hint, density)
             reached = await self._far_pages.reach(reads, key, listed, way, reached)
         if reached.position is not None:
@@ -209,26 +222,37 @@ class LinkLists:
         rows = await _rows_in_time(reads, matching, by, way, hint, fallback)
         return [_link(asked.account_id, row) for row in rows]
 
-    async def _total(self, account_id: UUID, wanted: LinkFilter, counts: Counts | None) -> Total:
-        if counts is not None and is_counted(wanted):
+    async def _known(
+        self, account_id: UUID, wanted: LinkFilter, counts: KeptCounts | None
+    ) -> Known:
+        """Return the counts, and which words are the rarest if more than these lead to the list."""
+        words = word_conditions(wanted, NEWEST_FIRST)
+        ways = len(words) + bool(wanted.tags) + (wanted.active is False)
+        if not words or ways < 2 or wanted.slug is not None or counts is None:
+            return Known(counts)
+        of_words = LinkFilter(search=wanted.search, utm=wanted.utm, archived=wanted.archived)
+
+        async def count(condition: Mapping[str, Any], limit: int) -> int:
+            matching = {"account_id": account_id, "archived": wanted.archived, **condition}
+            hint = LINK_LISTS["words"]
+            return await self._reads.count("links", matching, limit=limit, hint=hint)
+
+        key = (account_id, msgspec.json.encode(of_words))
+        return Known(counts, await self._word_sizes.rarest(key, words, count))
+
+    async def _total(self, account_id: UUID, wanted: LinkFilter, known: Known) -> Total:
+        if known.counts is not None and is_counted(wanted):
             tag_id = wanted.tags[0] if wanted.tags else None
-            return Total(counts[tag_id].of(wanted.archived, wanted.active))
-        matching = _matching(account_id, wanted, counts)
-        chosen = {
-            "hint": counting_index_of(wanted),
-            "collation": order_of(wanted, "newest").collation,
-        }
+            return Total(known.counts[tag_id].of(wanted.archived, wanted.active))
+        by = order_of(wanted, "newest")
+        matching = matching_of(account_id, wanted, known, by)
+        chosen = {"hint": counting_index_of(wanted, known), "collation": by.collation}
 
         async def count(limit: int) -> int:
             return await self._reads.count("links", matching, limit=limit, **chosen)
 
-        return await self._totals.find((account_id, msgspec.json.encode(wanted)), count)
-
-
-def _matching(account_id: UUID, wanted: LinkFilter, counts: Counts | None) -> Mapping[str, Any]:
-    if counts is not None and wanted.all_tags:
-        wanted = msgspec.structs.replace(wanted, tags=rarest_first(wanted, counts))
-    return {"account_id": account_id, **conditions(wanted, has_words=counts is not None)}
+        by_keys = is_of_one_word(wanted) and known.counts is not None
+        return await self._totals.find((account_id, msgspec.json.encode(wanted)), count, by_keys)
 
 
 def _link(account_id: UUID, row: Mapping[str, Any]) -> Link:

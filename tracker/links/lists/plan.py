@@ -1,17 +1,44 @@
-"""Where a page of links is read: from which index, in which direction. Pure."""
+"""How a page of links is read: by which condition, index and direction. Pure."""
 
+import math
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from tracker.links.counts.counts import LinkCount
-from tracker.links.lists.filter import LinkFilter, LinkOrder, is_by_words
+import msgspec
+
+from tracker.links.counts.counts import KeptCounts, LinkCount
+from tracker.links.lists.filter import (
+    LinkFilter,
+    LinkOrder,
+    conditions,
+    is_by_words,
+    is_of_one_word,
+)
 from tracker.links.lists.totals import Total
 from tracker.stores.mongodb.list_indexes import LINK_LISTS
+from tracker.stores.mongodb.order import Order
 
 Counts = Mapping[UUID | None, LinkCount]
 """The kept counts of the tags of a filter, and of all links as of None."""
 
+
+class Rarest(NamedTuple):
+    """The condition of words (`filter`) that the fewest `links` fulfil, and how many, if known."""
+
+    number: int = 0
+    links: float = math.inf
+
+
+class Known(NamedTuple):
+    """What is known of an account's links before a list is read."""
+
+    counts: KeptCounts | None
+    rarest: Rarest = Rarest()
+
+
+_MOST_SORTED: Final = 100_000
+"""The links that may be read and sorted. More take longer than their order, up to any page."""
 
 _BY_ID: Final = ("newest", "oldest")
 
@@ -38,27 +65,27 @@ def rows_of(skip: int, limit: int, total: int) -> Rows:
     return Rows(skip, limit) if skip <= after else Rows(after, min(limit, left), is_reversed=True)
 
 
-def index_of(
-    wanted: LinkFilter, order: LinkOrder, counts: Counts | None, read: int, found: Total
-) -> str:
-    """Return the name of the index for `read` rows of a list, of which so many were found."""
+def index_of(wanted: LinkFilter, order: LinkOrder, known: Known, read: int, found: Total) -> str:
+    """Return the name of the index for `read` rows of a list, of which so many were found.
+
+    It is the one by which the fewest links are examined, if those that pass are spread evenly.
+    """
     if wanted.slug is not None:
         return LINK_LISTS["a slug"]
-    total = None if counts is None else counts[None].of(wanted.archived)
-    if (
-        is_by_words(wanted)
-        and found.is_exact
-        and _is_sorting_cheaper(found.rows, found, read, total)
-    ):
-        return LINK_LISTS["words"]
-    tagged = _tagged(wanted, counts)
-    if wanted.tags and (
-        not _are_inactive_fewer(tagged, wanted, counts)
-        if order in _BY_ID
-        else _is_sorting_cheaper(tagged, found, read, total)
-    ):
-        return LINK_LISTS["tags"]
-    return LINK_LISTS[f"inactive {order}" if wanted.active is False else order]
+    in_order = LINK_LISTS[f"inactive {order}" if wanted.active is False else order]
+    sizes = _sizes(wanted, known, found)
+    if known.counts is None:
+        is_sorted = bool(sizes) and (found.is_exact or not is_by_words(wanted))
+        return next(iter(sizes)) if is_sorted and wanted.active is None else in_order
+    total = known.counts[None].of(wanted.archived)
+    matches = max(1, found.rows if found.is_exact else min(total, *sizes.values()))
+    sizes.setdefault(in_order, sizes.get(LINK_LISTS["inactive newest"], total))
+
+    def examined(index: str) -> float:
+        is_sorted = index != in_order and (index != LINK_LISTS["tags"] or order not in _BY_ID)
+        return sizes[index] * (1 if is_sorted else min(1, read / matches))
+
+    return min(sizes, key=examined)
 
 
 def needs_counts(wanted: LinkFilter, order: LinkOrder) -> bool:
@@ -70,28 +97,27 @@ def needs_counts(wanted: LinkFilter, order: LinkOrder) -> bool:
     return is_by_words(wanted) or of_tags
 
 
-def fallback_of(wanted: LinkFilter, index: str) -> str | None:
+def fallback_of(wanted: LinkFilter, known: Known, found: Total, index: str) -> str | None:
     """Return the name of the index to use if `index` has too few matches.
 
-    None if it has all of them, or as many as the other one.
+    None if it has all of them, or as many as the other one, or if the other one has very many.
     """
-    counting = counting_index_of(wanted)
+    counting = counting_index_of(wanted, known)
+    if _sizes(wanted, known, found).get(counting, 0) > _MOST_SORTED:
+        return None
     is_selective = wanted.slug is None and (is_by_words(wanted) or bool(wanted.tags))
     chosen_by_counts = LINK_LISTS["tags"], LINK_LISTS["inactive newest"]
-    if counting == LINK_LISTS["tags"] and index in chosen_by_counts:
+    if counting in chosen_by_counts and index in chosen_by_counts:
         return None
     return counting if is_selective and index != counting else None
 
 
-def counting_index_of(wanted: LinkFilter) -> str:
+def counting_index_of(wanted: LinkFilter, known: Known) -> str:
     """Return the name of the index by which the links of a filter are counted."""
     if wanted.slug is not None:
         return LINK_LISTS["a slug"]
-    if is_by_words(wanted):
-        return LINK_LISTS["words"]
-    if wanted.tags:
-        return LINK_LISTS["tags"]
-    return LINK_LISTS["inactive newest" if wanted.active is False else "newest"]
+    sizes = _sizes(wanted, known, Total(0, is_exact=False))
+    return min(sizes, key=sizes.__getitem__, default=LINK_LISTS["newest"])
 
 
 def is_in_order(index: str, order: LinkOrder) -> bool:
@@ -114,29 +140,37 @@ def density_of(
     return Density(active / (active + inactive), others)
 
 
+def matching_of(
+    account_id: UUID, wanted: LinkFilter, known: Known, order: Order
+) -> Mapping[str, Any]:
+    """Return the condition of a list, whose rarest tag and words come first."""
+    has_words, first = known.counts is not None, known.rarest.number
+    if known.counts is not None and wanted.all_tags:
+        wanted = msgspec.structs.replace(wanted, tags=rarest_first(wanted, known.counts))
+    return {"account_id": account_id, **conditions(wanted, order, has_words, first)}
+
+
 def rarest_first(wanted: LinkFilter, counts: Counts) -> list[UUID]:
     return sorted(wanted.tags, key=lambda tag_id: sum(counts[tag_id]))
 
 
-def _tagged(wanted: LinkFilter, counts: Counts | None) -> int:
-    """Return how many links have the tags, at most."""
-    if counts is None:
-        return 0
-    of_tags = [counts[tag_id].of(wanted.archived) for tag_id in wanted.tags]
-    return min(of_tags) if wanted.all_tags else sum(of_tags)
+def _sizes(wanted: LinkFilter, known: Known, found: Total) -> dict[str, float]:
+    """Return how many links lead to those of a filter, by index: infinity if that is not known."""
+    sizes: dict[str, float] = {}
+    if is_by_words(wanted):
+        sizes[LINK_LISTS["words"]] = known.rarest.links
+    if wanted.tags:
+        of_tags = [_size(known.counts, tag_id, wanted.archived) for tag_id in wanted.tags]
+        sizes[LINK_LISTS["tags"]] = min(of_tags) if wanted.all_tags else sum(of_tags)
+    if wanted.active is False:
+        inactive = _size(known.counts, None, wanted.archived, active=False)
+        sizes[LINK_LISTS["inactive newest"]] = inactive
+    if found.is_exact and is_of_one_word(wanted):
+        sizes[LINK_LISTS["words"]] = found.rows
+    return sizes
 
 
-def _are_inactive_fewer(tagged: int, wanted: LinkFilter, counts: Counts | None) -> bool:
-    """Return whether a list of inactive links has more to read among those of its tags."""
-    if counts is None or wanted.active is not False:
-        return False
-    return counts[None].of(wanted.archived, active=False) < tagged
-
-
-def _is_sorting_cheaper(examined: int, found: Total, read: int, total: int | None) -> bool:
-    """Return whether to read and sort all that is `examined`, not the order up to the page.
-
-    The order has a match as often as the account has, unless the filter goes with the order.
-    """
-    matches = found.rows if found.is_exact else examined
-    return total is None or examined * matches < read * total
+def _size(
+    counts: Counts | None, tag_id: UUID | None, archived: bool, active: bool | None = None
+) -> float:
+    return math.inf if counts is None else counts[tag_id].of(archived, active)

@@ -1,7 +1,8 @@
 """The numbers of links in lists: kept, or counted within limits.
 
-A kept count is exact. Others are counted for COUNT_SECONDS and up to COUNTED_LINKS. What many links
-or much time was spent on is remembered for REMEMBERED_SECONDS, in this process.
+A kept count is exact. Others are counted for COUNT_SECONDS and up to COUNTED_LINKS, or COUNTED_KEYS
+where an index alone tells. What many links or much time was spent on is remembered for
+REMEMBERED_SECONDS, in this process.
 """
 
 import asyncio
@@ -13,8 +14,11 @@ import pymongo
 from pymongo.errors import PyMongoError
 
 COUNT_SECONDS: Final = 1.0
-COUNTED_LINKS: Final = 50_000
-"""The links that are counted, in 50 to 100 ms."""
+COUNTED_LINKS: Final = 10_000
+"""The links that are counted, in 10 to 40 ms. The last page of as many skips no more."""
+
+COUNTED_KEYS: Final = 2_000_000
+"""The keys of an index that are counted: 0.4 to 0.6 s for a million."""
 
 REMEMBERED_SECONDS: Final = 10.0
 
@@ -44,20 +48,20 @@ class Totals:
         self._remembered: dict[Hashable, tuple[float, Total]] = {}
         self._counting: dict[Hashable, asyncio.Future[Total]] = {}
 
-    async def find(self, key: Hashable, count: Count) -> Total:
-        """Return the total that is known by `key`, or count it."""
+    async def find(self, key: Hashable, count: Count, by_keys: bool = False) -> Total:
+        """Return the total that is known by `key`, or count it, `by_keys` of an index alone."""
         known = self._remembered.get(key)
         if known is not None and self._clock() < known[0]:
             return known[1]
         counting = self._counting.get(key)
         if counting is None:
-            counting = self._counting[key] = asyncio.ensure_future(self._count(key, count))
+            counting = self._counting[key] = asyncio.ensure_future(self._count(key, count, by_keys))
             counting.add_done_callback(lambda _: self._counting.pop(key, None))
         return await asyncio.shield(counting)
 
-    async def _count(self, key: Hashable, count: Count) -> Total:
+    async def _count(self, key: Hashable, count: Count, by_keys: bool) -> Total:
         began = self._clock()
-        total = await _within_limits(count)
+        total = await _within_limits(count, by_keys)
         now = self._clock()
         if total.rows >= _MANY_LINKS or now - began >= _LONG_SECONDS:
             self._remembered.pop(key, None)
@@ -67,12 +71,16 @@ class Totals:
         return total
 
 
-async def _within_limits(count: Count) -> Total:
+async def _within_limits(count: Count, by_keys: bool) -> Total:
+    found = 0
     try:
         with pymongo.timeout(COUNT_SECONDS):
-            found = await count(COUNTED_LINKS + 1)
+            for limit in (COUNTED_LINKS, COUNTED_KEYS) if by_keys else (COUNTED_LINKS,):
+                counted = await count(limit + 1)
+                found = min(counted, limit)
+                if counted <= limit:
+                    return Total(found)
     except PyMongoError as error:
         if not error.timeout:
             raise
-        return Total(0, is_exact=False)
-    return Total(min(found, COUNTED_LINKS), found <= COUNTED_LINKS)
+    return Total(found, is_exact=False)
