@@ -22,17 +22,17 @@ from config.settings import Settings
 from tests.clock import Clock
 from tests.dns import dns_server
 from tests.dns.dns_server import DnsServer
+from tests.patience import be_patient
 from tests.stores import given
 from tests.stores.mongodb.own_mongodb import standalone_mongodb
 from tests.stores.redis.lowest_redis import LOWEST, first_on_path, lowest_redis
 from tests.stores.redis.own_cluster import forget_everything, own_cluster
 from tests.waiting import PROCESS_PATIENCE_SECONDS
-from tracker.conversions import append, look_ups, recorder
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import run_stores
-from tracker.stores.cache import changes, lookup, memory
-from tracker.stores.mongodb import drivers, indexes, transaction
-from tracker.stores.redis import clients, sentinels, topology
+from tracker.stores.cache import memory
+from tracker.stores.mongodb import drivers, indexes
+from tracker.stores.redis import clients
 from tracker.webhooks.sending.client import WebhookClient
 
 pytest_plugins = ("tests.loopback_only", "tests.web.fixtures")
@@ -42,9 +42,6 @@ of_hypothesis.register_profile("suite", deadline=None, suppress_health_check=[He
 of_hypothesis.load_profile("suite")
 
 _CLUSTER = "cluster"
-
-STALL_SECONDS = 20.0
-"""The patience of tests for a store, which writes to a disk that others may keep busy."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -165,15 +162,7 @@ def clock() -> Clock:
 def _a_machine_that_stalls_is_no_outage() -> Iterator[None]:
     """Wait longer for a store than a service does, unless a test has another patience."""
     with pytest.MonkeyPatch.context() as patient:
-        patient.setattr(clients, "REQUEST_TIMEOUT_SECONDS", STALL_SECONDS)
-        patient.setattr(changes, "SILENCE_SECONDS", STALL_SECONDS)
-        patient.setattr(sentinels, "ANSWER_SECONDS", STALL_SECONDS)
-        patient.setattr(topology, "_ANSWER_SECONDS", STALL_SECONDS)
-        patient.setattr(transaction, "RETRY_SECONDS", STALL_SECONDS)
-        patient.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", STALL_SECONDS)
-        patient.setattr(lookup, "LOAD_SECONDS", STALL_SECONDS)
-        for module in (look_ups, append, recorder):
-            patient.setattr(module, "LOOK_UP_SECONDS", STALL_SECONDS)
+        be_patient(patient.setattr)
         yield
 
 

@@ -8,7 +8,7 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from config.settings import Settings
-from tests.system.service import Service, environment, running
+from tests.system.service import PATIENT, Service, environment, running
 
 Rows = Database[dict[str, Any]]
 
@@ -20,5 +20,5 @@ def database(settings: Settings, mongodb: MongoClient[dict[str, Any]]) -> Rows:
 
 @pytest.fixture
 def service(settings: Settings) -> Iterator[Service]:
-    with running(environment(settings)) as process:
+    with running(environment(settings), program=PATIENT) as process:
         yield process

@@ -21,6 +21,9 @@ from tests.waiting import PROCESS_PATIENCE_SECONDS
 # The last may give a whole run another clock.
 _KEPT = ("PATH", "HOME", "LANG", "LD_PRELOAD")
 
+PATIENT = ("-m", "tests.system.patient")
+"""The program for tests that are about its answers, not about stores that are slow."""
+
 START_SECONDS = STOP_SECONDS = PROCESS_PATIENCE_SECONDS
 
 

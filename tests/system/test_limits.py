@@ -10,7 +10,7 @@ import redis
 
 from config.settings import Settings
 from tests.system.owner import Owner, new_owner
-from tests.system.service import Response, Service, environment, running
+from tests.system.service import PATIENT, Response, Service, environment, running
 
 PER_MINUTE, PER_HOUR = 20, 50
 CONNECTIONS = 4
@@ -25,7 +25,10 @@ def services(settings: Settings) -> Iterator[tuple[Service, Service]]:
         RATE_LIMIT_ACCOUNT_PER_HOUR=str(PER_HOUR),
         TRUSTED_PROXIES="1",
     )
-    with running(variables) as one, running(variables) as other:
+    with (
+        running(variables, program=PATIENT) as one,
+        running(variables, program=PATIENT) as other,
+    ):
         yield one, other
 
 

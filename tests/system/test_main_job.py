@@ -13,7 +13,7 @@ from tests.system.owner import (
     scripted_event_config,
     scripted_owner,
 )
-from tests.system.service import Service, environment
+from tests.system.service import Service, environment, running
 from tests.waiting import until
 from tracker import __version__
 
@@ -67,19 +67,20 @@ def test_a_link_is_created_opened_and_converted(
 
 
 def test_an_event_before_its_click_is_stored_is_pending_and_attributed_later(
-    settings: Settings, service: Service, database: Rows
+    settings: Settings, database: Rows
 ) -> None:
     owner = new_owner(environment(settings))
     pbk = new_event_config(environment(settings), owner)
-    owner.create_link(service, slug="late")
-    with suspended(database.client.admin.command("serverStatus")["pid"]):
-        opened = service.get("/c/late")
-        assert opened.status == 302
-        event = service.get(f"/api/event?pbk={pbk}&click_id={opened.click_id}")
-    assert (event.status, event.json["clickStatus"]) == (200, "pending")
-    until(lambda: database["events"].count_documents({"status": "attributed"}) == 1)
-    again = f"/api/event?click_id={opened.click_id}"
-    until(lambda: service.get(again).json["clickStatus"] == "found")
+    with running(environment(settings)) as service:
+        owner.create_link(service, slug="late")
+        with suspended(database.client.admin.command("serverStatus")["pid"]):
+            opened = service.get("/c/late")
+            assert opened.status == 302
+            event = service.get(f"/api/event?pbk={pbk}&click_id={opened.click_id}")
+        assert (event.status, event.json["clickStatus"]) == (200, "pending")
+        until(lambda: database["events"].count_documents({"status": "attributed"}) == 1)
+        again = f"/api/event?click_id={opened.click_id}"
+        until(lambda: service.get(again).json["clickStatus"] == "found")
 
 
 def test_a_pixel_gets_an_image(settings: Settings, service: Service) -> None:
@@ -95,4 +96,4 @@ def test_a_pixel_gets_an_image(settings: Settings, service: Service) -> None:
 
 def test_health_and_readiness_are_answered(service: Service) -> None:
     assert service.get("/healthz").json == {"status": "ok", "version": __version__}
-    assert service.get("/readyz").json == {"status": "ready"}
+    until(lambda: service.get("/readyz").json == {"status": "ready"})

@@ -9,7 +9,7 @@ from config.settings import Settings
 from lab.many_values import VALUES, store_day
 from lab.process_usage import MEGABYTE, resident_bytes
 from tests.system.owner import made, new_owner
-from tests.system.service import Response, environment, running
+from tests.system.service import PATIENT, Response, environment, running
 from tests.waiting import until
 from tracker.service.services import Services
 
@@ -31,7 +31,7 @@ def test_reports_of_many_values_at_once_take_a_bounded_memory_and_give_it_back(
         await store_day(services.stores.mongodb.database, UUID(owner.account_id), DAY, VALUES)
 
     made(variables, fill)
-    with running(variables, "--role", "web") as service:
+    with running(variables, "--role", "web", program=PATIENT) as service:
         pid = service.process.pid
         days = {"from": DAY.isoformat(), "to": DAY.isoformat()}
 
