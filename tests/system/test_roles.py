@@ -101,7 +101,7 @@ def test_web_and_drain_of_a_trial_share_stores_whichever_starts_first(
     with drain(variables):
         until(lambda: DataFolder(tmp_path).addresses() is not None)
         with running(variables, "--role", "web") as web:
-            assert web.get("/readyz").json == {"status": "ready"}
+            until(lambda: web.get("/readyz").json == {"status": "ready"})
 
 
 def test_an_unknown_role_is_refused() -> None:

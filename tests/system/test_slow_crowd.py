@@ -28,7 +28,7 @@ OWN_FILES = 20
 """Files that the service opens meanwhile for itself: connections to its stores."""
 
 SILENT = (b"", b"")
-MANNERS = (SILENT, (b"", HEAD), (HEAD, b"X-Slow: "), (POST, b"{"), (b"G", b""))
+MANNERS = (SILENT, (HEAD[:1], HEAD[1:]), (HEAD, b"X-Slow: "), (POST, b"{"), (b"G", b""))
 """The bytes that a client sends at once, and those that follow one by one, the last repeatedly."""
 
 

@@ -187,9 +187,10 @@ async def test_the_request_after_the_last_of_an_address_is_refused_until_its_win
     assert abs(again_at - int(response.headers["X-RateLimit-Reset"])) < 2
     assert RATE_LIMITED.labels("ip")._value.get() == before + 2
 
-    await world.services.stores.redis.pexpire(keys.rate_limit("ip", PEER), 500)
-    soon = await listed(world.client, world.secret, world.account)
-    assert (soon.status, soon.headers["Retry-After"]) == (429, "1")
+    await world.services.stores.redis.pexpire(keys.rate_limit("ip", PEER), 30_000)
+    sooner = await listed(world.client, world.secret, world.account)
+    assert (sooner.status, 1 <= int(sooner.headers["Retry-After"]) <= 30) == (429, True)
+    await world.services.stores.redis.pexpire(keys.rate_limit("ip", PEER), 1)
     await becomes(lambda: world.services.stores.redis.exists(keys.rate_limit("ip", PEER)), 0)
     response = await listed(world.client, world.secret, world.account)
     assert (response.status, limits(response)) == (200, (PER_HOUR, PER_HOUR - PER_MINUTE - 1))

@@ -15,7 +15,7 @@ from tracker.stores.cache import memory
 from tracker.stores.cache.copies import UPDATE_SECONDS
 from tracker.stores.redis.clients import redis_for_requests
 
-pytestmark = pytest.mark.redis
+pytestmark = [pytest.mark.redis, pytest.mark.usefixtures("long_memory")]
 
 
 @pytest.mark.parametrize(("first", "second"), [(OLD, NEW), (NEW, OLD)])
@@ -138,7 +138,11 @@ async def test_a_full_redis_does_not_hinder_a_change(services: Services) -> None
     assert await services.stores.redis.exists(NAME, "link:/not-in-redis") == 0
 
 
-async def test_unverified_memory_is_trusted_for_a_second_only(services: Services) -> None:
+async def test_unverified_memory_is_trusted_for_a_short_time_only(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert levels.UNVERIFIED_SECONDS == 1.0
+    monkeypatch.setattr(levels, "UNVERIFIED_SECONDS", 1000.0)
     things = ThingLookup(OLD)
     cache = cached(services.stores.redis, things)
     await cache.get(NAME)

@@ -13,7 +13,7 @@ from tracker.metrics import LOOK_UPS_SHARED
 from tracker.service.services import Services
 from tracker.stores.cache import lookup, memory
 
-pytestmark = pytest.mark.redis
+pytestmark = [pytest.mark.redis, pytest.mark.usefixtures("long_memory")]
 
 
 async def test_misses_push_no_value_out_of_memory(services: Services) -> None:

@@ -6,13 +6,15 @@ import pytest
 from pymongo.errors import AutoReconnect, PyMongoError
 
 from tests.stores.cache.cached_thing import NAME, NEW, OLD, ThingLookup, aged, cached
+from tests.stores.counted_breaker import CountedBreaker
 from tests.stores.redis.own_redis import unavailable_redis
 from tracker.errors import Unavailable
 from tracker.service.services import Services
+from tracker.stores.cache import cache as levels
 from tracker.stores.cache import lookup, memory
 from tracker.stores.redis.clients import redis_for_requests
 
-pytestmark = pytest.mark.redis
+pytestmark = [pytest.mark.redis, pytest.mark.usefixtures("long_memory")]
 
 
 async def test_the_source_answers_while_redis_is_unavailable(services: Services) -> None:
@@ -50,7 +52,7 @@ async def test_a_value_forgotten_during_a_failing_look_up_is_not_served() -> Non
     async with redis_for_requests(unavailable_redis()) as unavailable:
         cache = cached(unavailable, things)
         await cache.get(NAME)
-        aged(cache, 100)
+        aged(cache, memory.MEMORY_SECONDS)
         things.open.clear()
         things.error = AutoReconnect("unavailable")
         get = asyncio.ensure_future(cache.get(NAME))
@@ -71,6 +73,7 @@ async def test_a_source_that_hangs_is_waited_for_once_and_then_left_alone(
     aged(cache, memory.MEMORY_SECONDS)
     await services.stores.redis.delete(NAME)
     things.open.clear()
+    cache._batched_lookup._breaker = CountedBreaker()
     assert await cache.get(NAME) == OLD
     assert await cache.get(NAME) == OLD
     with pytest.raises(Unavailable):
@@ -90,7 +93,10 @@ async def test_a_copy_in_redis_is_served_while_the_source_is_unavailable(
     assert await cache.get(NAME) == OLD
 
 
-async def test_a_failed_refresh_is_not_repeated_by_every_request() -> None:
+async def test_a_failed_refresh_is_not_repeated_by_every_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(levels, "REFRESH_PAUSE_SECONDS", 3600.0)
     things = ThingLookup(OLD)
     cache = cached(redis_for_requests(unavailable_redis()), things)
     await cache.get(NAME)
