@@ -12,6 +12,7 @@ from tracker.links.lists.totals import (
     COUNTED_LINKS,
     REMEMBERED_SECONDS,
     Count,
+    Counting,
     Total,
     Totals,
 )
@@ -46,7 +47,7 @@ async def test_as_many_as_the_limits_allow_are_counted(
     found: int | Exception, total: Total
 ) -> None:
     count, limits = counting(found)
-    assert await Totals().find("a", count) == total
+    assert await Totals().find("a", Counting(count)) == total
     assert limits == [COUNTED_LINKS + 1]
 
 
@@ -63,21 +64,38 @@ async def test_keys_of_an_index_are_counted_further_as_long_as_there_is_time(
     found: list[int | Exception], total: Total
 ) -> None:
     count, limits = counting(*found)
-    assert await Totals().find("a", count, by_keys=True) == total
+    assert await Totals().find("a", Counting(count, by_keys=True)) == total
     assert limits == [COUNTED_LINKS + 1, COUNTED_KEYS + 1][: len(found)]
+
+
+@pytest.mark.parametrize(
+    ("others", "total", "counted"),
+    [(5, Total(10**6 - 5), 1), (COUNTED_LINKS + 1, Total(20_000), 2)],
+)
+async def test_the_few_others_are_counted_instead_of_many_links(
+    others: int, total: Total, counted: int
+) -> None:
+    count, limits = counting(20_000, 20_000)
+    of_others, _ = counting(others)
+    assert await Totals().find("a", Counting(count, True, of_others, 10**6)) == total
+    assert len(limits) == counted
 
 
 async def test_another_error_than_the_limit_of_time_is_raised() -> None:
     count, _ = counting(OperationFailure("no such index"))
     with pytest.raises(OperationFailure):
-        await Totals().find("a", count)
+        await Totals().find("a", Counting(count))
 
 
 async def test_many_links_are_counted_once_for_a_while(clock: Clock) -> None:
     known, (count, limits) = Totals(clock), counting(5_000, 6_000)
-    both = [await known.find("a", count) for _ in range(2)]
+    both = [await known.find("a", Counting(count)) for _ in range(2)]
     clock.seconds += REMEMBERED_SECONDS
-    assert [*both, await known.find("a", count)] == [Total(5_000), Total(5_000), Total(6_000)]
+    assert [*both, await known.find("a", Counting(count))] == [
+        Total(5_000),
+        Total(5_000),
+        Total(6_000),
+    ]
     assert len(limits) == 2
 
 
@@ -88,13 +106,15 @@ async def test_few_links_are_counted_each_time_unless_it_takes_long(clock: Clock
         clock.seconds += 0.5
         return await count(limit)
 
-    found = [await known.find("a", one) for one in (count, slow, count)]
+    found = [await known.find("a", Counting(one)) for one in (count, slow, count)]
     assert found == [Total(5), Total(6), Total(6)]
 
 
 async def test_what_is_asked_at_once_is_counted_once() -> None:
     known, (count, limits) = Totals(), counting(5)
-    assert await asyncio.gather(*(known.find("a", count) for _ in range(3))) == 3 * [Total(5)]
+    assert await asyncio.gather(*(known.find("a", Counting(count)) for _ in range(3))) == 3 * [
+        Total(5)
+    ]
     assert len(limits) == 1
 
 
@@ -104,7 +124,7 @@ async def test_as_many_totals_are_remembered_as_fit(
     monkeypatch.setattr(totals, "_REMEMBERED", 2)
     known, (count, limits) = Totals(clock), counting(*range(1_000, 1_010))
     for key in ("a", "b", "c"):
-        await known.find(key, count)
-    again = [(await known.find(key, count)).rows for key in ("c", "b", "a")]
+        await known.find(key, Counting(count))
+    again = [(await known.find(key, Counting(count))).rows for key in ("c", "b", "a")]
     assert again == [1_002, 1_001, 1_003]
     assert len(limits) == 4

@@ -10,9 +10,10 @@ from tests.factories import LANDING, make_new_link
 from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.links.counts.recount import LinkRecount
-from tracker.links.lists import word_sizes
+from tracker.links.lists import totals, word_sizes
 from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder
 from tracker.links.lists.plan import Rarest
+from tracker.links.lists.totals import Total
 from tracker.links.lists.word_sizes import KNOWN_SECONDS, WordSizes
 from tracker.service.services import Services
 
@@ -97,3 +98,19 @@ async def test_the_last_page_of_a_counted_list_is_read_from_its_end(
     assert read["docsExamined"] <= 20
     [counted] = [row for row in rows if row["op"] == "command" and row["ns"].endswith(".links")]
     assert counted["docsExamined"] == 0
+
+
+async def test_of_links_without_a_value_the_few_others_are_counted(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(totals, "COUNTED_LINKS", 20)
+    await fill(services)
+    sent = [make_new_link(ACCOUNT, destination_url=f"{LANDING}?utm_term=none"), _link(RARE[0])]
+    await services.links.links.create_all(sent)
+    wanted = LinkFilter(utm={"utm_term": ["none"]})
+    async with profiled(services.stores.mongodb.database) as rows:
+        page = await services.links.lists.page(ACCOUNT, wanted, 1, 5)
+    assert page.total == Total(LINKS + 2)
+    counted = [row for row in rows if row["op"] == "command" and row["ns"].endswith(".links")]
+    assert sum(row["keysExamined"] for row in counted) <= 50
+    assert sum(row["docsExamined"] for row in counted) == 0

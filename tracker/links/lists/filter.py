@@ -5,14 +5,14 @@ Clients' text is always a value in a condition, never an operator or a field nam
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 import msgspec
 from bson import Regex
 
 from tracker.links.utm import NO_VALUE
-from tracker.links.words import beginnings_of, begun_url, words_of_utm
+from tracker.links.words import any_of_utm, beginnings_of, begun_url, words_of_utm
 from tracker.stores.mongodb.order import BY_NAME, NEWEST_FIRST, OLDEST_FIRST, Order, by_name
 
 
@@ -80,6 +80,21 @@ def is_of_one_word(wanted: LinkFilter) -> bool:
     """Return whether one condition of words is all, so that the index of words counts the links."""
     others = wanted.tags or wanted.slug or wanted.active is not None or begun_url(wanted.search)
     return is_by_words(wanted) and not others and len(word_conditions(wanted, NEWEST_FIRST)) == 1
+
+
+class Others(NamedTuple):
+    """The conditions of links with a UTM value, and of those of them whose value is NO_VALUE."""
+
+    with_value: Mapping[str, Any]
+    with_no_value: Mapping[str, Any]
+
+
+def others_of(wanted: LinkFilter) -> Others | None:
+    """Return the links that a filter by one missing UTM value alone excludes; None for others."""
+    if not is_of_one_word(wanted) or list(wanted.utm.values()) != [[NO_VALUE]]:
+        return None
+    [name] = wanted.utm
+    return Others({"words": any_of_utm(name)}, {"words": words_of_utm(name, [NO_VALUE])[0]})
 
 
 def word_conditions(wanted: LinkFilter, order: Order) -> list[dict[str, Any]]:

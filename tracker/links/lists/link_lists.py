@@ -14,7 +14,7 @@ import msgspec
 import pymongo
 from pymongo.errors import PyMongoError
 
-from tracker.links.counts.counts import LINK_COUNTS, KeptCounts, LinkCounts, kept_counts, stages_of
+from tracker.links.counts.counts import LINK_COUNTS, kept_counts, stages_of
 from tracker.links.link import Link
 from tracker.links.lists.far_pages import FarList, FarPages, Reached, is_far
 from tracker.links.lists.filter import (
@@ -22,14 +22,12 @@ from tracker.links.lists.filter import (
     LinkFilter,
     LinkOrder,
     is_counted,
-    is_of_one_word,
     order_of,
-    word_conditions,
 )
+from tracker.links.lists.list_counts import ListCounts
 from tracker.links.lists.plan import (
     Known,
     Rows,
-    counting_index_of,
     density_of,
     fallback_of,
     index_of,
@@ -38,13 +36,10 @@ from tracker.links.lists.plan import (
     needs_counts,
     rows_of,
 )
-from tracker.links.lists.recent_counts import RecentCounts
-from tracker.links.lists.totals import Total, Totals
-from tracker.links.lists.word_sizes import WordSizes
+from tracker.links.lists.totals import Total
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import as_struct, with_stored_ids
-from tracker.stores.mongodb.list_indexes import LINK_LISTS
-from tracker.stores.mongodb.order import NEWEST_FIRST, Order, Position
+from tracker.stores.mongodb.order import Order, Position
 from tracker.stores.mongodb.paging import PIECE_DOCUMENTS, RANGE_DOCUMENTS, all_of
 from tracker.stores.mongodb.reads import MongoReads
 
@@ -100,9 +95,7 @@ class LinkLists:
 
     def __init__(self, mongodb: MongoDB) -> None:
         self._reads = mongodb.reads
-        self._totals = Totals()
-        self._recent_counts = RecentCounts()
-        self._word_sizes = WordSizes()
+        self._counts = ListCounts(mongodb.reads)
         self._far_pages = FarPages()
 
     async def page(
@@ -132,10 +125,9 @@ class LinkLists:
         self, account_id: UUID, wanted: LinkFilter, order: LinkOrder = "newest"
     ) -> AsyncGenerator[list[Link], None]:
         """Yield the account's links that pass the filter, in batches."""
-        known = await self._known(
-            account_id, wanted, await LinkCounts(self._reads).find(account_id, wanted.tags)
-        )
-        total = await self._total(account_id, wanted, known)
+        counts = await self._counts.kept(self._reads, account_id, wanted)
+        known = await self._counts.known(account_id, wanted, counts)
+        total = await self._counts.total(account_id, wanted, known)
         by = ORDERS[order]
         at_once = PIECE_DOCUMENTS if by.field is None else RANGE_DOCUMENTS
         hint = index_of(wanted, order, known, at_once, total)
@@ -168,17 +160,13 @@ class LinkLists:
         )
         links = [_link(account_id, row) for row in rows if "recounts" not in row]
         counts = kept_counts(rows[len(links) :], wanted.tags)
-        return asked.page_of(links, await self._total(account_id, wanted, Known(counts)))
+        return asked.page_of(links, await self._counts.total(account_id, wanted, Known(counts)))
 
     async def _page(self, reads: MongoReads, asked: _Asked) -> LinkPage:
-        of_account = asked.account_id, asked.wanted.tags
         # A far page is found from places that are remembered until the counts change.
-        if is_counted(asked.wanted) or asked.is_far:
-            counts = await LinkCounts(reads).find(*of_account)
-        else:
-            counts = await self._recent_counts.find(reads, *of_account)
-        known = await self._known(asked.account_id, asked.wanted, counts)
-        total = await self._total(asked.account_id, asked.wanted, known)
+        counts = await self._counts.kept(reads, asked.account_id, asked.wanted)
+        known = await self._counts.known(asked.account_id, asked.wanted, counts)
+        total = await self._counts.total(asked.account_id, asked.wanted, known)
         if total.is_exact and asked.skip >= total.rows and asked.after is None:
             return LinkPage([], total, None)
         key = None
@@ -221,38 +209,6 @@ class LinkLists:
         way = way._replace(skip=way.skip - reached.rows)
         rows = await _rows_in_time(reads, matching, by, way, hint, fallback)
         return [_link(asked.account_id, row) for row in rows]
-
-    async def _known(
-        self, account_id: UUID, wanted: LinkFilter, counts: KeptCounts | None
-    ) -> Known:
-        """Return the counts, and which words are the rarest if more than these lead to the list."""
-        words = word_conditions(wanted, NEWEST_FIRST)
-        ways = len(words) + bool(wanted.tags) + (wanted.active is False)
-        if not words or ways < 2 or wanted.slug is not None or counts is None:
-            return Known(counts)
-        of_words = LinkFilter(search=wanted.search, utm=wanted.utm, archived=wanted.archived)
-
-        async def count(condition: Mapping[str, Any], limit: int) -> int:
-            matching = {"account_id": account_id, "archived": wanted.archived, **condition}
-            hint = LINK_LISTS["words"]
-            return await self._reads.count("links", matching, limit=limit, hint=hint)
-
-        key = (account_id, msgspec.json.encode(of_words))
-        return Known(counts, await self._word_sizes.rarest(key, words, count))
-
-    async def _total(self, account_id: UUID, wanted: LinkFilter, known: Known) -> Total:
-        if known.counts is not None and is_counted(wanted):
-            tag_id = wanted.tags[0] if wanted.tags else None
-            return Total(known.counts[tag_id].of(wanted.archived, wanted.active))
-        by = order_of(wanted, "newest")
-        matching = matching_of(account_id, wanted, known, by)
-        chosen = {"hint": counting_index_of(wanted, known), "collation": by.collation}
-
-        async def count(limit: int) -> int:
-            return await self._reads.count("links", matching, limit=limit, **chosen)
-
-        by_keys = is_of_one_word(wanted) and known.counts is not None
-        return await self._totals.find((account_id, msgspec.json.encode(wanted)), count, by_keys)
 
 
 def _link(account_id: UUID, row: Mapping[str, Any]) -> Link:

@@ -40,6 +40,19 @@ Count = Callable[[int], Awaitable[int]]
 """Counts rows up to a limit."""
 
 
+class Counting(NamedTuple):
+    """How a list is counted.
+
+    - `by_keys`: an index alone tells
+    - `others`: counts the links that are not in the list, of so many `links`
+    """
+
+    listed: Count
+    by_keys: bool = False
+    others: Count | None = None
+    links: int = 0
+
+
 class Totals:
     """The totals of lists that no kept count has. Each is counted once at a time."""
 
@@ -48,20 +61,20 @@ class Totals:
         self._remembered: dict[Hashable, tuple[float, Total]] = {}
         self._counting: dict[Hashable, asyncio.Future[Total]] = {}
 
-    async def find(self, key: Hashable, count: Count, by_keys: bool = False) -> Total:
-        """Return the total that is known by `key`, or count it, `by_keys` of an index alone."""
+    async def find(self, key: Hashable, how: Counting) -> Total:
+        """Return the total that is known by `key`, or count it."""
         known = self._remembered.get(key)
         if known is not None and self._clock() < known[0]:
             return known[1]
         counting = self._counting.get(key)
         if counting is None:
-            counting = self._counting[key] = asyncio.ensure_future(self._count(key, count, by_keys))
+            counting = self._counting[key] = asyncio.ensure_future(self._count(key, how))
             counting.add_done_callback(lambda _: self._counting.pop(key, None))
         return await asyncio.shield(counting)
 
-    async def _count(self, key: Hashable, count: Count, by_keys: bool) -> Total:
+    async def _count(self, key: Hashable, how: Counting) -> Total:
         began = self._clock()
-        total = await _within_limits(count, by_keys)
+        total = await _within_limits(how)
         now = self._clock()
         if total.rows >= _MANY_LINKS or now - began >= _LONG_SECONDS:
             self._remembered.pop(key, None)
@@ -71,16 +84,23 @@ class Totals:
         return total
 
 
-async def _within_limits(count: Count, by_keys: bool) -> Total:
-    found = 0
+async def _within_limits(how: Counting) -> Total:
+    found = Total(0, is_exact=False)
     try:
         with pymongo.timeout(COUNT_SECONDS):
-            for limit in (COUNTED_LINKS, COUNTED_KEYS) if by_keys else (COUNTED_LINKS,):
-                counted = await count(limit + 1)
-                found = min(counted, limit)
-                if counted <= limit:
-                    return Total(found)
+            found = await _up_to(COUNTED_LINKS, how.listed)
+            if not found.is_exact and how.others is not None:
+                others = await _up_to(COUNTED_LINKS, how.others)
+                if others.is_exact:
+                    return Total(how.links - others.rows)
+            if not found.is_exact and how.by_keys:
+                found = await _up_to(COUNTED_KEYS, how.listed)
     except PyMongoError as error:
         if not error.timeout:
             raise
-    return Total(found, is_exact=False)
+    return found
+
+
+async def _up_to(limit: int, count: Count) -> Total:
+    counted = await count(limit + 1)
+    return Total(min(counted, limit), counted <= limit)
