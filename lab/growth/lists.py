@@ -48,6 +48,7 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
 def _pages(account: FilledAccount) -> Mapping[str, str]:
     """Return the paths of the lists by row."""
     last, (first_tag, second_tag, *_) = _last_page(account.links), account.tags
+    both = f"{_LINKS}?selectedTags={first_tag},{second_tag}&tagOperator=AND"
     return {
         "first-page": f"{_LINKS}?page=1",
         "last-page": f"{_LINKS}?page={last}",
@@ -56,7 +57,10 @@ def _pages(account: FilledAccount) -> Mapping[str, str]:
         "by-name": f"{_LINKS}?sort=name&page={last}",
         _MIDDLE: f"{_LINKS}?active=true&sort=name&page={max(1, last // 2)}",
         "tags": "/api/tags?page=1",
-        "two-tags": f"{_LINKS}?selectedTags={first_tag},{second_tag}&tagOperator=AND",
+        "two-tags": both,
+        "two-tags-name": f"{both}&sort=name",
+        "no-utm": f"{_LINKS}?utm_source=none&sort=name&page={last}",
+        "no-utm-tag": f"{_LINKS}?utm_source=none&selectedTags={first_tag}&sort=name",
         "tag-inactive": f"{_LINKS}?selectedTags={first_tag}&active=false",
         "search": f"{_LINKS}?search=nothing-has-this",
     }
