@@ -119,7 +119,7 @@ async def test_a_load_on_a_port_without_a_listener_fails() -> None:
 
 async def test_a_closed_load_ends_by_the_clock() -> None:
     async with answering(redirect) as port:
-        found = await load(port).run(Closed(time.perf_counter(), 0.2))
+        found = await load(port).run(Closed(time.perf_counter(), 1.0))
     assert found.requests > 2
     assert found.errors == {}
 
@@ -152,7 +152,7 @@ async def test_requests_not_sent_in_time_are_reported(monkeypatch: pytest.Monkey
         pass
 
     async with answering(answer) as port:
-        found = await load(port, connections=1).run(Paced(time.perf_counter(), 0.05, 100))
+        found = await load(port, connections=1).run(Paced(time.perf_counter(), 1.0, 5))
     assert found.errors == {"not answered": 1, "not sent in time": 4}
 
 

@@ -144,8 +144,7 @@ async def test_the_limit_holds_in_a_pause_between_tries(
     assert (check.proven, check.error is None) == (False, False)
 
 
-async def test_a_lost_query_is_sent_again(dns: DnsServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracker.dns.resolver._TRY_SECONDS", 0.1)
+async def test_a_lost_query_is_sent_again(dns: DnsServer) -> None:
     dns.has(TXT, "TXT", f'"{VALUE}"')
     dns.lost = 2
     assert (await look_up(WANTED, asking(dns))).proven

@@ -30,7 +30,7 @@ ACCOUNT = new_id()
 async def test_a_stop_waits_for_attempts_that_end_soon_and_releases_the_others(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sender_module, "STOP_SECONDS", 0.5)
+    monkeypatch.setattr(sender_module, "STOP_SECONDS", 2.0)
     release = asyncio.Event()
 
     async def soon(handler: Handler) -> None:
