@@ -28,6 +28,7 @@ from tests.stores.mongodb.own_mongodb import standalone_mongodb
 from tests.stores.redis.lowest_redis import LOWEST, first_on_path, lowest_redis
 from tests.stores.redis.own_cluster import forget_everything, own_cluster
 from tests.waiting import PROCESS_PATIENCE_SECONDS
+from tracker.service.api import readiness
 from tracker.service.services import Services
 from tracker.stores.builtin.stores import run_stores
 from tracker.stores.cache import memory
@@ -171,6 +172,7 @@ def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for stores hardly longer than a service does, in a test in which one hangs."""
     monkeypatch.setattr(clients, "REQUEST_TIMEOUT_SECONDS", 2.0)
     monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 2.0)
+    monkeypatch.setattr(readiness, "PROBE_TIMEOUT_SECONDS", 2.0)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tracker.conversions import append, look_ups, recorder
+from tracker.service.api import metrics, readiness
 from tracker.stores.cache import changes, lookup
 from tracker.stores.mongodb import drivers, transaction
 from tracker.stores.redis import clients, sentinels, topology
@@ -25,5 +26,7 @@ def be_patient(set_to: Callable[[object, str, float], None]) -> None:
         (look_ups, "LOOK_UP_SECONDS"),
         (append, "LOOK_UP_SECONDS"),
         (recorder, "LOOK_UP_SECONDS"),
+        (metrics, "_PROBE_TIMEOUT_SECONDS"),
+        (readiness, "PROBE_TIMEOUT_SECONDS"),
     ):
         set_to(module, name, STALL_SECONDS)

@@ -49,7 +49,7 @@ async def test_a_loop_that_fails_is_counted_and_restarted() -> None:
 async def test_a_failed_loop_is_reported_until_it_runs_steadily(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(loops, "STEADY_SECONDS", 0.05)
+    monkeypatch.setattr(loops, "STEADY_SECONDS", 1.0)
     loop, supervised = Loop(2), Loops()
     task = supervised.start("replay", loop.run)
     assert (supervised.down, up("replay")) == ([], 1)

@@ -6,11 +6,9 @@ import run
 from tests.patience import be_patient
 from tests.waiting import PROCESS_PATIENCE_SECONDS
 from tracker.reports import limits
-from tracker.service.api import readiness
 
 be_patient(setattr)
 limits.REPORT_SECONDS = limits.MEMORY_SECONDS = PROCESS_PATIENCE_SECONDS  # type: ignore[misc]
-readiness.PROBE_TIMEOUT_SECONDS = PROCESS_PATIENCE_SECONDS  # type: ignore[misc]
 
 if __name__ == "__main__":
     sys.exit(run.main(sys.argv[1:]))

@@ -117,6 +117,7 @@ async def test_a_replica_is_degraded_although_it_answers_ping(
     assert response.json()["degraded"] == {"redis": "refuses writes: READONLY"}
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_while_mongodb_is_unavailable_visitors_and_postbacks_are_served(
     services: Services, client: Client
 ) -> None:
@@ -127,6 +128,7 @@ async def test_while_mongodb_is_unavailable_visitors_and_postbacks_are_served(
     assert (response.status, response.json()) == (200, expected)
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_without_event_ids_postbacks_cannot_be_served(
     services: Services, client: Client
 ) -> None:
@@ -141,6 +143,7 @@ async def test_without_event_ids_postbacks_cannot_be_served(
     assert "Retry-After" not in response.headers
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_a_process_that_only_drains_is_never_unready(
     services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +154,7 @@ async def test_a_process_that_only_drains_is_never_unready(
     assert (response.status, response.json()["degraded"]) == (200, expected)
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_stores_that_never_answer_are_named_in_time(
     services: Services, client: Client
 ) -> None:
@@ -206,6 +210,7 @@ async def test_visitors_are_served_before_mongodb_has_its_indexes(
     assert (response.status, response.json()) == (200, expected)
 
 
+@pytest.mark.usefixtures("short_patience")
 async def test_without_both_stores_visitors_of_links_in_memory_are_served(world: World) -> None:
     path = f"/c/{(await create_link(world.services, world.account.id)).slug}"
     assert (await world.client.get(path)).status == 302

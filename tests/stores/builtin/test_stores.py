@@ -17,7 +17,7 @@ from pymongo import MongoClient
 from redis import Redis
 
 from config.settings import Settings
-from tests.waiting import until
+from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 from tracker.stores.builtin import binaries, child, servers, stores
 from tracker.stores.builtin.child import reason
 from tracker.stores.builtin.data_folder import DataFolder
@@ -200,7 +200,7 @@ def test_after_kill_9_the_stores_end_and_a_new_start_keeps_the_data(
     with run_stores(settings) as again:
         assert written(again) == KEPT
     for ending in endings:
-        assert select.select([ending], [], [], 5)[0]
+        assert select.select([ending], [], [], PROCESS_PATIENCE_SECONDS)[0]
         os.close(ending)
 
 

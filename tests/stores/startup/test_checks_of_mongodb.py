@@ -39,8 +39,8 @@ async def mongodb_says(uri: str) -> tuple[bool, str]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look for a usable MongoDB for a second: the tests find none, and wait to the end."""
-    monkeypatch.setattr(checks, "CHECK_SECONDS", 1.0)
+    """Look for a usable MongoDB for two seconds: the tests find none, and wait to the end."""
+    monkeypatch.setattr(checks, "CHECK_SECONDS", 2.0)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -69,7 +69,7 @@ async def test_a_replica_set_that_was_never_initiated_is_waited_for_and_then_use
 ) -> None:
     for options in ("", "?replicaSet=rs0", "?directConnection=true"):
         with monkeypatch.context() as impatient:
-            impatient.setattr(checks, "CHECK_SECONDS", 1.0)
+            impatient.setattr(checks, "CHECK_SECONDS", 2.0)
             ends, line = await mongodb_says(f"mongodb://127.0.0.1:{uninitiated}/{options}")
         assert not ends
         assert "never initiated: run once: mongosh --eval 'rs.initiate()'" in line
@@ -139,7 +139,7 @@ async def test_faults_of_a_mongod_with_passwords_and_tls_are_named(
             assert line.startswith("MONGODB_URI: ")
             assert said in line
             # Only the first is answered; the others look for a usable server to the end.
-            monkeypatch.setattr(checks, "CHECK_SECONDS", 1.0)
+            monkeypatch.setattr(checks, "CHECK_SECONDS", 2.0)
         nobodys = f"mongodb://{address}/?{query}"
         with (
             contextlib.closing(drivers.mongodb(nobodys)) as client,
