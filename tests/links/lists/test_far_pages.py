@@ -6,7 +6,7 @@ from tests.factories import make_new_link
 from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.links.counts.recount import LinkRecount
-from tracker.links.lists import far_pages
+from tracker.links.lists import far_pages, totals
 from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder
 from tracker.links.lists.plan import Rows
 from tracker.service.services import Services
@@ -62,6 +62,25 @@ async def test_the_second_far_page_begins_at_a_known_position(
     assert await queries(18) > 5
     assert await queries(19) == 1
     assert await queries(10) <= 3
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("counted_links", [50, 10_000])
+async def test_a_far_page_of_a_filtered_list_is_read_again_from_its_own_beginning(
+    services: Services, monkeypatch: pytest.MonkeyPatch, order: LinkOrder, counted_links: int
+) -> None:
+    await fill(services, monkeypatch)
+    monkeypatch.setattr(totals, "COUNTED_LINKS", counted_links)
+    wanted = LinkFilter(search="n", active=True)
+    whole = await services.links.lists.page(ACCOUNT, wanted, 1, LINKS, order)
+    pages = []
+    for number in (15, 15, 16):
+        async with profiled(services.stores.mongodb.database) as rows:
+            page = await services.links.lists.page(ACCOUNT, wanted, number, 5, order)
+        pages.append(page.links)
+    assert pages == [whole.links[70:75], whole.links[70:75], whole.links[75:80]]
+    [read] = [row for row in rows if row["op"] == "query" and row["ns"].endswith(".links")]
+    assert read["docsExamined"] <= 15
 
 
 def test_the_way_with_the_fewest_rows_from_a_known_position_is_taken() -> None:

@@ -64,8 +64,8 @@ class _Asked(NamedTuple):
 
     @property
     def is_far(self) -> bool:
-        """Return whether the way to the page is one of `far_pages`, in a list with kept counts."""
-        return self.after is None and is_far(self.skip) and is_counted(self.wanted)
+        """Return whether the way to the page is one of `far_pages`."""
+        return self.after is None and is_far(self.skip)
 
     @property
     def rows(self) -> Rows:
@@ -114,7 +114,7 @@ class LinkLists:
         """
         skip = (page - 1) * page_size
         asked = _Asked(account_id, wanted, order, skip, page_size, after)
-        if asked.is_far:
+        if asked.is_far and is_counted(wanted):
             async with self._reads.at_one_snapshot() as snapshot:
                 return await self._page(snapshot, asked)
         if is_counted(wanted) and not needs_counts(wanted, order):
@@ -177,6 +177,11 @@ class LinkLists:
         page = asked.page_of(found, total)
         if key is not None and page.next is not None:
             self._far_pages.remember(key, Reached(asked.skip + asked.size, page.next))
+        if key is not None and page.links and not is_counted(asked.wanted):
+            # Nothing else leads to this page, so it is read again from its own beginning.
+            by, first = ORDERS[asked.order], page.links[0]
+            before = by.just_before(by.position(first.id, first))
+            self._far_pages.remember(key, Reached(asked.skip, before))
         return page
 
     async def _find(
@@ -190,17 +195,20 @@ class LinkLists:
         """Return the links of `asked.rows`, from the place that is nearest to them."""
         wanted, order, way = asked.wanted, asked.order, asked.rows
         reached = Reached(0, asked.after)
-        ways = (way, rows_of(*way[:2], total.rows))
+        ways = [way]
+        if total.is_exact and asked.after is None:
+            ways.append(rows_of(*way[:2], total.rows))
         if key is not None:
             way, reached = self._far_pages.nearest(key, ways)
-        elif total.is_exact and asked.after is None:
+        else:
             way = min(ways, key=attrgetter("skip"))
         hint = index_of(wanted, order, known, way.skip - reached.rows + way.limit, total)
         fallback = fallback_of(wanted, known, total, hint)
         by = order_of(wanted, order)
         matching = matching_of(asked.account_id, wanted, known, by)
         by = by.reversed() if way.is_reversed else by
-        if key and known.counts and fallback is None and is_in_order(hint, order):
+        is_by_index = is_counted(wanted) and fallback is None and is_in_order(hint, order)
+        if key and known.counts and is_by_index:
             density = density_of(hint, wanted, order, known.counts, total)
             listed = FarList(matching, by, hint, density)
             reached = await self._far_pages.reach(reads, key, listed, way, reached)

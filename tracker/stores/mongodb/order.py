@@ -39,6 +39,10 @@ class Order(NamedTuple):
         text = row[self.field] if isinstance(row, dict) else getattr(row, self.field)
         return Position(text, row_id)
 
+    def just_before(self, position: Position) -> Position:
+        """Return a position between a row's and that of the row before it."""
+        return position._replace(id=UUID(int=position.id.int - self.direction))
+
     def after(self, position: Position) -> dict[str, Any]:
         """Return the condition of the rows after a position: two ranges of one index at most."""
         ranges = self.ranges_after(position)
