@@ -6,7 +6,7 @@ import pytest
 
 from tracker.ids import new_id
 from tracker.links.counts.counts import KeptCounts, LinkCount
-from tracker.links.lists.filter import LinkFilter, LinkOrder
+from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder
 from tracker.links.lists.plan import (
     Density,
     Known,
@@ -17,6 +17,7 @@ from tracker.links.lists.plan import (
     fallback_of,
     index_of,
     is_in_order,
+    matching_of,
     rarest_first,
     rows_of,
 )
@@ -172,6 +173,17 @@ def test_of_words_and_other_filters_the_one_with_the_fewest_links_leads_to_them(
 def test_of_several_tags_the_rarest_is_looked_up() -> None:
     wanted = LinkFilter(tags=[HALF, RARE], all_tags=True)
     assert rarest_first(wanted, COUNTS) == [RARE, HALF]
+
+
+@pytest.mark.parametrize(("index", "field"), [("by_words", "words"), ("by_account", "utm_source")])
+def test_links_in_another_order_are_compared_by_the_fields_of_their_utm_values(
+    index: str, field: str
+) -> None:
+    wanted = LinkFilter(utm={"utm_source": ["none"]})
+    matching = matching_of(new_id(), wanted, KNOWN, ORDERS["name"], index)
+    compared = matching if index == "by_words" else matching["$and"][0]
+    assert field in compared
+    assert {"words", "utm_source"} - compared.keys() == {"words", "utm_source"} - {field}
 
 
 def test_the_index_of_each_list_exists() -> None:

@@ -131,7 +131,7 @@ class LinkLists:
         by = ORDERS[order]
         at_once = PIECE_DOCUMENTS if by.field is None else RANGE_DOCUMENTS
         hint = index_of(wanted, order, known, at_once, total)
-        matching = matching_of(account_id, wanted, known, by)
+        matching = matching_of(account_id, wanted, known, by, hint)
         async for rows in all_of(self._reads, "links", matching, by, hint, _FIELDS):
             yield [_link(account_id, row) for row in rows]
 
@@ -140,7 +140,7 @@ class LinkLists:
         account_id, wanted = asked.account_id, asked.wanted
         hint = index_of(wanted, asked.order, Known(None), asked.rows.limit, Total(0))
         by = ORDERS[asked.order]
-        matching = matching_of(account_id, wanted, Known(None), by)
+        matching = matching_of(account_id, wanted, Known(None), by, hint)
         if asked.after is not None:
             matching = {"$and": [matching, by.after(asked.after)]}
         kept = {"coll": LINK_COUNTS, "pipeline": stages_of(account_id, wanted.tags)}
@@ -205,17 +205,19 @@ class LinkLists:
         hint = index_of(wanted, order, known, way.skip - reached.rows + way.limit, total)
         fallback = fallback_of(wanted, known, total, hint)
         by = order_of(wanted, order)
-        matching = matching_of(asked.account_id, wanted, known, by)
+        indexes = [hint] if fallback is None else [hint, fallback]
+        tried = {one: matching_of(asked.account_id, wanted, known, by, one) for one in indexes}
         by = by.reversed() if way.is_reversed else by
         is_by_index = is_counted(wanted) and fallback is None and is_in_order(hint, order)
         if key and known.counts and is_by_index:
             density = density_of(hint, wanted, order, known.counts, total)
-            listed = FarList(matching, by, hint, density)
+            listed = FarList(tried[hint], by, hint, density)
             reached = await self._far_pages.reach(reads, key, listed, way, reached)
         if reached.position is not None:
-            matching = {"$and": [matching, by.after(reached.position)]}
+            after = by.after(reached.position)
+            tried = {one: {"$and": [matching, after]} for one, matching in tried.items()}
         way = way._replace(skip=way.skip - reached.rows)
-        rows = await _rows_in_time(reads, matching, by, way, hint, fallback)
+        rows = await _rows_in_time(reads, by, way, tried)
         return [_link(asked.account_id, row) for row in rows]
 
 
@@ -224,22 +226,21 @@ def _link(account_id: UUID, row: Mapping[str, Any]) -> Link:
 
 
 async def _rows_in_time(
-    reads: MongoReads,
-    matching: Mapping[str, Any],
-    order: Order,
-    rows: Rows,
-    hint: str,
-    fallback: str | None,
+    reads: MongoReads, order: Order, rows: Rows, tried: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the rows by one index, or by another if that takes too long."""
-    if fallback is not None:
+    """Return the rows by the first of the indexes that is fast enough, or by the last one.
+
+    Each has its condition.
+    """
+    *earlier, last = tried.items()
+    for hint, matching in earlier:
         try:
             with pymongo.timeout(_TRIED_SECONDS):
                 return await _rows(reads, matching, order, rows, hint)
         except PyMongoError as error:
             if not error.timeout:
                 raise
-    return await _rows(reads, matching, order, rows, fallback or hint)
+    return await _rows(reads, last[1], order, rows, last[0])
 
 
 async def _rows(

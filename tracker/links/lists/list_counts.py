@@ -58,8 +58,9 @@ class ListCounts:
             tag_id = wanted.tags[0] if wanted.tags else None
             return Total(known.counts[tag_id].of(wanted.archived, wanted.active))
         by = order_of(wanted, "newest")
-        matching = matching_of(account_id, wanted, known, by)
-        chosen = {"hint": counting_index_of(wanted, known), "collation": by.collation}
+        index = counting_index_of(wanted, known)
+        matching = matching_of(account_id, wanted, known, by, index)
+        chosen = {"hint": index, "collation": by.collation}
 
         async def count(limit: int) -> int:
             return await self._reads.count("links", matching, limit=limit, **chosen)

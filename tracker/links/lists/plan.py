@@ -141,10 +141,11 @@ def density_of(
 
 
 def matching_of(
-    account_id: UUID, wanted: LinkFilter, known: Known, order: Order
+    account_id: UUID, wanted: LinkFilter, known: Known, order: Order, index: str
 ) -> Mapping[str, Any]:
-    """Return the condition of a list, whose rarest tag and words come first."""
-    has_words, first = known.counts is not None, known.rarest.number
+    """Return the condition of a list by an index. Its rarest tag and words come first."""
+    has_words = known.counts is not None
+    first = known.rarest.number if index == LINK_LISTS["words"] else None
     if known.counts is not None and wanted.all_tags:
         wanted = msgspec.structs.replace(wanted, tags=rarest_first(wanted, known.counts))
     return {"account_id": account_id, **conditions(wanted, order, has_words, first)}
