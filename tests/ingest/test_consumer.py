@@ -166,14 +166,14 @@ async def test_a_batch_that_takes_long_is_not_taken_over_by_another(services: Se
         await done.wait()
         await applied.apply(records)
 
-    slow = Consumer(services.stores.redis, services.stores.redis_blocking, slowly, STALE / 4)
+    slow = Consumer(services.stores.redis, services.stores.redis_blocking, slowly, STALE)
     other = Applied(services)
     await slow.prepare()
     async with running(slow):
         await eventually(lambda: pending_in(services))
         for _ in range(6):
-            await asyncio.sleep(STALE)
-            assert await consumer_of(services, other, 5 * STALE).burst() == 0
+            await asyncio.sleep(3 * STALE)
+            assert await consumer_of(services, other, 15 * STALE).burst() == 0
         done.set()
         await applied.until(lambda: applied.records == 1)
     assert other.records == 0
