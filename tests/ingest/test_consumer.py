@@ -166,7 +166,7 @@ async def test_a_batch_that_takes_long_is_not_taken_over_by_another(services: Se
         await done.wait()
         await applied.apply(records)
 
-    slow = Consumer(services.stores.redis, services.stores.redis_blocking, slowly, STALE)
+    slow = Consumer(services.stores.redis, services.stores.redis_blocking, slowly, 3 * STALE)
     other = Applied(services)
     await slow.prepare()
     async with running(slow):
