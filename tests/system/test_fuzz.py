@@ -10,7 +10,8 @@ import pytest
 
 from config.settings import Settings
 from tests.system.fuzz import FUZZED, example_names, fuzz
-from tests.system.service import Service, environment, running
+from tests.system.service import PATIENT, Service, environment, running
+from tests.waiting import PROCESS_PATIENCE_SECONDS
 from tests.web.table import KEYED_ENDPOINTS
 from tracker.dns.resolver import HostResolver
 from tracker.webhooks.api.schema import TargetUrl
@@ -18,6 +19,7 @@ from tracker.webhooks.api.schema import TargetUrl
 SHORT = (
     *("--phases", "examples,fuzzing", "--max-examples", "2"),
     "--generation-deterministic",
+    *("--request-timeout", str(PROCESS_PATIENCE_SECONDS)),
 )
 """`make fuzz` also sends every boundary value, for longer."""
 
@@ -27,7 +29,7 @@ def test_generated_requests_are_answered_as_described(
 ) -> None:
     with example_names() as resolver, contextlib.ExitStack() as stack:
         variables = environment(settings, DNS_RESOLVER=resolver, **FUZZED)
-        service = stack.enter_context(running(variables))
+        service = stack.enter_context(running(variables, program=PATIENT))
         code = fuzz(service, variables, tmp_path, SHORT)
         found = capfd.readouterr().out
         assert code == 0, found
