@@ -13,8 +13,10 @@ from tests.web.client import Client, Response
 from tests.web.person import PASSWORD, create_person
 from tests.web.world import World
 from tracker.access.client_address import ClientAddress
+from tracker.access.rate_limit import LimitScope
 from tracker.access.roles import Role
 from tracker.accounts import sign_in as module
+from tracker.accounts import sign_in_limit
 from tracker.accounts.accounts import Account
 from tracker.accounts.sign_in_limit import FOR_EMAIL, FOR_NETWORK, PER_MINUTE
 from tracker.service.services import Services
@@ -24,9 +26,12 @@ ADA, HOME, ELSEWHERE = "ada@example.com", "198.51.100.7", "203.0.113.7"
 
 @pytest.fixture(autouse=True)
 def proxied(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let X-Forwarded-For name the client, and refuse without a wait."""
+    """Let X-Forwarded-For name the client, refuse without a wait, and let no minute pass."""
     services.web = services.web._replace(client_address=ClientAddress("1"))
     monkeypatch.setattr(module, "REFUSED_AFTER_SECONDS", 0.0)
+    for name in ("_ADDRESS", "_SHARE_ADDRESS"):
+        of_a_minute: LimitScope = getattr(sign_in_limit, name)
+        monkeypatch.setattr(sign_in_limit, name, of_a_minute._replace(window_seconds=3600))
 
 
 async def attempt(
