@@ -6,8 +6,9 @@ import { queryText } from "console/core/url";
 
 const TIMEOUT_MS = 15_000;
 
-/** Requests that may renew the session, as long as they have no answer. */
+/** Requests that may renew the session, as long as they have no answer; and how many there were. */
 const changing = new Set();
+let changes = 0;
 
 /**
  * An answer that is an error, or none at all (`status` 0). `text` is the API's; `words` say
@@ -67,6 +68,7 @@ export async function send(method, path, options) {
   const sent = sendOnce(method, path, options);
   if (method !== "GET") {
     changing.add(sent);
+    changes += 1;
     sent.catch(() => {}).finally(() => changing.delete(sent));
   }
   try {
@@ -125,23 +127,27 @@ async function fetched(url, options) {
   }
 }
 
-/**
- * Return whether the session goes on although it was refused: another request may have renewed it
- * meanwhile, as that which switches a second factor on or off does.
- */
+/** Return whether the session goes on although it was refused: it may be another one meanwhile. */
 async function isStillSignedIn(path, error) {
-  if (error.status !== 401 || !session.value || path.startsWith("/api/session")) return false;
-  await Promise.allSettled(changing);
+  if (error.status !== 401 || !session.value || /^\/api\/session(\/|$)/.test(path)) return false;
   await loadSession();
   return Boolean(session.value);
 }
 
-/** Ask the API who is signed in, and set `session`. An unreachable service leaves it unchanged. */
+/**
+ * Ask the API who is signed in, and set `session`. An unreachable service leaves it unchanged.
+ *
+ * A request may renew the session, as that which changes the password does. So nothing is asked
+ * with the old cookie, and an answer to the old one does not sign out.
+ */
 export async function loadSession() {
+  await Promise.allSettled(changing);
+  const before = changes;
   try {
     session.value = await api.get("/api/session");
   } catch (error) {
     if (error.status !== 401) throw error;
+    if (changes !== before) return loadSession();
     sessionEnded.value = true;
     session.value = null;
   }
