@@ -48,6 +48,17 @@ async def test_a_link_is_found_once_its_values_are_filled_in(services: Services)
     assert await versions(services) == before
 
 
+async def test_the_words_of_values_that_an_earlier_release_has_removed_are_removed(
+    services: Services,
+) -> None:
+    await create_link(services, ACCOUNT, "s0", NEWS)
+    removed = {"destination_url": LANDING, **dict.fromkeys(UTM)}
+    await services.stores.mongodb["links"].update_one({}, {"$set": removed})
+    assert await UtmBackfill(services.stores.mongodb).backfill() == 1
+    assert await found(services, utm_source=["news"]) == []
+    assert await found(services, utm_source=["none"]) == ["s0"]
+
+
 async def test_an_interrupted_run_goes_on_where_it_ended(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ import pymongo
 
 from tracker.links.destination import DESTINATION_FIELD, utm_of
 from tracker.links.utm import UTM
-from tracker.links.words import words_of
+from tracker.links.words import UTM_SIGN, words_of
 from tracker.loops import run_until
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import run_updates
@@ -24,9 +24,14 @@ _PAUSE_SECONDS: Final = 3600.0
 _FIELDS: Final = ("slug", DESTINATION_FIELD, "internal_name", "words", *UTM)
 
 _WITH_VALUES: Final = {
-    "$or": [{DESTINATION_FIELD: {"$regex": "utm_"}}, *({name: {"$ne": None}} for name in UTM)]
+    "$or": [
+        {DESTINATION_FIELD: {"$regex": "utm_"}},
+        *({name: {"$ne": None}} for name in UTM),
+        {"words": {"$regex": f"^{UTM_SIGN}[0-9]"}},
+    ]
 }
-"""Other links need nothing, because MongoDB finds a missing field as null."""
+"""Links with UTM values, or with words of those that they had. Others need only their words, which
+`lists/backfill` stores: MongoDB finds a missing field as null."""
 
 
 class UtmBackfill:

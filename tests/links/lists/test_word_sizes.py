@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from pymongo.errors import ExecutionTimeout
 
 from tests.clock import Clock
 from tests.factories import LANDING, make_new_link
 from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.links.counts.recount import LinkRecount
-from tracker.links.lists import totals, word_sizes
+from tracker.links.lists import list_counts, totals, word_sizes
 from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder
 from tracker.links.lists.plan import Rarest
 from tracker.links.lists.totals import Total
@@ -40,6 +41,13 @@ async def test_the_condition_of_the_fewest_links_is_known_for_ten_seconds(
     assert asked == 3 * [51]
     clock.seconds += KNOWN_SECONDS
     assert await known.rarest("list", words, count) == Rarest(0), "all have too many"
+
+
+async def test_the_first_condition_leads_if_counting_takes_too_long() -> None:
+    async def count(condition: Mapping[str, Any], limit: int) -> int:
+        raise ExecutionTimeout("too long", 50)
+
+    assert await WordSizes().rarest("list", [{}, {}], count) == Rarest(0)
 
 
 async def fill(services: Services) -> None:
@@ -104,6 +112,7 @@ async def test_of_links_without_a_value_the_few_others_are_counted(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(totals, "COUNTED_LINKS", 20)
+    monkeypatch.setattr(list_counts, "COUNTED_LINKS", 20)
     await fill(services)
     sent = [make_new_link(ACCOUNT, destination_url=f"{LANDING}?utm_term=none"), _link(RARE[0])]
     await services.links.links.create_all(sent)
@@ -114,3 +123,26 @@ async def test_of_links_without_a_value_the_few_others_are_counted(
     counted = [row for row in rows if row["op"] == "command" and row["ns"].endswith(".links")]
     assert sum(row["keysExamined"] for row in counted) <= 50
     assert sum(row["docsExamined"] for row in counted) == 0
+
+
+async def test_links_that_were_created_a_moment_ago_are_in_the_total(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kept counts that choose an index may be older, and are not what the others are of."""
+    monkeypatch.setattr(totals, "COUNTED_LINKS", 20)
+    monkeypatch.setattr(list_counts, "COUNTED_LINKS", 20)
+    await fill(services)
+    await services.links.lists.page(ACCOUNT, LinkFilter(search="rare"), 1, 5)
+    await services.links.links.create_all([_link(RARE[0]) for _ in range(30)])
+    page = await services.links.lists.page(ACCOUNT, LinkFilter(utm={"utm_term": ["none"]}), 1, 5)
+    assert page.total == Total(LINKS + 30)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+async def test_a_value_with_a_character_that_no_pattern_takes_finds_nothing(
+    services: Services, order: LinkOrder
+) -> None:
+    await fill(services)
+    wanted = LinkFilter(utm={"utm_campaign": ["Spring\0", "Spring sale"]}, tags=[TAG])
+    page = await services.links.lists.page(ACCOUNT, wanted, 1, 5, order)
+    assert page.total == Total(len(RARE))

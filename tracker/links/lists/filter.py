@@ -106,7 +106,7 @@ def word_conditions(wanted: LinkFilter, order: Order) -> list[dict[str, Any]]:
 
 
 def _one_of(words: Sequence[str], order: Order) -> dict[str, Any]:
-    return {"words": {"$in": [one if order.collation is None else _exactly(one) for one in words]}}
+    return {"words": {"$in": list(words) if order.collation is None else _exactly(words)}}
 
 
 def _of_values(wanted: LinkFilter) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ def _of_values(wanted: LinkFilter) -> list[dict[str, Any]]:
     A link is compared with these in 2 µs, with the 17 patterns of a missing value in up to 30.
     """
     return [
-        {name: {"$in": [*map(_exactly, values), *([None] if NO_VALUE in values else [])]}}
+        {name: {"$in": [*_exactly(values), *([None] if NO_VALUE in values else [])]}}
         for name, values in wanted.utm.items()
     ]
 
@@ -149,6 +149,9 @@ def order_of(wanted: LinkFilter, order: LinkOrder) -> Order:
     return ORDERS[order] if wanted.slug is None else ORDERS[order]._replace(collation=BY_NAME)
 
 
-def _exactly(text: str) -> Regex[str]:
-    """Return a pattern, because the collation of an order by a text ignores case."""
-    return Regex(f"^{re.escape(text)}$")
+def _exactly(texts: Sequence[str]) -> list[Regex[str]]:
+    """Return patterns, because the collation of an order by a text ignores case.
+
+    A pattern cannot have a NUL, and no stored text has one.
+    """
+    return [Regex(f"^{re.escape(one)}$") for one in texts if "\0" not in one]

@@ -1,6 +1,6 @@
 """What is counted before a list is read: its links, and those of its words and tags."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -18,7 +18,7 @@ from tracker.links.lists.filter import (
 )
 from tracker.links.lists.plan import Known, counting_index_of, matching_of
 from tracker.links.lists.recent_counts import RecentCounts
-from tracker.links.lists.totals import Count, Counting, Total, Totals
+from tracker.links.lists.totals import COUNTED_LINKS, Counting, Total, Totals
 from tracker.links.lists.word_sizes import WordSizes
 from tracker.stores.mongodb.list_indexes import LINK_LISTS
 from tracker.stores.mongodb.order import NEWEST_FIRST
@@ -49,7 +49,7 @@ class ListCounts:
         if not words or ways < 2 or wanted.slug is not None or counts is None:
             return Known(counts)
         of_words = LinkFilter(search=wanted.search, utm=wanted.utm, archived=wanted.archived)
-        count = partial(self._count_words, account_id, wanted.archived)
+        count = partial(_count_words, self._reads, account_id, wanted.archived)
         key = (account_id, msgspec.json.encode(of_words))
         return Known(counts, await self._word_sizes.rarest(key, words, count))
 
@@ -67,26 +67,34 @@ class ListCounts:
 
         how = Counting(count)
         if known.counts is not None and is_of_one_word(wanted):
-            links = known.counts[None].of(wanted.archived)
-            how = Counting(count, True, self._others(account_id, wanted), links)
+            how = Counting(count, True, self._by_others(account_id, wanted))
         return await self._totals.find((account_id, msgspec.json.encode(wanted)), how)
 
-    def _others(self, account_id: UUID, wanted: LinkFilter) -> Count | None:
-        """Return how the links are counted that a filter by a missing UTM value excludes."""
+    def _by_others(
+        self, account_id: UUID, wanted: LinkFilter
+    ) -> Callable[[], Awaitable[int | None]] | None:
+        """Return how the links without a UTM value are counted by those with one."""
         others = others_of(wanted)
         if others is None:
             return None
-        count_words = partial(self._count_words, account_id, wanted.archived)
 
-        async def count(limit: int) -> int:
-            found = await count_words(others.with_value, limit)
-            return found - await count_words(others.with_no_value, limit)
+        async def count() -> int | None:
+            async with self._reads.at_one_snapshot() as reads:
+                count_words = partial(_count_words, reads, account_id, wanted.archived)
+                with_value = await count_words(others.with_value, COUNTED_LINKS + 1)
+                if with_value > COUNTED_LINKS:
+                    return None
+                counts = await LinkCounts(reads).find(account_id, ())
+                if counts is None:
+                    return None
+                with_no_value = await count_words(others.with_no_value, COUNTED_LINKS + 1)
+            return counts[None].of(wanted.archived) - with_value + with_no_value
 
         return count
 
-    async def _count_words(
-        self, account_id: UUID, archived: bool, condition: Mapping[str, Any], limit: int
-    ) -> int:
-        matching = {"account_id": account_id, "archived": archived, **condition}
-        hint = LINK_LISTS["words"]
-        return await self._reads.count("links", matching, limit=limit, hint=hint)
+
+async def _count_words(
+    reads: MongoReads, account_id: UUID, archived: bool, condition: Mapping[str, Any], limit: int
+) -> int:
+    matching = {"account_id": account_id, "archived": archived, **condition}
+    return await reads.count("links", matching, limit=limit, hint=LINK_LISTS["words"])

@@ -44,13 +44,12 @@ class Counting(NamedTuple):
     """How a list is counted.
 
     - `by_keys`: an index alone tells
-    - `others`: counts the links that are not in the list, of so many `links`
+    - `by_others`: returns the total by the links that are not in the list; None if they are many
     """
 
     listed: Count
     by_keys: bool = False
-    others: Count | None = None
-    links: int = 0
+    by_others: Callable[[], Awaitable[int | None]] | None = None
 
 
 class Totals:
@@ -89,10 +88,10 @@ async def _within_limits(how: Counting) -> Total:
     try:
         with pymongo.timeout(COUNT_SECONDS):
             found = await _up_to(COUNTED_LINKS, how.listed)
-            if not found.is_exact and how.others is not None:
-                others = await _up_to(COUNTED_LINKS, how.others)
-                if others.is_exact:
-                    return Total(how.links - others.rows)
+            if not found.is_exact and how.by_others is not None:
+                total = await how.by_others()
+                if total is not None:
+                    return Total(total)
             if not found.is_exact and how.by_keys:
                 found = await _up_to(COUNTED_KEYS, how.listed)
     except PyMongoError as error:
