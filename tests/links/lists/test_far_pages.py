@@ -83,6 +83,34 @@ async def test_a_far_page_of_a_filtered_list_is_read_again_from_its_own_beginnin
     assert read["docsExamined"] <= 15
 
 
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("archives", [False, True])
+@pytest.mark.parametrize("read_before", [1, 18])
+async def test_after_a_change_each_link_of_a_filtered_list_is_on_one_page(
+    services: Services,
+    monkeypatch: pytest.MonkeyPatch,
+    order: LinkOrder,
+    archives: bool,
+    read_before: int,
+) -> None:
+    """The total is remembered for ten seconds, and is not where pages are counted from then."""
+    await fill(services, monkeypatch)
+    monkeypatch.setattr(totals, "_MANY_LINKS", 20)
+    lists, links, wanted = services.links.lists, services.links.links, LinkFilter(search="n")
+    before = await lists.page(ACCOUNT, wanted, 1, 5, order)
+    await lists.page(ACCOUNT, wanted, read_before, 5, order)
+    if archives:
+        for link in before.links[:3]:
+            await links.change(link.id, {"archived": True})
+    else:
+        await links.create_all([make_new_link(ACCOUNT, internal_name="n") for _ in range(7)])
+    expected = {link.id async for some in lists.all_of(ACCOUNT, wanted) for link in some}
+    number = -(-len(expected) // 5)
+    pages = [await lists.page(ACCOUNT, wanted, one + 1, 5, order) for one in range(number)]
+    found = [link.id for page in pages for link in page.links]
+    assert (len(found), set(found)) == (len(expected), expected)
+
+
 def test_the_way_with_the_fewest_rows_from_a_known_position_is_taken() -> None:
     pages, position = far_pages.FarPages(), Position(None, new_id())
     there, back = Rows(50_000, 26), Rows(40_000, 26, is_reversed=True)

@@ -63,6 +63,11 @@ class _Asked(NamedTuple):
     after: Position | None
 
     @property
+    def is_numbered(self) -> bool:
+        """Return whether links come before the page that no position tells."""
+        return self.skip > 0 and self.after is None
+
+    @property
     def is_far(self) -> bool:
         """Return whether the way to the page is one of `far_pages`."""
         return self.after is None and is_far(self.skip)
@@ -109,8 +114,8 @@ class LinkLists:
     ) -> LinkPage:
         """Return the 1-based `page`, or the page `after` a position.
 
-        The total and the links are those of one moment where a page of a list with a kept count is
-        read from the end. A counted total may be some seconds older.
+        The total and the links are those of one moment where a page is read from the end. Another
+        counted total may be some seconds older.
         """
         skip = (page - 1) * page_size
         asked = _Asked(account_id, wanted, order, skip, page_size, after)
@@ -125,7 +130,7 @@ class LinkLists:
         self, account_id: UUID, wanted: LinkFilter, order: LinkOrder = "newest"
     ) -> AsyncGenerator[list[Link], None]:
         """Yield the account's links that pass the filter, in batches."""
-        counts = await self._counts.kept(self._reads, account_id, wanted)
+        counts = await self._counts.kept(self._reads, account_id, wanted, is_fresh=True)
         known = await self._counts.known(account_id, wanted, counts)
         total = await self._counts.total(account_id, wanted, known)
         by = ORDERS[order]
@@ -163,17 +168,21 @@ class LinkLists:
         return asked.page_of(links, await self._counts.total(account_id, wanted, Known(counts)))
 
     async def _page(self, reads: MongoReads, asked: _Asked) -> LinkPage:
-        # A far page is found from places that are remembered until the counts change.
-        counts = await self._counts.kept(reads, asked.account_id, asked.wanted)
-        known = await self._counts.known(asked.account_id, asked.wanted, counts)
-        total = await self._counts.total(asked.account_id, asked.wanted, known)
-        if total.is_exact and asked.skip >= total.rows and asked.after is None:
+        of_list = asked.account_id, asked.wanted
+        counts = await self._counts.kept(reads, *of_list, is_fresh=asked.is_numbered)
+        known = await self._counts.known(*of_list, counts)
+        total = await self._counts.total(*of_list, known)
+        # An older total tells neither where the list ends, nor where a page begins from there.
+        is_current = self._counts.is_current(*of_list, counts)
+        end = total.rows if is_current and total.is_exact and asked.after is None else None
+        if end is not None and asked.skip >= end:
             return LinkPage([], total, None)
         key = None
-        if asked.is_far and counts is not None:
+        if is_current and asked.is_far and counts is not None:
+            # The way to a far page is remembered until the counts change.
             filters = msgspec.json.encode(asked.wanted)
             key = (asked.account_id, filters, asked.order, counts.changes)
-        found = await self._find(reads, asked, known, total, key)
+        found = await self._find(reads, asked, known, total, end, key)
         page = asked.page_of(found, total)
         if key is not None and page.next is not None:
             self._far_pages.remember(key, Reached(asked.skip + asked.size, page.next))
@@ -190,14 +199,18 @@ class LinkLists:
         asked: _Asked,
         known: Known,
         total: Total,
+        end: int | None,
         key: Hashable | None,
     ) -> list[Link]:
-        """Return the links of `asked.rows`, from the place that is nearest to them."""
+        """Return the links of `asked.rows`, from the place that is nearest to them.
+
+        It may be the end of the list, if that is known to have so many rows before it.
+        """
         wanted, order, way = asked.wanted, asked.order, asked.rows
         reached = Reached(0, asked.after)
         ways = [way]
-        if total.is_exact and asked.after is None:
-            ways.append(rows_of(*way[:2], total.rows))
+        if end is not None:
+            ways.append(rows_of(*way[:2], end))
         if key is not None:
             way, reached = self._far_pages.nearest(key, ways)
         else:

@@ -1,6 +1,6 @@
 """What is counted before a list is read: its links, and those of its words and tags."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -35,10 +35,10 @@ class ListCounts:
         self._word_sizes = WordSizes()
 
     async def kept(
-        self, reads: MongoReads, account_id: UUID, wanted: LinkFilter
+        self, reads: MongoReads, account_id: UUID, wanted: LinkFilter, is_fresh: bool
     ) -> KeptCounts | None:
         """Return the kept counts; those that only choose an index may be some seconds old."""
-        if is_counted(wanted):
+        if is_fresh or is_counted(wanted):
             return await LinkCounts(reads).find(account_id, wanted.tags)
         return await self._recent_counts.find(reads, account_id, wanted.tags)
 
@@ -66,9 +66,17 @@ class ListCounts:
             return await self._reads.count("links", matching, limit=limit, **chosen)
 
         how = Counting(count)
-        if known.counts is not None and is_of_one_word(wanted):
-            how = Counting(count, True, self._by_others(account_id, wanted))
-        return await self._totals.find((account_id, msgspec.json.encode(wanted)), how)
+        if known.counts is not None:
+            how = Counting(count, changes=known.counts.changes)
+            if is_of_one_word(wanted):
+                how = how._replace(by_keys=True, by_others=self._by_others(account_id, wanted))
+        return await self._totals.find(_key(account_id, wanted), how)
+
+    def is_current(self, account_id: UUID, wanted: LinkFilter, counts: KeptCounts | None) -> bool:
+        """Return whether the last total of a list is of the same moment as its kept counts."""
+        if counts is None or is_counted(wanted):
+            return counts is not None
+        return self._totals.is_current(_key(account_id, wanted), counts.changes)
 
     def _by_others(
         self, account_id: UUID, wanted: LinkFilter
@@ -91,6 +99,10 @@ class ListCounts:
             return counts[None].of(wanted.archived) - with_value + with_no_value
 
         return count
+
+
+def _key(account_id: UUID, wanted: LinkFilter) -> Hashable:
+    return account_id, msgspec.json.encode(wanted)
 
 
 async def _count_words(

@@ -45,11 +45,13 @@ class Counting(NamedTuple):
 
     - `by_keys`: an index alone tells
     - `by_others`: returns the total by the links that are not in the list; None if they are many
+    - `changes`: how often the links had changed
     """
 
     listed: Count
     by_keys: bool = False
     by_others: Callable[[], Awaitable[int | None]] | None = None
+    changes: int | None = None
 
 
 class Totals:
@@ -57,7 +59,7 @@ class Totals:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._remembered: dict[Hashable, tuple[float, Total]] = {}
+        self._remembered: dict[Hashable, tuple[float, Total, int | None]] = {}
         self._counting: dict[Hashable, asyncio.Future[Total]] = {}
 
     async def find(self, key: Hashable, how: Counting) -> Total:
@@ -71,13 +73,18 @@ class Totals:
             counting.add_done_callback(lambda _: self._counting.pop(key, None))
         return await asyncio.shield(counting)
 
+    def is_current(self, key: Hashable, changes: int) -> bool:
+        """Return whether the total that was found last is that of links after so many changes."""
+        known = self._remembered.get(key)
+        return known is None or known[2] == changes
+
     async def _count(self, key: Hashable, how: Counting) -> Total:
         began = self._clock()
         total = await _within_limits(how)
         now = self._clock()
+        self._remembered.pop(key, None)
         if total.rows >= _MANY_LINKS or now - began >= _LONG_SECONDS:
-            self._remembered.pop(key, None)
-            self._remembered[key] = now + REMEMBERED_SECONDS, total
+            self._remembered[key] = now + REMEMBERED_SECONDS, total, how.changes
             if len(self._remembered) > _REMEMBERED:
                 del self._remembered[next(iter(self._remembered))]
         return total

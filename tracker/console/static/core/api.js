@@ -9,6 +9,7 @@ const TIMEOUT_MS = 15_000;
 /** Requests that may renew the session, as long as they have no answer; and how many there were. */
 const changing = new Set();
 let changes = 0;
+const CHANGING = /^\/api\/session(\/|$)/;
 
 /**
  * An answer that is an error, or none at all (`status` 0). `text` is the API's; `words` say
@@ -66,7 +67,7 @@ async function request(method, path, options) {
 /** Send a request of the API, and return the answer as it is. Throws an ApiError if it is one. */
 export async function send(method, path, options) {
   const sent = sendOnce(method, path, options);
-  if (method !== "GET") {
+  if (method !== "GET" && CHANGING.test(path)) {
     changing.add(sent);
     changes += 1;
     sent.catch(() => {}).finally(() => changing.delete(sent));
@@ -129,7 +130,7 @@ async function fetched(url, options) {
 
 /** Return whether the session goes on although it was refused: it may be another one meanwhile. */
 async function isStillSignedIn(path, error) {
-  if (error.status !== 401 || !session.value || /^\/api\/session(\/|$)/.test(path)) return false;
+  if (error.status !== 401 || !session.value || CHANGING.test(path)) return false;
   await loadSession();
   return Boolean(session.value);
 }
@@ -141,7 +142,7 @@ async function isStillSignedIn(path, error) {
  * with the old cookie, and an answer to the old one does not sign out.
  */
 export async function loadSession() {
-  await Promise.allSettled(changing);
+  while (changing.size) await Promise.allSettled(changing);
   const before = changes;
   try {
     session.value = await api.get("/api/session");
