@@ -92,7 +92,8 @@ def io_loop() -> Iterator[AsyncIOLoop]:
     asyncio.set_event_loop(asyncio_loop)
     loop = AsyncIOLoop(asyncio_loop=asyncio_loop, make_current=False)
     yield loop
-    loop.close(all_fds=True)
+    # Not closed, because the process ends: uvloop waits in close() for all handles, and for ever if
+    # one has begun while it closed the others.
     asyncio.set_event_loop(None)
 
 
