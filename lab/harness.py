@@ -1,4 +1,4 @@
-"""The harness of every run: its options, folder, stores, loop, signals and exit codes.
+"""The harness of every run: its options, log, folder, stores, loop, signals and exit codes.
 
 However a run ends, its processes are ended and its folder is removed.
 """
@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 
 import uvloop
 
+from config import logging
 from config.settings import Settings
 from lab.loopback.run import loopback_only
 from tracker.loops import cancel_and_wait
@@ -60,13 +61,14 @@ def on_own_stores(name: str, measure: Callable[[Path, Settings], Coroutine[Any, 
 
 @contextmanager
 def failures_reported(name: str) -> Iterator[None]:
-    """Guard a run; print why it has no result, and exit.
+    """Guard a run; print why it has no result, and exit. Its log goes to standard error.
 
     Raises SystemExit with code 1 if it cannot measure or tried to go beyond loopback, with
     INTERRUPTED after a signal.
     """
     # This handler serves while the stores start and stop; the loop between has its own.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    logging.configure(Settings(log_level="warning"))
     try:
         with loopback_only(name):
             yield
