@@ -2,7 +2,9 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
+import bson
 import pytest
+from bson.codec_options import CodecOptions
 
 from tracker.clock import iso
 
@@ -23,3 +25,9 @@ AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
 )
 def test_a_time_is_text_in_utc_with_milliseconds(at: datetime, text: str) -> None:
     assert iso(at) == text
+
+
+def test_a_stored_time_is_text_as_any_other() -> None:
+    aware: CodecOptions[dict[str, datetime]] = CodecOptions(tz_aware=True)
+    stored = bson.decode(bson.encode({"at": AT.replace(microsecond=7000)}), aware)
+    assert iso(stored["at"]) == "2026-01-31T09:30:00.007Z"

@@ -6,10 +6,14 @@ from functools import lru_cache
 from typing import Final
 
 import msgspec
+from bson.tz_util import utc
 
 CACHED_SECONDS: Final = 1000
 
 _NO_OFFSET: Final = timedelta(0)
+_ZONE_OF_DRIVER: Final = utc
+"""UTC, as the zone of times that MongoDB's driver has read."""
+
 _MILLISECONDS: Final = tuple(timedelta(milliseconds=number) for number in range(1000))
 
 
@@ -35,8 +39,9 @@ def now() -> datetime:
 
 def iso(at: datetime) -> str:
     """Return `at` as text such as `2026-01-31T09:30:00.000Z`."""
-    # `isoformat` takes 1.3 µs, msgspec 0.2; a page of a list has up to 100 times.
-    if at.utcoffset() != _NO_OFFSET:
+    # `isoformat` takes 1.3 µs, msgspec 0.2, and the offset of a time of the driver 0.4, whose zone
+    # is Python code. A page of a list has up to 100 times.
+    if at.tzinfo is not _ZONE_OF_DRIVER and at.utcoffset() != _NO_OFFSET:
         at = at.astimezone(UTC)
     text: str = msgspec.to_builtins(at)
     return f"{text[:23]}Z" if at.microsecond else f"{text[:19]}.000Z"

@@ -77,6 +77,7 @@ def test_received_fields_are_looked_up_as_in_tornado(
     for name in ("host", absent, *(name for name, _ in pairs)):
         assert ours.get(name) == expected.get(name)
         assert ours.get(name, "default") == expected.get(name, "default")
+        assert (name in ours) == (name in expected)
         if name in expected:
             assert ours[name] == expected[name]
         else:

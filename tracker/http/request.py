@@ -56,6 +56,11 @@ class ReceivedFields(HTTPHeaders):
         values = self._fields.get(canonical_name(name))
         return default if values is None else values.replace(VALUE_SEPARATOR, ",")
 
+    def __contains__(self, name: object) -> bool:
+        if self._fields is None or not isinstance(name, str):
+            return super().__contains__(name)
+        return canonical_name(name) in self._fields
+
 
 class ReceivedRequest(HTTPServerRequest):
     """An HTTPServerRequest that parses its arguments late. Raises HTTPInputError for a bad Host."""

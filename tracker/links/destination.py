@@ -47,6 +47,7 @@ _unescaped: Final = re.compile(
     r"""(https?://(?:[a-z0-9_-]+\.)+[a-z]+(?::[0-9]+)?)(/[!"$->@-~]*)?(\?[!"$-~]*)?"""
 ).fullmatch
 _NO_MACROS: Final[frozenset[str]] = frozenset()
+_NO_UTM: Final[Mapping[str, None]] = dict.fromkeys(UTM)
 
 _is_click_id: Final = _pair_named("click_id")
 _is_reserved: Final = _pair_named(*_RESERVED)
@@ -67,13 +68,12 @@ def redirect_address(url: str) -> tuple[str, int] | None:
     return parts.address if path == "/api/click" or path.startswith("/c/") else None
 
 
-def utm_of(url: str) -> dict[str, str | None]:
-    """Return the UTM values in the query of `url`, with macros as written."""
+def utm_of(url: str) -> Mapping[str, str | None]:
+    """Return the UTM values in the query of `url`, with macros as written; do not change them."""
     if "utm_" not in url:
-        return dict.fromkeys(UTM)
+        return _NO_UTM
     query = url.partition("#")[0].partition("?")[2]
-    found = utm_values(_escaped(query))
-    return {name: found.get(name) for name in UTM}
+    return {**_NO_UTM, **utm_values(_escaped(query))}
 
 
 class Destination:
@@ -202,6 +202,9 @@ def _template(text: str, macro: re.Pattern[str]) -> str:
 
 
 def _escaped(text: str) -> str:
+    # These scans take 0.2 µs, `quote` 1.3 even where it changes nothing.
+    if text.isascii() and text.isprintable() and " " not in text:
+        return text
     return quote(text, safe=_SAFE_IN_URL)
 
 

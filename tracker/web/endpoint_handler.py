@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tracker.access.session_cookie import SessionCookie
-from tracker.stores.mongodb.time_limit import distinguish_time_limits
+from tracker.stores.mongodb.time_limit import TimeLimits
 from tracker.web.call import AnswerWithHeaders, Client, Nothing, PublicCall
 from tracker.web.endpoint import Endpoint, Public
 from tracker.web.handler import JSON, Content, Handler
@@ -29,7 +29,7 @@ class EndpointHandler(Handler):
         self.endpoints = endpoints
 
     async def _run(self, *path: str) -> None:
-        async with distinguish_time_limits(self.web.mongodb.database):
+        async with TimeLimits(self.web.mongodb.database):
             await self.run_endpoint(self.endpoint, path)
 
     get = post = patch = delete = _run

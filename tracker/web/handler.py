@@ -118,7 +118,7 @@ class Handler(RequestHandler):
         return self.request.headers.get(name, "")
 
     def client_address(self) -> str:
-        forwarded_for = self.request.headers.get_list("X-Forwarded-For")
+        forwarded_for = (self.header("X-Forwarded-For"),)
         return self.web.client_address.find(self.request.remote_ip or "", forwarded_for)
 
     def edge_country(self) -> str:
@@ -189,6 +189,10 @@ class Handler(RequestHandler):
 
     def compute_etag(self) -> None:
         """Return None: hashing answers that always differ would be wasted."""
+
+    def check_etag_header(self) -> bool:
+        """Return False: there is no Etag that the client could have."""
+        return False
 
 
 class UnknownPath(Handler):

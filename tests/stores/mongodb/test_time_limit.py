@@ -6,7 +6,7 @@ from pymongo.errors import AutoReconnect, ExecutionTimeout, NetworkTimeout
 
 from tests.suspended import suspended
 from tracker.service.services import Services
-from tracker.stores.mongodb.time_limit import distinguish_time_limits, is_time_limit
+from tracker.stores.mongodb.time_limit import TimeLimits, is_time_limit
 
 pytestmark = pytest.mark.redis
 
@@ -16,7 +16,7 @@ async def test_an_operation_that_a_mongodb_which_answers_does_not_end_in_time_is
 ) -> None:
     """The driver has given up before MongoDB has said so."""
     with pytest.raises(ExecutionTimeout) as raised:
-        async with distinguish_time_limits(services.stores.mongodb.database):
+        async with TimeLimits(services.stores.mongodb.database):
             raise NetworkTimeout("timed out")
     assert is_time_limit(raised.value)
 
@@ -24,7 +24,7 @@ async def test_an_operation_that_a_mongodb_which_answers_does_not_end_in_time_is
 async def test_a_mongodb_that_hangs_is_unavailable(services: Services) -> None:
     pid = (await services.stores.mongodb.client.admin.command("serverStatus"))["pid"]
     with suspended(pid), pytest.raises(AutoReconnect) as raised:
-        async with distinguish_time_limits(services.stores.mongodb.database):
+        async with TimeLimits(services.stores.mongodb.database):
             with pymongo.timeout(0.2):
                 await services.stores.mongodb["links"].find_one({})
     assert isinstance(raised.value.__cause__, NetworkTimeout)

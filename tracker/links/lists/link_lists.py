@@ -38,7 +38,7 @@ from tracker.links.lists.plan import (
 )
 from tracker.links.lists.totals import Total
 from tracker.stores.mongodb.database import MongoDB
-from tracker.stores.mongodb.documents import as_struct, with_stored_ids
+from tracker.stores.mongodb.documents import with_stored_ids
 from tracker.stores.mongodb.order import Order, Position
 from tracker.stores.mongodb.paging import PIECE_DOCUMENTS, RANGE_DOCUMENTS, all_of
 from tracker.stores.mongodb.reads import MongoReads
@@ -138,7 +138,7 @@ class LinkLists:
         hint = index_of(wanted, order, known, at_once, total)
         matching = matching_of(account_id, wanted, known, by, hint)
         async for rows in all_of(self._reads, "links", matching, by, hint, _FIELDS):
-            yield [_link(account_id, row) for row in rows]
+            yield _links(account_id, rows)
 
     async def _page_with_counts(self, asked: _Asked) -> LinkPage:
         """Return a page that is read by one query with the kept counts."""
@@ -163,7 +163,7 @@ class LinkLists:
             hint=hint,
             at_most=asked.rows.limit + 1 + len(wanted.tags),
         )
-        links = [_link(account_id, row) for row in rows if "recounts" not in row]
+        links = _links(account_id, [row for row in rows if "recounts" not in row])
         counts = kept_counts(rows[len(links) :], wanted.tags)
         return asked.page_of(links, await self._counts.total(account_id, wanted, Known(counts)))
 
@@ -231,11 +231,15 @@ class LinkLists:
             tried = {one: {"$and": [matching, after]} for one, matching in tried.items()}
         way = way._replace(skip=way.skip - reached.rows)
         rows = await _rows_in_time(reads, by, way, tried)
-        return [_link(asked.account_id, row) for row in rows]
+        return _links(asked.account_id, rows)
 
 
-def _link(account_id: UUID, row: Mapping[str, Any]) -> Link:
-    return as_struct(Link, {**row, "account_id": account_id})
+def _links(account_id: UUID, rows: list[dict[str, Any]]) -> list[Link]:
+    """Return the links of rows. It adds fields to these: copies would take as long again."""
+    for row in rows:
+        row["id"] = row["_id"]
+        row["account_id"] = account_id
+    return msgspec.convert(rows, list[Link])
 
 
 async def _rows_in_time(

@@ -24,7 +24,7 @@ from tracker.reports import limits
 from tracker.reports.joint_counts.fingerprints import Fingerprints
 from tracker.reports.joint_counts.unattributed import Unattributed
 from tracker.stores.mongodb.drivers import Database
-from tracker.stores.mongodb.time_limit import distinguish_time_limits, is_time_limit
+from tracker.stores.mongodb.time_limit import TimeLimits, is_time_limit
 
 PROGRESS_HEADER: Final = "X-Report-Progress"
 """The header with the fraction of a report that is counted and cached, from 0 to 1."""
@@ -163,7 +163,7 @@ class Turn:
         if left <= 0:
             raise self._too_slow()
         try:
-            async with distinguish_time_limits(self._database):
+            async with TimeLimits(self._database):
                 with pymongo.timeout(left):
                     yield
         except PyMongoError as error:

@@ -4,8 +4,7 @@ A search that examines too much is one, a server that hangs is not. The driver's
 same for both, so MongoDB is asked whether it answers.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from types import TracebackType
 from typing import Final
 
 import pymongo
@@ -33,19 +32,35 @@ def is_time_limit(error: BaseException | None) -> bool:
     )
 
 
-@asynccontextmanager
-async def distinguish_time_limits(database: Database) -> AsyncIterator[None]:
-    """Raises ExecutionTimeout after too long an operation, AutoReconnect if MongoDB hangs."""
-    try:
-        yield
-    except PyMongoError as error:
-        if not error.timeout or isinstance(error, ServerSelectionTimeoutError):
-            raise
-        if not await _answers(database):
+class TimeLimits:
+    """A context that raises ExecutionTimeout after too long an operation, and AutoReconnect if
+    MongoDB hangs.
+
+    It is a class because every request to the API has one: a generator takes five times as long.
+    """
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def __aenter__(self) -> None:
+        pass
+
+    async def __aexit__(
+        self,
+        _: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not isinstance(error, PyMongoError) or not error.timeout:
+            return
+        if isinstance(error, ServerSelectionTimeoutError):
+            return
+        if not await _answers(self._database):
             raise AutoReconnect("MongoDB does not answer") from error
         if isinstance(error, ConnectionFailure):
             raise ExecutionTimeout(str(error), _MAX_TIME_EXPIRED) from error
-        raise
 
 
 async def _answers(database: Database) -> bool:
