@@ -13,7 +13,14 @@ from tests.links.processes import process
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
 from tracker.links.counts import pieces
-from tracker.links.counts.counts import CountKey, LinkCount, LinkCounts, difference, state_of
+from tracker.links.counts.counts import (
+    PARTS,
+    CountKey,
+    LinkCount,
+    LinkCounts,
+    difference,
+    state_of,
+)
 from tracker.links.counts.pieces import CountedLink
 from tracker.links.counts.recount import LinkRecount
 from tracker.links.link import Link
@@ -84,6 +91,16 @@ async def counts(services: Services, account_id: UUID = ACCOUNT) -> dict[UUID | 
 async def made(services: Services, *tags: list[UUID], **fields: Any) -> list[Link]:
     new = [make_new_link(ACCOUNT, tags=one, **fields) for one in tags]
     return await services.links.links.create_all(new)
+
+
+async def test_the_total_of_a_page_is_the_sum_of_all_parts(services: Services) -> None:
+    await complete(services)
+    for number in range(PARTS + 1):
+        await create_link(services, ACCOUNT, f"p{number}", tags=[RED, BLUE][: 1 + number % 2])
+    for wanted, total in ((LinkFilter(), 33), (LinkFilter(tags=[BLUE]), 16)):
+        page = await services.links.lists.page(ACCOUNT, wanted, 1, 2)
+        assert page.total == Total(total)
+        assert len(page.links) == 2
 
 
 async def test_every_change_of_links_is_counted(services: Services) -> None:

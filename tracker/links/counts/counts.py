@@ -76,6 +76,8 @@ Differences = Mapping[CountKey, Mapping[str, int]]
 """Numbers to add, by key and state. `changes` is one more, whatever has changed in the links."""
 
 _CHANGES: Final = "changes"
+_RECOUNTS: Final = "recounts"
+_SUMMED: Final = (*LinkCount._fields, _CHANGES, _RECOUNTS)
 
 
 def state_of(archived: bool, active: bool) -> str:
@@ -119,31 +121,50 @@ class LinkCounts:
 
     async def find(self, account_id: UUID, tag_ids: Collection[UUID] = ()) -> KeptCounts | None:
         """Return the counts; None if those of the account are not complete yet."""
-        stages = stages_of(account_id, tag_ids)
+        stages = [_of_tags(account_id, tag_ids), summed({"tag_id": "$_id.tag_id"})]
         reads = self._reads.with_binary_ids()
         rows = await reads.aggregate(LINK_COUNTS, stages, at_most=1 + len(tag_ids))
         return kept_counts(rows, tag_ids)
 
 
-def stages_of(account_id: UUID, tag_ids: Collection[UUID]) -> list[Mapping[str, Any]]:
-    """Return the stages that find the rows for `kept_counts`."""
+def stages_of_parts(account_id: UUID, tag_ids: Collection[UUID]) -> list[Mapping[str, Any]]:
+    """Return the stages that find the rows for `kept_counts`, at most `rows_of_parts(tag_ids)`.
+
+    MongoDB takes 0.2 ms to add them up, and 0.03 to return all parts of one count.
+    """
+    return [_of_tags(account_id, tag_ids), {"$project": {"_id.account_id": 0, "_id.part": 0}}]
+
+
+def rows_of_parts(tag_ids: Collection[UUID]) -> int:
+    return (1 + PARTS) * (1 + len(tag_ids))
+
+
+def _of_tags(account_id: UUID, tag_ids: Collection[UUID]) -> Mapping[str, Any]:
     of_tags = {"_id.account_id": account_id, "_id.tag_id": {"$in": [None, *tag_ids]}}
-    return [{"$match": with_stored_ids(of_tags)}, summed("$_id.tag_id")]
+    return {"$match": with_stored_ids(of_tags)}
 
 
-def kept_counts(rows: Sequence[Mapping[str, Any]], tag_ids: Collection[UUID]) -> KeptCounts | None:
-    """Return the counts in rows with `Binary` ids; None if they are not complete yet."""
-    if not any(row["recounts"] for row in rows):
+def kept_counts(rows: Iterable[Mapping[str, Any]], tag_ids: Collection[UUID]) -> KeptCounts | None:
+    """Return the counts in rows with `Binary` ids; None if they are not complete yet.
+
+    Each row is a part of a count, or a whole one.
+    """
+    found = {one and one.bytes: dict.fromkeys(_SUMMED, 0) for one in (None, *tag_ids)}
+    for row in rows:
+        tag_id = row["_id"]["tag_id"]
+        sums = found[tag_id and bytes(tag_id)]
+        for name, number in row.items():
+            if name in sums:
+                sums[name] += number
+    if not any(sums[_RECOUNTS] for sums in found.values()):
         return None
-    found = {row["_id"] and bytes(row["_id"]): count_of(row) for row in rows}
-    counts = {one: found.get(one and one.bytes, LinkCount()) for one in (None, *tag_ids)}
-    return KeptCounts(counts, sum(row[_CHANGES] for row in rows))
+    counts = {one: count_of(found[one and one.bytes]) for one in (None, *tag_ids)}
+    return KeptCounts(counts, sum(sums[_CHANGES] for sums in found.values()))
 
 
-def summed(key: str) -> Mapping[str, Any]:
+def summed(key: Any) -> Mapping[str, Any]:
     """Return the stage that adds up the parts of each count."""
-    sums = {name: {"$sum": f"${name}"} for name in (*LinkCount._fields, _CHANGES, "recounts")}
-    return {"$group": {"_id": key, **sums}}
+    return {"$group": {"_id": key, **{name: {"$sum": f"${name}"} for name in _SUMMED}}}
 
 
 def count_of(row: Mapping[str, Any]) -> LinkCount:

@@ -14,7 +14,12 @@ import msgspec
 import pymongo
 from pymongo.errors import PyMongoError
 
-from tracker.links.counts.counts import LINK_COUNTS, kept_counts, stages_of
+from tracker.links.counts.counts import (
+    LINK_COUNTS,
+    kept_counts,
+    rows_of_parts,
+    stages_of_parts,
+)
 from tracker.links.link import Link
 from tracker.links.lists.far_pages import FarList, FarPages, Reached, is_far
 from tracker.links.lists.filter import (
@@ -148,7 +153,7 @@ class LinkLists:
         matching = matching_of(account_id, wanted, Known(None), by, hint)
         if asked.after is not None:
             matching = {"$and": [matching, by.after(asked.after)]}
-        kept = {"coll": LINK_COUNTS, "pipeline": stages_of(account_id, wanted.tags)}
+        kept = {"coll": LINK_COUNTS, "pipeline": stages_of_parts(account_id, wanted.tags)}
         rows = await self._reads.with_binary_ids().aggregate(
             "links",
             [
@@ -161,9 +166,9 @@ class LinkLists:
             ],
             collation=by.collation,
             hint=hint,
-            at_most=asked.rows.limit + 1 + len(wanted.tags),
+            at_most=asked.rows.limit + rows_of_parts(wanted.tags),
         )
-        links = _links(account_id, [row for row in rows if "recounts" not in row])
+        links = _links(account_id, [row for row in rows if "slug" in row])
         counts = kept_counts(rows[len(links) :], wanted.tags)
         return asked.page_of(links, await self._counts.total(account_id, wanted, Known(counts)))
 
