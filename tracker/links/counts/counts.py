@@ -132,7 +132,8 @@ def stages_of_parts(account_id: UUID, tag_ids: Collection[UUID]) -> list[Mapping
 
     MongoDB takes 0.2 ms to add them up, and 0.03 to return all parts of one count.
     """
-    return [_of_tags(account_id, tag_ids), {"$project": {"_id.account_id": 0, "_id.part": 0}}]
+    unread = ("_id.account_id", "_id.part") if tag_ids else ("_id",)
+    return [_of_tags(account_id, tag_ids), {"$project": dict.fromkeys(unread, 0)}]
 
 
 def rows_of_parts(tag_ids: Collection[UUID]) -> int:
@@ -151,7 +152,7 @@ def kept_counts(rows: Iterable[Mapping[str, Any]], tag_ids: Collection[UUID]) ->
     """
     found = {one and one.bytes: dict.fromkeys(_SUMMED, 0) for one in (None, *tag_ids)}
     for row in rows:
-        tag_id = row["_id"]["tag_id"]
+        tag_id = row["_id"]["tag_id"] if tag_ids else None
         sums = found[tag_id and bytes(tag_id)]
         for name, number in row.items():
             if name in sums:
