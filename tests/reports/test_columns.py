@@ -62,6 +62,20 @@ def test_rows_are_added_up_by_any_dimensions(rows: list[Row]) -> None:
     assert table(rows).total("payout") == 0
 
 
+@given(ROWS)
+def test_a_table_whose_rows_differ_is_its_own_sum(rows: list[Row]) -> None:
+    whole = table(rows).by(NAMES)
+    assert sums(whole.by(NAMES)) == added(rows)
+    assert sums(whole.by(["os"]), ["os"]) == added(rows, [1])
+
+
+@given(ROWS, st.sets(VALUES))
+def test_a_column_has_the_value_of_each_row(rows: list[Row], wanted: set[str]) -> None:
+    found = table(rows).by(["os"])
+    for one in (found, found.where("os", wanted), table(rows)):
+        assert list(one.dimensions["os"].in_rows()) == values(one, "os")
+
+
 @given(ROWS, st.sets(VALUES))
 def test_rows_are_filtered_by_values(rows: list[Row], wanted: set[str]) -> None:
     found = table(rows).where("os", wanted)
@@ -70,8 +84,12 @@ def test_rows_are_filtered_by_values(rows: list[Row], wanted: set[str]) -> None:
 
 @given(st.lists(ROWS, max_size=4))
 def test_tables_with_other_values_are_joined(parts: list[list[Row]]) -> None:
-    found = columns.joined([table(rows) for rows in parts], NAMES).by(NAMES)
-    assert sums(found) == added([row for rows in parts for row in rows])
+    tables = [table(rows) for rows in parts]
+    found = columns.joined(tables, NAMES)
+    for name in NAMES:
+        assert values(found, name) == [one for each in tables for one in values(each, name)]
+        assert len(set(found.dimensions[name].values)) == len(found.dimensions[name].values)
+    assert sums(found.by(NAMES)) == added([row for rows in parts for row in rows])
 
 
 def test_a_measure_that_a_table_lacks_is_zero() -> None:

@@ -150,6 +150,16 @@ async def test_what_is_kept_takes_as_much_as_its_table(services: Services, text:
     assert size - bytes_of(table) == limits.TEXT_COPIES * width * 49
 
 
+async def test_what_is_kept_by_link_takes_as_much_as_its_table(services: Services) -> None:
+    table = columns.of_columns(
+        {"link": [str(new_id()) for _ in range(50)]}, {name: [1] * 50 for name in CLICK_MEASURES}
+    )
+    joint = JointCounts(services.stores.mongodb.database)
+    one = JointId(new_id(), "UTC", None, "clicks", "link", DAY.isoformat())
+    await joint.store(one, NewCounts([50, 0, 0, 0], table))
+    assert await joint.size([one], ["link"], services.stores.mongodb.reads) == bytes_of(table)
+
+
 async def test_reports_of_many_values_are_read_one_after_another_if_memory_has_room_for_one(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

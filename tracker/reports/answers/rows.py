@@ -106,10 +106,10 @@ class Rows:
 
     def _by_key(self, numbers: Codes, at_most: int) -> Codes:
         """Return the first of these numbers in the order of their keys, with _LAST at the end."""
-        last = [self.keys.index(one) for one in sorted(_LAST) if one in self.keys]
-        is_last = np.isin(numbers, last)
-        first = _first(numbers[~is_last].tolist(), self.keys.__getitem__, at_most)
-        return np.array([*first, *(one for one in last if one in numbers)][:at_most], np.int64)
+        key_of, candidates = self.keys.__getitem__, numbers.tolist()
+        last = sorted((one for one in candidates if key_of(one) in _LAST), key=key_of)
+        first = _first([one for one in candidates if one not in last], key_of, at_most)
+        return np.array([*first, *last][:at_most], np.int64)
 
     def page(self, first: int, size: int) -> "Rows":
         return self.at(range(first, min(first + size, len(self.keys))))
@@ -152,11 +152,8 @@ def rows_of(
         shown |= numbers != 0
     if group_by == EVENT:
         shown &= np.array([column.values[code] != NO_EVENT for code in column.codes], bool)
-    chosen = np.flatnonzero(shown)
-    return Rows(
-        [column.values[code] for code in column.codes[chosen].tolist()],
-        {name: one[chosen] for name, one in measures.items()},
-    )
+    rows = Rows(column.in_rows(), measures)
+    return rows if shown.all() else rows.at(np.flatnonzero(shown))
 
 
 def totals_of(table: Columns, bots: Bots) -> Measures:
@@ -170,14 +167,15 @@ def totals_of(table: Columns, bots: Bots) -> Measures:
 
 
 def _of_bots(table: Columns, bots: Bots) -> dict[str, Numbers]:
+    # One zero for all rows: an array of them takes as long as their sum, one of objects 50 times.
+    zeros = np.broadcast_to(np.int64(0), table.rows)
     found = {}
     for name, of in _MEASURES[bots].items():
-        sums = np.zeros(table.rows, np.int64 if name not in ("value", "payout") else object)
-        for one in of.plus:
-            sums = sums + table.measures.get(one, 0)
-        for one in of.minus:
-            sums = sums - table.measures.get(one, 0)
-        found[name] = sums
+        plus = [table.measures[one] for one in of.plus if one in table.measures]
+        minus = [table.measures[one] for one in of.minus if one in table.measures]
+        found[name] = sum(plus[1:], plus[0] if plus else zeros)
+        for one in minus:
+            found[name] = found[name] - one
     return found
 
 

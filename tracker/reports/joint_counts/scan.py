@@ -14,6 +14,7 @@ from uuid import UUID
 
 from tracker.clicks.document import NO_TEST
 from tracker.conversions import document as event_document
+from tracker.ids import id_text
 from tracker.reports import columns
 from tracker.reports.arrays import np
 from tracker.reports.columns import CLICK_MEASURES, Column, Columns, Numbers, column_of
@@ -21,6 +22,7 @@ from tracker.reports.counted import COUNTED_FIELDS, value_of
 from tracker.reports.dimensions import EVENT, HOUR, LINK, NO_VALUE, DocumentKind
 from tracker.reports.rollups.money import whole_number
 from tracker.reports.threads import in_thread
+from tracker.stores.mongodb.documents import with_stored_ids
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.visitor_dimensions import UNKNOWN
 
@@ -84,6 +86,8 @@ async def read(
         counted = {"status": {"$in": list(event_document.COUNTED)}}
         make, stage = _events_table, _events_stage(span, names)
     stages = [{"$match": {**span.filter(), **counted}}, stage]
+    if LINK in names and of == "clicks":
+        stages, reader = [with_stored_ids(one) for one in stages], reader.with_binary_ids()
     rows = await reader.aggregate(of, stages, batchSize=_batch_size(names))
     return lambda: make(span, names, rows)
 
@@ -122,8 +126,10 @@ def _fields_of(names: Sequence[str]) -> dict[str, str]:
     return {name: COUNTED_FIELDS[name].field for name in names if name in COUNTED_FIELDS}
 
 
-def _link_of_click(span: Span) -> dict[str, Any]:
+def _link_of_click(span: Span) -> Any:
     """Return the expression for the number of a link in the list, or for its id."""
+    if not span.links:
+        return "$link_id"
     number = {"$indexOfArray": [{"$literal": list(span.links)}, "$link_id"]}
     known = {"$cond": [{"$gte": ["$$number", 0]}, "$$number", "$link_id"]}
     return {"$let": {"vars": {"number": number}, "in": known}}
@@ -132,17 +138,19 @@ def _link_of_click(span: Span) -> dict[str, Any]:
 def _clicks_table(span: Span, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Columns:
     fields = _fields_of(names)
     found = {
-        name: _column(rows, fields.get(name, name), partial(_value, span, name)) for name in names
+        name: _column(_values(rows, fields.get(name, name)), partial(_value, span, name))
+        for name in names
+        if name != LINK
     }
+    if LINK in names:
+        found[LINK] = _column(_links(rows), partial(_link_text, span))
     bots, unique = (_flags(rows, name) for name in (_BOT, _UNIQUE))
     measures = {"clicks": 1 - bots, "unique": unique * (1 - bots), "bots": bots}
     return Columns(found, measures, len(rows)).by(names)
 
 
-def _column(
-    rows: Sequence[Mapping[str, Any]], field: str, value_of: Callable[[Any], str]
-) -> Column:
-    return column_of(_values(rows, field)).mapped(value_of)
+def _column(values: Sequence[Any], value_of: Callable[[Any], str]) -> Column:
+    return column_of(values).mapped(value_of)
 
 
 def _flags(rows: Sequence[Mapping[str, Any]], field: str) -> Numbers:
@@ -157,9 +165,12 @@ def _values(rows: Sequence[Mapping[str, Any]], field: str) -> list[Any]:
     return [row.get(field) for row in rows]
 
 
+def _links(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return numbers and ids. Binary of the driver, unlike bytes, is hashed in Python."""
+    return [bytes(link) if isinstance(link, bytes) else link for link in _values(rows, LINK)]
+
+
 def _value(span: Span, name: str, value: Any) -> str:
-    if name == LINK:
-        return _link_text(span, value)
     if name == HOUR:
         return _hour_text(value)
     return COUNTED_FIELDS[name].absent if value is None else str(value)
@@ -169,10 +180,10 @@ def _hour_text(number: Any) -> str:
     return f"{int(number):02}"
 
 
-def _link_text(span: Span, link: int | UUID | None) -> str:
+def _link_text(span: Span, link: int | bytes | None) -> str:
     if link is None:
         return UNKNOWN
-    return str(span.links[link] if isinstance(link, int) else link)
+    return str(span.links[link]) if isinstance(link, int) else id_text(link)
 
 
 def _events_stage(span: Span, names: Sequence[str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
+from tracker.reports.arrays import np
 from tracker.reports.columns import UNATTRIBUTED, Columns, empty
 from tracker.reports.counted import TAGS
 from tracker.reports.dimensions import DOMAIN, EVENT, HOUR, LINK
@@ -79,9 +80,12 @@ def separates_unattributed(table: Columns) -> bool:
 
 def with_unattributed(table: Columns) -> Columns:
     """Add the measure to a table by link, tags or domain."""
-    name = next(one for one in _SEPARATING if one in table.dimensions)
-    without_click = table.dimensions[name].is_one_of({UNKNOWN})
-    numbers = without_click * table.measures.get("conversions", 0)
+    conversions = table.measures.get("conversions")
+    if conversions is None:
+        numbers = np.zeros(table.rows, np.int64)
+    else:
+        name = next(one for one in _SEPARATING if one in table.dimensions)
+        numbers = table.dimensions[name].is_one_of({UNKNOWN}) * conversions
     return Columns(table.dimensions, {**table.measures, UNATTRIBUTED: numbers}, table.rows)
 
 
