@@ -55,6 +55,35 @@ async def test_every_part_has_the_figures_of_a_single_report(
             }
 
 
+@pytest.mark.parametrize("interval", ["day", "hour"])
+async def test_the_figures_of_a_link_are_those_of_single_reports(
+    services: Services, client: Client, interval: str
+) -> None:
+    scene = await reported(services, client)
+    own = [one for one in scene.history.clicks if one["account_id"] == scene.history.account_id]
+    asked = {
+        "dateRange": days(2, 3),
+        "compare": "previous_period",
+        "interval": interval,
+        "filters": {"link": [str(own[0]["link_id"])]},
+    }
+    found = await scene.ask(PATH, **asked, panels=PANELS)
+    single = await scene.report(groupBy="os", **asked)
+    assert found["totals"]["clicks"]
+    assert found["previous"] == single["totals"].pop("previous")
+    assert found["change"] == single["totals"].pop("change")
+    assert found["totals"] == single["totals"]
+    for name in ("series", "previousSeries"):
+        assert found[name] == single[name]
+    del asked["interval"]
+    for panel in PANELS:
+        one = await scene.report(**asked, **as_report(panel))
+        assert found["panels"][panel["groupBy"]] == {
+            "rows": one["rows"],
+            "totalRows": one["pagination"]["totalRows"],
+        }
+
+
 async def test_the_figures_are_those_of_a_count_one_by_one(
     services: Services, client: Client
 ) -> None:

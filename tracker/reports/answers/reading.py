@@ -193,7 +193,9 @@ class Reading:
             links=self._links,
             cells=None if selection.map is None else self._wanted.get(selection.map),
         )
-        return await rollup_table(self._snapshot.reader, query)
+        reader, shared = self._snapshot.reader, self._snapshot.rollups
+        table = None if shared is None else await shared.table(reader, query)
+        return table or await rollup_table(reader, query)
 
 
 def _runs(days: Sequence[date]) -> list[tuple[date, date]]:

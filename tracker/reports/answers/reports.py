@@ -160,6 +160,7 @@ class Reports:
             turn.progress.set_fraction,
             turn.fingerprints,
             turn.combinations,
+            turn.rollups,
         )
         scope = ReportScope(query.account_id, moment.calendar)
         is_whole = query.until is None or query.tests == "only"  # tests have no rollups to cut

@@ -20,6 +20,7 @@ from tracker.reports.memory import Reservation
 from tracker.reports.periods import DayRange
 from tracker.reports.query import Measures, Report, ReportQuery
 from tracker.reports.rollups.layout import rollups_for
+from tracker.reports.rollups.shared_rollups import SharedRollups
 from tracker.reports.series import Interval, Step, row_dimension, series_of, step_keys
 from tracker.stores.mongodb.reads import MongoReads
 
@@ -37,7 +38,8 @@ _ALWAYS: Final = ("report", "series", "dimension")
 """The parts that every request has."""
 
 _MANY: Final = 3
-"""With so many combinations of dimensions, counting by all dimensions at once is faster."""
+"""With so many combinations of dimensions, counting by all dimensions at once is faster; with so
+many queries, reading whole rollups."""
 
 
 class Parts:
@@ -53,12 +55,15 @@ class Parts:
     def expect(self, queries: Sequence[ReportQuery], others: int = 0) -> None:
         """Plan these queries, and `others` of the same dimensions.
 
-        Documents that several of them must count are read once; days, by all dimensions.
+        Documents that several of them must count are read once; days, by all dimensions. So are the
+        rollups of a link.
         """
         crossed = [one for one in queries if not is_of_rollups(one)]
         needed = dict.fromkeys(needed_for(one.group_by, one.filters) for one in crossed)
         self._turn.combinations = list(needed)
         self._turn.is_thorough = len(needed) >= _MANY
+        if len(queries) >= _MANY:
+            self._turn.rollups = SharedRollups()
         self.expect_parts(len(queries) + others)
 
     def expect_parts(self, count: int) -> None:

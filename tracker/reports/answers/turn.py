@@ -23,6 +23,7 @@ from tracker.errors import RateLimited, TooSlow, Unavailable
 from tracker.reports import limits
 from tracker.reports.joint_counts.fingerprints import Fingerprints
 from tracker.reports.joint_counts.unattributed import Unattributed
+from tracker.reports.rollups.shared_rollups import SharedRollups
 from tracker.stores.mongodb.drivers import Database
 from tracker.stores.mongodb.time_limit import TimeLimits, is_time_limit
 
@@ -119,8 +120,9 @@ class Progress:
 class Turn:
     """The turn of a request. With `is_thorough` days are counted by all dimensions.
 
-    All its parts read one snapshot, so they share fingerprints and `unattributed` conversions.
-    `combinations` are the dimensions of each part that rollups do not answer.
+    All its parts read one snapshot, so they share fingerprints and `unattributed` conversions, and
+    `rollups` if they are many. `combinations` are the dimensions of each part that rollups do not
+    answer.
     """
 
     def __init__(
@@ -131,6 +133,7 @@ class Turn:
         self.combinations: Sequence[Sequence[str]] = ()
         self.progress = Progress()
         self.fingerprints: dict[UUID | None, Fingerprints] = {}
+        self.rollups: SharedRollups | None = None
         self.unattributed = Unattributed()
         self._database = database
         self._reading, self._counting = reading, counting

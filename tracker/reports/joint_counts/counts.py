@@ -87,13 +87,13 @@ class Counts:
 
         Without `progress` tables have all rows, and are cached only if documents were counted.
         """
+        if HOUR not in names:
+            return await self._read_tables(of, names, periods, progress)
         hours = [one for one in periods if one.hour is not None]
         longer = [one for one in periods if one.hour is None]
         found = await self._read_tables(of, names, longer, progress)
         for period, table in await self._read_tables(of, without(HOUR, names), hours, progress):
-            if HOUR in names:
-                table = table.with_constant(HOUR, f"{period.hour:02}")
-            found.append((period, table))
+            found.append((period, table.with_constant(HOUR, f"{period.hour:02}")))
         return found
 
     async def _read_tables(

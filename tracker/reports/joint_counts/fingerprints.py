@@ -12,6 +12,7 @@ from tracker.reports.columns import CLICK_MEASURES, Columns
 from tracker.reports.dimensions import DocumentKind
 from tracker.reports.periods import Period
 from tracker.reports.rollups.layout import CHANGES, CORRECTIONS
+from tracker.reports.rollups.shared_rollups import SharedRollups
 from tracker.stores.mongodb.reads import MongoReads
 
 _SUMMED: Final = (*CLICK_MEASURES, "conversions", CHANGES, CORRECTIONS)
@@ -75,11 +76,17 @@ class _Day:
 
 
 class Fingerprints:
-    """The fingerprints of periods in one snapshot. `matching` selects the rollups."""
+    """The fingerprints of periods in one snapshot. `matching` selects the rollups.
 
-    def __init__(self, reader: MongoReads, matching: Mapping[str, Any]) -> None:
+    Those of a link may be `shared` with other readers.
+    """
+
+    def __init__(
+        self, reader: MongoReads, matching: Mapping[str, Any], shared: SharedRollups | None = None
+    ) -> None:
         self._reader = reader
         self._matching = matching
+        self._shared = shared
         self._months: dict[str, list[int]] = {}
         self._days: dict[str, _Day] = {}
         self._with_hours: set[str] = set()
@@ -121,8 +128,13 @@ class Fingerprints:
 
     async def _read_days(self, days: Set[str], fields: Sequence[str]) -> None:
         self._days.update({day: _Day() for day in days})
-        of_days = {**self._matching, "_id.day": {"$in": sorted(days)}}
-        for row in await self._reader.find("rollups", of_days, fields):
+        rows = None
+        if self._shared is not None:
+            rows = await self._shared.of_days(self._reader, self._matching, days)
+        if rows is None:
+            of_days = {**self._matching, "_id.day": {"$in": sorted(days)}}
+            rows = await self._reader.find("rollups", of_days, fields)
+        for row in rows:
             day = self._days[row["_id"]["day"]]
             _add(day.total, row.get("total", {}))
             for hour, cell in row.get("hour", {}).items():

@@ -10,6 +10,7 @@ from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.reports.joint_counts.fingerprints import Fingerprints
 from tracker.reports.rollups.layout import rollups_of
+from tracker.reports.rollups.shared_rollups import SharedRollups
 from tracker.stores.mongodb.reads import MongoReads
 
 
@@ -79,8 +80,9 @@ class Snapshot(NamedTuple):
     `before_counting` runs before each read of clicks, of events, or of the rollups of all links. It
     may raise RateLimited or Unavailable. With `is_thorough` documents are counted by all
     dimensions, for the reports that follow. `on_progress` receives the finished fraction of the
-    report. `fingerprints` are those that other parts of the request have read. Documents are
-    counted once for all `combinations` of dimensions that the parts need.
+    report. `fingerprints` are those that other parts of the request have read, and `rollups` are
+    shared by them. Documents are counted once for all `combinations` of dimensions that the parts
+    need.
     """
 
     reader: MongoReads
@@ -91,10 +93,12 @@ class Snapshot(NamedTuple):
     on_progress: Callable[[float], None] = _ignore_progress
     fingerprints: dict[UUID | None, Fingerprints] | None = None
     combinations: Sequence[Sequence[str]] = ()
+    rollups: SharedRollups | None = None
 
     def fingerprints_of(self, scope: ReportScope) -> Fingerprints:
         known = {} if self.fingerprints is None else self.fingerprints
-        return known.setdefault(scope.link_id, Fingerprints(self.reader, scope.rollups()))
+        shared = None if scope.link_id is None else self.rollups
+        return known.setdefault(scope.link_id, Fingerprints(self.reader, scope.rollups(), shared))
 
 
 class PeriodProgress:
