@@ -68,3 +68,20 @@ async def test_panels_of_a_first_look_read_the_clicks_once(
         # Each reads the clicks of the last half minute again.
         assert 0 < together < 1.5 * alone
         history = await more(services, random, history)
+
+
+@pytest.mark.parametrize("of_link", [False, True])
+async def test_panels_of_a_later_look_read_recent_clicks_once(
+    services: Services, monkeypatch: pytest.MonkeyPatch, of_link: bool
+) -> None:
+    monkeypatch.setattr("tracker.reports.joint_counts.scope.now", lambda: LAST_MINUTE)
+    history = await made(services, Random(3), clicks=400)
+    panels = panels_of(history, of_link)
+    await read_together(services, history, panels)
+    found, together = await read_together(services, history, panels)
+    counted = Counted(history, HOST)
+    for report, query in zip(found, panels, strict=True):
+        assert [(row.key, row.measures) for row in report.rows] == counted.rows(query)
+        assert report.totals == counted.totals(query)
+    _, alone = await read_together(services, history, panels[:1])
+    assert 0 < together == alone

@@ -161,6 +161,7 @@ class Reports:
             turn.fingerprints,
             turn.combinations,
             turn.rollups,
+            turn.recent,
         )
         scope = ReportScope(query.account_id, moment.calendar)
         is_whole = query.until is None or query.tests == "only"  # tests have no rollups to cut

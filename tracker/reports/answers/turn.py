@@ -21,7 +21,9 @@ from pymongo.errors import PyMongoError
 
 from tracker.errors import RateLimited, TooSlow, Unavailable
 from tracker.reports import limits
+from tracker.reports.columns import Columns
 from tracker.reports.joint_counts.fingerprints import Fingerprints
+from tracker.reports.joint_counts.scope import RecentKey
 from tracker.reports.joint_counts.unattributed import Unattributed
 from tracker.reports.rollups.shared_rollups import SharedRollups
 from tracker.stores.mongodb.drivers import Database
@@ -120,9 +122,9 @@ class Progress:
 class Turn:
     """The turn of a request. With `is_thorough` days are counted by all dimensions.
 
-    All its parts read one snapshot, so they share fingerprints and `unattributed` conversions, and
-    `rollups` if they are many. `combinations` are the dimensions of each part that rollups do not
-    answer.
+    All its parts read one snapshot, so they share fingerprints, `unattributed` conversions, the
+    counts of `recent` documents, and `rollups` if they are many. `combinations` are the dimensions
+    of each part that rollups do not answer.
     """
 
     def __init__(
@@ -134,6 +136,7 @@ class Turn:
         self.progress = Progress()
         self.fingerprints: dict[UUID | None, Fingerprints] = {}
         self.rollups: SharedRollups | None = None
+        self.recent: dict[RecentKey, Columns] = {}
         self.unattributed = Unattributed()
         self._database = database
         self._reading, self._counting = reading, counting

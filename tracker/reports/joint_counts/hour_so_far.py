@@ -16,7 +16,7 @@ from tracker.reports.joint_counts.scan import with_missing
 from tracker.reports.joint_counts.sources import CountSources, HourPart
 from tracker.reports.joint_counts.store import ALL, CachedCounts, JointId, NewCounts
 from tracker.reports.periods import Period
-from tracker.reports.threads import in_thread
+from tracker.reports.threads import in_thread, in_thread_if_large
 
 STORING_TIME: Final = timedelta(seconds=30)
 """Almost all clicks are stored within this time."""
@@ -90,9 +90,12 @@ async def _continued(
     fingerprint = sources.fingerprints.of(hour)
     names, expected = list(part.table.dimensions), fingerprint.count(of)
     is_few = expected - documents_in(part.table) <= _FEW
-    # Few documents are read at once, and again by the next report.
-    is_reread = part.is_cached and is_few and stable_end < hour.end
-    stable_end = part.through if is_reread else max(stable_end, part.through)
+    if part.is_cached and is_few and stable_end < hour.end:
+        # They are read at once, and again by the next report.
+        recent = await sources.recent(of, names, hour, part.through)
+        rows = part.table.rows + recent.rows
+        return await in_thread_if_large(rows, _sum, [part.table, recent], names)
+    stable_end = max(stable_end, part.through)
     count = sources.documents.count
     before = await count(of, names, hour, expected, part.through, stable_end)
     stable = await in_thread(_sum, [part.table, before], names)

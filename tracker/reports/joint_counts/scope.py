@@ -8,6 +8,8 @@ from uuid import UUID
 from tracker.accounts.time_zones import zone_of
 from tracker.calendar import Calendar
 from tracker.clock import now
+from tracker.reports.columns import Columns
+from tracker.reports.dimensions import DocumentKind
 from tracker.reports.joint_counts.fingerprints import Fingerprints
 from tracker.reports.rollups.layout import rollups_of
 from tracker.reports.rollups.shared_rollups import SharedRollups
@@ -74,6 +76,16 @@ async def moment_of(reader: MongoReads, account_id: UUID) -> Moment:
     return Moment(reader, zone.calendar, now())
 
 
+class RecentKey(NamedTuple):
+    """The documents of an hour from `start` on, of the account or a link, by some dimensions."""
+
+    link_id: UUID | None
+    of: DocumentKind
+    hour: str
+    start: datetime
+    by: tuple[str, ...]
+
+
 class Snapshot(NamedTuple):
     """The snapshot of a report, and its time.
 
@@ -82,7 +94,7 @@ class Snapshot(NamedTuple):
     dimensions, for the reports that follow. `on_progress` receives the finished fraction of the
     report. `fingerprints` are those that other parts of the request have read, and `rollups` are
     shared by them. Documents are counted once for all `combinations` of dimensions that the parts
-    need.
+    need, and `recent` ones are shared by them: a few thousand at most.
     """
 
     reader: MongoReads
@@ -94,6 +106,7 @@ class Snapshot(NamedTuple):
     fingerprints: dict[UUID | None, Fingerprints] | None = None
     combinations: Sequence[Sequence[str]] = ()
     rollups: SharedRollups | None = None
+    recent: dict[RecentKey, Columns] | None = None
 
     def fingerprints_of(self, scope: ReportScope) -> Fingerprints:
         known = {} if self.fingerprints is None else self.fingerprints

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 from tracker.reports import limits
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
-from tracker.reports.counted import COUNTED_DIMENSIONS
+from tracker.reports.counted import COUNTED_DIMENSIONS, dimensions_in
 from tracker.reports.dimensions import DOCUMENT_KINDS, EVENT, HOUR, LINK, DocumentKind
 from tracker.reports.joint_counts.documents import DocumentCounts
 from tracker.reports.joint_counts.scan import with_missing
-from tracker.reports.joint_counts.scope import ReportScope, Snapshot
+from tracker.reports.joint_counts.scope import RecentKey, ReportScope, Snapshot
 from tracker.reports.joint_counts.store import (
     CachedCounts,
     JointCounts,
@@ -24,7 +24,7 @@ from tracker.reports.joint_counts.store import (
 from tracker.reports.periods import Period, day_period, hours_of
 from tracker.reports.rollups.layout import rollups_for
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
-from tracker.reports.threads import in_thread
+from tracker.reports.threads import in_thread, in_thread_if_large
 from tracker.stores.mongodb.drivers import Database
 
 _MEASURES: Final[dict[DocumentKind, Sequence[str]]] = {
@@ -193,6 +193,18 @@ class CountSources:
             measures=_MEASURES[of],
         )
         return await rollup_table(self._snapshot.reader, query)
+
+    async def recent(
+        self, of: DocumentKind, names: Sequence[str], hour: Period, start: datetime
+    ) -> Columns:
+        """Count the few documents of an hour from `start` on, once for all parts of the request."""
+        by = dimensions_in(self.counted_with(of, names, hour).values())
+        key = RecentKey(self._scope.link_id, of, hour.key, start, tuple(by))
+        known = {} if self._snapshot.recent is None else self._snapshot.recent
+        if key not in known:
+            expected = self.fingerprints.of(hour).count(of)
+            known[key] = await self.documents.count(of, by, hour, expected, start)
+        return await in_thread_if_large(known[key].rows, known[key].by, names)
 
     async def from_documents(
         self, of: DocumentKind, names: Sequence[str], periods: Sequence[Period]
