@@ -6,7 +6,7 @@ million rows in milliseconds, and releases the interpreter meanwhile.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import repeat
+from itertools import compress, repeat
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tracker.reports.arrays import np
@@ -188,13 +188,14 @@ def _in_turn(columns: Sequence[Column]) -> Column:
     without_gaps = np.full(end, -1, np.int64)
     shared = np.flatnonzero(among_others >= 0)
     without_gaps[among_others[shared]] = shared
-    new = [value for value, number in numbers.items() if without_gaps[number] < 0]
-    without_gaps[[numbers[value] for value in new]] = np.arange(count, count + len(new))
+    distinct = np.fromiter(numbers.values(), np.int64, count=len(numbers))
+    is_new = without_gaps[distinct] < 0
+    without_gaps[distinct[is_new]] = np.arange(count, count + np.count_nonzero(is_new))
     codes = [
         without_gaps[found[at]][one.codes] if at in found else one.codes
         for at, one in enumerate(columns)
     ]
-    return Column([*longest.values, *new], np.concatenate(codes))
+    return Column([*longest.values, *compress(numbers, is_new)], np.concatenate(codes))
 
 
 def _is_increasing(numbers: Codes) -> bool:
