@@ -169,6 +169,39 @@ async def test_today_is_compared_with_the_same_part_of_yesterday(
     assert found["unfinished"]["previousUntil"] == "2026-10-14T04:14:37.250Z"
 
 
+async def test_an_overview_of_a_link_is_compared_up_to_the_same_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clicks = await visited(world.services, world.account, monkeypatch)
+    link_id = clicks[-1]["link_id"]
+    own = [one for one in clicks if one["link_id"] == link_id]
+    found = await ask(
+        world.api,
+        world.account,
+        "/api/reports/overview",
+        **WEEK,
+        filters={"link": [str(link_id)]},
+        panels=[{"groupBy": one} for one in ("country", "device", "referrer", "link", "hour")],
+    )
+    now, before = counted(own, "2026-10-09", NOW), counted(own, "2026-10-02", UNTIL)
+    assert found["totals"]["clicks"] == len(now)
+    assert found["previous"]["clicks"] == len(before)
+    for name, field in (
+        ("country", "country"),
+        ("device", "device"),
+        ("referrer", "referrer_host"),
+        ("link", "link_id"),
+    ):
+        rows = found["panels"][name]["rows"]
+        assert {row["key"]: row["clicks"] for row in rows} == by(now, field)
+        assert {row["key"]: row["previous"]["clicks"] for row in rows} == by(before, field)
+    assert [step["clicks"] for step in found["series"]] == list(
+        by(now, lambda one: one["at"].date()).values()
+    )
+    part = found["unfinished"]["previousStep"]
+    assert part["clicks"] == len(counted(own, "2026-10-08", UNTIL))
+
+
 async def test_rows_totals_and_files_of_a_report_are_compared_alike(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
