@@ -72,12 +72,13 @@ async def serve(
     async with _running_services(settings) as (services, stop):
         ingest = background.draining if draining else background.preparing
         operators = serve_operators(make_internal_app(services), internal)
-        async with operators, ingest(services), serve_requests(services, sockets):
-            await announce(services)
-            _freeze_gc()
+        async with operators, ingest(services):
+            _freeze_gc()  # Takes 60 ms: before the first visitor, who would wait for it.
             gc.set_threshold(_GC_OBJECTS_OF_REQUESTS)
-            await _wait_for_stop(stop.first, services.loops)
-            await _serve_until_balancers_know(services, stop.second)
+            async with serve_requests(services, sockets):
+                await announce(services)
+                await _wait_for_stop(stop.first, services.loops)
+                await _serve_until_balancers_know(services, stop.second)
 
 
 async def drain(settings: Settings, monitoring: Sequence[socket.socket] = ()) -> None:
