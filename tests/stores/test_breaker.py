@@ -13,7 +13,13 @@ import pytest
 from tests.clock import Clock
 from tests.uncaught import uncaught_errors
 from tests.waiting import PATIENCE_SECONDS
-from tracker.stores.breaker import OPEN_SECONDS, Breaker, Overload, answer_within
+from tracker.stores.breaker import (
+    OPEN_SECONDS,
+    Breaker,
+    Overload,
+    answer_within,
+    result_within,
+)
 
 
 def test_a_new_breaker_is_closed(clock: Clock) -> None:
@@ -125,3 +131,34 @@ async def test_a_cancelled_caller_cancels_its_query() -> None:
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert len(asyncio.all_tasks()) == len(before) - 2
+
+
+async def test_a_result_that_others_set_is_returned() -> None:
+    future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(future.set_result, "found")
+    assert await result_within(PATIENCE_SECONDS, future) == "found"
+
+
+async def test_an_error_that_others_set_is_raised() -> None:
+    future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    future.set_exception(ConnectionError())
+    with pytest.raises(ConnectionError):
+        await result_within(PATIENCE_SECONDS, future)
+
+
+async def test_a_result_that_nobody_sets_in_time_is_not_waited_for() -> None:
+    future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    with pytest.raises(TimeoutError):
+        await result_within(0.05, future)
+    assert future.done()
+
+
+async def test_a_result_that_arrives_while_the_loop_is_blocked_is_in_time() -> None:
+    ours, others = socket.socketpair()
+    with others:
+        reader, writer = await asyncio.open_connection(sock=ours)
+        others.send(b"answer")
+        asyncio.get_running_loop().call_soon(time.sleep, 0.5)
+        future = asyncio.ensure_future(reader.readexactly(6))
+        assert await result_within(0.2, future) == b"answer"
+        writer.close()

@@ -20,11 +20,11 @@ from tracker.conversions.event_ids import EventIds
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
 from tracker.conversions.parameters import ConversionParameters
 from tracker.conversions.resolution import account_of, apply_config, conversion_of, scopes_of
-from tracker.conversions.rules import AccountRules, ConversionRules, rules_in
+from tracker.conversions.rules import AccountRules, CachedRules, ConversionRules, rules_in
 from tracker.errors import RateLimited, Unavailable
 from tracker.limits.allowance import Allowance
 from tracker.metrics import PENDING_REFUSED
-from tracker.stores.breaker import answer_within
+from tracker.stores.breaker import result_within
 
 _METADATA_BYTES_PER_CONVERSION: Final = 1024
 """In the limit of conversions without an account, so much metadata counts as one more."""
@@ -164,8 +164,10 @@ class Recorder:
             return rules_in(known.value)
         if self._mongodb.is_open:
             return None
+        found: asyncio.Future[CachedRules | None] = asyncio.get_running_loop().create_future()
+        self._rules.load(account_id, found)
         try:
-            return await answer_within(LOOK_UP_SECONDS, self._rules.get(account_id))
+            return rules_in(await result_within(LOOK_UP_SECONDS, found))
         except (Unavailable, TimeoutError) as error:
             self._mongodb.record_failure(error)
             return None

@@ -18,6 +18,7 @@ from bson import Decimal128
 
 from tracker.errors import BadRequest, NotFound
 from tracker.metrics import CONVERSIONS_REFUSED
+from tracker.stores.batch import Waiter
 from tracker.stores.cache.cache import Cache, Versioned
 from tracker.stores.cache.lookup import FieldLookup
 from tracker.stores.cache.memory import CacheEntry
@@ -106,8 +107,15 @@ class AccountRules:
         self._cache = cache
 
     def peek(self, account_id: UUID) -> CacheEntry[CachedRules] | None:
-        """Return the rules in memory; None: ask `get`."""
+        """Return the rules in memory; None: ask `load`."""
         return self._cache.peek(keys.account(account_id))
+
+    def load(self, account_id: UUID, waiter: Waiter[CachedRules | None]) -> None:
+        """Hand the cached rules to `waiter`, None if the account is not stored.
+
+        It is handed Unavailable if no store answers.
+        """
+        self._cache.load(keys.account(account_id), "", waiter)
 
     async def get(self, account_id: UUID) -> ConversionRules:
         """Return the cached rules. Raises Unavailable if no store answers."""

