@@ -92,7 +92,10 @@ class AccountCalendars:
     async def _read(self, account_ids: Collection[bytes]) -> dict[bytes, tuple[Calendar, ...]]:
         found = dict.fromkeys(account_ids, _UTC_ONLY)
         accounts = with_byte_ids(self._database["accounts"])
-        async for row in accounts.find({"_id": {"$in": stored_ids(account_ids)}}, FIELDS):
+        # Nearly all have none of the fields, and are not sent.
+        with_any = [{name: {"$exists": True}} for name in FIELDS]
+        matching = {"_id": {"$in": stored_ids(account_ids)}, "$or": with_any}
+        async for row in accounts.find(matching, FIELDS):
             found[row["_id"]] = zone_from_row(row).calendars
         return found
 

@@ -1,5 +1,7 @@
 """Money is added up exactly to a billionth, as far as MongoDB's 34 digits go."""
 
+from decimal import Context, Decimal
+
 import pytest
 from bson import Decimal128
 
@@ -28,6 +30,20 @@ def test_an_amount_survives_as_billionths(amount: str, number: int) -> None:
     assert billionths(Decimal128(amount)) == number
     stored = decimal_of_billionths(number)
     assert billionths(stored) == sum_in_billionths(stored.to_decimal()) == number
+
+
+@pytest.mark.parametrize("digits", [1, 7, 10**9 + 1, 10**18, 123_456_789_012_345_678, 10**34 - 1])
+@pytest.mark.parametrize("exponent", [-12, -10, -9, -8, -1, 0, 1, 5])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_amounts_are_what_decimal_arithmetic_makes_of_them(
+    sign: int, digits: int, exponent: int
+) -> None:
+    wide, stored = Context(prec=60), Context(prec=34)
+    exact = Decimal(sign * digits).scaleb(exponent, wide)
+    number = int(exact.quantize(Decimal("1e-9"), context=wide).scaleb(9, wide))
+    assert billionths(Decimal128(exact)) == number
+    expected = Decimal(number).scaleb(-9, wide).normalize(stored)
+    assert decimal_of_billionths(number).bid == Decimal128(expected).bid
 
 
 def test_a_sum_beyond_34_digits_is_rounded_as_mongodb_rounds() -> None:
