@@ -28,13 +28,15 @@ _DOCUMENTS_AT_ONCE: Final = 50
 """Documents of a batch: each takes 0.1 ms to decode."""
 
 Rollups = Sequence[Mapping[str, Any]]
+_RollupsOfDays = dict[tuple[str, UUID, str], list[Mapping[str, Any]]]
+"""By the field `of`, the link and the day."""
 
 
 class SharedRollups:
     """The rollups that the parts of one request have read, in one snapshot of one account."""
 
     def __init__(self) -> None:
-        self._read: dict[tuple[str, UUID, str], list[Mapping[str, Any]]] = {}
+        self._read: _RollupsOfDays = {}
 
     async def table(self, reader: MongoReads, query: RollupQuery) -> Columns | None:
         """Return what `rollup_table` does; None if the query is not of a link and a few days."""
@@ -59,12 +61,13 @@ class SharedRollups:
         keys = {day: (of, link_id, day) for day in days}
         missing = sorted(day for day, key in keys.items() if key not in self._read)
         if missing:
-            self._read |= {keys[day]: [] for day in missing}
+            read: _RollupsOfDays = {keys[day]: [] for day in missing}
             of_days = {**matching, "_id.day": {"$in": missing}}
             for row in await reader.find(
                 "rollups", of_days, _FIELDS, batch_size=_DOCUMENTS_AT_ONCE
             ):
-                self._read[keys[row["_id"]["day"]]].append(row)
+                read[keys[row["_id"]["day"]]].append(row)
+            self._read |= read
         return [row for key in keys.values() for row in self._read[key]]
 
 
