@@ -6,6 +6,7 @@ from typing import Any, Final
 from bson import Decimal128
 
 from tests.conversions import scene
+from tests.conversions.rules import cached_rules
 from tests.factories import AT_MS, make_click, make_conversion
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
@@ -62,7 +63,7 @@ async def test_an_account_without_rules_has_none_switched_on(services: Services)
     found = await services.accounts.accounts.find(ACCOUNT)
     assert found is not None
     assert found.name == "A"
-    assert await services.conversions.account_rules.get(ACCOUNT) == NO_RULES
+    assert await cached_rules(services, ACCOUNT) == NO_RULES
     assert await services.conversions.account_rules.find(ACCOUNT) == NO_RULES
 
 

@@ -1,6 +1,8 @@
 """Accounts with rules, and reports to them."""
 
+import asyncio
 from typing import Any
+from uuid import UUID
 
 from tests.conversions import scene
 from tests.factories import (
@@ -8,6 +10,7 @@ from tests.factories import (
 )
 from tracker.accounts.accounts import Account
 from tracker.conversions.recorder import RecordedConversion
+from tracker.conversions.rules import CachedRules, ConversionRules, rules_in
 from tracker.service.services import Services
 
 
@@ -19,6 +22,13 @@ async def account_with(services: Services, **rules: Any) -> Account:
     account = await services.accounts.accounts.create("Acme")
     await services.conversions.account_rules.change(account.id, rules)
     return account
+
+
+async def cached_rules(services: Services, account_id: UUID) -> ConversionRules:
+    """Return the rules that a conversion is checked by. Raises Unavailable without any store."""
+    found: asyncio.Future[CachedRules | None] = asyncio.get_running_loop().create_future()
+    services.conversions.account_rules.load(account_id, found)
+    return rules_in(await found)
 
 
 async def statuses(services: Services) -> list[tuple[str, str | None]]:

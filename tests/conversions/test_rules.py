@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from tests.conversions import scene
-from tests.conversions.rules import account_with, report, statuses
+from tests.conversions.rules import account_with, cached_rules, report, statuses
 from tests.factories import (
     create_click,
     create_event_config,
@@ -67,7 +67,7 @@ async def test_a_conversion_that_breaks_a_rule_is_refused_by_field_and_not_recor
     config = await create_event_config(services, account.id)
     click_id = await create_click(services, account.id)
     if memory == "warm":
-        await services.conversions.account_rules.get(account.id)
+        await cached_rules(services, account.id)
     known = {"own": config.pbk, "stored": click_id}
     sent: dict[str, Any] = {name: known.get(value, value) for name, value in fields.items()}
     if "value" in sent:
@@ -236,10 +236,10 @@ async def test_rules_are_changed_one_by_one(services: Services) -> None:
     )
     expected = ConversionRules(require_pbk=True, max_per_click=3)
     assert await services.conversions.account_rules.find(account.id) == expected
-    assert await services.conversions.account_rules.get(account.id) == expected
+    assert await cached_rules(services, account.id) == expected
     with pytest.raises(NotFound):
         await services.conversions.account_rules.change(new_id(), {"require_pbk": True})
-    assert await services.conversions.account_rules.get(new_id()) == ConversionRules()
+    assert await cached_rules(services, new_id()) == ConversionRules()
 
 
 async def test_without_both_stores_the_drain_checks_the_rules(services: Services) -> None:

@@ -117,10 +117,6 @@ class AccountRules:
         """
         self._cache.load(keys.account(account_id), "", waiter)
 
-    async def get(self, account_id: UUID) -> ConversionRules:
-        """Return the cached rules. Raises Unavailable if no store answers."""
-        return rules_in(await self._cache.get(keys.account(account_id)))
-
     async def set_by(self, account_ids: Collection[bytes]) -> dict[bytes, ConversionRules]:
         """Return the rules of those accounts that have set any, by one query of MongoDB."""
         if not account_ids:

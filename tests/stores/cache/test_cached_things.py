@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
+from tests.conversions.rules import cached_rules
 from tests.factories import create_event_config, create_link
 from tests.links.processes import process, visited
 from tests.stores.redis.own_redis import unavailable_redis
@@ -65,7 +66,7 @@ THINGS = {
     ),
     "the rules of an account": CachedThing(
         create=lambda services: services.accounts.accounts.create("Acme"),
-        look_up=lambda services, account: services.conversions.account_rules.get(account.id),
+        look_up=lambda services, account: cached_rules(services, account.id),
         changes=[
             lambda services, account: services.conversions.account_rules.change(
                 account.id, {"require_pbk": True}
