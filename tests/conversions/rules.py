@@ -26,8 +26,11 @@ async def account_with(services: Services, **rules: Any) -> Account:
 
 async def cached_rules(services: Services, account_id: UUID) -> ConversionRules:
     """Return the rules that a conversion is checked by. Raises Unavailable without any store."""
+    rules = services.conversions.account_rules
+    if known := rules.peek(account_id):
+        return rules_in(known.value)
     found: asyncio.Future[CachedRules | None] = asyncio.get_running_loop().create_future()
-    services.conversions.account_rules.load(account_id, found)
+    rules.load(account_id, found)
     return rules_in(await found)
 
 

@@ -7,6 +7,7 @@ import asyncio
 import gc
 import socket
 import time
+import weakref
 
 import pytest
 
@@ -137,6 +138,21 @@ async def test_a_result_that_others_set_is_returned() -> None:
     future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     asyncio.get_running_loop().call_soon(future.set_result, "found")
     assert await result_within(PATIENCE_SECONDS, future) == "found"
+
+
+async def test_a_result_that_others_set_is_kept_by_nobody() -> None:
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[int] = loop.create_future()
+    kept = weakref.ref(future)
+    loop.call_soon(future.set_result, 1)
+    gc.disable()
+    try:
+        await result_within(PATIENCE_SECONDS, future)
+        del future
+        await asyncio.sleep(0)  # the turn that woke this task has it too
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 async def test_an_error_that_others_set_is_raised() -> None:

@@ -11,6 +11,7 @@ Guarantees of `Destination.location`, for a URL that passed `check_url` and any 
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -47,7 +48,7 @@ _unescaped: Final = re.compile(
     r"""(https?://(?:[a-z0-9_-]+\.)+[a-z]+(?::[0-9]+)?)(/[!"$->@-~]*)?(\?[!"$-~]*)?"""
 ).fullmatch
 _NO_MACROS: Final[frozenset[str]] = frozenset()
-_NO_UTM: Final[Mapping[str, None]] = dict.fromkeys(UTM)
+_NO_UTM: Final[Mapping[str, None]] = MappingProxyType(dict.fromkeys(UTM))
 
 _is_click_id: Final = _pair_named("click_id")
 _is_reserved: Final = _pair_named(*_RESERVED)
@@ -69,7 +70,7 @@ def redirect_address(url: str) -> tuple[str, int] | None:
 
 
 def utm_of(url: str) -> Mapping[str, str | None]:
-    """Return the UTM values in the query of `url`, with macros as written; do not change them."""
+    """Return the UTM values in the query of `url`, with macros as written."""
     if "utm_" not in url:
         return _NO_UTM
     query = url.partition("#")[0].partition("?")[2]

@@ -62,23 +62,34 @@ async def answer_within(seconds: float, query: Coroutine[Any, Any, Result]) -> R
 
 
 async def result_within(seconds: float, future: asyncio.Future[Result]) -> Result:
-    """Return what others set. Raises TimeoutError if they do not in `seconds`.
+    """Return what others set. Raises TimeoutError if they do not in `seconds`, and sets it.
 
-    Time is counted as by `answer_within`, whose task and wait take 8 µs more.
+    Time is counted as by `answer_within`, whose task and wait take 8 µs more. Like that one, this
+    future is cancelled with its caller.
     """
-    loop = asyncio.get_running_loop()
-    timer: asyncio.TimerHandle | None = None
-
-    def wait_a_round(rounds: int) -> None:
-        nonlocal timer
-        if rounds:
-            timer = loop.call_later(seconds / _ROUNDS, wait_a_round, rounds - 1)
-        elif not future.done():
-            future.set_exception(TimeoutError())
-
-    wait_a_round(_ROUNDS)
+    limit = _Limit(seconds, future)
     try:
         return await future
     finally:
-        if timer is not None:
-            timer.cancel()
+        limit.cancel()
+
+
+class _Limit:
+    """Sets TimeoutError after `seconds`. Unlike a nested function, it leaves no garbage."""
+
+    __slots__ = ("_future", "_seconds", "_timer")
+
+    def __init__(self, seconds: float, future: asyncio.Future[Any]) -> None:
+        self._future = future
+        self._seconds = seconds / _ROUNDS
+        self._wait(_ROUNDS)
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+
+    def _wait(self, rounds: int) -> None:
+        if rounds:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._seconds, self._wait, rounds - 1)
+        elif not self._future.done():
+            self._future.set_exception(TimeoutError())

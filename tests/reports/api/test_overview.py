@@ -8,6 +8,7 @@ import pytest
 
 from tests.factories import create_link
 from tests.reports.counted import Counted
+from tests.stores.mongodb.profiler import profiled
 from tests.web.client import Client
 from tests.web.reported import MEASURES, days, figures, reported
 from tests.web.world import World
@@ -53,6 +54,28 @@ async def test_every_part_has_the_figures_of_a_single_report(
                 "rows": one["rows"],
                 "totalRows": one["pagination"]["totalRows"],
             }
+
+
+async def test_the_rollups_of_a_link_are_read_once_for_all_panels(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    link_id = next(
+        one["link_id"]
+        for one in scene.history.clicks
+        if one["account_id"] == scene.history.account_id
+    )
+    names = ("country", "device", "browser", "hour", "referrer")
+    asked = {
+        "dateRange": days(2, 3),
+        "filters": {"link": [str(link_id)]},
+        "panels": [{"groupBy": name} for name in names],
+    }
+    counted = await scene.ask(PATH, **asked)
+    async with profiled(services.stores.mongodb.database) as rows:
+        assert await scene.ask(PATH, **asked) == counted
+    of_rollups = [row["op"] for row in rows if row["ns"].endswith(".rollups")]
+    assert of_rollups == ["query"]
 
 
 @pytest.mark.parametrize("interval", ["day", "hour"])

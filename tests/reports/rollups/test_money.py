@@ -46,6 +46,11 @@ def test_amounts_are_what_decimal_arithmetic_makes_of_them(
     assert decimal_of_billionths(number).bid == Decimal128(expected).bid
 
 
+def test_digits_beyond_34_are_zero_as_the_standard_says() -> None:
+    bits = (6176 - 9) << 113 | 10**34
+    assert billionths(Decimal128.from_bid(bits.to_bytes(16, "little"))) == 0
+
+
 def test_a_sum_beyond_34_digits_is_rounded_as_mongodb_rounds() -> None:
     assert decimal_of_billionths(10**35 + 1) == Decimal128("1E+26")
 

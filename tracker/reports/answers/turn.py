@@ -123,8 +123,8 @@ class Turn:
     """The turn of a request. With `is_thorough` days are counted by all dimensions.
 
     All its parts read one snapshot, so they share fingerprints, `unattributed` conversions, the
-    counts of `recent` documents, and `rollups` if they are many. `combinations` are the dimensions
-    of each part that rollups do not answer.
+    counts of `recent` documents, and `rollups` if there are many parts. `combinations` are the
+    dimensions of each part that rollups do not answer.
     """
 
     def __init__(

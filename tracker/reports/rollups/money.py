@@ -47,8 +47,10 @@ _DIGITS_LIMIT: Final = 10**34
 def _billionths_of(bid: bytes) -> int:
     bits = int.from_bytes(bid, "little")
     exponent = (bits >> _DIGIT_BITS & _EXPONENTS) - _BIAS
-    if -_DECIMALS <= exponent <= 0 and bits & _OTHER_FORM != _OTHER_FORM:
-        number: int = (bits & (1 << _DIGIT_BITS) - 1) * 10 ** (exponent + _DECIMALS)
+    digits = bits & (1 << _DIGIT_BITS) - 1
+    is_plain = digits < _DIGITS_LIMIT and bits & _OTHER_FORM != _OTHER_FORM
+    if is_plain and -_DECIMALS <= exponent <= 0:
+        number: int = digits * 10 ** (exponent + _DECIMALS)
         return -number if bits >> _SIGN_BIT else number
     exact = Decimal128.from_bid(bid).to_decimal()
     return int(exact.quantize(_BILLIONTH, context=_WIDE).scaleb(9, _WIDE))
@@ -64,7 +66,7 @@ def decimal_of_billionths(number: int) -> Decimal128:
     while digits and not digits % 10:
         digits //= 10
         exponent += 1
-    if 0 < digits < _DIGITS_LIMIT:
+    if 0 < digits < _DIGITS_LIMIT and exponent <= _DECIMALS:
         bits = (number < 0) << _SIGN_BIT | (exponent + _BIAS) << _DIGIT_BITS | digits
         return Decimal128.from_bid(bits.to_bytes(16, "little"))
     return Decimal128(Decimal(number).scaleb(-9, _WIDE).normalize(_STORED))

@@ -33,10 +33,10 @@ def is_time_limit(error: BaseException | None) -> bool:
 
 
 class TimeLimits:
-    """A context that raises ExecutionTimeout after too long an operation, and AutoReconnect if
-    MongoDB hangs.
+    """A context that tells too long operations from a MongoDB that hangs.
 
-    It is a class because every request to the API has one: a generator takes five times as long.
+    It raises ExecutionTimeout for the former, and AutoReconnect for the latter. It is a class
+    because every request to the API has one: a generator takes five times as long.
     """
 
     __slots__ = ("_database",)
