@@ -8,6 +8,7 @@ import gc
 import socket
 import time
 import weakref
+from typing import Any
 
 import pytest
 
@@ -108,13 +109,21 @@ async def test_the_error_of_a_cancelled_query_is_not_reported_as_forgotten() -> 
     assert not reported
 
 
-async def test_an_answer_that_arrives_while_the_loop_is_blocked_is_in_time() -> None:
+@pytest.mark.parametrize(
+    "within",
+    [
+        answer_within,
+        lambda seconds, query: result_within(seconds, asyncio.ensure_future(query)),
+    ],
+    ids=["query", "future"],
+)
+async def test_an_answer_that_arrives_while_the_loop_is_blocked_is_in_time(within: Any) -> None:
     ours, others = socket.socketpair()
     with others:
         reader, writer = await asyncio.open_connection(sock=ours)
         others.send(b"answer")
         asyncio.get_running_loop().call_soon(time.sleep, 0.5)
-        assert await answer_within(0.2, reader.readexactly(6)) == b"answer"
+        assert await within(0.2, reader.readexactly(6)) == b"answer"
         writer.close()
 
 
@@ -167,14 +176,3 @@ async def test_a_result_that_nobody_sets_in_time_is_not_waited_for() -> None:
     with pytest.raises(TimeoutError):
         await result_within(0.05, future)
     assert future.done()
-
-
-async def test_a_result_that_arrives_while_the_loop_is_blocked_is_in_time() -> None:
-    ours, others = socket.socketpair()
-    with others:
-        reader, writer = await asyncio.open_connection(sock=ours)
-        others.send(b"answer")
-        asyncio.get_running_loop().call_soon(time.sleep, 0.5)
-        future = asyncio.ensure_future(reader.readexactly(6))
-        assert await result_within(0.2, future) == b"answer"
-        writer.close()

@@ -8,9 +8,8 @@ import pytest
 
 from tests.factories import create_link
 from tests.reports.counted import Counted
-from tests.stores.mongodb.profiler import profiled
 from tests.web.client import Client
-from tests.web.reported import MEASURES, days, figures, reported
+from tests.web.reported import MEASURES, Reported, days, figures, reported
 from tests.web.world import World
 from tracker.ids import new_id
 from tracker.reports.answers.turn import Turn
@@ -26,6 +25,16 @@ PANELS = [{"groupBy": group_by, "limit": 3} for group_by in GROUPS]
 def as_report(panel: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of the report that has the rows of a panel."""
     return {"pageSize" if name == "limit" else name: value for name, value in panel.items()}
+
+
+async def check_panels(scene: Reported, found: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Check that each panel of an overview has the rows of a single report."""
+    for panel in PANELS:
+        one = await scene.report(**asked, **as_report(panel))
+        assert found["panels"][panel["groupBy"]] == {
+            "rows": one["rows"],
+            "totalRows": one["pagination"]["totalRows"],
+        }
 
 
 async def test_every_part_has_the_figures_of_a_single_report(
@@ -48,34 +57,7 @@ async def test_every_part_has_the_figures_of_a_single_report(
             assert found[name] == single[name]
         assert found["timeZone"] == "UTC"
         del asked["interval"]
-        for panel in PANELS:
-            one = await scene.report(**asked, **as_report(panel))
-            assert found["panels"][panel["groupBy"]] == {
-                "rows": one["rows"],
-                "totalRows": one["pagination"]["totalRows"],
-            }
-
-
-async def test_the_rollups_of_a_link_are_read_once_for_all_panels(
-    services: Services, client: Client
-) -> None:
-    scene = await reported(services, client)
-    link_id = next(
-        one["link_id"]
-        for one in scene.history.clicks
-        if one["account_id"] == scene.history.account_id
-    )
-    names = ("country", "device", "browser", "hour", "referrer")
-    asked = {
-        "dateRange": days(2, 3),
-        "filters": {"link": [str(link_id)]},
-        "panels": [{"groupBy": name} for name in names],
-    }
-    counted = await scene.ask(PATH, **asked)
-    async with profiled(services.stores.mongodb.database) as rows:
-        assert await scene.ask(PATH, **asked) == counted
-    of_rollups = [row["op"] for row in rows if row["ns"].endswith(".rollups")]
-    assert of_rollups == ["query"]
+        await check_panels(scene, found, asked)
 
 
 @pytest.mark.parametrize("interval", ["day", "hour"])
@@ -99,12 +81,7 @@ async def test_the_figures_of_a_link_are_those_of_single_reports(
     for name in ("series", "previousSeries"):
         assert found[name] == single[name]
     del asked["interval"]
-    for panel in PANELS:
-        one = await scene.report(**asked, **as_report(panel))
-        assert found["panels"][panel["groupBy"]] == {
-            "rows": one["rows"],
-            "totalRows": one["pagination"]["totalRows"],
-        }
+    await check_panels(scene, found, asked)
 
 
 async def test_the_figures_are_those_of_a_count_one_by_one(

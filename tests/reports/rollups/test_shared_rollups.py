@@ -8,6 +8,8 @@ import pytest
 
 from tests.reports.history import DAYS, FIRST, History, made
 from tests.stores.mongodb.profiler import profiled
+from tests.web.client import Client
+from tests.web.reported import days, reported
 from tracker.reports.columns import CLICK_MEASURES, MEASURES, Columns
 from tracker.reports.rollups.layout import RollupSelection, rollups_of
 from tracker.reports.rollups.pipelines import RollupQuery, rollup_table
@@ -94,3 +96,21 @@ async def test_rollups_of_much_else_are_left_to_mongodb(
     history = await made(services, Random(5), clicks=20, events=2)
     query = of_history(history, None, **fields)
     assert await SharedRollups().table(services.stores.mongodb.reads, query) is None
+
+
+async def test_an_overview_of_a_link_reads_its_rollups_once(
+    services: Services, client: Client
+) -> None:
+    scene = await reported(services, client)
+    own = [one for one in scene.history.clicks if one["account_id"] == scene.history.account_id]
+    names = ("country", "device", "browser", "hour", "referrer")
+    asked = {
+        "dateRange": days(2, 3),
+        "filters": {"link": [str(own[0]["link_id"])]},
+        "panels": [{"groupBy": name} for name in names],
+    }
+    counted = await scene.ask("/api/reports/overview", **asked)
+    async with profiled(services.stores.mongodb.database) as rows:
+        assert await scene.ask("/api/reports/overview", **asked) == counted
+    of_rollups = [row["op"] for row in rows if row["ns"].endswith(".rollups")]
+    assert of_rollups == ["query"]
