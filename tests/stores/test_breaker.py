@@ -128,19 +128,20 @@ async def test_an_answer_that_arrives_while_the_loop_is_blocked_is_in_time(withi
 
 
 async def test_a_cancelled_caller_cancels_its_query() -> None:
-    asked = asyncio.Event()
+    asked: asyncio.Future[asyncio.Task[Any] | None] = asyncio.get_running_loop().create_future()
 
     async def hanging() -> None:
-        asked.set()
+        asked.set_result(asyncio.current_task())
         await asyncio.Event().wait()
 
     waiting = asyncio.ensure_future(answer_within(10, hanging()))
-    await asked.wait()
-    before = asyncio.all_tasks()
+    query = await asked
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert len(asyncio.all_tasks()) == len(before) - 2
+    assert query is not None
+    assert query is not waiting
+    assert query.cancelled()
 
 
 async def test_a_result_that_others_set_is_returned() -> None:

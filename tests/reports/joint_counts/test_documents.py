@@ -54,6 +54,6 @@ async def test_a_failed_read_leaves_no_counting_behind(
             await DocumentCounts(scope, snapshot).count_each(
                 "clicks", ["country"], dict.fromkeys(days, 1)
             )
-        assert asyncio.all_tasks() == before
+        assert asyncio.all_tasks() <= before
     finally:
         is_released.set()
