@@ -41,6 +41,9 @@ _KEYLESS_FIELDS: Final = (
     "mem_aof_buffer",
 )
 
+_REWRITE_BLOCK_BYTES: Final = 10 * 1024 * 1024
+"""Redis 6.2 takes as much at a time for what is written while it rewrites its file."""
+
 
 class OptionalWrite(StrEnum):
     """The writes that are skipped when the budget fills; the first is skipped first."""
@@ -140,13 +143,15 @@ class BudgetMeter:
     async def _measure_server(self, server: Redis, streams: Sequence[str]) -> "_Measurement":
         pipeline = server.pipeline(transaction=False)
         pipeline.info("memory")
+        pipeline.info("persistence")
         for stream in streams:
             pipeline.memory_usage(stream, samples=_SAMPLED_NODES)
-        memory, *sizes = await pipeline.execute(raise_on_error=False)
-        if isinstance(memory, RedisError):
-            raise memory
+        memory, persistence, *sizes = await pipeline.execute(raise_on_error=False)
+        for answer in (memory, persistence):
+            if isinstance(answer, RedisError):
+                raise answer
         limit = BUDGET_SHARE * (memory.get("maxmemory") or self._default_bytes)
-        return _Measurement(used_bytes(memory, sizes), limit)
+        return _Measurement(used_bytes(memory | persistence, sizes), limit)
 
     def _set(self, measured: "_Measurement") -> None:
         used, limit = measured
@@ -169,8 +174,10 @@ class _Measurement(NamedTuple):
     limit: float
 
 
-def used_bytes(memory: Mapping[str, Any], streams: list[Any]) -> int:
+def used_bytes(information: Mapping[str, Any], streams: list[Any]) -> int:
     """Return the bytes of keys, without the `streams`. A stream of unknown size counts too."""
-    keyless = sum(int(memory.get(name, 0)) for name in _KEYLESS_FIELDS)
+    keyless = sum(int(information.get(name, 0)) for name in _KEYLESS_FIELDS)
+    # `mem_aof_buffer` has what is in the blocks, and not what is free in the last of them.
+    keyless += -int(information.get("aof_rewrite_buffer_length", 0)) % _REWRITE_BLOCK_BYTES
     streamed = sum(size for size in streams if isinstance(size, int))
-    return max(0, int(memory["used_memory"]) - keyless - streamed)
+    return max(0, int(information["used_memory"]) - keyless - streamed)
