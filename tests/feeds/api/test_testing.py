@@ -1,5 +1,6 @@
 """Test clicks and test conversions: stored once and shown as tests; no figure counts them."""
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -89,15 +90,19 @@ async def rows(api: KeyedClient, account: Account, path: str, query: str = "") -
     return found
 
 
+def recent_days() -> dict[str, str]:
+    """Return today, and yesterday: what was made before midnight is of it."""
+    return {"from": day_of(now() - timedelta(days=1)), "to": day_of(now())}
+
+
 async def report(
     api: KeyedClient, account: Account, by: str, filters: dict[str, Any] | None = None
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
-    """Return the figures of each row of today by its name, and the totals."""
-    today = day_of(now())
+    """Return the figures of each row of these days by its name, and the totals."""
     response = await api.post(
         "/api/reports",
         accountId=str(account.id),
-        dateRange={"from": today, "to": today},
+        dateRange=recent_days(),
         groupBy=by,
         filters=filters or {},
     )
@@ -366,8 +371,7 @@ async def test_a_report_of_too_many_tests_says_so(
     for _ in range(2):
         await clicked(world.client, world.secret, link)
     await drained(world.services)
-    today = day_of(now())
-    asked: dict[str, Any] = {"dateRange": {"from": today, "to": today}, "groupBy": "link"}
+    asked: dict[str, Any] = {"dateRange": recent_days(), "groupBy": "link"}
     response = await world.api.post(
         "/api/reports", accountId=str(world.account.id), filters={"tests": "only"}, **asked
     )
