@@ -14,6 +14,7 @@ from tests.scripts.conftest import Run
 from tracker.accounts.accounts import Account
 from tracker.clock import day_of, moment, now
 from tracker.service.services import Services
+from tracker.stores.mongodb import retention
 
 DAY = day_of(moment(AT_MS))
 RANGE = ("--from", DAY, "--to", DAY)
@@ -114,12 +115,18 @@ def test_wrong_arguments_are_named(
 
 
 def test_days_whose_clicks_may_be_deleted_are_neither_compared_nor_rebuilt(
-    run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
+    run: Run,
+    account: Account,
+    services: Services,
+    mongodb: MongoClient[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    today = now()
+    monkeypatch.setattr(retention, "now", lambda: today)
     spoil(mongodb, services)
     record = {"_id": "click_retention", "days": 2}
     mongodb[services.settings.mongodb_database]["counters"].insert_one(record)
-    kept = day_of(now() - timedelta(days=1))
+    kept = day_of(today - timedelta(days=1))
     ended = run("verify")
     assert ended.returncode == 0
     assert f"not compared: days before {kept}, whose clicks may be deleted" in ended.stderr
