@@ -7,14 +7,18 @@ path: an event is added to 24 paths of 8 cells.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import cycle
 from typing import Any, Final, NamedTuple
 
-from bson import Decimal128
+from bson import Decimal128, encode
+from bson.raw_bson import RawBSONDocument
 
+from tracker.reports.dimensions import EVENT
 from tracker.reports.limits import CACHED_PATHS
 from tracker.reports.rollups.layout import (
     MONEY,
     Sums,
+    event_cell,
     increments,
     statement_of,
     without_zeros,
@@ -27,48 +31,55 @@ _CACHED_CELLS: Final = 2000
 Cells = tuple[str, ...]
 """Names of cells, such as `total` and `device.mobile`."""
 
-Measures = tuple[str, ...]
 Stored = int | Decimal128
 
 
 class Addition(NamedTuple):
-    """A number to add to each of the `measures` of each of the `cells`."""
+    """What is added to each of the `cells`, and to that of an `event`: a number by measure."""
 
     cells: Cells
-    measures: Measures
-    number: int
+    event: str
+    numbers: Mapping[str, int]
 
 
 class Upsert(NamedTuple):
     """What is added to the document of `id`, or inserted.
 
-    `own_cells` are those that the values of a visit do not name, such as `domain.go%2Etest`.
-    `others` has further paths. Only a link has a `domain_name`.
+    `own_cells` are those of the domains, if an account has several. `others` has further paths.
+    Only a link has a `domain_name`.
     """
 
     id: Mapping[str, Any]
     domain_name: str | None
     additions: Sequence[Addition] = ()
-    own_cells: Mapping[tuple[str, Measures], int] = {}
+    own_cells: Sequence[tuple[str, Mapping[str, int]]] = ()
     others: Mapping[str, Stored] = {}
 
     def sums(self) -> Sums:
         """Return the sums of additions and own cells, without zeros."""
-        sums = self._own_sums()
-        for cells, measures, number in self.additions:
-            for path in _paths(cells, measures):
+        sums: Sums = {}
+        for cells, event, numbers in self.additions:
+            paths = _paths(cells, tuple(numbers))
+            for path, number in zip(paths, cycle(numbers.values()), strict=False):
                 sums[path] = sums.get(path, 0) + number
+            if event:
+                _add_cell(sums, event_cell(event), numbers)
+        for cell, numbers in self.own_cells:
+            _add_cell(sums, cell, numbers)
         return without_zeros(sums)
 
     def increments(self) -> Mapping[str, Stored]:
         common = self._common()
         if common is None:
             return {**increments(self.sums()), **self.others}
-        cells, numbers = common
+        cells, event, numbers = common
         paths = _paths(cells, tuple(numbers))
         added: dict[str, Stored] = dict(zip(paths, (*numbers.values(),) * len(cells), strict=True))
+        if event:
+            cell = event_cell(event)
+            added |= {f"{cell}.{name}": number for name, number in numbers.items()}
         if self.own_cells:
-            added |= increments(without_zeros(self._own_sums()))
+            added |= self._of_own_cells()
         return {**added, **self.others} if self.others else added
 
     def statement(self) -> dict[str, Any]:
@@ -83,43 +94,50 @@ class Upsert(NamedTuple):
         common = None if self.others else self._common()
         if common is None:
             return fields | _fields(self.increments().items())
-        cells, numbers = common
+        cells, event, numbers = common
         if any(name.endswith(MONEY) for name in numbers):  # Decimal128 has no hash.
+            # Once for nine cells: of a Decimal128 the driver asks Python.
+            numbers = RawBSONDocument(encode(numbers))
             fields |= _same_cells(cells, numbers)
         else:
             fields |= _cached_cells(cells, *numbers.items())
+        if event:
+            fields[EVENT] = {event: numbers}
         if self.own_cells:
-            fields |= _fields(increments(without_zeros(self._own_sums())).items())
+            fields |= _fields(self._of_own_cells().items())
         return fields
 
-    def _common(self) -> tuple[Cells, Mapping[str, Stored]] | None:
-        """Return the cells of all additions and what each gets; None if they differ."""
+    def _common(self) -> tuple[Cells, str, Mapping[str, Stored]] | None:
+        """Return the cells and event of all additions, and what each gets; None if they differ."""
         if not self.additions:
             return None
-        cells, measures, number = self.additions[0]
-        sums = dict.fromkeys(measures, number)
-        for other, measures, number in self.additions[1:]:
-            if other is not cells:
+        cells, event, sums = self.additions[0]
+        for others, other_event, numbers in self.additions[1:]:
+            if others is not cells or other_event != event:
                 return None
-            for one in measures:
-                sums[one] = sums.get(one, 0) + number
-        return cells, {
+            sums = {**sums, **{one: sums.get(one, 0) + numbers[one] for one in numbers}}
+        stored = {
             name: decimal_of_billionths(number) if name.endswith(MONEY) else number
             for name, number in sums.items()
             if number
         }
+        return cells, event, stored
 
-    def _own_sums(self) -> Sums:
+    def _of_own_cells(self) -> Mapping[str, Stored]:
         sums: Sums = {}
-        for (cell, measures), number in self.own_cells.items():
-            for measure in measures:
-                path = f"{cell}.{measure}"
-                sums[path] = sums.get(path, 0) + number
-        return sums
+        for cell, numbers in self.own_cells:
+            _add_cell(sums, cell, numbers)
+        return increments(without_zeros(sums))
+
+
+def _add_cell(sums: Sums, cell: str, numbers: Mapping[str, int]) -> None:
+    for measure, number in numbers.items():
+        path = f"{cell}.{measure}"
+        sums[path] = sums.get(path, 0) + number
 
 
 @lru_cache(maxsize=CACHED_PATHS)
-def _paths(cells: Cells, measures: Measures) -> Sequence[str]:
+def _paths(cells: Cells, measures: tuple[str, ...]) -> Sequence[str]:
     return [f"{cell}.{measure}" for cell in cells for measure in measures]
 
 
