@@ -196,8 +196,14 @@ class Drain:
         clicks: ClicksById,
         checked: Collection[int] = (),
     ) -> BatchRules:
-        """Return the rules and the used caps."""
-        accounts = {one for event in events if (one := account_of(event, clicks)) is not None}
+        """Return the rules and the used caps, as far as events may break them."""
+        accounts = {
+            account_id
+            for one in events
+            # A checked one can only break the cap of its click.
+            if one["click_id"] is not None or one["_id"] not in checked
+            if (account_id := account_of(one, clicks)) is not None
+        }
         rules = await self._rules.set_by(accounts)
         capped = {one for one in rules if rules[one].max_per_click is not None}
         capped_events = [one for one in events if account_of(one, clicks) in capped]
