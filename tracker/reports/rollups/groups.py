@@ -18,8 +18,9 @@ Day = int | tuple[int, str]
 Measures = tuple[tuple[str, ...], ...]
 """The measures that the count is added to, then those of each kind of money."""
 
-Numbers = list[int]
-"""A count, and the sum of each kind of money."""
+Numbers = Any
+"""A number of clicks; of events a list, with their number and the sum of each kind of money. Lists
+for clicks as well would cost 3 µs a click of many accounts."""
 
 
 class DocumentAdditions:
@@ -95,11 +96,14 @@ class Group:
         if len(self.by_domain) == 1:
             [numbers] = self.by_domain.values()
             return numbers
+        if not self.event:
+            return sum(self.by_domain.values())
         return [sum(of_domains) for of_domains in zip(*self.by_domain.values(), strict=True)]
 
     def by_measure(self, numbers: Numbers) -> Mapping[str, int]:
-        if len(numbers) == 1:
-            return dict.fromkeys(self.measures[0], numbers[0])
+        if not self.event:
+            count: int = numbers
+            return dict.fromkeys(self.measures[0], count)
         pairs = zip(self.measures, numbers, strict=True)
         return {name: number for names, number in pairs for name in names}
 

@@ -7,7 +7,7 @@ An event counts as soon as its account is known. When its click arrives, the eve
 (`add_event` with sign -1), and added again with the click's values.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
@@ -16,7 +16,7 @@ from tracker import visitor_dimensions
 from tracker.calendar import DEFAULT_ZONE, Calendar
 from tracker.conversions.document import COUNTED
 from tracker.reports.rollups.cell_counts import DocumentKey
-from tracker.reports.rollups.groups import Day, DocumentAdditions, Group, Measures
+from tracker.reports.rollups.groups import Day, DocumentAdditions, Group, Measures, Numbers
 from tracker.reports.rollups.layout import (
     MONEY,
     RollupId,
@@ -170,23 +170,18 @@ class Rollup:
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = Group(cells_of(values), event, measures)
-            self._account(account_id, day).added[group] = []
+            self._account(account_id, day).added[group] = 0
         of_link = self._links.get((account_id, day, link_id))
         if of_link is None:
             of_link = self._link(account_id, day, link_id, domain_name)
-        of_domain, of_group = group.by_domain.get(domain_name), of_link.added.get(group)
-        if of_domain is None:
-            of_domain = group.by_domain[domain_name] = [0] * len(measures)
-        if of_group is None:
-            of_group = of_link.added[group] = [0] * len(measures)
-        of_domain[0] += count
-        of_group[0] += count
-        if money:
-            for at, amount in enumerate(money, 1):
-                of_domain[at] += amount
-                of_group[at] += amount
+        by_domain, by_group = group.by_domain, of_link.added
         if event:
             self._has_events = True
+            _add_sums(by_domain, domain_name, (count, *money))
+            _add_sums(by_group, group, (count, *money))
+        else:
+            by_domain[domain_name] = by_domain.get(domain_name, 0) + count
+            by_group[group] = by_group.get(group, 0) + count
 
     def _documents_of(
         self, document: Mapping[str, Any], day: Day
@@ -216,9 +211,23 @@ class Rollup:
         for account in self._accounts.values():
             for group in account.added:
                 account.added[group] = group.numbers()
+        any_number = _any_sum if self._has_events else any
         for document in (*self._links.values(), *self._accounts.values()):
-            if document.changes or any(map(any, document.added.values())):
+            if document.changes or any_number(document.added.values()):
                 yield document
+
+
+def _add_sums(to: dict[Any, Numbers], key: Any, sums: Sequence[int]) -> None:
+    found = to.get(key)
+    if found is None:
+        to[key] = list(sums)
+        return
+    for at, number in enumerate(sums):
+        found[at] += number
+
+
+def _any_sum(numbers: Iterable[Numbers]) -> bool:
+    return any(any(one) if isinstance(one, list) else one for one in numbers)
 
 
 def _as_bytes(one: UUID | bytes | None) -> bytes | None:
