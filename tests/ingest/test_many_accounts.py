@@ -30,13 +30,12 @@ def _ids(clicks: Sequence[Record]) -> list[bytes]:
     return [one.id for one in clicks if isinstance(one.id, bytes)]
 
 
-async def commands_for(services: Services, accounts: int) -> Counter[str]:
-    """Return the number of commands for a batch of so many accounts, by collection and kind.
+async def commands_for(services: Services, batch: Sequence[Record]) -> Counter[str]:
+    """Return the number of commands for a batch, by collection and kind.
 
     Each document that a command writes is one statement of it, so writes are left out.
     """
     drain = scene.drain_of(services)
-    batch = batch_of(accounts)
     async with profiled(services.stores.mongodb.database) as rows:
         await drain.apply(batch)
     reads = [row for row in rows if row["op"] in ("query", "command", "getmore")]
@@ -44,10 +43,22 @@ async def commands_for(services: Services, accounts: int) -> Counter[str]:
 
 
 async def test_a_batch_of_many_accounts_asks_as_often_as_one_of_few(services: Services) -> None:
-    few = await commands_for(services, FEW)
+    few = await commands_for(services, batch_of(FEW))
     assert few["accounts query"] == 2  # the calendars, and the rules
-    assert await commands_for(services, MANY) == few
+    assert await commands_for(services, batch_of(MANY)) == few
     await ledger.check(services)
+
+
+@pytest.mark.parametrize(("checked", "looked_up"), [(True, 0), (False, 1)])
+async def test_rules_are_looked_up_only_for_events_that_may_break_them(
+    services: Services, checked: bool, looked_up: int
+) -> None:
+    strict = await account_with(services, require_pbk=True, max_per_click=1)
+    event = make_conversion(1, account_id=strict.id.bytes, checked=checked)
+    commands = await commands_for(services, [event])
+    assert commands["accounts query"] == looked_up + 1  # the calendars
+    refused = ("refused", "require_pbk")
+    assert await statuses(services) == [("no_click", None) if checked else refused]
 
 
 async def test_each_account_of_a_batch_keeps_its_own_rules(services: Services) -> None:
