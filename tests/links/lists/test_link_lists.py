@@ -8,7 +8,7 @@ import pytest
 from tests.factories import LANDING, create_link, make_new_link
 from tracker.ids import new_id
 from tracker.links.counts.recount import LinkRecount
-from tracker.links.lists import far_pages, totals
+from tracker.links.lists import far_pages, list_counts, pieces, rows, search, totals
 from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder
 from tracker.links.lists.totals import Total
 from tracker.service.services import Services
@@ -104,6 +104,55 @@ async def test_each_page_after_a_position_goes_on_where_the_one_before_has_ended
             seen += [link.id for link in found.links]
             following = found.next
         assert seen == ids, wanted
+
+
+def make_slow(monkeypatch: pytest.MonkeyPatch, searched_links: int) -> None:
+    """No query is in time, and pieces are small."""
+    for reader, limit in (
+        (rows, "_TRIED_SECONDS"),
+        (rows, "_SORTED_SECONDS"),
+        (list_counts, "_QUICK_SECONDS"),
+    ):
+        monkeypatch.setattr(reader, limit, 1e-6)
+    monkeypatch.setattr(pieces, "PIECE_LINKS", 3)
+    for module in (search, totals):
+        monkeypatch.setattr(module, "COUNTED_LINKS", searched_links)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("searched_links", [1, 10_000])
+@pytest.mark.parametrize("complete", [True, False])
+async def test_each_page_is_its_part_of_the_list_if_no_query_is_in_time(
+    services: Services,
+    monkeypatch: pytest.MonkeyPatch,
+    order: LinkOrder,
+    searched_links: int,
+    complete: bool,
+) -> None:
+    await make_links(services, complete)
+    whole = [await ids_of(services, wanted, order) for wanted in FILTERS]
+    make_slow(monkeypatch, searched_links)
+    for wanted, ids in zip(FILTERS, whole, strict=True):
+        following: Any = None
+        for number in range(1, len(ids) // 3 + 2):
+            found = await services.links.lists.page(ACCOUNT, wanted, number, 3, order)
+            part = ids[(number - 1) * 3 : number * 3]
+            assert [link.id for link in found.links] == part, (wanted, number)
+            if number == 1 or following is not None:
+                found = await services.links.lists.page(ACCOUNT, wanted, 1, 3, order, following)
+                assert [link.id for link in found.links] == part, (wanted, number)
+                following = found.next
+
+
+async def test_the_total_of_a_list_that_was_read_to_its_end_is_exact(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make_links(services)
+    monkeypatch.setattr(totals, "COUNT_SECONDS", 1e-6)
+    pages = [
+        await services.links.lists.page(ACCOUNT, LinkFilter(search="s1"), 1, n) for n in (2, 20)
+    ]
+    assert [page.total for page in pages] == [Total(3, is_exact=False), Total(len(pages[1].links))]
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -83,6 +83,12 @@ async def test_the_few_others_are_counted_instead_of_many_links(
     assert len(limits) == counted
 
 
+async def test_what_a_search_has_found_until_the_time_is_over_is_the_total() -> None:
+    count, _ = counting(ExecutionTimeout("late", 50))
+    found = await Totals().find("a", Counting(count, so_far=lambda: 7))
+    assert found == Total(7, is_exact=False)
+
+
 async def test_another_error_than_the_limit_of_time_is_raised() -> None:
     count, _ = counting(OperationFailure("no such index"))
     with pytest.raises(OperationFailure):

@@ -144,6 +144,11 @@ def is_counted(wanted: LinkFilter) -> bool:
     return len(wanted.tags) < 2 and not (wanted.search or wanted.slug or wanted.utm)
 
 
+def is_searched(wanted: LinkFilter) -> bool:
+    """Return whether several filters may have many links each and few together."""
+    return not (is_counted(wanted) or is_of_one_word(wanted) or wanted.slug)
+
+
 def order_of(wanted: LinkFilter, order: LinkOrder) -> Order:
     """Return the order of a page. A filter by slug needs the collation of the slug index."""
     return ORDERS[order] if wanted.slug is None else ORDERS[order]._replace(collation=BY_NAME)

@@ -5,14 +5,12 @@ that the same query reads; its index is named; and what lies before it is skippe
 end or from a known position, or not at all after a position.
 """
 
-from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Hashable, Sequence
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import msgspec
-import pymongo
-from pymongo.errors import PyMongoError
 
 from tracker.links.counts.counts import (
     LINK_COUNTS,
@@ -27,9 +25,11 @@ from tracker.links.lists.filter import (
     LinkFilter,
     LinkOrder,
     is_counted,
+    is_searched,
     order_of,
 )
 from tracker.links.lists.list_counts import ListCounts
+from tracker.links.lists.pieces import pieces_of
 from tracker.links.lists.plan import (
     Known,
     Rows,
@@ -37,24 +37,27 @@ from tracker.links.lists.plan import (
     fallback_of,
     index_of,
     is_in_order,
+    is_of_rarest_tag,
     matching_of,
     needs_counts,
     rows_of,
 )
+from tracker.links.lists.rows import (
+    FIELDS,
+    AskedRows,
+    InPieces,
+    Way,
+    rows_by,
+    rows_in_time,
+    rows_of_ids,
+)
+from tracker.links.lists.search import Search
 from tracker.links.lists.totals import Total
 from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.mongodb.documents import with_stored_ids
-from tracker.stores.mongodb.order import Order, Position
+from tracker.stores.mongodb.order import Position
 from tracker.stores.mongodb.paging import PIECE_DOCUMENTS, RANGE_DOCUMENTS, all_of
 from tracker.stores.mongodb.reads import MongoReads
-
-_TRIED_SECONDS: Final = 0.3
-"""For rows in an order that may have few matches. All matches of a common word take longer."""
-
-
-_KNOWN: Final = ("id", "account_id")
-_FIELDS: Final = [name for name in Link.__struct_fields__ if name not in _KNOWN]
-"""The fields of links, without what only finds them, and the account of the list."""
 
 
 class _Asked(NamedTuple):
@@ -85,9 +88,12 @@ class _Asked(NamedTuple):
     def page_of(self, found: Sequence[Link], total: Total) -> "LinkPage":
         """Return the page of the links that `rows` are."""
         links = list(found[: self.size])
-        if not total.is_exact:
-            total = Total(max(total.rows, self.skip + len(found)), is_exact=False)
         is_last = len(found) <= self.size
+        if not total.is_exact:
+            # The list ends here, unless there are fewer links than those that were skipped.
+            is_end = is_last and self.after is None and (len(found) > 0 or self.skip == 0)
+            total = Total(max(total.rows, self.skip + len(found)), is_exact=False)
+            total = Total(self.skip + len(found)) if is_end else total
         following = None if is_last else ORDERS[self.order].position(links[-1].id, links[-1])
         return LinkPage(links, total, following)
 
@@ -142,7 +148,7 @@ class LinkLists:
         at_once = PIECE_DOCUMENTS if by.field is None else RANGE_DOCUMENTS
         hint = index_of(wanted, order, known, at_once, total)
         matching = matching_of(account_id, wanted, known, by, hint)
-        async for rows in all_of(self._reads, "links", matching, by, hint, _FIELDS):
+        async for rows in all_of(self._reads, "links", matching, by, hint, FIELDS):
             yield _links(account_id, rows)
 
     async def _page_with_counts(self, asked: _Asked) -> LinkPage:
@@ -161,7 +167,7 @@ class LinkLists:
                 {"$sort": dict(by.keys)},
                 {"$skip": asked.rows.skip},
                 {"$limit": asked.rows.limit},
-                {"$project": dict.fromkeys(_FIELDS, 1)},
+                {"$project": dict.fromkeys(FIELDS, 1)},
                 {"$unionWith": kept},
             ],
             collation=by.collation,
@@ -187,7 +193,14 @@ class LinkLists:
             # The way to a far page is remembered until the counts change.
             filters = msgspec.json.encode(asked.wanted)
             key = (asked.account_id, filters, asked.order, counts.changes)
-        found = await self._find(reads, asked, known, total, end, key)
+        search = self._counts.search_before(*of_list, known)
+        if search is not None and search.has_all:
+            found = await self._find_searched(reads, asked, known, search)
+        else:
+            found = await self._find(reads, asked, known, total, end, key)
+            search = self._counts.search_before(*of_list, known)
+            if search is not None and search.has_all:
+                total = Total(len(search.ids))
         page = asked.page_of(found, total)
         if key is not None and page.next is not None:
             self._far_pages.remember(key, Reached(asked.skip + asked.size, page.next))
@@ -224,19 +237,51 @@ class LinkLists:
         fallback = fallback_of(wanted, known, total, hint)
         by = order_of(wanted, order)
         indexes = [hint] if fallback is None else [hint, fallback]
-        tried = {one: matching_of(asked.account_id, wanted, known, by, one) for one in indexes}
+        tried = [
+            Way(one, matching_of(asked.account_id, wanted, known, by, one), is_in_order(one, order))
+            for one in indexes
+        ]
         by = by.reversed() if way.is_reversed else by
-        is_by_index = is_counted(wanted) and fallback is None and is_in_order(hint, order)
+        is_by_index = is_counted(wanted) and fallback is None and tried[0].is_in_order
         if key and known.counts and is_by_index:
             density = density_of(hint, wanted, order, known.counts, total)
-            listed = FarList(tried[hint], by, hint, density)
+            listed = FarList(tried[0].matching, by, hint, density)
             reached = await self._far_pages.reach(reads, key, listed, way, reached)
-        if reached.position is not None:
-            after = by.after(reached.position)
-            tried = {one: {"$and": [matching, after]} for one, matching in tried.items()}
-        way = way._replace(skip=way.skip - reached.rows)
-        rows = await _rows_in_time(reads, by, way, tried)
-        return _links(asked.account_id, rows)
+        rows = way._replace(skip=way.skip - reached.rows)
+        asked_rows = AskedRows(by, rows, reached.position)
+        return await self._read(reads, asked, known, asked_rows, tried)
+
+    async def _read(
+        self, reads: MongoReads, asked: _Asked, known: Known, rows: AskedRows, ways: Sequence[Way]
+    ) -> list[Link]:
+        """Return the links of rows, which may have to be searched for."""
+        account_id, wanted = asked.account_id, asked.wanted
+        if wanted.slug is not None:
+            [way] = ways
+            found = await rows_by(reads, rows, way.hint, way.matching)
+            return _links(account_id, found)
+        by_tag = ways[0].is_in_order and is_of_rarest_tag(ways[0].hint, wanted)
+        pieces = pieces_of(account_id, wanted, asked.order, known, by_tag)
+        matching = matching_of(account_id, wanted, known, rows.order, pieces.hint)
+        otherwise = InPieces(pieces._replace(order=rows.order), matching)
+        begun = self._counts.search_before(account_id, wanted, known)
+        if begun is not None and begun.has_few(asked.size):
+            ways = []  # They would take longer than the rest of the search.
+
+        async def search() -> Search | None:
+            if known.counts is None or not is_searched(wanted):
+                return None
+            return await self._counts.search(account_id, wanted, known)
+
+        return _links(account_id, await rows_in_time(reads, rows, ways, otherwise, search))
+
+    async def _find_searched(
+        self, reads: MongoReads, asked: _Asked, known: Known, search: Search
+    ) -> list[Link]:
+        by = ORDERS[asked.order]
+        matching = matching_of(asked.account_id, asked.wanted, known, by, "_id_")
+        rows = AskedRows(by, asked.rows, asked.after)
+        return _links(asked.account_id, await rows_of_ids(reads, rows, matching, search.ids))
 
 
 def _links(account_id: UUID, rows: list[dict[str, Any]]) -> list[Link]:
@@ -245,39 +290,3 @@ def _links(account_id: UUID, rows: list[dict[str, Any]]) -> list[Link]:
         row["id"] = row["_id"]
         row["account_id"] = account_id
     return msgspec.convert(rows, list[Link])
-
-
-async def _rows_in_time(
-    reads: MongoReads, order: Order, rows: Rows, tried: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return the rows by the first of the indexes that is fast enough, or by the last one.
-
-    Each has its condition.
-    """
-    *earlier, last = tried.items()
-    for hint, matching in earlier:
-        try:
-            with pymongo.timeout(_TRIED_SECONDS):
-                return await _rows(reads, matching, order, rows, hint)
-        except PyMongoError as error:
-            if not error.timeout:
-                raise
-    return await _rows(reads, last[1], order, rows, last[0])
-
-
-async def _rows(
-    reads: MongoReads, matching: Mapping[str, Any], order: Order, rows: Rows, hint: str
-) -> list[dict[str, Any]]:
-    if rows.limit == 0:
-        return []
-    found = await reads.with_binary_ids().find(
-        "links",
-        with_stored_ids(matching),
-        _FIELDS,
-        sort=order.keys,
-        collation=order.collation,
-        skip=rows.skip,
-        limit=rows.limit,
-        hint=hint,
-    )
-    return found[::-1] if rows.is_reversed else found

@@ -122,7 +122,9 @@ def counting_index_of(wanted: LinkFilter, known: Known) -> str:
 
 def is_in_order(index: str, order: LinkOrder) -> bool:
     """Return whether the index that `index_of` chose has the links in their order."""
-    return order in _BY_ID or index in (LINK_LISTS[order], LINK_LISTS[f"inactive {order}"])
+    if order in _BY_ID:
+        return index != LINK_LISTS["words"]
+    return index in (LINK_LISTS[order], LINK_LISTS[f"inactive {order}"])
 
 
 def density_of(
@@ -153,6 +155,15 @@ def matching_of(
 
 def rarest_first(wanted: LinkFilter, counts: Counts) -> list[UUID]:
     return sorted(wanted.tags, key=lambda tag_id: sum(counts[tag_id]))
+
+
+def rarest_tag(wanted: LinkFilter, known: Known) -> UUID:
+    return (wanted.tags if known.counts is None else rarest_first(wanted, known.counts))[0]
+
+
+def is_of_rarest_tag(index: str, wanted: LinkFilter) -> bool:
+    """Return whether an index has the links of one tag, in the order of ids."""
+    return index == LINK_LISTS["tags"] and (wanted.all_tags or len(wanted.tags) == 1)
 
 
 def _sizes(wanted: LinkFilter, known: Known, found: Total) -> dict[str, float]:

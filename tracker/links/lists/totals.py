@@ -46,12 +46,14 @@ class Counting(NamedTuple):
     - `by_keys`: an index alone tells
     - `by_others`: returns the total by the links that are not in the list; None if they are many
     - `changes`: how often the links had changed
+    - `so_far`: returns how many were found until the time was over
     """
 
     listed: Count
     by_keys: bool = False
     by_others: Callable[[], Awaitable[int | None]] | None = None
     changes: int | None = None
+    so_far: Callable[[], int] = int
 
 
 class Totals:
@@ -104,6 +106,7 @@ async def _within_limits(how: Counting) -> Total:
     except PyMongoError as error:
         if not error.timeout:
             raise
+        found = Total(max(found.rows, how.so_far()), is_exact=False)
     return found
 
 

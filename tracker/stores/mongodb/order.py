@@ -73,6 +73,29 @@ class Order(NamedTuple):
             limits.append({self.field: texts})
         return {"$and": limits}
 
+    def ranges_between(self, first: Position | None, last: Position) -> list[dict[str, Any]]:
+        """Return the conditions of the ranges of one index from after `first` up to `last`.
+
+        They are in their order, and no row is in two. If both texts are the same but for their
+        case, the first range reads all rows with this text from there.
+        """
+        beyond, up_to, before = (
+            ("$gt", "$lte", "$lt") if self.direction == ASCENDING else ("$lt", "$gte", "$gt")
+        )
+        after_first = {} if first is None else {beyond: first.id}
+        if self.field is None or (first is not None and first.text == last.text):
+            text = {} if self.field is None else {self.field: last.text}
+            return [{**text, "_id": {**after_first, up_to: last.id}}]
+        of_last = {self.field: last.text, "_id": {up_to: last.id}}
+        if first is None:
+            return [{self.field: {before: last.text}}, of_last]
+        either = [{self.field: {before: last.text}}, {"_id": {up_to: last.id}}]
+        return [
+            {self.field: first.text, "_id": after_first, "$or": either},
+            {self.field: {beyond: first.text, before: last.text}},
+            {"$and": [{self.field: {beyond: first.text}}, of_last]},
+        ]
+
 
 # UUIDs of version 7 sort by creation.
 NEWEST_FIRST: Final = Order(DESCENDING)
