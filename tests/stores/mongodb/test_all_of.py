@@ -10,7 +10,7 @@ from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.stores.mongodb.order import NEWEST_FIRST, OLDEST_FIRST, Order, by_name
-from tracker.stores.mongodb.paging import PIECE_BY_A_TEXT, PIECE_DOCUMENTS, all_of
+from tracker.stores.mongodb.paging import PIECE_BY_A_TEXT, PIECE_DOCUMENTS, RANGE_DOCUMENTS, all_of
 
 COUNT = 2 * PIECE_BY_A_TEXT + 1
 BY_NAME = by_name("internal_name")
@@ -77,6 +77,26 @@ async def test_a_piece_in_the_order_of_a_text_costs_as_much_in_any_list(services
     async with profiled(services.stores.mongodb.database) as rows:
         pieces = [piece async for piece in pieces_of(services, {"account_id": 1}, BY_NAME)]
     assert sum(map(len, pieces)) == COUNT
-    of_pieces = [row for row in rows if row["command"].get("hint") == "_id_"]
+    of_pieces = [row for row in rows if 0 < row["command"].get("limit", 0) < RANGE_DOCUMENTS]
     assert len(of_pieces) == len(pieces)
     assert max(row["keysExamined"] for row in of_pieces) <= 2 * PIECE_BY_A_TEXT
+    assert sum(row["docsExamined"] for row in of_pieces) <= COUNT + len(pieces)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("same", "same"), ("a", "same"), ("same", "z"), ("Same", "same")]
+)
+async def test_documents_of_one_name_come_once_each(
+    services: Services, first: str, second: str
+) -> None:
+    rows = await insert(services, *(f"s{number}" for number in range(COUNT)))
+    links = services.stores.mongodb["links"]
+    for part, name in ((rows[: COUNT // 3], first), (rows[COUNT // 3 :], second)):
+        ids = [row["_id"] for row in part]
+        await links.update_many({"_id": {"$in": ids}}, {"$set": {"internal_name": name}})
+    async with profiled(services.stores.mongodb.database) as read:
+        pieces = [piece async for piece in pieces_of(services, {"account_id": 1}, BY_NAME)]
+    found = [UUID(bytes=row["_id"]) for piece in pieces for row in piece]
+    assert found == [row["_id"] for row in rows]
+    examined = sum(row.get("docsExamined", 0) for row in read)
+    assert examined <= 3 * COUNT, "for their ids, by ids, and one piece by its range"

@@ -35,5 +35,14 @@ LINK_LISTS: Final[Mapping[str, str]] = {
 
 def has_ids(collection: str, name: str) -> bool:
     """Return whether the last field of an index of the table is the ids of documents."""
+    return bool(_fields(collection, name)[-1] == "_id")
+
+
+def has_text(collection: str, name: str, field: str) -> bool:
+    """Return whether a text is a field of an index of the table."""
+    return field in _fields(collection, name)
+
+
+def _fields(collection: str, name: str) -> list[str]:
     fields = {one.document["name"]: list(one.document["key"]) for one in INDEXES[collection]}
-    return bool(fields[name][-1] == "_id")
+    return fields[name]
