@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from pymongo.errors import ExecutionTimeout
 
 from tests.factories import LANDING, create_link, make_new_link
 from tracker.ids import new_id
@@ -142,6 +143,24 @@ async def test_each_page_is_its_part_of_the_list_if_no_query_is_in_time(
                 found = await services.links.lists.page(ACCOUNT, wanted, 1, 3, order, following)
                 assert [link.id for link in found.links] == part, (wanted, number)
                 following = found.next
+
+
+@pytest.mark.parametrize(
+    "wanted", [LinkFilter(tags=[RED, BLUE], all_tags=True), LinkFilter(active=True, tags=[RED])]
+)
+async def test_a_page_that_takes_too_long_is_refused_and_found_later(
+    services: Services, monkeypatch: pytest.MonkeyPatch, wanted: LinkFilter
+) -> None:
+    await make_links(services)
+    ids = await ids_of(services, wanted, "name")
+    make_slow(monkeypatch, 10_000)
+    monkeypatch.setattr(totals, "COUNT_SECONDS", 1e-6)
+    with monkeypatch.context() as brief:
+        brief.setattr(rows, "SEARCH_SECONDS", 1e-6)
+        with pytest.raises(ExecutionTimeout):
+            await services.links.lists.page(ACCOUNT, wanted, 2, 2, "name")
+    found = await services.links.lists.page(ACCOUNT, wanted, 2, 2, "name")
+    assert [link.id for link in found.links] == ids[2:4]
 
 
 async def test_the_total_of_a_list_that_was_read_to_its_end_is_exact(

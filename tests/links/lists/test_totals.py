@@ -89,6 +89,19 @@ async def test_what_a_search_has_found_until_the_time_is_over_is_the_total() -> 
     assert found == Total(7, is_exact=False)
 
 
+async def test_counting_does_not_wait_long_for_the_search_of_another_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(totals, "COUNT_SECONDS", 0.01)
+
+    async def count(limit: int) -> int:
+        await asyncio.Event().wait()
+        return limit
+
+    found = await Totals().find("a", Counting(count, so_far=lambda: 7))
+    assert found == Total(7, is_exact=False)
+
+
 async def test_another_error_than_the_limit_of_time_is_raised() -> None:
     count, _ = counting(OperationFailure("no such index"))
     with pytest.raises(OperationFailure):

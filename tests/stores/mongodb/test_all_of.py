@@ -9,6 +9,7 @@ import pytest
 from tests.stores.mongodb.profiler import profiled
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.stores.mongodb import paging
 from tracker.stores.mongodb.order import NEWEST_FIRST, OLDEST_FIRST, Order, by_name
 from tracker.stores.mongodb.paging import PIECE_BY_A_TEXT, PIECE_DOCUMENTS, RANGE_DOCUMENTS, all_of
 
@@ -81,6 +82,22 @@ async def test_a_piece_in_the_order_of_a_text_costs_as_much_in_any_list(services
     assert len(of_pieces) == len(pieces)
     assert max(row["keysExamined"] for row in of_pieces) <= 2 * PIECE_BY_A_TEXT
     assert sum(row["docsExamined"] for row in of_pieces) <= COUNT + len(pieces)
+
+
+async def test_documents_between_those_that_pass_a_filter_are_read_once(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paging, "PIECE_BY_A_TEXT", 10)
+    rows = await insert(services, *(f"n{number}" for number in range(300)))
+    passing = [row["_id"] for row in rows[::10]]
+    links = services.stores.mongodb["links"]
+    await links.update_many({"_id": {"$in": passing}}, {"$set": {"active": True}})
+    async with profiled(services.stores.mongodb.database) as read:
+        matching = {"account_id": 1, "active": True}
+        pieces = [piece async for piece in pieces_of(services, matching, BY_NAME)]
+    assert [UUID(bytes=row["_id"]) for piece in pieces for row in piece] == passing
+    examined = sum(row.get("docsExamined", 0) for row in read)
+    assert examined <= len(rows) + 2 * len(passing), "for their ids, and those by ids"
 
 
 @pytest.mark.parametrize(

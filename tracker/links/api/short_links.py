@@ -143,9 +143,13 @@ async def all_links(
         ShortLink,
         all_links,
     ),
+    ends_with_client=True,
 )
 async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> ShortLinkPage:
-    """List short links; archived ones only with `archived`."""
+    """List short links; archived ones only with `archived`.
+
+    Raises Unavailable if it takes too long.
+    """
     query, start = call.query, call.query.start()
     number, after = start or (query.page, None)
     found = await call.services.lists.page(

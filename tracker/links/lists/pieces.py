@@ -1,13 +1,16 @@
 """Lists in pieces: ranges of an index that are so small that no query comes near its time limit."""
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing
 from typing import Any, Final, NamedTuple
 from uuid import UUID
+
+import pymongo
 
 from tracker.links.lists.far_pages import FarList, Reached
 from tracker.links.lists.filter import ORDERS, LinkFilter, LinkOrder
 from tracker.links.lists.plan import Density, Known, Rows, rarest_tag
+from tracker.stores.mongodb import drivers
 from tracker.stores.mongodb.documents import with_stored_ids
 from tracker.stores.mongodb.list_indexes import LINK_LISTS
 from tracker.stores.mongodb.order import Order, Position
@@ -15,6 +18,12 @@ from tracker.stores.mongodb.reads import Fields, MongoReads
 
 PIECE_LINKS: Final = 20_000
 """Links of a piece. To read their documents takes 50 to 100 ms."""
+
+
+def one_piece() -> AbstractContextManager[None]:
+    """Return the time limit of a piece. That of a page alone would wait longer for a MongoDB that
+    hangs."""
+    return pymongo.timeout(drivers.MONGODB_TIMEOUT_SECONDS)
 
 
 class Pieces(NamedTuple):
@@ -67,19 +76,21 @@ async def rows_in_pieces(
             of_range = {"$and": [matching, limits]}
             chosen: dict[str, Any] = {"collation": order.collation, "hint": pieces.hint}
             if skip:
-                passed = await reads.count("links", of_range, **chosen)
+                with one_piece():
+                    passed = await reads.count("links", of_range, **chosen)
                 if passed <= skip:
                     skip -= passed
                     continue
-            found += await reads.with_binary_ids().find(
-                "links",
-                with_stored_ids(of_range),
-                fields,
-                sort=order.keys,
-                skip=skip,
-                limit=left - len(found),
-                **chosen,
-            )
+            with one_piece():
+                found += await reads.with_binary_ids().find(
+                    "links",
+                    with_stored_ids(of_range),
+                    fields,
+                    sort=order.keys,
+                    skip=skip,
+                    limit=left - len(found),
+                    **chosen,
+                )
             skip = 0
             if len(found) == left:
                 break
@@ -90,7 +101,8 @@ async def _ranges(
     reads: MongoReads, pieces: Pieces, start: Position | None
 ) -> AsyncGenerator[dict[str, Any], None]:
     while True:
-        end = await pieces.end(reads, start)
+        with one_piece():
+            end = await pieces.end(reads, start)
         for limits in pieces.ranges(start, end):
             yield limits
         if end is None:

@@ -21,6 +21,9 @@ _TRIED_SECONDS: Final = 0.3
 _SORTED_SECONDS: Final = 4.0
 """For all matches, which are sorted. After 5 the driver gives up."""
 
+SEARCH_SECONDS: Final = 30.0
+"""For a search and all pieces of a page: of a million links they take up to 12 s of MongoDB's."""
+
 _KNOWN: Final = ("id", "account_id")
 FIELDS: Final = [name for name in Link.__struct_fields__ if name not in _KNOWN]
 """The fields of links, without what only finds them, and the account of the list."""
@@ -58,7 +61,8 @@ async def rows_in_time(
 ) -> list[dict[str, Any]]:
     """Return the rows by the first way that is fast enough.
 
-    Otherwise `search` finds the links of the list, if they may be few.
+    Otherwise `search` finds the links of the list, if they may be few. Raises ExecutionTimeout if
+    that and reading in pieces take longer than SEARCH_SECONDS.
     """
     for way in ways:
         seconds = _TRIED_SECONDS if way.is_in_order else _SORTED_SECONDS
@@ -68,11 +72,12 @@ async def rows_in_time(
         except PyMongoError as error:
             if not error.timeout:
                 raise
-    found = await search()
-    pieces, matching = otherwise
-    if found is not None and found.has_all:
-        return await rows_of_ids(reads, asked, matching, found.ids)
-    rows = await rows_in_pieces(reads, pieces, matching, asked.rows, asked.after, FIELDS)
+    with pymongo.timeout(SEARCH_SECONDS):
+        found = await search()
+        pieces, matching = otherwise
+        if found is not None and found.has_all:
+            return await rows_of_ids(reads, asked, matching, found.ids)
+        rows = await rows_in_pieces(reads, pieces, matching, asked.rows, asked.after, FIELDS)
     return rows[::-1] if asked.rows.is_reversed else rows
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from tracker.links.lists.filter import LinkFilter
-from tracker.links.lists.pieces import Pieces, pieces_of
+from tracker.links.lists.pieces import Pieces, one_piece, pieces_of
 from tracker.links.lists.plan import (
     Known,
     counting_index_of,
@@ -67,7 +67,8 @@ class Search:
         """Search until all links are found, or more than COUNTED_LINKS."""
         async with self._lock:
             while not (self._is_at_end or self._has_many):
-                await self._search_piece()
+                with one_piece():
+                    await self._search_piece()
 
     async def _search_piece(self) -> None:
         start = self._start

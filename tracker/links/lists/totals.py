@@ -95,16 +95,18 @@ class Totals:
 async def _within_limits(how: Counting) -> Total:
     found = Total(0, is_exact=False)
     try:
-        with pymongo.timeout(COUNT_SECONDS):
-            found = await _up_to(COUNTED_LINKS, how.listed)
-            if not found.is_exact and how.by_others is not None:
-                total = await how.by_others()
-                if total is not None:
-                    return Total(total)
-            if not found.is_exact and how.by_keys:
-                found = await _up_to(COUNTED_KEYS, how.listed)
-    except PyMongoError as error:
-        if not error.timeout:
+        # The driver's limit does not end waiting for the search of another request.
+        async with asyncio.timeout(2 * COUNT_SECONDS):
+            with pymongo.timeout(COUNT_SECONDS):
+                found = await _up_to(COUNTED_LINKS, how.listed)
+                if not found.is_exact and how.by_others is not None:
+                    total = await how.by_others()
+                    if total is not None:
+                        return Total(total)
+                if not found.is_exact and how.by_keys:
+                    found = await _up_to(COUNTED_KEYS, how.listed)
+    except (PyMongoError, TimeoutError) as error:
+        if isinstance(error, PyMongoError) and not error.timeout:
             raise
         found = Total(max(found.rows, how.so_far()), is_exact=False)
     return found

@@ -3,7 +3,7 @@
 It would try them on as many documents as the account has.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tracker.stores.mongodb.indexes import INDEXES
@@ -38,9 +38,9 @@ def has_ids(collection: str, name: str) -> bool:
     return bool(_fields(collection, name)[-1] == "_id")
 
 
-def has_text(collection: str, name: str, field: str) -> bool:
-    """Return whether a text is a field of an index of the table."""
-    return field in _fields(collection, name)
+def has_fields(collection: str, name: str, fields: Iterable[str]) -> bool:
+    """Return whether an index of the table has all these fields."""
+    return set(fields) <= set(_fields(collection, name))
 
 
 def _fields(collection: str, name: str) -> list[str]:

@@ -14,7 +14,7 @@ import pymongo
 from pymongo import ASCENDING
 
 from tracker.stores.mongodb.documents import StoredId, as_struct, stored_ids, with_stored_ids
-from tracker.stores.mongodb.list_indexes import LISTS, has_ids, has_text
+from tracker.stores.mongodb.list_indexes import LISTS, has_fields, has_ids
 from tracker.stores.mongodb.order import NEWEST_FIRST, Order, Position
 from tracker.stores.mongodb.reads import ROWS_AT_ONCE, Fields, MongoReads
 
@@ -183,11 +183,13 @@ def _texts(order: Order, first: str | None, last: str | None) -> dict[str, str |
 async def _ids(
     reads: MongoReads, name: str, matching: Mapping[str, Any], order: Order, hint: str
 ) -> tuple[bytearray, list[str]]:
-    """Return the ids in their order, and the text at the end of each piece if the index has texts.
+    """Return the ids in their order, and the text at the end of each piece.
 
-    They are read in ranges, so that no query lasts with their number.
+    No texts if a range of the index between two of them may have many documents that do not match.
+    Ids are read in ranges, so that no query lasts with their number.
     """
     assert order.field is not None
+    has_no_others = has_fields(name, hint, [*matching, order.field])
     chosen: dict[str, Any] = {"sort": order.keys, "collation": order.collation, "hint": hint}
     ids, ends = bytearray(), list[str]()
     ranges: list[Mapping[str, Any]] = [{}]
@@ -199,7 +201,7 @@ async def _ids(
                 found = await read_ids(name, of_range, limit=RANGE_DOCUMENTS, **chosen)
             first_end = PIECE_BY_A_TEXT - 1 - len(ids) // _ID_BYTES % PIECE_BY_A_TEXT
             ids += b"".join(found)
-            if has_text(name, hint, order.field):
+            if has_no_others:
                 of_ends = stored_ids(found[first_end::PIECE_BY_A_TEXT])
                 chosen_ids = {"_id": {"$in": of_ends}}
                 rows = _by_id_of(await snapshot.find(name, chosen_ids, [order.field], hint="_id_"))
