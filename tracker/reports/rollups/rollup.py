@@ -207,7 +207,7 @@ class Rollup:
         return found
 
     def _added(self) -> Iterator[DocumentAdditions]:
-        """Yield each document that changes."""
+        """Add up the groups of accounts, then yield each document that changes."""
         for account in self._accounts.values():
             for group in account.added:
                 account.added[group] = group.numbers()
