@@ -36,7 +36,8 @@ from tracker.stores.mongodb import drivers, indexes
 from tracker.stores.redis import clients
 from tracker.webhooks.sending.client import WebhookClient
 
-pytest_plugins = ("tests.loopback_only", "tests.web.fixtures")
+# The guard is registered after what may make a run pass: the last to be registered is asked last.
+pytest_plugins = ("tests.once_more", "tests.loopback_only", "tests.web.fixtures")
 
 # No test depends on the speed of the machine. The first to draw texts also builds tables.
 of_hypothesis.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
