@@ -5,14 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Seconds for each of the two parts of `make fuzz`.
 FUZZ_SECONDS ?= 300
-# Each has stores of its own. Three keep two cores busy: tests wait a third of their time.
-WORKERS := -n 3 --dist worksteal
+# Each process has stores of its own. Three keep two cores busy: tests wait a third of their time.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(SEED),--randomly-seed=$(SEED))
+# What `make test` leaves to `make test-all`: processes by the dozen, every page in every variant.
+LONG := tests/lab tests/system
 # What speaks to Redis itself. A trial brings the newest one, so it runs there alone.
 TRIAL := tests/system/test_trial.py
 ON_NEWEST := tests/stores/redis tests/journal tests/access/test_rate_limit.py tests/clicks/test_visitors.py \
 	tests/ingest/test_consumer.py $(TRIAL)
 .DEFAULT_GOAL := help
-.PHONY: run demo test test-lab fuzz lint bench bench-reports growth chaos abuse soak screenshots lock check help
+.PHONY: run demo test test-all test-lab steady fuzz lint bench bench-reports growth chaos abuse soak screenshots lock check help
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -42,13 +44,20 @@ run: $(VENV)/trial  ## start the service on its built-in stores and print how to
 demo: $(VENV)/trial  ## start the service with two months of traffic in an account, to look at (keeps nothing)
 	@exec $(BIN)/python -m lab.demo $(ARGS)
 
-# The oldest supported Redis, then the newest where the two may differ.
-test: $(VENV)/browser $(VENV)/npm-packages  ## run the suite on real stores that it starts itself (twenty minutes)
-	@$(BIN)/python -m pytest $(WORKERS) --redis lowest $(if $(ARGS),$(ARGS),--ignore=tests/lab --ignore=$(TRIAL))
-	@$(if $(ARGS),,$(BIN)/python -m pytest $(WORKERS) $(ON_NEWEST))
+# On the oldest supported Redis.
+test: $(VENV)/browser $(VENV)/npm-packages  ## run the tests of a commit, on real stores that they start themselves (six minutes)
+	@$(PYTEST) --redis lowest $(if $(ARGS),$(ARGS),$(LONG:%=--ignore=%))
+
+# Then on the newest what may differ there.
+test-all: $(VENV)/browser $(VENV)/npm-packages  ## run all tests, as CI does (seventeen minutes)
+	@$(PYTEST) --redis lowest --ignore=tests/lab --ignore=$(TRIAL)
+	@$(PYTEST) $(ON_NEWEST) tests/lab
 
 test-lab: $(VENV)/ready  ## run the tests of bench, growth, chaos, abuse, soak and the other proofs (four minutes)
-	@$(BIN)/python -m pytest $(WORKERS) tests/lab $(ARGS)
+	@$(PYTEST) tests/lab $(ARGS)
+
+steady: $(VENV)/browser $(VENV)/npm-packages  ## run all tests five times, each in another order, beside a load: what is unsteady?
+	@$(BIN)/python -m lab.steady -- make $(if $(ARGS),test 'ARGS=$(ARGS)',test-all)
 
 fuzz: $(VENV)/ready  ## send generated requests to the service, then random bytes to its parser (ten minutes)
 	@$(BIN)/python -m tests.system.fuzz --max-time $(FUZZ_SECONDS)
@@ -87,7 +96,7 @@ lock: $(VENV)/trial  ## write requirements*.txt, with hashes, from requirements*
 		$(BIN)/uv pip compile --quiet --no-config --universal --generate-hashes --python-version 3.11 \
 			--no-annotate --custom-compile-command 'make lock' $(ARGS) -o $$one.txt $$one.in || exit 1; done
 
-check: lint test test-lab  ## run lint and all tests, as before every commit
+check: lint test  ## run lint and the tests of a commit
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

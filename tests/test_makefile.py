@@ -40,6 +40,20 @@ def test_run_and_test_install_nothing_twice_in_either_order(tmp_path: Path) -> N
     assert installed("test", tmp_path) == []
 
 
+def test_what_a_commit_leaves_out_is_run_by_ci(tmp_path: Path) -> None:
+    commit = commands("test", tmp_path).splitlines()[-1]
+    oldest, newest = commands("test-all", tmp_path).splitlines()[-2:]
+    ignored, option = [], r" --ignore=(\S+)"
+    for command in (commit, oldest):
+        ignored += re.findall(option, command)
+        # Nothing else is left out.
+        assert re.sub(option, "", command).rstrip().endswith("--redis lowest")
+    assert {*re.findall(option, oldest)} <= {*newest.split()}
+    paths = re.findall(r" (tests/\S+)", newest)
+    assert [one for one in ignored + paths if not (ROOT / one).exists()] == []
+    assert "make test-all" in (ROOT / ".ci/run").read_text()
+
+
 @pytest.mark.parametrize("verb", ["run", "lint"])
 def test_make_says_how_long_an_installation_takes(tmp_path: Path, verb: str) -> None:
     shown = commands(verb, tmp_path)
