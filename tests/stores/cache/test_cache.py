@@ -192,11 +192,11 @@ async def test_waiting_behind_other_look_ups_is_no_failure_of_mongodb(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each query is answered in time, but the last of many look-ups waits much longer."""
-    monkeypatch.setattr(lookup, "LOAD_SECONDS", 1.0)
+    monkeypatch.setattr(lookup, "LOAD_SECONDS", 2.0)
 
     class Slow(ThingLookup):
         async def find(self, names: Sequence[str]) -> dict[str, Thing]:
-            await asyncio.sleep(0.4)
+            await asyncio.sleep(0.6)
             return await super().find(names)
 
     things = Slow(OLD)
