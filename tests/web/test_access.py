@@ -9,6 +9,7 @@ import pytest
 
 from tests.dns.dns_server import DnsServer
 from tests.web.client import Response
+from tests.web.each import each
 from tests.web.held import held
 from tests.web.table import KEYED_ENDPOINTS
 from tests.web.world import SPELLINGS, Request, World, unknown_id
@@ -65,11 +66,10 @@ CASES: dict[Case, tuple[int, str]] = {
     no_scope: (403, "this API key lacks the scope {}"),
 }
 """The status and the message, if it is the same everywhere; `{}` stands for the scope."""
-ALL = [pytest.param(one, id=f"{one.method} {one.path}") for one in KEYED_ENDPOINTS]
-WITH_ID = [param for param, one in zip(ALL, KEYED_ENDPOINTS, strict=True) if one.id_names]
+WITH_ID = [one for one in KEYED_ENDPOINTS if one.id_names]
 
 
-@pytest.mark.parametrize("endpoint", ALL)
+@each(KEYED_ENDPOINTS)
 async def test_the_owner_has_access_with_all_scopes_or_the_one_needed(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -79,7 +79,7 @@ async def test_the_owner_has_access_with_all_scopes_or_the_one_needed(
     assert response.status == 200, response.body
 
 
-@pytest.mark.parametrize("endpoint", ALL)
+@each(KEYED_ENDPOINTS)
 async def test_other_keys_have_no_access_and_change_nothing(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -130,7 +130,7 @@ async def tags_with(world: World, authorization: str) -> Response:
     return await world.client.get(f"/api/tags?accountId={world.account.id}", Authorization=sent)
 
 
-@pytest.mark.parametrize("endpoint", WITH_ID)
+@each(WITH_ID)
 async def test_an_object_of_another_account_is_forbidden_and_unchanged(
     world: World, names: DnsServer, endpoint: Endpoint
 ) -> None:
@@ -144,7 +144,7 @@ async def test_an_object_of_another_account_is_forbidden_and_unchanged(
     assert len(names.asked) == asked
 
 
-@pytest.mark.parametrize("endpoint", WITH_ID)
+@each(WITH_ID)
 async def test_an_id_that_does_not_exist_is_not_found(
     world: World, names: DnsServer, endpoint: Endpoint
 ) -> None:
@@ -160,7 +160,7 @@ async def test_an_id_that_does_not_exist_is_not_found(
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("endpoint", ALL)
+@each(KEYED_ENDPOINTS)
 async def test_every_endpoint_accepts_the_own_account_in_either_spelling(
     world: World, endpoint: Endpoint, spelling: str
 ) -> None:
@@ -183,7 +183,7 @@ async def test_the_account_is_required_and_may_be_named_twice_and_in_upper_case(
     assert response.error == "accountId: required"
 
 
-@pytest.mark.parametrize("endpoint", ALL)
+@each(KEYED_ENDPOINTS)
 async def test_another_account_is_forbidden_in_either_spelling(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -201,7 +201,7 @@ async def test_another_account_is_forbidden_in_either_spelling(
     assert await world.stored() == before
 
 
-@pytest.mark.parametrize("endpoint", ALL)
+@each(KEYED_ENDPOINTS)
 async def test_the_key_is_checked_before_the_request_and_the_request_before_access(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -231,7 +231,7 @@ async def narrow(world: World, key_id: UUID) -> None:
 ENDS: dict[Callable[[World, UUID], Awaitable[None]], int] = {revoke: 401, expire: 401, narrow: 403}
 
 
-@pytest.mark.parametrize("endpoint", ALL)
+@each(KEYED_ENDPOINTS)
 async def test_a_key_whose_access_ends_before_the_last_byte_changes_nothing(
     world: World, endpoint: Endpoint
 ) -> None:

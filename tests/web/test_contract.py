@@ -15,6 +15,7 @@ import pytest
 from config.settings import Settings
 from tests.factories import LANDING, create_event_config, create_link
 from tests.web.client import Response
+from tests.web.each import each
 from tests.web.records import journaled_clicks
 from tests.web.table import KEYED_ENDPOINTS
 from tests.web.world import World
@@ -22,16 +23,9 @@ from tracker.ids import new_id
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoint, MediaType
 
-ALL = [pytest.param(one, id=f"{one.method} {one.path}") for one in KEYED_ENDPOINTS]
-WITH_BODY = [
-    param for param, one in zip(ALL, KEYED_ENDPOINTS, strict=True) if one.body is not Nothing
-]
-WITH_JSON = [
-    param
-    for param, one in zip(ALL, KEYED_ENDPOINTS, strict=True)
-    if not isinstance(one.answer, MediaType)
-]
-WITH_ID = [param for param, one in zip(ALL, KEYED_ENDPOINTS, strict=True) if one.id_names]
+WITH_BODY = [one for one in KEYED_ENDPOINTS if one.body is not Nothing]
+WITH_JSON = [one for one in KEYED_ENDPOINTS if not isinstance(one.answer, MediaType)]
+WITH_ID = [one for one in KEYED_ENDPOINTS if one.id_names]
 
 
 async def answered(world: World, endpoint: Endpoint) -> Response:
@@ -56,7 +50,7 @@ def values(node: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 # All endpoints
 
 
-@pytest.mark.parametrize("endpoint", ALL)
+@each(KEYED_ENDPOINTS)
 async def test_every_success_is_200_including_creations(world: World, endpoint: Endpoint) -> None:
     response = await answered(world, endpoint)
     assert response.status == 200
@@ -85,7 +79,7 @@ async def test_a_slug_domain_or_tag_name_that_is_taken_is_400_and_named(
     assert response.error.startswith(error)
 
 
-@pytest.mark.parametrize("endpoint", WITH_BODY)
+@each(WITH_BODY)
 async def test_unknown_body_fields_are_400_naming_the_field(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -97,7 +91,7 @@ async def test_unknown_body_fields_are_400_naming_the_field(
     assert await world.stored() == before
 
 
-@pytest.mark.parametrize("endpoint", ALL)
+@each(KEYED_ENDPOINTS)
 async def test_unknown_parameters_are_400_naming_the_parameter(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -118,7 +112,7 @@ async def test_unknown_fields_are_ignored_on_the_event_endpoint(world: World) ->
     assert (await world.client.get(f"/api/event?pbk={config.pbk}&slgu=1")).status == 200
 
 
-@pytest.mark.parametrize("endpoint", WITH_JSON)
+@each(WITH_JSON)
 async def test_ids_are_canonical_uuids_in_lower_case(world: World, endpoint: Endpoint) -> None:
     ids = [
         value
@@ -139,7 +133,7 @@ async def test_an_event_id_is_a_positive_integer_below_2_to_the_53rd_and_never_r
     assert len(set(ids)) == 5
 
 
-@pytest.mark.parametrize("endpoint", WITH_JSON)
+@each(WITH_JSON)
 async def test_timestamps_are_iso_8601_utc_with_milliseconds_and_z(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -151,7 +145,7 @@ async def test_timestamps_are_iso_8601_utc_with_milliseconds_and_z(
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", one) for one in stamps)
 
 
-@pytest.mark.parametrize("endpoint", ALL)
+@each(KEYED_ENDPOINTS)
 async def test_a_valid_request_id_is_returned_with_success_and_with_errors(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -179,7 +173,7 @@ NO_STRICT_OBJECT = [
 ]
 
 
-@pytest.mark.parametrize("endpoint", WITH_BODY)
+@each(WITH_BODY)
 async def test_a_body_that_is_not_a_strict_json_object_is_400_and_changes_nothing(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -192,7 +186,7 @@ async def test_a_body_that_is_not_a_strict_json_object_is_400_and_changes_nothin
     assert await world.stored() == before
 
 
-@pytest.mark.parametrize("endpoint", WITH_ID)
+@each(WITH_ID)
 async def test_an_invalid_id_in_a_path_is_400(world: World, endpoint: Endpoint) -> None:
     request = await world.request(endpoint, world.account)
     sent: dict[str, str | bytes] = {"Authorization": f"Bearer {await world.key(world.account)}"}

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from tests.web.client import Response
+from tests.web.each import each
 from tests.web.held import held
 from tests.web.person import (
     BROWSER,
@@ -28,8 +29,6 @@ from tracker.stores.mongodb.transaction import MongoSession, run_in_transaction
 from tracker.web.endpoint import Endpoint
 
 WEAKEST_FIRST = (Role.VIEWER, Role.EDITOR, Role.OWNER)
-KEYED = [pytest.param(one, id=f"{one.method} {one.path}") for one in KEYED_ENDPOINTS]
-PEOPLES = [pytest.param(one, id=f"{one.method} {one.path}") for one in PEOPLES_ENDPOINTS]
 CROSS_SITE: dict[str, str | bytes] = {"Sec_Fetch_Site": "cross-site"}
 OTHER_HOST: dict[str, str | bytes] = {"Host": "go.example.com"}
 A_FORM: dict[str, str | bytes] = {"Content_Type": "text/plain"}
@@ -46,7 +45,7 @@ def may(role: Role, scope: str) -> bool:
     return scopes is None or scope in scopes or f"{scope.partition(':')[0]}:*" in scopes
 
 
-@pytest.mark.parametrize("endpoint", KEYED)
+@each(KEYED_ENDPOINTS)
 async def test_a_session_has_the_access_of_its_role_in_its_account(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -168,7 +167,7 @@ CASES: dict[Case, int] = {
 }
 
 
-@pytest.mark.parametrize("endpoint", PEOPLES)
+@each(PEOPLES_ENDPOINTS)
 async def test_only_the_person_has_access_to_what_is_theirs(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -186,10 +185,7 @@ async def test_only_the_person_has_access_to_what_is_theirs(
     assert (answer.status, answer.headers["Cache-Control"]) == (200, "no-store")
 
 
-@pytest.mark.parametrize(
-    "endpoint",
-    [one for one in PEOPLES if one.values[0].id_names],  # type: ignore[union-attr]
-)
+@each(one for one in PEOPLES_ENDPOINTS if one.id_names)
 async def test_what_belongs_to_another_person_is_not_found(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -231,7 +227,7 @@ async def move(world: World, visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("end", [sign_out, remove, demote, move])
-@pytest.mark.parametrize("endpoint", PEOPLES)
+@each(PEOPLES_ENDPOINTS)
 async def test_a_session_that_ends_before_the_last_byte_changes_nothing(
     world: World, endpoint: Endpoint, end: Callable[[World, Visit], Awaitable[None]]
 ) -> None:

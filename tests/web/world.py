@@ -225,6 +225,13 @@ class World(NamedTuple):
     def api(self) -> KeyedClient:
         return KeyedClient(self.client, self.secret)
 
+    async def anew(self) -> "World":
+        """Return the world with two other accounts, which own nothing."""
+        accounts = self.services.accounts.accounts
+        made = [await accounts.create(name) for name in ("Acme", "Another")]
+        _, secret = await self.services.access.api_keys.create(made[0].id, "a key")
+        return self._replace(account=made[0], other_account=made[1], secret=secret)
+
     async def person(self, role: Role = Role.OWNER, password: str | None = None) -> PersonClient:
         """Return the browser of a new person who is signed in to `account`."""
         return await signed_in(self.services, self.client, self.account.id, role, password)
