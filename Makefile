@@ -7,8 +7,12 @@ BIN := $(VENV)/bin
 FUZZ_SECONDS ?= 300
 # Each process has stores of its own. Three keep two cores busy: tests wait a third of their time.
 PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(SEED),--randomly-seed=$(SEED))
-# What `make test` leaves to `make test-all`: processes by the dozen, every page in every variant.
-LONG := tests/lab tests/system
+# What `make test` leaves to `make test-all`: processes by the dozen, pages in every variant, generated
+# clients, pasted documents.
+LONG := tests/lab tests/system tests/clients tests/ops tests/scripts tests/test_document_blocks.py \
+	tests/stores/builtin tests/stores/startup tests/stores/redis/test_cluster.py \
+	tests/stores/redis/test_sentinels.py tests/journal/test_cluster.py \
+	$(addprefix tests/console/test_,accessibility.py errors.py odd_reports.py unfinished_periods.py)
 # What speaks to Redis itself. A trial brings the newest one, so it runs there alone.
 TRIAL := tests/system/test_trial.py
 ON_NEWEST := tests/stores/redis tests/journal tests/access/test_rate_limit.py tests/clicks/test_visitors.py \
