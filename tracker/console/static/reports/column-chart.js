@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { format } from "console/core/format";
 import { html } from "console/core/html";
+import { ChartTable } from "console/reports/chart-table";
 
 const HEIGHT = 100;
 const GAP = 0.2;
@@ -19,7 +20,6 @@ function named(columns) {
  */
 export function ColumnChart({ title, columns, valueLabel = "Count", badLabel }) {
   const [at, setAt] = useState(null);
-  const [open, setOpen] = useState(false);
   const most = Math.max(1, ...columns.map(({ value, bad = 0 }) => value + bad));
   const shown = at === null ? null : columns[at];
   const words = ({ label, value, bad }) =>
@@ -59,30 +59,26 @@ export function ColumnChart({ title, columns, valueLabel = "Count", badLabel }) 
     <div class="column-labels" aria-hidden="true">
       ${named(columns).map(({ label }) => html`<span>${label}</span>`)}
     </div>
-    <details onToggle=${(event) => setOpen(event.target.open)}>
-      <summary>As a table</summary>
-      ${
-        open &&
-        html`<table>
-          <caption class="visually-hidden">${title}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Group</th>
-              <th scope="col" class="numeric">${valueLabel}</th>
-              ${badLabel && html`<th scope="col" class="numeric">${badLabel}</th>`}
-            </tr>
-          </thead>
-          <tbody>
-            ${columns.map(
-              ({ label, value, bad }) => html`<tr key=${label}>
-                <th scope="row">${label}</th>
-                <td class="numeric">${format.number(value)}</td>
-                ${badLabel && html`<td class="numeric">${format.number(bad)}</td>`}
-              </tr>`,
-            )}
-          </tbody>
-        </table>`
-      }
-    </details>
+    <${ChartTable}
+      title=${title}
+      content=${() => html`
+        <thead>
+          <tr>
+            <th scope="col">Group</th>
+            <th scope="col" class="numeric">${valueLabel}</th>
+            ${badLabel && html`<th scope="col" class="numeric">${badLabel}</th>`}
+          </tr>
+        </thead>
+        <tbody>
+          ${columns.map(
+            ({ label, value, bad }) => html`<tr key=${label}>
+              <th scope="row">${label}</th>
+              <td class="numeric">${format.number(value)}</td>
+              ${badLabel && html`<td class="numeric">${format.number(bad)}</td>`}
+            </tr>`,
+          )}
+        </tbody>
+      `}
+    />
   </figure>`;
 }

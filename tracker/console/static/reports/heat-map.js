@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { plusDays } from "console/core/dates";
 import { html } from "console/core/html";
+import { ChartTable } from "console/reports/chart-table";
 import { Legend, scaleOf } from "console/reports/shades";
 
 /** A Monday. */
@@ -21,7 +22,6 @@ const HOURS = Array.from({ length: 24 }, (_, hour) => `${hour}`.padStart(2, "0")
  */
 export function HeatMap({ title, cells, format: text }) {
   const [at, setAt] = useState(null);
-  const [open, setOpen] = useState(false);
   const values = new Map(cells.map(({ weekday, hour, value }) => [weekday * 24 + hour, value]));
   const scale = scaleOf(Math.max(0, ...values.values()));
   const valueOf = (day, hour) => values.get((day + 1) * 24 + hour) ?? 0;
@@ -49,32 +49,24 @@ export function HeatMap({ title, cells, format: text }) {
         ),
       )}
     </svg>
-    <details onToggle=${(event) => setOpen(event.target.open)}>
-      <summary>As a table</summary>
-      ${
-        open &&
-        html`<div class="wide-table" tabindex="0" role="region" aria-label=${title}>
-          <table>
-            <caption class="visually-hidden">${title}</caption>
-            <thead>
-              <tr>
-                <th scope="col">Day</th>
-                ${HOURS.map((hour) => html`<th scope="col" class="numeric">${hour}</th>`)}
-              </tr>
-            </thead>
-            <tbody>
-              ${WEEKDAYS.map(
-                ({ long }, day) => html`<tr>
-                  <th scope="row">${long}</th>
-                  ${HOURS.map(
-                    (_, hour) => html`<td class="numeric">${text(valueOf(day, hour))}</td>`,
-                  )}
-                </tr>`,
-              )}
-            </tbody>
-          </table>
-        </div>`
-      }
-    </details>
+    <${ChartTable}
+      title=${title}
+      content=${() => html`
+        <thead>
+          <tr>
+            <th scope="col">Day</th>
+            ${HOURS.map((hour) => html`<th scope="col" class="numeric">${hour}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${WEEKDAYS.map(
+            ({ long }, day) => html`<tr>
+              <th scope="row">${long}</th>
+              ${HOURS.map((_, hour) => html`<td class="numeric">${text(valueOf(day, hour))}</td>`)}
+            </tr>`,
+          )}
+        </tbody>
+      `}
+    />
   </figure>`;
 }

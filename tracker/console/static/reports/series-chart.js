@@ -3,6 +3,7 @@
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "console/core/html";
 import { axisLabels, compactText, scaledValues, ticks } from "console/reports/axis";
+import { ChartTable } from "console/reports/chart-table";
 import { stepChange, stepLine, unfinishedText, valueText } from "console/reports/words";
 
 const HEIGHT = 220;
@@ -193,47 +194,42 @@ function StepInput({ title, steps, text, at, onAt, onPick }) {
 }
 
 function SeriesTable({ title, steps, previous, text }) {
-  const [open, setOpen] = useState(false);
-  return html`<details onToggle=${(event) => setOpen(event.target.open)}>
-    <summary>As a table</summary>
-    ${
-      open &&
-      html`<table>
-        <caption class="visually-hidden">${title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col" class="numeric">Now</th>
+  return html`<${ChartTable}
+    title=${title}
+    content=${() => html`
+      <thead>
+        <tr>
+          <th scope="col">When</th>
+          <th scope="col" class="numeric">Now</th>
+          ${
+            previous &&
+            html`
+              <th scope="col" class="numeric">Before</th>
+              <th scope="col" class="numeric">Change</th>
+            `
+          }
+        </tr>
+      </thead>
+      <tbody>
+        ${steps.map(
+          (step) => html`<tr key=${step.key}>
+            <th scope="row">
+              ${step.label}
+              ${step.until && html` <span class="hint">${unfinishedText(step)}</span>`}
+            </th>
+            <td class="numeric">${valueText(text, step)}</td>
             ${
               previous &&
               html`
-                <th scope="col" class="numeric">Before</th>
-                <th scope="col" class="numeric">Change</th>
+                <td class="numeric">${step.before ? valueText(text, step.before) : "–"}</td>
+                <td class="numeric">${stepChange(text, step)}</td>
               `
             }
-          </tr>
-        </thead>
-        <tbody>
-          ${steps.map(
-            (step) => html`<tr key=${step.key}>
-              <th scope="row">
-                ${step.label}
-                ${step.until && html` <span class="hint">${unfinishedText(step)}</span>`}
-              </th>
-              <td class="numeric">${valueText(text, step)}</td>
-              ${
-                previous &&
-                html`
-                  <td class="numeric">${step.before ? valueText(text, step.before) : "–"}</td>
-                  <td class="numeric">${stepChange(text, step)}</td>
-                `
-              }
-            </tr>`,
-          )}
-        </tbody>
-      </table>`
-    }
-  </details>`;
+          </tr>`,
+        )}
+      </tbody>
+    `}
+  />`;
 }
 
 /** Return a reference to give to an element, and the width of that element in pixels. */

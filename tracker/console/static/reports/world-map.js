@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { html } from "console/core/html";
+import { ChartTable } from "console/reports/chart-table";
 import { Legend, scaleOf } from "console/reports/shades";
 import { DOTS, HEIGHT, SHAPES, WIDTH } from "console/reports/world";
 
@@ -53,10 +54,9 @@ export function WorldMap({ rows, format: text, onChoose }) {
         ([code, x, y]) => html`<circle key=${code} cx=${x} cy=${y} r="5" ...${place(code)} />`,
       )}
     </svg>
-    <details>
-      <summary>As a table</summary>
-      <table>
-        <caption class="visually-hidden">By country</caption>
+    <${ChartTable}
+      title="By country"
+      content=${() => html`
         <thead>
           <tr><th scope="col">Country</th><th scope="col" class="numeric">Value</th></tr>
         </thead>
@@ -68,7 +68,7 @@ export function WorldMap({ rows, format: text, onChoose }) {
             </tr>`,
           )}
         </tbody>
-      </table>
-    </details>
+      `}
+    />
   </figure>`;
 }
