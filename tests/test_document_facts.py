@@ -37,6 +37,7 @@ from tracker.links.macros import MACROS
 from tracker.reports.api.answer import ReportMeasures
 from tracker.reports.api.filters import ReportFilters
 from tracker.reports.query import GroupBy
+from tracker.stores.builtin import binaries
 from tracker.webhooks.api.schema import CreateWebhook
 
 OTHERS = (ARCHITECTURE, *DECISIONS, "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
@@ -50,8 +51,10 @@ NO_SETTINGS = {"ACCOUNT_ID", "API_KEY", "POSTBACK_KEY", "FUZZ_SECONDS"} | {
     "WORKER_MEMORY",
     "ORDER_ID",
     "TRANSACTION_ID",
+    binaries.REDIS_SERVER,
 }
-"""Variables of the banner, the Makefile, ops/Caddyfile and compose.yaml; and placeholders."""
+"""Variables of the banner, the built-in stores, the Makefile, ops/Caddyfile and compose.yaml; and
+placeholders."""
 
 
 def fields(struct: type[msgspec.Struct]) -> set[str]:

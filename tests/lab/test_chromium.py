@@ -23,6 +23,34 @@ def test_a_system_without_a_package_is_told_what_to_set(monkeypatch: pytest.Monk
         chromium.fetch()
 
 
-def test_the_program_that_is_named_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """Return the path of a Chromium, which alone is on PATH; CHROMIUM names none."""
+    program = tmp_path / "chromium-headless-shell"
+    program.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    monkeypatch.setattr(chromium, "FOLDER", tmp_path / "fetched")
+    return str(program)
+
+
+def test_the_browser_is_the_fetched_one_whatever_is_on_the_path(
+    monkeypatch: pytest.MonkeyPatch, on_path: str
+) -> None:
+    monkeypatch.setattr(chromium, "_has_package", lambda: True)
+    assert chromium.find() is None
+    chromium.FOLDER.mkdir()
+    (chromium.FOLDER / "chromium").touch()
+    assert chromium.require().program == str(chromium.FOLDER / "chromium")
     monkeypatch.setenv("CHROMIUM", "/opt/a-chromium")
     assert chromium.require() == chromium.Chromium("/opt/a-chromium", {})
+
+
+def test_a_system_without_a_package_has_the_browser_on_the_path_and_is_told(
+    monkeypatch: pytest.MonkeyPatch, on_path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(chromium, "_has_package", lambda: False)
+    chromium.main()
+    assert chromium.require() == chromium.Chromium(on_path, {})
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.endswith(f"using that on PATH, {on_path}")

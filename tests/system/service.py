@@ -17,9 +17,10 @@ from urllib.parse import parse_qs, urlsplit
 from config.settings import Settings
 from tests.paths import ROOT
 from tests.waiting import PROCESS_PATIENCE_SECONDS
+from tracker.stores.builtin import binaries
 
-# The last may give a whole run another clock.
-_KEPT = ("PATH", "HOME", "LANG", "LD_PRELOAD")
+# LD_PRELOAD may give a whole run another clock.
+_KEPT = ("PATH", "HOME", "LANG", "LD_PRELOAD", binaries.REDIS_SERVER, binaries.MONGOD)
 
 PATIENT = ("-m", "tests.system.patient")
 """The program for tests that are about its answers, not about stores that are slow."""

