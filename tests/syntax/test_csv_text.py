@@ -20,7 +20,9 @@ def read_back(raw: bytes, delimiter: str = ",") -> list[list[str]]:
 
 
 def runs(cell: str) -> bool:
-    """Return whether a spreadsheet may take a cell for a formula."""
+    """Return whether a spreadsheet may take a cell for a formula; a number is none."""
+    if re.fullmatch(r"-[0-9]+(\.[0-9]+)?", cell):
+        return False
     return cell.lstrip(SKIPPED.replace("'", "")).startswith(tuple(DANGEROUS))
 
 
@@ -62,7 +64,10 @@ def test_only_apostrophes_are_added(text: str) -> None:
     ("text", "expected"),
     [
         ("=1+1", "'=1+1"),
-        ("-5", "'-5"),
+        ("-5+1", "'-5+1"),
+        ("-5", "-5"),
+        ("-0.25", "-0.25"),
+        ("-", "'-"),
         ("@SUM(A1)", "'@SUM(A1)"),
         ("\t=1", "'\t'=1"),
         ("\n =1", "\n' =1"),

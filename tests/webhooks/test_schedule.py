@@ -78,6 +78,7 @@ def test_a_delivery_ends_with_its_first_success() -> None:
         ("120", 120),
         (" 120 ", 120),
         ("0", 0),
+        ("1.5", 1.5),
         ("86400", 24 * HOUR),
         ("86401", 24 * HOUR),
         ("9" * 5000, 24 * HOUR),
@@ -86,7 +87,10 @@ def test_a_delivery_ends_with_its_first_success() -> None:
         ("Fri Jan 15 08:02:00 2027", 120),
         ("Fri, 15 Jan 2027 07:00:00 GMT", 0),
         ("Fri, 15 Jan 2117 07:00:00 GMT", 24 * HOUR),
-        *((text, 0) for text in ("", "-1", "1.5", "1e3", "soon", "\u0661\u0662", "0x10", "1 2")),
+        *(
+            (text, 0)
+            for text in ("", "-1", "1.", ".5", "1e3", "soon", "\u0661\u0662", "0x10", "1 2")
+        ),
         *((text, 0) for text in ("Fri, 99 Jan 2027 08:00:00 GMT", "Fri, 15 Jan 99999 08:00 GMT")),
         (None, 0),
     ],

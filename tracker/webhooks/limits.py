@@ -6,7 +6,9 @@ MAX_WEBHOOKS_PER_ACCOUNT: Final = 10
 """A conversion is settled with a delivery for each, in one transaction."""
 
 MAX_TEMPLATE_BYTES: Final = 16 * 1024
-MAX_TEMPLATE_DEPTH: Final = 8
+MAX_TEMPLATE_DEPTH: Final = 20
+"""Adaptive Cards, which Teams takes, have ten and more."""
+
 MAX_PAYLOAD_BYTES: Final = 64 * 1024
 """Larger than a template, because a template may repeat a long value."""
 

@@ -3,12 +3,17 @@
 - Macros are checked when a webhook is written. So a typo is an error, not a hole in each delivery.
 - Braces around white space or quotes are no macros, because a text may itself be GraphQL or JSON.
   Only the names after `metadata.` and `query.` may have spaces.
-- `{<macro>|lower}` and `{<macro>|upper}` change the case of a value's letters.
+- A backslash in front makes a macro plain text: `\\{slug}` is sent as `{slug}`.
+- `{<macro>|lower}` and its like give a value another form.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final
+
+import msgspec
 
 from tracker.syntax.macros import CASES, check_known
 from tracker.visitor_dimensions import DIMENSIONS
@@ -44,17 +49,63 @@ _NAMED: Final[Mapping[str, str]] = {
 }
 """Macros with the name of a field or parameter, by pattern."""
 
+_MAX_PLAIN_EXPONENT: Final = 64
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+
 _PREFIXES: Final = tuple(pattern.partition("<")[0] for pattern in _NAMED)
 
+
+Form = Callable[[Any], Any]
+"""Changes a value's form. Values that it does not apply to stay as they are."""
+
+_TIMES: Final = frozenset({"conversion_timestamp", "click_timestamp"})
+_TIME_FORMS: Final[Mapping[str, Form]] = {
+    "seconds": lambda time: f"{time[:19]}Z",
+    "offset": lambda time: f"{time[:19]}+00:00",
+}
+_TIME_EXAMPLE: Final = "2026-01-31T09:30:00"
 
 ALL_MACROS: Final = {
     **MACROS,
     **_NAMED,
     **{f"<macro>|{case}": f"any of them with its letters in {case} case" for case in CASES},
+    "<macro>|text": "any of them as text, also where it stands alone",
+    **{
+        f"<timestamp>|{name}": f"a time without milliseconds, as {form(_TIME_EXAMPLE)}"
+        for name, form in _TIME_FORMS.items()
+    },
 }
 
+_NAME: Final = r"(?:metadata|query)\.[^{}]*|[^\W\d][^{}\s\"]*"
 # The group is a name; `is_known` tells whether there is such a macro.
-MACRO: Final = re.compile(r"\{((?:metadata|query)\.[^{}]*|[^\W\d][^{}\s\"]*)\}")
+MACRO: Final = re.compile(rf"(?<!\\)\{{({_NAME})\}}")
+_ESCAPE: Final = re.compile(rf"\\(?=\{{(?:{_NAME})\}})")
+_ESCAPE_ADVICE: Final = "; a backslash in front sends braces as they are: \\{name}"
+
+
+def as_text(value: Any) -> str:
+    """Return a value within a longer text: money in plain decimals, lists and objects as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, Decimal):
+        # The exponent of a number in metadata has no limit, and would become as many zeros.
+        return f"{value:f}" if abs(value.adjusted()) <= _MAX_PLAIN_EXPONENT else str(value)
+    return value if isinstance(value, str) else _ENCODER.encode(value).decode()
+
+
+def _changed_letters(change_case: Callable[[str], str], value: Any) -> Any:
+    """Change the case of a text, or of the texts in a list."""
+    if isinstance(value, str):
+        return change_case(value)
+    if isinstance(value, list):
+        return [_changed_letters(change_case, one) for one in value]
+    return value
+
+
+_FORMS: Final[Mapping[str, Form]] = {
+    "text": as_text,
+    **{case: partial(_changed_letters, change) for case, change in CASES.items()},
+}
 
 
 class Unfillable(Exception):
@@ -62,22 +113,23 @@ class Unfillable(Exception):
 
 
 def is_known(macro: str) -> bool:
-    name, _ = name_and_case(macro)
+    name, _ = name_and_form(macro)
     return name in MACROS or any(
         name.startswith(prefix) and len(name) > len(prefix) for prefix in _PREFIXES
     )
 
 
-def name_and_case(macro: str) -> tuple[str, Callable[[str], str] | None]:
-    """Split `<name>|<case>`; without a case it is None."""
-    name, bar, case = macro.rpartition("|")
-    return (name, CASES[case]) if bar and case in CASES else (macro, None)
+def name_and_form(macro: str) -> tuple[str, Form | None]:
+    """Split `<name>|<form>`; without a form it is None."""
+    name, _, word = macro.rpartition("|")
+    form = _FORMS.get(word) or (_TIME_FORMS.get(word) if name in _TIMES else None)
+    return (name, form) if name and form else (macro, None)
 
 
 def check_macros(field: str, texts: Iterable[str]) -> None:
     """Raises BadRequest naming `field` if a macro is unknown."""
     used = [name for text in texts for name in MACRO.findall(text)]
-    check_known(field, used, is_known, ALL_MACROS)
+    check_known(field, used, is_known, ALL_MACROS, _ESCAPE_ADVICE)
 
 
 def split_at_macros(text: str) -> list[str]:
@@ -85,7 +137,7 @@ def split_at_macros(text: str) -> list[str]:
     parts = [""]
     for number, piece in enumerate(MACRO.split(text)):
         if number % 2 == 0:
-            parts[-1] += piece
+            parts[-1] += _ESCAPE.sub("", piece)
         elif is_known(piece):
             parts += [piece, ""]
         else:

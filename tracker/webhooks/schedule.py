@@ -45,7 +45,7 @@ GONE: Final = 410
 NO_PAYLOAD: Final = "payload"
 """The failure class of an attempt without a payload."""
 
-_DELAY_PATTERN: Final = re.compile(r"[0-9]+")
+_DELAY_PATTERN: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 class Disabled(StrEnum):

@@ -166,7 +166,10 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     ),
     ({"payload_template": {"a": [{"b": "x{y}"}]}}, "payload_template: unknown macro {y}; known"),
     ({"payload_template": {"a": "x" * 16_384}}, "payload_template: at most 16384 bytes"),
-    ({"payload_template": {"a": [[[[[[[[1]]]]]]]]}}, "payload_template: at most 8 levels deep"),
+    (
+        {"payload_template": {"a": [[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]}},
+        "payload_template: at most 20",
+    ),
     ({"payload_template": {"a": "\0"}}, "body: no null characters"),
     ({"secret": "whsec_mine"}, "secret: unknown field"),
     ({"url": "x"}, "url: unknown field"),

@@ -65,7 +65,14 @@ def test_the_default_has_every_macro_under_its_own_name() -> None:
         *(f"{{{name}}}" for name in CONTRACT),
         *("{metadata.plan}", "{metadata.a.b}", "{metadata.first name}", "{metadata.$x}"),
         *("{query.utm_source}", "{query.größe}", '{query.a"b}', "{query.a[]}"),
-        *("{country|lower}", "{tags|upper}", "{metadata.plan|upper}", "{query.a|b|lower}"),
+        *(
+            "{country|lower}",
+            "{tags|upper}",
+            "{click_timestamp|offset}",
+            "\\{nobody}",
+            "{metadata.plan|upper}",
+            "{query.a|b|lower}",
+        ),
         *("id={click_id}&v={value}", "{{click_id}}", "{click_id}{click_id}"),
     ],
 )
@@ -93,7 +100,8 @@ def test_an_unknown_macro_is_refused_by_name_with_the_known_ones(text: str, name
         known = " ".join(f"{{{one}}}" for one in CONTRACT)
         assert rule == (
             f"unknown macro {{{name}}}; known: {known} {{metadata.<key>}} {{query.<name>}} "
-            "{<macro>|lower} {<macro>|upper}"
+            "{<macro>|lower} {<macro>|upper} {<macro>|text} {<timestamp>|seconds} "
+            "{<timestamp>|offset}; a backslash in front sends braces as they are: \\{name}"
         )
 
 
@@ -105,6 +113,7 @@ def test_an_unknown_macro_is_refused_by_name_with_the_known_ones(text: str, name
             for one in ("clickid", "Click_id", "click-id", "clik_id", "clickid|up")
         ),
         ("valeu", "value"),
+        ("value|seconds", "value"),
         ("metadatas", "metadata"),
         ("country|LOWER", "country"),
         ("conversion_timestamp_unix_", "conversion_timestamp_unix"),
@@ -133,16 +142,19 @@ def test_braces_around_anything_else_are_text(text: str) -> None:
     check_template({"a": text})
 
 
-def test_names_of_fields_are_no_macros_and_may_be_anything() -> None:
+def test_names_of_fields_may_be_anything_but_macros() -> None:
     check_template({"{unknown}": 1, "$where": "{value}", "a.b": {"$gt": "x", "": None}})
+    for name in ("{value}", "id-{event_id}"):
+        template = {"a": [{name: 1}]}
+        assert refused(template).startswith("macros only in values; a name has one: ")
 
 
 @pytest.mark.parametrize("as_list", [False, True])
-def test_a_template_has_at_most_eight_levels(as_list: bool) -> None:
+def test_a_template_has_at_most_twenty_levels(as_list: bool) -> None:
     check_template(nested(MAX_TEMPLATE_DEPTH, as_list=as_list))
     for inside in ("{value}", 1):
-        assert refused(nested(MAX_TEMPLATE_DEPTH + 1, inside, as_list)) == "at most 8 levels deep"
-    assert refused(nested(MAX_TEMPLATE_DEPTH, {}, as_list)) == "at most 8 levels deep"
+        assert refused(nested(MAX_TEMPLATE_DEPTH + 1, inside, as_list)) == "at most 20 levels deep"
+    assert refused(nested(MAX_TEMPLATE_DEPTH, {}, as_list)) == "at most 20 levels deep"
 
 
 def test_a_template_is_at_most_16_kilobytes_of_utf8() -> None:

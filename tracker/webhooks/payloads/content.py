@@ -14,8 +14,8 @@ import msgspec
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.headers import fill_headers, macros_in, parsed_headers
 from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
-from tracker.webhooks.macros import Unfillable
-from tracker.webhooks.payloads.payload import TooLong, as_text, render
+from tracker.webhooks.macros import Unfillable, as_text
+from tracker.webhooks.payloads.payload import TooLong, render
 from tracker.webhooks.payloads.sources import NoPayload, PayloadSources
 from tracker.webhooks.payloads.target_template import target_template
 from tracker.webhooks.payloads.values import MacroValues

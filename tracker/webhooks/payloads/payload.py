@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from tracker.webhooks.limits import CACHED_TEMPLATES, MAX_PAYLOAD_BYTES
-from tracker.webhooks.macros import MACRO, is_known
+from tracker.webhooks.macros import MACRO, as_text, is_known, split_at_macros
 from tracker.webhooks.payloads.values import MacroValues
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
@@ -69,9 +69,9 @@ class _Renderer:
         return value
 
     def _render_text(self, text: str) -> str:
-        return MACRO.sub(
-            lambda found: self._text(found[1]) if is_known(found[1]) else found[0], text
-        )
+        parts = split_at_macros(text)
+        parts[1::2] = map(self._text, parts[1::2])
+        return "".join(parts)
 
     def _text(self, macro: str) -> str:
         text = self._texts.get(macro)
@@ -81,12 +81,6 @@ class _Renderer:
         if self._bytes_left < 0:
             raise TooLong
         return text
-
-
-def as_text(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else _ENCODER.encode(value).decode()
 
 
 @lru_cache(maxsize=CACHED_TEMPLATES)

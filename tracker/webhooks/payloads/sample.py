@@ -14,7 +14,7 @@ from tracker.limits.account_limiter import AccountLimiter
 from tracker.visitor_dimensions import DIMENSIONS
 from tracker.webhooks.delivery import Kind
 from tracker.webhooks.limits import ATTEMPT_SECONDS, MAX_TESTS, MAX_TESTS_PER_ACCOUNT
-from tracker.webhooks.macros import ALL_MACROS
+from tracker.webhooks.macros import ALL_MACROS, as_text
 from tracker.webhooks.operational_messages import webhook_disabled
 from tracker.webhooks.payloads.content import (
     DeliveryContent,
@@ -23,7 +23,6 @@ from tracker.webhooks.payloads.content import (
     rendered_payload,
     texts_of,
 )
-from tracker.webhooks.payloads.payload import as_text
 from tracker.webhooks.payloads.values import MacroValues, values_of
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
@@ -56,6 +55,9 @@ def sample_texts(values: MacroValues) -> dict[str, str]:
         "query.<name>": next(iter(values.query.values())),
         "<macro>|lower": values.get("country|lower"),
         "<macro>|upper": values.get("device|upper"),
+        "<macro>|text": values.get("value|text"),
+        "<timestamp>|seconds": values.get("conversion_timestamp|seconds"),
+        "<timestamp>|offset": values.get("conversion_timestamp|offset"),
     }
     return {name: as_text(named.get(name, values.get(name))) for name in ALL_MACROS}
 

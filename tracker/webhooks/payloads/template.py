@@ -1,4 +1,4 @@
-"""Payload templates: JSON whose texts may have macros in braces. Names are never macros. Pure.
+"""Payload templates: JSON whose texts may have macros in braces; its names may not. Pure.
 
 A template is stored as JSON text: no name becomes a field of a document, numbers stay exact.
 """
@@ -10,7 +10,7 @@ import msgspec
 
 from tracker.errors import BadRequest
 from tracker.webhooks.limits import MAX_TEMPLATE_BYTES, MAX_TEMPLATE_DEPTH
-from tracker.webhooks.macros import MACROS, check_macros
+from tracker.webhooks.macros import MACRO, MACROS, check_macros, is_known
 
 DEFAULT: Final[Mapping[str, str]] = {name: f"{{{name}}}" for name in MACROS}
 """For a webhook created without a template."""
@@ -34,5 +34,15 @@ def _texts(value: Any, level: int) -> Iterator[str]:
     elif isinstance(value, Mapping | list):
         if level > MAX_TEMPLATE_DEPTH:
             raise BadRequest(f"{FIELD}: at most {MAX_TEMPLATE_DEPTH} levels deep")
-        for item in value.values() if isinstance(value, Mapping) else value:
+        if isinstance(value, Mapping):
+            for name in value:
+                _check_name(name)
+            value = value.values()
+        for item in value:
             yield from _texts(item, level + 1)
+
+
+def _check_name(name: str) -> None:
+    """Raises BadRequest for a name with a macro: it would be sent with its braces."""
+    if any(map(is_known, MACRO.findall(name))):
+        raise BadRequest(f"{FIELD}: macros only in values; a name has one: {name[:64]}")

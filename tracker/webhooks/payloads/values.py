@@ -5,7 +5,7 @@ Every macro of `macros.MACROS` has a value; None if it is unknown. Money is exac
 Guarantee: a payload never has data of another account, whatever click the conversion names.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -20,7 +20,7 @@ from tracker.clicks.document import decoded
 from tracker.clock import iso
 from tracker.syntax.strict_json import parse_json
 from tracker.webhooks.limits import CACHED_AMOUNTS
-from tracker.webhooks.macros import name_and_case
+from tracker.webhooks.macros import name_and_form
 
 _LINK_FIELDS: Final = ("slug", "internal_name", "destination_url")
 _CONFIG_FIELDS: Final = ("payout_type", "pbk")
@@ -31,7 +31,7 @@ MongoDocument = Mapping[str, Any]
 class MacroValues(msgspec.Struct, frozen=True, kw_only=True):
     """The values of macros, of JSON's types; numbers with a fraction are Decimal.
 
-    `metadata` has the keys of the top level. `query` has the first value of a repeated parameter.
+    `query` has the first value of a repeated parameter.
     """
 
     fields: Mapping[str, Any]
@@ -39,16 +39,16 @@ class MacroValues(msgspec.Struct, frozen=True, kw_only=True):
     query: Mapping[str, str]
 
     def get(self, macro: str) -> Any:
-        """Return a macro's value or None. A case applies to texts, also within a list."""
-        name, change_case = name_and_case(macro)
+        """Return a macro's value in the form that it asks for, or None."""
+        name, form = name_and_form(macro)
         value = self._named(name)
-        return value if change_case is None else _in_case(value, change_case)
+        return value if value is None or form is None else form(value)
 
     def _named(self, macro: str) -> Any:
         if macro in self.fields:
             return self.fields[macro]
         prefix, _, name = macro.partition(".")
-        return {"metadata": self.metadata, "query": self.query}.get(prefix, {}).get(name)
+        return self.query.get(name) if prefix == "query" else _at_path(self.metadata, name)
 
 
 def values_of(
@@ -75,11 +75,13 @@ def values_of(
     return MacroValues(fields=fields, metadata=metadata or {}, query=query)
 
 
-def _in_case(value: Any, change_case: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return change_case(value)
-    if isinstance(value, list):
-        return [_in_case(one, change_case) for one in value]
+def _at_path(metadata: Mapping[str, Any], name: str) -> Any:
+    """Return the field of that name, else the nested one that `a.b` leads to, else None."""
+    if name in metadata:
+        return metadata[name]
+    value: Any = metadata
+    for key in name.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
