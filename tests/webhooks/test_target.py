@@ -107,9 +107,10 @@ async def test_one_private_address_among_others_is_enough_to_refuse() -> None:
         assert await refused("https://hooks.example", resolves_to(*addresses)) == PRIVATE
 
 
-async def test_a_name_without_an_address_is_refused() -> None:
-    message = await refused("https://hooks.example/", resolves_to())
-    assert message.startswith("target_url: the host must resolve")
+async def test_a_name_without_an_address_is_accepted_with_a_warning() -> None:
+    [warning] = await check_addresses("hooks.example", resolves_to())
+    assert warning.startswith("target_url: DNS has no address of hooks.example")
+    assert await check_addresses("hooks.example", resolves_to("8.8.8.8")) == []
 
 
 async def test_a_name_that_dns_cannot_resolve_now_is_accepted() -> None:

@@ -189,7 +189,7 @@ class Webhooks:
     async def _changed_headers(
         self, webhook_id: UUID, fields: Mapping[str, Any], session: MongoSession | None
     ) -> dict[str, Any]:
-        """Return the fields to set for the headers. Stored values are for the same origin only.
+        """Return the fields to set for the headers. Stored values are for the same receiver only.
 
         Else a member could change the target, and so read the secrets that others have stored.
         """
@@ -201,10 +201,12 @@ class Webhooks:
         names = row.get("header_names", [])
         sent = fields.get("headers", dict.fromkeys(names))
         keeps = None in sent.values()
-        if keeps and _origin(fields.get("target_url", row["target_url"])) != _origin(
+        if keeps and _receiver(fields.get("target_url", row["target_url"])) != _receiver(
             row["target_url"]
         ):
-            raise BadRequest(f"{HEADERS}: send their values again, as target_url has another host")
+            raise BadRequest(
+                f"{HEADERS}: send their values again, as target_url has changed before its query"
+            )
         if "headers" not in fields:
             return {}
         sealed = row.get("headers")
@@ -256,9 +258,10 @@ def _update(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {**plain, **text, **health, **reason}
 
 
-def _origin(target_url: str) -> tuple[str, tuple[str, int]]:
+def _receiver(target_url: str) -> tuple[str, tuple[str, int], str]:
+    """Return all before the query. One host may serve many customers, each at its path."""
     parts = check_url(TARGET_URL, target_url)
-    return parts.scheme.lower(), parts.address
+    return parts.scheme.lower(), parts.address, parts.path or "/"
 
 
 def template_text(template: Mapping[str, Any]) -> str:

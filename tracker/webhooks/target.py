@@ -1,8 +1,9 @@
 """Targets of webhooks: the rules that the API checks when a URL is written. Pure except for DNS.
 
 - The target is a plain URL, and https unless the operator allows http.
-- Its host resolves, and only to public addresses, unless the operator allows private ones.
-- If DNS fails, the target is accepted: `resolver` checks again when a delivery connects.
+- Its host resolves only to public addresses, unless the operator allows private ones.
+- If DNS fails or has no address, the target is accepted: `resolver` checks again when a delivery
+  connects. A name may be published tomorrow, so a host without an address brings a warning.
 
 Guarantee: when it is accepted, a target leads to no address that the public cannot reach.
 """
@@ -35,16 +36,19 @@ def check_target(url: str, allow_private: bool) -> tuple[str, int]:
     return host, port
 
 
-async def check_addresses(host: str, resolve: Resolve) -> None:
-    """Raises BadRequest if an address is private, or there is none. Failures of DNS are ignored."""
+async def check_addresses(host: str, resolve: Resolve) -> list[str]:
+    """Return warnings. Raises BadRequest if an address is private. Failures of DNS are ignored."""
     try:
         addresses = literal(host) or [ip_address(text) for text in await resolve(host)]
     except DnsFailed:
-        return
-    if not addresses:
-        raise BadRequest(f"{FIELD}: the host must resolve; DNS has no address of {host}")
+        return []
     if not all(map(is_public, addresses)):
         raise BadRequest(PRIVATE)
+    return (
+        []
+        if addresses
+        else [f"{FIELD}: DNS has no address of {host}; nothing arrives until it has"]
+    )
 
 
 def check_https(url: str, allow_http: bool) -> None:

@@ -44,7 +44,7 @@ async def test_a_rotated_secret_is_shown_once_with_the_end_of_the_previous_one(
     response = await world.api.post(f"{target}/secret")
     assert response.status == 200
     rotated = response.json()
-    assert list(rotated) == [*FIELDS, "secret", "previous_secret_until"]
+    assert list(rotated) == [*FIELDS, "warnings", "secret", "previous_secret_until"]
     assert [rotated[name] for name in FIELDS] == [created[name] for name in FIELDS]
     assert rotated["secret"].startswith("whsec_")
     assert rotated["secret"] != created["secret"]

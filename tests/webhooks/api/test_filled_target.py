@@ -133,9 +133,7 @@ async def test_a_postback_key_in_the_filled_target_is_shown_only_to_whom_may_rea
         await point_to(world.services, webhook, f"{receiver.url}/?k={{{macro}}}")
         await convert(world.services, world.account.id, event_config_id=config.id.bytes)
         await one.burst()
-    _, weak = await world.services.access.api_keys.create(
-        world.account.id, "reader", ["webhooks:read"]
-    )
+    _, weak = await world.services.access.api_keys.create(world.account.id, "weak", ["webhooks:*"])
     path = f"/api/webhooks/{webhook.id}/deliveries"
     [whole] = (await world.api.get(path)).json()["rows"]
     hidden = await KeyedClient(world.client, weak).get(path)

@@ -38,23 +38,29 @@ async def create(api: KeyedClient, account: Account, target_url: str = TARGET) -
 
 
 @pytest.mark.parametrize("reason", ["no address", "NXDOMAIN"])
-async def test_a_target_without_an_address_is_rejected_on_creation_and_on_change(
+async def test_a_target_without_an_address_is_accepted_with_a_warning_until_it_has_one(
     world: World, dns: DnsServer, reason: str
 ) -> None:
-    made = (await create(world.api, world.account, "https://8.8.8.8/")).json()
+    elsewhere = (await create(world.api, world.account, "https://8.8.8.8/")).json()
+    assert elsewhere["warnings"] == []
     if reason == "no address":
         dns.has(NAME, "TXT", '"x"')
-    for response in (
-        await create(world.api, world.account),
-        await world.api.patch(f"{PATH}/{made['id']}", target_url=TARGET),
+    made = (await create(world.api, world.account)).json()
+    path = f"{PATH}/{made['id']}"
+    for answer in (
+        made,
+        (await world.api.patch(f"{PATH}/{elsewhere['id']}", target_url=TARGET)).json(),
+        (await world.api.get(path)).json(),
+        (await world.api.patch(path)).json(),
+        (await world.api.post(f"{path}/secret")).json(),
     ):
-        assert response.status == 400
-        assert response.error == (
-            f"target_url: the host must resolve; DNS has no address of {NAME}"
-        )
-    assert (NAME, "A") in dns.asked
-    [webhook], total = await world.services.webhooks.webhooks.page(world.account.id, 1, 25)
-    assert (total, webhook.target_url) == (1, "https://8.8.8.8/")
+        [warning] = answer["warnings"]
+        assert warning.startswith(f"target_url: DNS has no address of {NAME}; ")
+    unsent = await world.api.post(f"{path}/test")
+    assert unsent.json()["attempt"]["error"].startswith("dns: ")
+    dns.has("published.example", "A", "8.8.8.8")
+    moved = await world.api.patch(path, target_url="https://published.example/")
+    assert moved.json()["warnings"] == []
 
 
 @pytest.mark.parametrize("failure", ["SERVFAIL", "REFUSED", "silence", "no resolver"])

@@ -18,7 +18,7 @@ async def test_the_required_fields_are_enough_to_create_a_webhook(world: World) 
     response = await create(world.api, world.account.id)
     assert response.status == 200
     webhook = response.json()
-    assert list(webhook) == [*FIELDS, "secret"]
+    assert list(webhook) == [*FIELDS, "warnings", "secret"]
     assert webhook["id"] == str(UUID(webhook["id"]))
     assert (webhook["account_id"], webhook["name"]) == (str(world.account.id), "8.8.8.8")
     assert (webhook["target_url"], webhook["method"]) == (TARGET, "POST")

@@ -28,7 +28,7 @@ from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
 from tracker.web.resource import Resource, record_of
-from tracker.webhooks.api.deliveries import delivery_record, hide_keys
+from tracker.webhooks.api.deliveries import delivery_record, hide_secrets
 from tracker.webhooks.delivery import delivery_id
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
 from tracker.webhooks.store import Webhook
@@ -193,5 +193,5 @@ async def _deliveries(
         for one, webhook in ids.items()
         if one in found
     ]
-    await hide_keys(call.services.deliveries, call.principal, records)
+    await hide_secrets(call.services.deliveries, call.principal, records)
     return records

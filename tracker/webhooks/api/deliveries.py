@@ -20,6 +20,7 @@ from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.resource import Resource, one_by_one, record_of
 from tracker.web.schema import Page, Paged, Timestamp
+from tracker.webhooks.api.masking import masked_target, may_read_targets
 from tracker.webhooks.api.webhooks import UNREADABLE, WEBHOOKS
 from tracker.webhooks.deliveries import LOG_DAYS, SHOWN_CHARACTERS, Deliveries
 from tracker.webhooks.delivery import Delivery, DeliveryStatus, Kind
@@ -64,14 +65,16 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
         str | None,
         Meta(
             description="JSON text, null before the first attempt; lists have only its first "
-            f"{SHOWN_CHARACTERS:,} characters. Postback keys are whole with event_configs:write"
+            f"{SHOWN_CHARACTERS:,} characters. Postback keys are whole with event_configs:write; "
+            "null without webhooks:write"
         ),
     ]
     url: Annotated[
         str | None,
         Meta(
             description="the last target with its macros filled, without the payload of a GET; "
-            "null without macros, or before the first attempt. Postback keys as in the payload"
+            "null without macros, or before the first attempt. Postback keys as in the payload; "
+            "without webhooks:write only its origin"
         ),
     ]
     attempts: list[AttemptRecord]
@@ -129,13 +132,17 @@ def delivery_record(kind: type[_Record], delivery: Delivery, **others: object) -
     )
 
 
-async def hide_keys(
+async def hide_secrets(
     deliveries: Deliveries, principal: Principal, records: Sequence[DeliveryRecord]
 ) -> None:
-    """Shorten postback keys, unless the principal may write event configurations.
+    """Hide what the principal may not read: targets with their payloads, and postback keys.
 
     The key of an expired conversion is unknown, so its payload, URL and answers are hidden.
     """
+    if not may_read_targets(principal):
+        for one in records:
+            one.payload = None
+            one.url = masked_target(one.url) if one.url else None
     conversions = [one for one in records if one.event_id is not None]
     if may_read_keys(principal) or not conversions:
         return
@@ -173,7 +180,7 @@ async def list_deliveries(call: WebhookCall[ListDeliveries, Nothing]) -> Page[De
     statuses = list(DeliveryStatus) if query.status is None else [DeliveryStatus(query.status)]
     fetch = partial(call.services.deliveries.page, webhook.id, statuses)
     page = await DELIVERIES.page(call, query, fetch)
-    await hide_keys(call.services.deliveries, call.principal, page.rows)
+    await hide_secrets(call.services.deliveries, call.principal, page.rows)
     return page
 
 
@@ -189,7 +196,7 @@ async def retry(call: WebhookCall[Nothing, Nothing]) -> DeliveryRecord:
     await call.services.deliveries.retry(delivery.id, now())
     await _audit_retry(call, webhook, 1)
     shown = await DELIVERIES.show(call, await _own_delivery(call, webhook))
-    await hide_keys(call.services.deliveries, call.principal, [shown])
+    await hide_secrets(call.services.deliveries, call.principal, [shown])
     return shown
 
 

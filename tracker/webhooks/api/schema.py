@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tracker.web.limits import MAX_URL_CHARACTERS
 from tracker.web.schema import AccountId, Text, Timestamp, trimmed
 from tracker.webhooks.delivery import Kind
-from tracker.webhooks.headers import check_headers
+from tracker.webhooks.headers import MASK, check_headers
 from tracker.webhooks.limits import (
     MAX_FILLED_TARGET_CHARACTERS,
     MAX_HEADERS,
@@ -59,7 +59,7 @@ ChangedHeaders = Annotated[
     dict[str, str | None],
     Meta(
         description=f"{_HEADERS}. null keeps the stored value; a name that is left out is removed. "
-        "If the host of target_url changes, all values must be sent again",
+        "If target_url changes before its query, all values must be sent again",
         examples=[{"Authorization": None, "X-Click": "{click_id}"}],
     ),
 ]
@@ -83,9 +83,17 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
     id: UUID
     account_id: UUID
     name: str
-    target_url: str
+    target_url: Annotated[
+        str, Meta(description=f"without webhooks:write only its origin, and {MASK} for the rest")
+    ]
     method: Method
-    payload_template: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
+    payload_template: Annotated[
+        msgspec.Raw,
+        Meta(
+            description=f"without webhooks:write {MASK} hides all but names and macros",
+            extra_json_schema={"type": "object"},
+        ),
+    ]
     headers: Annotated[
         dict[str, str | None],
         Meta(description="additional headers by name; values are never shown, so they are null"),
@@ -109,7 +117,16 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
     created_at: Timestamp
 
 
-class CreatedWebhook(WebhookRecord, kw_only=True):
+class ShownWebhook(WebhookRecord, kw_only=True):
+    """A webhook, and what keeps its deliveries from arriving."""
+
+    warnings: Annotated[
+        list[str],
+        Meta(description="why deliveries may not arrive: DNS has no address of the host now"),
+    ] = []
+
+
+class CreatedWebhook(ShownWebhook, kw_only=True):
     """A new webhook with its signing secret, which is shown only once."""
 
     secret: Annotated[

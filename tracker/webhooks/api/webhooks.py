@@ -1,5 +1,6 @@
 """`/api/webhooks`: create, list, show, change and delete receivers of conversions."""
 
+import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -8,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from tracker.access.audit import FieldChange, differences
-from tracker.errors import BadRequest, Unavailable
+from tracker.errors import BadRequest, RateLimited, Unavailable
 from tracker.stores.mongodb.account_lock import run_in_turn
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.stores.secret_box import UnreadableSecret
@@ -18,11 +19,13 @@ from tracker.web.endpoint import Endpoints
 from tracker.web.resource import Resource, one_by_one, record_of
 from tracker.web.schema import AccountPage, Done, Page, sent_fields
 from tracker.webhooks import target
+from tracker.webhooks.api.masking import masked
 from tracker.webhooks.api.schema import (
     ChangeWebhook,
     CreatedWebhook,
     CreateWebhook,
     RotatedWebhook,
+    ShownWebhook,
     WebhookRecord,
 )
 from tracker.webhooks.payloads import template
@@ -44,6 +47,8 @@ _NOT_AUDITED: Final = (
 )
 """Secrets, fields that the service sets, and headers, which `_header_changes` reports."""
 
+_WARNING_SECONDS: Final = 1.0
+
 UNREADABLE: Final = "webhook: its secrets cannot be read; the operator has to set SECRET_KEY"
 
 _WebhookRecord = TypeVar("_WebhookRecord", bound=WebhookRecord)
@@ -61,21 +66,33 @@ async def _check_target(services: WebhookServices, body: CreateWebhook | ChangeW
             raise BadRequest(target.OWN_HOST)
 
 
-async def _check_host(call: WebhookCall[Any, Any], url: str) -> None:
-    """Check the host by look-ups. Called after access is checked."""
+async def _check_host(call: WebhookCall[Any, Any], url: str) -> list[str]:
+    """Check the host by look-ups; return warnings. Called after access is checked."""
     services = call.services
     host, port = check_url(target.FIELD, url).address
     if await services.served_hosts.has(host, port):
         raise BadRequest(target.OWN_HOST)
-    if not services.allows_private:
-        with services.dns_limiter.acquire(call.account_id):
-            await target.check_addresses(host, services.dns.resolve)
+    if services.allows_private:
+        return []
+    with services.dns_limiter.acquire(call.account_id):
+        return await target.check_addresses(host, services.dns.resolve)
 
 
-def _record_of(kind: type[_WebhookRecord], webhook: Webhook) -> _WebhookRecord:
+async def _host_warnings(call: WebhookCall[Any, Any], url: str) -> list[str]:
+    """Return what `_check_host` objects to now, without making anybody wait for DNS."""
+    try:
+        async with asyncio.timeout(_WARNING_SECONDS):
+            return await _check_host(call, url)
+    except BadRequest as error:
+        return [error.message]
+    except (TimeoutError, RateLimited, Unavailable):
+        return []
+
+
+def _record_of(kind: type[_WebhookRecord], webhook: Webhook, **others: object) -> _WebhookRecord:
     payload_template = msgspec.Raw(webhook.payload_template.encode())
     headers = dict.fromkeys(webhook.header_names)
-    return record_of(kind, webhook, payload_template=payload_template, headers=headers)
+    return record_of(kind, webhook, payload_template=payload_template, headers=headers, **others)
 
 
 WEBHOOKS: Resource[Webhook, WebhookRecord] = Resource(
@@ -88,7 +105,9 @@ WEBHOOKS: Resource[Webhook, WebhookRecord] = Resource(
 @endpoint("GET", "/api/webhooks", "webhooks:read")
 async def list_own(call: WebhookCall[AccountPage, Nothing]) -> Page[WebhookRecord]:
     """List webhooks, newest first."""
-    return await WEBHOOKS.list_page(call, call.services.webhooks)
+    page = await WEBHOOKS.list_page(call, call.services.webhooks)
+    page.rows = [masked(call.principal, one) for one in page.rows]
+    return page
 
 
 @endpoint(
@@ -110,7 +129,7 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
     """
     body = call.body
     host, _ = check_url(target.FIELD, body.target_url).address
-    await _check_host(call, body.target_url)
+    warnings = await _check_host(call, body.target_url)
     webhook = await call.services.webhooks.create(
         account_id=call.account_id,
         name=body.name or host,
@@ -124,19 +143,24 @@ async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
         approve=partial(call.lock_authority, "webhooks:write"),
     )
     await call.audit("webhook.created", WEBHOOKS.audit_object(webhook))
-    return _record_of(CreatedWebhook, webhook)
+    return _record_of(CreatedWebhook, webhook, warnings=warnings)
 
 
 @endpoint("GET", "/api/webhooks/{id}", "webhooks:read")
-async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookRecord:
+async def show(call: WebhookCall[Nothing, Nothing]) -> ShownWebhook:
     """Show a webhook."""
-    return await WEBHOOKS.find_and_show(call)
+    return await _shown(call, await WEBHOOKS.find(call))
+
+
+async def _shown(call: WebhookCall[Any, Any], webhook: Webhook) -> ShownWebhook:
+    warnings = await _host_warnings(call, webhook.target_url)
+    return masked(call.principal, _record_of(ShownWebhook, webhook, warnings=warnings))
 
 
 @endpoint(
     "PATCH", "/api/webhooks/{id}", "webhooks:write", check=_check_target, example={"active": False}
 )
-async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
+async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> ShownWebhook:
     """Change a webhook.
 
     Raises NotFound or Forbidden if the account has no such webhook; BadRequest, RateLimited or
@@ -145,7 +169,7 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
     webhook, webhooks = await WEBHOOKS.find(call), call.services.webhooks
     fields = sent_fields(call.body)
     if not fields:
-        return await WEBHOOKS.show(call, webhook)
+        return await _shown(call, webhook)
     if "target_url" in fields:
         if fields["target_url"] != webhook.target_url:  # it may be older than this rule
             check_target_macros(fields["target_url"])
@@ -163,7 +187,7 @@ async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> WebhookRecord:
     named = _header_changes(webhook, changed, fields.get("headers", {}))
     if changes := {**differences(webhook, changed, _NOT_AUDITED), **named}:
         await call.audit("webhook.changed", WEBHOOKS.audit_object(changed), changes)
-    return await WEBHOOKS.show(call, changed)
+    return await _shown(call, changed)
 
 
 def _header_changes(
@@ -192,4 +216,5 @@ async def rotate_secret(call: WebhookCall[Nothing, Nothing]) -> RotatedWebhook:
     stored = await call.services.webhooks.rotate_secret(webhook.id)
     rotated = WEBHOOKS.checked(call, stored)
     await call.audit("webhook.secret_rotated", WEBHOOKS.audit_object(webhook))
-    return _record_of(RotatedWebhook, rotated)
+    warnings = await _host_warnings(call, webhook.target_url)
+    return _record_of(RotatedWebhook, rotated, warnings=warnings)

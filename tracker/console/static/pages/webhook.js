@@ -167,7 +167,11 @@ function Facts({ webhook }) {
     <div class="columns">
       <dl class="facts">
         <dt>Target</dt>
-        <dd>${webhook.method} <${OutLink} url=${webhook.target_url} /></dd>
+        <dd>
+          ${webhook.method}${" "}
+          ${can("webhooks:write") ? html`<${OutLink} url=${webhook.target_url} />` : webhook.target_url}
+          ${webhook.warnings.map((one) => html`<p class="note warning">${one}</p>`)}
+        </dd>
         <dt>State</dt>
         <dd>
           <${WebhookState} webhook=${webhook} />

@@ -53,10 +53,13 @@ const COLUMNS = [
   },
   {
     label: "Target",
-    cell: (one) =>
-      html`<span class="truncate destination">
-        ${one.method} <${OutLink} url=${one.target_url}>${one.target_url.replace(/^https?:\/\//, "")}<//>
-      </span>`,
+    cell: (one) => {
+      const shown = one.target_url.replace(/^https?:\/\//, "");
+      return html`<span class="truncate destination">
+        ${one.method}${" "}
+        ${can("webhooks:write") ? html`<${OutLink} url=${one.target_url}>${shown}<//>` : shown}
+      </span>`;
+    },
   },
   { label: "Gets", cell: ({ events }) => events.join(", ") },
   { label: "State", cell: (one) => html`<${WebhookState} webhook=${one} />` },
