@@ -35,6 +35,18 @@ PART = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
             "metadata=%7B%22plan%22:+%22pro%22,+%22user_token%22:%20…,+%22a%22:1%7D&value=3",
         ),
         ("metadata=%7B%22email%22%3A%22never ends", "metadata=%7B%22email%22%3A…"),
+        # The name of the key, the key, or the URL that has it may be encoded.
+        ("p%62k=abcdefgh&value=x", "p%62k=abcd…&value=x"),
+        ("p%62k=a%62cdefg%2568&again=abcdefgh", "p%62k=abcd…&again=abcd…"),
+        (
+            "u=https%3A%2F%2Fx%2F%3Fpbk%3Dabcdefgh%26v%3D1",
+            "u=https%3A%2F%2Fx%2F%3Fpbk%3Dabcd…%26v%3D1",
+        ),
+        ("u=http%253A%252F%252Fx%253Fpbk%253Dabcdefgh", "u=http%253A%252F%252Fx%253Fpbk%253Dabcd…"),
+        (
+            "a=1&amp;pbk=abcdefgh&[pbk]=ijklmnop&pbk[]=qrst",
+            "a=1&amp;pbk=abcd…&[pbk]=ijkl…&pbk[]=qrst…",
+        ),
         ("", ""),
     ],
 )
@@ -51,6 +63,9 @@ def test_a_query_is_kept_without_secrets(query: str, shown: str) -> None:
         ),
         ('{"token":12,"value":"a\\"b"}', '{"token":…,"value":"a\\"b"}'),
         ('{"secret": "never ends', '{"secret": …'),
+        ('{"p\\u0062k": "abcdefgh", "v": 1}', '{"p\\u0062k": "abcd…", "v": 1}'),
+        ('{"pbk": "\\u0061bcdefgh"}', '{"pbk": "\\u00…"}'),
+        ('{"url": "https://x.example/?pbk=abcdefgh"}', '{"url": "https://x.example/?pbk=abcd…"}'),
         # Text that holds JSON is refused as metadata.
         (
             r'{"metadata":"{\"password\":\"s3cret\",\"plan\":\"pro\"}"}',

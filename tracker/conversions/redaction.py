@@ -1,8 +1,10 @@
 """Redaction of refused postbacks, which may be malformed. Pure."""
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Final, NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote_plus
 from uuid import UUID
 
 from tracker.conversions.parameters import MAX_PBK_CHARACTERS
@@ -37,16 +39,25 @@ _SECRETS: Final = re.compile(
 def _values_of(name: str) -> re.Pattern[str]:
     """Match a parameter in a query, a form or JSON; the group is the value.
 
-    Case is ignored: a name in the wrong case may be why the request was refused.
+    Case, brackets and what stands before the name are ignored: they may be why the request was
+    refused.
     """
     return re.compile(
-        rf'(?:(?:^|[?&]){name}=|"{name}"\s{{0,9}}:\s{{0,9}}"|name="{name}{_REST})([^&"\r\n]+)',
+        rf'(?:(?:^|[?&;\s])\[?{name}(?:\[\]|\])?=|"{name}"\s{{0,9}}:\s{{0,9}}"|name="{name}{_REST})([^&"\r\n]+)',
         re.IGNORECASE,
     )
 
 
 _PBK: Final = _values_of("(?:pbk|postback_?key)")
 _CLICK_ID: Final = _values_of("click_id")
+
+_ESCAPED: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
+_MAX_ENCODINGS: Final = 3
+"""A name or value may be encoded, in a URL that is a parameter, of a form."""
+
+_MAX_KEYS: Final = 8
+_MIN_KEY_CHARACTERS: Final = 8
+"""A shorter value is none of our keys, and may stand in other words."""
 
 
 class RedactedRequest(NamedTuple):
@@ -88,8 +99,34 @@ def _id(text: str | None) -> UUID | None:
 
 
 def _without_secrets(text: str) -> str:
+    keys = list(islice(_encoded_keys(text), _MAX_KEYS))
     text = _SECRETS.sub(lambda found: f"{found[found.lastgroup or 0]}{_CUT}", text)
-    return _PBK.sub(_shortened_pbk, text)
+    text = _PBK.sub(_shortened_pbk, text)
+    for key in keys:
+        shown = (key[:_PBK_CHARACTERS] + _CUT).replace("\\", r"\\")
+        text = _in_any_encoding(key).sub(shown, text)
+    return text
+
+
+def _encoded_keys(text: str) -> Iterator[str]:
+    """Yield the postback keys whose name or value is encoded in `text`."""
+    for _ in range(_MAX_ENCODINGS):
+        decoded = unquote_plus(_ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))
+        if decoded == text:
+            return
+        text = decoded
+        for found in _PBK.finditer(text):
+            if _MIN_KEY_CHARACTERS <= len(found[1]) <= MAX_PBK_CHARACTERS:
+                yield found[1]
+
+
+def _in_any_encoding(key: str) -> re.Pattern[str]:
+    """Match a key whose characters may be percent-encoded, repeatedly, or escaped as in JSON."""
+    characters = (
+        rf"(?:{re.escape(one)}|%(?:25){{0,{_MAX_ENCODINGS}}}{ord(one):02x}|\\u{ord(one):04x})"
+        for one in key
+    )
+    return re.compile("".join(characters), re.IGNORECASE)
 
 
 def _shortened_pbk(found: re.Match[str]) -> str:
