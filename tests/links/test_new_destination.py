@@ -172,6 +172,8 @@ def test_a_bad_destination_is_rejected_with_the_rule(url: str, rule: str) -> Non
         "https://go.example.net/a/%2E%2e/c/x",
         "https://go.example.net/../../api/./%63lick",
         "https://go.example.net/c/{slug}",
+        "https://go.example.net/{slug}/x",
+        "https://go.example.net/a/{slug}/x",
         "https://\uff47\uff4f.example.net/c/x",
         "https://bücher.example/c/x",
         "http://[0:0::1]:8000/c/x",
@@ -195,6 +197,7 @@ def test_a_redirect_of_this_service_is_rejected(url: str) -> None:
         ("https://shop.example", None),
         ("https://shop.example/page?u=/c/x", None),
         ("https://shop.example/c/../page", None),
+        ("https://shop.example/page?u={slug}", None),
     ],
 )
 def test_redirect_address_returns_the_host_of_a_redirect_path(

@@ -189,12 +189,22 @@ class Redirect:
         if link is None:
             return None
         destination = _destination(link.destination_url)
+        if destination.redirect_host is not None and self._leads_back(destination.redirect_host):
+            return None
         click_id, at = new_click_id(), now_ms()
         shown_id = None if visit.method == "HEAD" else str(click_id)
         used = destination.used_macros
         macros = self._macros(visit, at, link, shown_id, used) if used else {}
         click = _click(visit, link, click_id.bytes, at, destination.utm(macros))
         return destination.location(visit.query, shown_id, macros), click
+
+    def _leads_back(self, host: str) -> bool:
+        """Return whether `host` is a custom domain, which was not served when the link was written.
+
+        Its redirects may lead here again, without end. A visit to it has brought it into memory.
+        """
+        known = self._domains.peek(host)
+        return known is not None and bool(self._domains.namespace(known.value, named=False))
 
     def _host(self, visit: Visit) -> tuple[str, bool]:
         """Return the hostname ("": the default domain), and whether it must be a custom domain.

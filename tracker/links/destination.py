@@ -20,7 +20,9 @@ from tracker.syntax.url import split_url
 
 DESTINATION_FIELD: Final = "destination_url"
 
-OWN_REDIRECT: Final = "destination_url: must not be a redirect of this service"
+OWN_REDIRECT: Final = (
+    "destination_url: must not be a redirect of this service, nor have a macro in the path there"
+)
 
 _CACHED_MACRO_PATTERNS: Final = 1
 
@@ -39,6 +41,10 @@ def _either_way(name: str) -> str:
 
 _RESERVED: Final = ("s", "d", "click_id")
 
+
+_MACRO_IN_PATH: Final = re.compile(r"\{[a-z_]+\}").search
+_may_be_redirect: Final = re.compile(r"/c/|/api/|%|/\.").search
+"""Searches a path for what most have not, before it is decoded."""
 
 _PER_CLICK_MACROS: Final = frozenset(("click_id", "click_timestamp"))
 """Macros that differ from click to click. In reports each click would have its own row."""
@@ -61,12 +67,18 @@ _has_dropped: Final = re.compile(
 def redirect_address(url: str) -> tuple[str, int] | None:
     """Return (host, port) of `url` if its path is a redirect of this service, else None.
 
-    The host is ASCII, lower case, without the final dot or brackets. Raises BadRequest if `url` is
-    not a valid absolute http or https URL.
+    A path with a macro may become one. The host is ASCII, lower case, without the final dot or
+    brackets. Raises BadRequest if `url` is not a valid absolute http or https URL.
     """
     parts = split_url(DESTINATION_FIELD, url)
     path = _without_dot_segments(unquote(parts.path))
-    return parts.address if path == "/api/click" or path.startswith("/c/") else None
+    is_redirect = path == "/api/click" or path.startswith("/c/") or _MACRO_IN_PATH(parts.path)
+    return parts.address if is_redirect else None
+
+
+def _redirect_host(url: str) -> str | None:
+    address = redirect_address(url)
+    return None if address is None else address[0]
 
 
 def utm_of(url: str) -> Mapping[str, str | None]:
@@ -80,21 +92,26 @@ def utm_of(url: str) -> Mapping[str, str | None]:
 class Destination:
     """A link's destination, split once for all clicks. `used_macros` are the macros in it.
 
+    `redirect_host` is its host if it would be a redirect of this service there.
+
     A plain one has no second string as long as its URL. It is recognized in 1 µs; to split one with
     macros takes 10, one that has to be escaped 30.
     """
 
-    __slots__ = ("_frame", "_has_utm_macros", "_templates", "_utm", "used_macros")
+    __slots__ = ("_frame", "_has_utm_macros", "_templates", "_utm", "redirect_host", "used_macros")
 
+    redirect_host: str | None
     used_macros: frozenset[str]
     _frame: tuple[str, str, str] | None
 
     def __init__(self, url: str, macro_names: tuple[str, ...]) -> None:
         unescaped = _unescaped(url)
         if unescaped is None:
+            self.redirect_host = _redirect_host(url)
             self._split(*_split(url), _macro_pattern(macro_names))
             return
         origin, path, query = unescaped.groups("")
+        self.redirect_host = _redirect_host(url) if _may_be_redirect(path) else None
         if "{" in url or "%" in query or "click_id" in query:
             self._split(origin, path, query, "", _macro_pattern(macro_names))
         else:

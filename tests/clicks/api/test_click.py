@@ -275,3 +275,15 @@ async def test_the_visitor_behind_a_trusted_proxy_is_recorded(world: World) -> N
     await world.client.get("/c/abc", X_Forwarded_For="6.6.6.6, 9.9.9.9")
     addresses = [click.address for click in await journaled_clicks(world.services)]
     assert addresses == ["127.0.0.1", "9.9.9.9"]
+
+
+async def test_a_link_that_a_later_domain_makes_a_loop_is_not_found(world: World) -> None:
+    """Each round would record a click; browsers follow twenty."""
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    for namespace, leads_to in ((domain, "https://go.example/c/abc"), (None, LANDING)):
+        await create_link(
+            world.services, world.account.id, destination_url=leads_to, domain=namespace
+        )
+    assert (await world.client.get("/c/abc", Host="go.example")).status == 404
+    assert await journaled_clicks(world.services) == []
+    assert (await world.client.get("/c/abc")).status == 302
