@@ -55,6 +55,12 @@ LENGTHS = (
     Row("far too large", post(b"Content-Length: 18446744073709551615\r\n"), refused(413), STATUS),
     Row("more than 64 bits", post(b"Content-Length: 18446744073709551616\r\n"), refused()),
     Row("very many digits", post(b"Content-Length: " + b"9" * 500 + b"\r\n"), refused()),
+    Row(
+        "very many zeros",
+        post(b"Content-Length: " + b"0" * 600 + b"3\r\n", b"abc"),
+        refused(),
+        STRICT,
+    ),
     *(
         Row(f"length {text!r}", post(b"Content-Length: " + text + b"\r\n", b"abc"), refused())
         for text in (

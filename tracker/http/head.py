@@ -20,6 +20,7 @@ from tracker.http.request import VALUE_SEPARATOR, Fields, ReceivedFields, canoni
 _METHOD_AND_TARGET: Final = rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e\x80-\xff]+)"
 _REQUEST_LINE: Final = re.compile(_METHOD_AND_TARGET + rb" HTTP/1\.([01])\r\n")
 _OTHER_VERSION: Final = re.compile(_METHOD_AND_TARGET + rb" HTTP/[0-9]+(?:\.[0-9]+)?")
+_LENGTH: Final = re.compile(r"[0-9]{1,20}")
 _ABSOLUTE_TARGET: Final = re.compile(r"https?://([^/?#@]+)([/?].*)?", re.IGNORECASE)
 _EMPTY_LINES: Final = re.compile(rb"(?:\r\n)*")
 FORBIDDEN_BYTES: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r[^\n]")
@@ -187,7 +188,7 @@ def body_length(version: str, fields: Fields) -> int:
         return _chunked(version, codings.replace(VALUE_SEPARATOR, ","))
     if lengths is None:
         return 0
-    if not (lengths.isascii() and lengths.isdigit()):
+    if not _LENGTH.fullmatch(lengths):
         raise RejectedRequest(400, "Content-Length: must be one number")
     return int(lengths)
 
