@@ -73,6 +73,16 @@ def _check_production(values: Variables) -> None:
     ):
         if not value:
             raise SettingsError(f"{name}: must be set when ENV=production")
+    if not values.allow_insecure:
+        _check_security(values)
+
+
+def _check_security(values: Variables) -> None:
+    unless = "when ENV=production, unless ALLOW_INSECURE=true"
+    if not values.base_url.lower().startswith("https://"):
+        raise SettingsError(f"BASE_URL: must begin with https:// {unless}")
+    if not values.secret_key:
+        raise SettingsError(f"SECRET_KEY: must be set (openssl rand -base64 32) {unless}")
 
 
 def _check_base_url(text: str) -> None:

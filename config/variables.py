@@ -237,6 +237,13 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
             "not encrypted"
         ),
     ] = ""
+    allow_insecure: Annotated[
+        bool,
+        Meta(
+            description="whether to start in production with http:// in BASE_URL, where others on "
+            "the network read sessions and keys, or without SECRET_KEY"
+        ),
+    ] = False
     serve_claimed_domains: Annotated[
         Literal["auto", "always", "never"],
         Meta(

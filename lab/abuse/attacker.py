@@ -123,6 +123,7 @@ class Servers:
             stores,
             # In development no limit holds for connections of this machine.
             env="production",
+            allow_insecure=True,
             host="127.0.0.1",
             port=port,
             base_url=f"http://localhost:{port}",

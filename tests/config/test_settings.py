@@ -21,6 +21,7 @@ PRODUCTION = {
     "BASE_URL": "https://go.example",
     "REDIS_URL": "redis://redis:6379/0",
     "MONGODB_URI": "mongodb://a:27017,b:27017/?replicaSet=rs0",
+    "SECRET_KEY": base64.b64encode(bytes(range(32))).decode(),
 }
 READERS = ("config", "tracker", "scripts")
 VARIABLES = [field.encode_name for field in msgspec.structs.fields(Settings)]
@@ -290,6 +291,21 @@ def test_production_needs_stores_and_an_address(name: str) -> None:
     environment = {key: value for key, value in PRODUCTION.items() if key != name}
     with pytest.raises(SettingsError, match=f"{name}: must be set when ENV=production"):
         read(environment)
+
+
+@pytest.mark.parametrize(
+    ("variables", "rule"),
+    [
+        ({"BASE_URL": "http://go.example"}, "BASE_URL: must begin with https:// when"),
+        ({"SECRET_KEY": ""}, "SECRET_KEY: must be set "),
+    ],
+)
+def test_production_is_encrypted_unless_a_switch_says_otherwise(
+    variables: dict[str, str], rule: str
+) -> None:
+    with pytest.raises(SettingsError, match=rule):
+        read({**PRODUCTION, **variables})
+    assert read({**PRODUCTION, **variables, "ALLOW_INSECURE": "true"}).allow_insecure
 
 
 def test_production_listens_on_every_address_unless_one_is_set() -> None:

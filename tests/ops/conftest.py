@@ -28,6 +28,7 @@ def proxied(settings: Settings, services: Services, io_loop: AsyncIOLoop) -> Ite
     variables = environment(
         settings,
         ENV="production",
+        ALLOW_INSECURE="true",
         HOST="127.0.0.1",
         PORT=str(port := free_port()),
         INTERNAL_PORT=str(internal),

@@ -55,6 +55,7 @@ def test_what_the_image_has_is_a_service_that_its_health_check_finds_alive(
     port, internal = free_port(), str(free_port())
     own = {"PORT": str(port), "INTERNAL_PORT": internal, "HOST": "127.0.0.1"}
     own |= {"DATA_DIR": settings.data_dir, "BASE_URL": f"http://localhost:{port}"}
+    own["ALLOW_INSECURE"] = "true"
     variables = environment(settings) | dockerfile_variables() | own
     script, *arguments = exec_form("\nCMD")
     with running(variables, *arguments, program=(str(tmp_path / script),)) as service:

@@ -14,6 +14,7 @@ PRODUCTION = {
     "REDIS_URL": "redis://redis",
     "MONGODB_URI": "mongodb://mongodb",
     "BASE_URL": "https://go.example",
+    "ALLOW_INSECURE": "true",
 }
 
 

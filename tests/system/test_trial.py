@@ -102,7 +102,11 @@ def test_the_banner_names_the_internal_port_for_the_documentation(tmp_path: Path
 def test_in_production_the_root_path_is_unknown(settings: Settings) -> None:
     port = free_port()
     variables = environment(
-        settings, ENV="production", BASE_URL=f"http://localhost:{port}", PORT=str(port)
+        settings,
+        ENV="production",
+        ALLOW_INSECURE="true",
+        BASE_URL=f"http://localhost:{port}",
+        PORT=str(port),
     )
     with running(variables) as service:
         assert service.get("/").status == 404
