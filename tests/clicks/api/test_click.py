@@ -242,6 +242,34 @@ async def test_prefetches_and_bots_are_redirected_and_recorded_with_the_reason(
     assert (stored["_id"], stored["bot"]) == (click_id(response), reason)
 
 
+async def test_text_that_is_stuck_to_a_link_is_left_out_or_its_query(world: World) -> None:
+    domain = await world.services.links.domains.create(world.account.id, "go.example")
+    await create_link(world.services, world.account.id, "abc", LANDING)
+    await create_link(world.services, world.account.id, "abc", f"{LANDING}/own", domain=domain)
+    stuck = {
+        **dict.fromkeys((".", ",", ")", "/", "/b.html", "%20", "%0A", "%E2%80%9D.", "&"), ""),
+        "&a=%2f&b": "a=%2f&b&",
+        "&a=x?b=1": "a=x&b=1&",
+        ".?b=1": "b=1&",
+        "%3Fa=1%26": "a=1%26&",
+        "%26a=1&b?s=x&c": "a=1&b&c&",
+        ")&amp;a=1": "amp;a=1&",
+        "&d=go.example": "/own",
+    }
+    for text, passed_on in stuck.items():
+        path = f"/c/%61bc{text}"
+        response = await world.client.get(path)
+        start = f"{LANDING}/own?" if passed_on == "/own" else f"{LANDING}?{passed_on}"
+        assert response.headers.get("Location") == f"{start}click_id={click_id(response)}", text
+    clicks = await journaled_clicks(world.services)
+    assert len(clicks) == len(stuck)
+    assert clicks[list(stuck).index("&a=x?b=1")].query == "a=x&b=1"
+    for host, destination in (("tracker.test", LANDING), (domain.domain_name, f"{LANDING}/own")):
+        peeked = await world.client.request("HEAD", "/c/abc.", {"Host": host})
+        assert (peeked.status, peeked.headers["Location"]) == (302, destination)
+    assert (await world.client.request("OPTIONS", "/c/abc.")).status == 204
+
+
 @pytest.mark.parametrize("path", ["/c/%61bc", "/c/%61%62%63", "/c/ab%63?a=1"])
 async def test_a_slug_in_the_path_may_be_percent_encoded(world: World, path: str) -> None:
     await create_link(world.services, world.account.id)

@@ -1,7 +1,11 @@
 """`/c/<slug>` and `/api/click`: the handlers between Tornado and `clicks/redirect`."""
 
+import re
 from collections.abc import Iterable, Mapping
+from typing import Final
 from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from tracker.clicks.api.click_schema import (
     DOMAIN_PARAMETER,
@@ -11,8 +15,9 @@ from tracker.clicks.api.click_schema import (
     SLUG_IN_PATH,
     SLUG_IN_QUERY,
 )
-from tracker.clicks.redirect import ClientHeaders, Visit
-from tracker.errors import TrackerError
+from tracker.clicks.redirect import ClientHeaders, RedirectResponse, Visit
+from tracker.errors import NotFound, TrackerError
+from tracker.ids import SLUG
 from tracker.syntax.accept import prefers
 from tracker.web.endpoint import HandledEndpoint
 from tracker.web.handler import Content, Handler, json_error
@@ -20,6 +25,9 @@ from tracker.web.openapi_parts import TEXT, OpenApiPart, without_content
 
 ERROR_HEADERS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
 PREFETCH_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
+
+_QUERY_IN_PATH: Final = re.compile("[?&]|%3F|%26", re.IGNORECASE)
+_SLUG_BEFORE_TEXT: Final = re.compile(rf"{SLUG.pattern}(?=[^A-Za-z0-9_-])")
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -39,13 +47,16 @@ class ClickQuery(Handler):
         return None
 
     async def get(self) -> None:
-        answer = await self.services.redirect.answer(self._visit())
+        answer = await self.answer(self._visit())
         self.set_status(answer.status)
         for name, value in answer.headers:
             self.set_header(name, value)
         self.finish()
 
     head = options = get
+
+    async def answer(self, visit: Visit) -> RedirectResponse:
+        return await self.services.redirect.answer(visit)
 
     def finish_error(self, error: TrackerError) -> None:
         for name, value in ERROR_HEADERS:
@@ -73,7 +84,31 @@ class ClickSlug(ClickQuery):
     """The handler of `/c/<slug>`."""
 
     def slug(self) -> str | None:
-        return unquote(self.request.path.removeprefix("/c/"))
+        return unquote(self._after_prefix())
+
+    async def answer(self, visit: Visit) -> RedirectResponse:
+        try:
+            return await super().answer(visit)
+        except NotFound:
+            if (shortened := _without_stuck_text(visit, self._after_prefix())) is None:
+                raise
+        return await super().answer(shortened)
+
+    def _after_prefix(self) -> str:
+        return self.request.path.removeprefix("/c/")
+
+
+def _without_stuck_text(visit: Visit, path: str) -> Visit | None:
+    """Return the visit to the slug that `path` begins with; None if no text is stuck to one.
+
+    Punctuation sticks to links in texts, and "&utm_source=x" to links without a query.
+    """
+    before, *after = _QUERY_IN_PATH.split(path, maxsplit=1)
+    found = _SLUG_BEFORE_TEXT.match(unquote(before) + "?" * len(after))
+    if found is None:
+        return None
+    query = "&".join(filter(None, (*after, visit.query)))
+    return replace(visit, slug=found[0], query=query)
 
 
 def purpose_of(values: Iterable[str]) -> str:
