@@ -188,6 +188,7 @@ def test_without_a_click_there_is_no_click_id(url: str, query: str, expected: st
         ("https://x.example/\U0001f600", "https://x.example/%F0%9F%98%80?click_id=ID"),
         ("https://Bücher.example:8443/é", "https://xn--bcher-kva.example:8443/%C3%A9?click_id=ID"),
         ("https://例え.テスト", "https://xn--r8jz45g.xn--zckzah?click_id=ID"),
+        ("https://I❤\ufe0f.example:/", "https://xn--i-7iq.example/?click_id=ID"),
         ("https://faß.example。/", "https://xn--fa-hia.example./?click_id=ID"),
         ("https://x.example/é/{slug}?ü={slug}", "https://x.example/%C3%A9/?%C3%BC=&click_id=ID"),
     ],

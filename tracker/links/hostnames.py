@@ -3,9 +3,8 @@
 import re
 from functools import lru_cache
 
-import idna
-
 from tracker.errors import BadRequest
+from tracker.syntax.hostname import ascii_hostname, check_encoded
 
 MAX_HOSTNAME_CHARACTERS = 253
 _MAX_ADDED_CHARACTERS = 244
@@ -30,8 +29,8 @@ def _canonical_hostname(text: str) -> str:
     name = text.removesuffix(".").lower()
     if not name.isascii():
         try:
-            name = idna.encode(name, uts46=True).decode()
-        except idna.IDNAError:
+            name = ascii_hostname(name)
+        except ValueError:
             return ""
     return name if len(name) <= MAX_HOSTNAME_CHARACTERS and _LABELS.fullmatch(name) else ""
 
@@ -44,7 +43,7 @@ def checked_hostname(text: str) -> str:
     """Return the canonical form of a hostname. Raises BadRequest if no account may add it."""
     name = canonical_hostname(text)
     labels = name.split(".")
-    if not name or "_" in name or _NUMBER.fullmatch(labels[-1]) or not all(map(_is_idna, labels)):
+    if not name or "_" in name or _NUMBER.fullmatch(labels[-1]) or not all(map(_is_valid, labels)):
         raise BadRequest(
             "domain_name: must be a hostname such as go.example.com, without scheme, port, path "
             "or wildcard, and no IP address"
@@ -58,12 +57,9 @@ def checked_hostname(text: str) -> str:
     return name
 
 
-def _is_idna(label: str) -> bool:
-    """Return False for an invalid `xn--` label."""
-    if not label.startswith("xn--"):
-        return True
+def _is_valid(label: str) -> bool:
     try:
-        idna.ulabel(label)
-    except idna.IDNAError:
+        check_encoded(label)
+    except ValueError:
         return False
     return True

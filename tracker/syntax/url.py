@@ -5,9 +5,8 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-import idna
-
 from tracker.errors import BadRequest
+from tracker.syntax.hostname import MAX_LABEL_CHARACTERS, ascii_hostname
 
 MAX_CHARACTERS: Final = 2048
 
@@ -27,8 +26,8 @@ _URL: Final = re.compile(
 )
 _AUTHORITY: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(?::(.*))?", re.DOTALL)
 _PORT: Final = re.compile(r"[0-9]{1,5}")
-# Underscores, and hyphens anywhere inside, are not valid in hostnames, but browsers accept them.
-_LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+# Underscores, and hyphens anywhere, are not valid in hostnames, but browsers accept them.
+_LABEL: Final = rf"[A-Za-z0-9_-]{{1,{MAX_LABEL_CHARACTERS}}}"
 _HOSTNAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
 # Browsers read a host that ends in a number as an IPv4 address: 127.1 and 0x7f000001 are loopback.
 _ENDS_IN_NUMBER: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)")
@@ -76,7 +75,7 @@ def _authority(field: str, scheme: str, text: str) -> tuple[str, tuple[str, int]
         ascii_host, canonical = _host(host)
     except ValueError:
         raise BadRequest(f"{field}: {_HOST_RULE}") from None
-    if port is None:
+    if not port:
         return ascii_host, (canonical, 443 if scheme.lower() == "https" else 80)
     if not _PORT.fullmatch(port) or not 1 <= int(port) <= 65535:
         raise BadRequest(f"{field}: the port must be 1 to 65535")
@@ -89,7 +88,7 @@ def _host(text: str) -> tuple[str, str]:
         if "%" in text:
             raise ValueError("a zone means nothing to others")
         return text, str(IPv6Address(text[1:-1]))
-    host = text if text.isascii() else idna.encode(text, uts46=True).decode()
+    host = text if text.isascii() else ascii_hostname(text)
     canonical = host.removesuffix(".").lower()
     if not _HOSTNAME.fullmatch(host) or len(canonical) > 253:
         raise ValueError("not a hostname")

@@ -6,6 +6,7 @@ for (const [typed, url, hostname] of [
   ["shop.example/offer", "https://shop.example/offer", "shop.example"],
   ["//shop.example", "https://shop.example", "shop.example"],
   [" shop.example:8080/x ", "https://shop.example:8080/x", "shop.example"],
+  ["-i❤.ab--cd.example:/x", "https://-i❤.ab--cd.example:/x", "-i❤.ab--cd.example"],
   ["HTTP://Shop.example/", "HTTP://Shop.example/", "Shop.example"],
   ["https://go.acme.example/", "https://go.acme.example/", "go.acme.example"],
   ["http://me@a.example.:443/a@b?c#d", "http://me@a.example.:443/a@b?c#d", "a.example"],

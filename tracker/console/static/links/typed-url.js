@@ -1,6 +1,6 @@
 /** What people type where a URL or a hostname belongs. Pure. */
 
-const HOST = /^[^\s/?#:@.]+(\.[^\s/?#:@.]+)+(:\d+)?([/?#]|$)/;
+const HOST = /^[^\s/?#:@.]+(\.[^\s/?#:@.]+)+(:\d*)?([/?#]|$)/;
 
 /** Return a destination with https:// if it begins with a host, else as it was typed. */
 export function completedUrl(typed) {
