@@ -105,6 +105,7 @@ def test_anything_else_has_no_host(referrer: str) -> None:
         ("a%00b%0D%0Ac%09d%7Fe%C2%85f", "abcdef"),
         ("a%E2%80%AEb%E2%80%A8c%E2%81%A6d", "abcd"),
         ("+%20%C2%A0news%09+", "news"),
+        ("%E2%80%8Bnews%EF%BB%BF+", "news"),
         ("x" * 101, "x" * 100),
         ("%F0%9F%98%80" * 101, "😀" * 100),
         ("x" * 99 + "++x", "x" * 99),

@@ -6,6 +6,8 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
+from tracker.syntax.invisible import stripped
+
 UTM: Final = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
 
 NO_VALUE: Final = "none"
@@ -66,5 +68,5 @@ _cached_values = lru_cache(maxsize=_CACHED)(_read_values)
 def _text(raw: str) -> str:
     """Return a raw parameter as text, without lone surrogates, which have no UTF-8."""
     read = unquote_to_bytes(raw.replace("+", " ").encode("latin-1", errors="replace"))
-    text = _CONTROL.sub("", read.decode(errors="replace")).strip()
-    return text[:MAX_UTM_CHARACTERS].rstrip()
+    text = stripped(_CONTROL.sub("", read.decode(errors="replace")))
+    return stripped(text[:MAX_UTM_CHARACTERS])

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.ids import EXAMPLE_ID
+from tracker.syntax.invisible import stripped
 from tracker.web.limits import (
     DEFAULT_PAGE_SIZE,
     MAX_PAGE,
@@ -161,11 +162,11 @@ FilterText = Annotated[str, Meta(max_length=MAX_TEXT_CHARACTERS)]
 
 
 def trimmed(name: str, text: str, limit: int = MAX_TEXT_CHARACTERS) -> str:
-    """Return `text` without outer white space.
+    """Return `text` without white space and invisible characters at its ends.
 
     Raises BadRequest, naming the field, if it is empty, too long or has control characters.
     """
-    text = text.strip()
+    text = stripped(text)
     if not 1 <= len(text) <= limit or _CONTROL.search(text):
         raise BadRequest(f"{name}: 1 to {limit} characters, no control characters")
     return text

@@ -13,6 +13,7 @@ from tracker.links.api.cursors import MAX_CURSOR_CHARACTERS, PageStart, page_sta
 from tracker.links.lists.filter import LinkOrder
 from tracker.links.macros import MACRO_NAMES, check_macros
 from tracker.links.utm import UTM
+from tracker.syntax.invisible import check_visible, stripped
 from tracker.syntax.strict_json import parse_json
 from tracker.syntax.url import check_url
 from tracker.web.export import FormatIn
@@ -115,8 +116,10 @@ class NewShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     def _check(self) -> None:
         _check_fields(self)
         check_macros(destination.DESTINATION_FIELD, self.destination_url)
-        if self.slug is not None and not SLUG.fullmatch(self.slug):
-            raise BadRequest(f"slug: {SLUG_RULE}")
+        if self.slug is not None:
+            self.slug = stripped(self.slug)
+            if not SLUG.fullmatch(self.slug):
+                raise BadRequest(f"slug: {SLUG_RULE}")
 
 
 class CreateShortLink(NewShortLink, forbid_unknown_fields=True, kw_only=True):
@@ -153,6 +156,8 @@ class ChangeShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 def _check_fields(body: NewShortLink | ChangeShortLink) -> None:
     """Check the fields of both creation and change. Raises BadRequest if one breaks a rule."""
     if isinstance(body.destination_url, str):
+        body.destination_url = stripped(body.destination_url)
+        check_visible(destination.DESTINATION_FIELD, body.destination_url)
         check_url(destination.DESTINATION_FIELD, body.destination_url)
     if isinstance(body.internal_name, str):
         body.internal_name = trimmed("internal_name", body.internal_name)

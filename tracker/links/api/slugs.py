@@ -8,6 +8,7 @@ from msgspec import Meta, field
 
 from tracker.ids import SLUG, SLUG_RULE
 from tracker.links.services import LinkCall
+from tracker.syntax.invisible import stripped
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.schema import AccountId
@@ -48,7 +49,7 @@ async def show(call: LinkCall[SlugQuery, Nothing]) -> Availability:
     As at creation, the owner of a taken slug is not revealed. Raises NotFound or Forbidden if the
     account has no such domain.
     """
-    slug, domain_id = call.query.slug, call.query.domain_id
+    slug, domain_id = stripped(call.query.slug), call.query.domain_id
     if domain_id is not None:
         call.check_owner("domain_id", await call.services.domains.find(domain_id))
     if not SLUG.fullmatch(slug):

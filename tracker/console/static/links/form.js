@@ -11,6 +11,7 @@ import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
 import { SLUG, SLUG_RULE, TEXTS, given, textsOf } from "console/links/fields";
+import { stripped } from "console/links/invisible";
 import { TagPicker } from "console/links/tags";
 import { completedUrl } from "console/links/typed-url";
 import { UTM, withParameter } from "console/links/utm";
@@ -127,7 +128,7 @@ function ShortUrl({ fields, set, error }) {
     ]),
   ];
   const host = options.find(([id]) => id === fields.domain_id)?.[1] ?? location.host;
-  const { text, bad } = useSlugState(fields.slug, fields.domain_id);
+  const { text, bad } = useSlugState(stripped(fields.slug), fields.domain_id);
   return html`
     ${
       rows.length > 0 &&
