@@ -74,7 +74,7 @@ def test_a_family_outside_the_list_is_other() -> None:
 
 
 def test_only_the_first_1024_characters_are_read() -> None:
-    padding = "x" * 1024
+    padding = "Mozilla/5.0 (" + "x" * 1024
     assert describe(padding + " Windows NT 10.0; Chrome/131.0").device == "unknown"
     assert bot_reason(padding + " Googlebot/2.1", "") is None
 
