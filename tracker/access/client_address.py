@@ -48,13 +48,15 @@ class ClientAddress:
 
 
 def _hops_from_the_right(forwarded_for: Sequence[str]) -> list[str]:
-    return (
-        [hop.strip() for hop in ",".join(forwarded_for).split(",")][::-1] if forwarded_for else []
-    )
+    """Return the hops, without what a comma at the end leaves; each proxy names its caller."""
+    hops = ",".join(forwarded_for).rstrip(", \t").split(",")
+    return [hop.strip() for hop in reversed(hops)]
 
 
 def _parse(hop: str) -> Address | None:
-    """Return the address in a hop, which may have a port; an IPv4-mapped one as IPv4."""
+    """Return the address in a hop, which may have a port and quotes; an IPv4-mapped one as IPv4."""
+    if len(hop) > 1 and hop[0] == hop[-1] == '"':
+        hop = hop[1:-1]
     if hop.startswith("["):
         hop = hop[1:].partition("]")[0]
     elif hop.count(":") == 1:

@@ -78,8 +78,8 @@ _DEVICE_NAME: Final = re.compile(
 _USUAL: Final = "Mozilla/5.0 ("
 _BROWSER: Final = re.compile(
     r"^Mozilla[^(;]*[(;]|Opera\b|WebKit|Browser?\b|Chrom|Safari|MSIE|IEMobile|MIDP|Obigo|Teleca"
-    r"|NetFront|HbbTV|UCWEB|MAUI|DoCoMo|\bUP/|\bOPR/|Mosaic|Voyager|\[FB"
-    r"|^(?:Lynx|E?Links|w3m|Dillo|amaya|iP[aho])",
+    r"|NetFront|HbbTV|UCWEB|MAUI|DoCoMo|\bUP/|\bOPR/|Mosaic|Voyager"
+    r"|^(?:Lynx|E?Links|w3m|Dillo|amaya|iP[aho]|\[FB)",
     re.IGNORECASE,
 )
 

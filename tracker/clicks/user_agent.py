@@ -103,15 +103,20 @@ SYSTEMS: Final[Mapping[str, tuple[str, ...]]] = {
     "webOS": ("webOS", "Web0S"),
 }
 
-# Names in the agent that ua-parser does not know.
+# Names in the agent that ua-parser does not know, or only in other spellings.
 _APPS: Final = {
     "Barcelona ": "Threads",
+    "KAKAOTALK": "KakaoTalk",
     "MetaIAB Facebook": "Facebook",
+    "MicroMessenger": "WeChat",
     "NAVER(inapp": "Naver",
+    "Orca-Android": "Messenger",
     "Reddit/Version": "Reddit",
     "[LinkedInApp]": "LinkedIn",
 }
 _PLATFORMS: Final = {
+    "FBAN/EMA": "Android",
+    "FBAN/FB4A": "Android",
     "HarmonyOS": "HarmonyOS",
     "Nintendo": "Nintendo",
     "OpenHarmony": "HarmonyOS",
@@ -120,7 +125,8 @@ _PLATFORMS: Final = {
     "Xbox": "Xbox",
 }
 
-# The first match decides. Android without the word Mobile is a tablet.
+# The first match decides. Android without the word Mobile is a tablet, except where Facebook names
+# the device itself.
 _DEVICE_RULES: Final = tuple(
     (device, re.compile(pattern))
     for device, pattern in (
@@ -128,7 +134,7 @@ _DEVICE_RULES: Final = tuple(
         ("tv", r"Xbox|PLAYSTATION 3|PlayStation [3-9]|Nintendo (?:Switch|WiiU?\b)"),
         ("tablet", r"iPad|P[Aa][Dd]\b|PlayBook|Tablet(?! PC)|Kindle|\bKF[A-Z]{3}|SM-[TX]\d|GT-P\d"),
         ("mobile", r"Mobi|Phone|iPod|Watch|Opera Mini|UCWEB|MIDP|BlackBerry|BB10|Symbian"),
-        ("mobile", r"PlayStation (?:Portable|Vita)|Nintendo \w*DS"),
+        ("mobile", r"PlayStation (?:Portable|Vita)|Nintendo \w*DS|^\[FBAN/"),
         ("tablet", r"Android|Silk/"),
         ("desktop", r"Windows|Macintosh|X11|CrOS|Linux|BSD"),
     )
