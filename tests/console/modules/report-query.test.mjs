@@ -84,9 +84,9 @@ test("a request asks for the panel of each card that is seen", () => {
   const report = read({ panels: "event,map,hour_of_week", measure: "uniqueClicks" });
   const { panels, filters } = requestOf(report, CARDS, { link: "1" });
   assert.deepEqual(panels, [
-    { groupBy: "event", limit: 8, sort: "-conversions" },
-    { groupBy: "country", limit: 250, sort: "-uniqueClicks" },
-    { groupBy: "hour_of_week", limit: 168, sort: "key" },
+    { groupBy: "event", limit: 8, sort: "-conversions", compare: undefined },
+    { groupBy: "country", limit: 250, sort: "-uniqueClicks", compare: false },
+    { groupBy: "hour_of_week", limit: 168, sort: "key", compare: false },
   ]);
   assert.equal(filters.link, "1");
 });

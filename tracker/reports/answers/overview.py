@@ -29,11 +29,13 @@ async def read_overview(
     interval: Interval,
     comparison: Comparison | None,
     panels: Sequence[ReportQuery],
+    compared: Sequence[bool],
 ) -> Overview:
+    """Return the figures; `compared` says which panels have rows of the other days."""
     days = None if comparison is None else await parts.other_days(comparison)
     others = 0
     if days is not None:
-        others = previous_parts(interval, days) + MAX_PREVIOUS_PARTS * len(panels)
+        others = previous_parts(interval, days) + MAX_PREVIOUS_PARTS * sum(compared)
     parts.expect([query, *panels], others)
     series = await parts.series("series", query, interval)
     previous = None if days is None else await read_previous(parts, query, interval, days)
@@ -44,7 +46,7 @@ async def read_overview(
     for number in order:
         report = await parts.run(f"panels[{number}]", panels[number])
         rows = None
-        if days is not None:
+        if days is not None and compared[number]:
             rows = await previous_measures(parts, panels[number], report.rows, days)
         found[number] = report, rows
     return Overview(

@@ -47,6 +47,9 @@ class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_PANEL_ROWS, description="rows")] = 10
     sort: Sort = DEFAULT_SORT
     search: Search = ""
+    compare: Annotated[
+        bool, Meta(description="false: its rows have no `previous` and no `change`")
+    ] = True
 
     def query(self, query: ReportQuery) -> ReportQuery:
         order, rows = order_of(self.sort), self.limit
@@ -142,7 +145,14 @@ async def overview(
     query = body.query(account_id)
     panels = [panel.query(query) for panel in body.panels]
     async with parts_at_one_snapshot(services.mongodb.reads, services.reports, account_id) as parts:
-        found = await read_overview(parts, query, body.chosen_interval(), body.comparison(), panels)
+        found = await read_overview(
+            parts,
+            query,
+            body.chosen_interval(),
+            body.comparison(),
+            panels,
+            [panel.compare for panel in body.panels],
+        )
     return _answer(body, found, parts.calendar)
 
 
