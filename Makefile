@@ -46,7 +46,7 @@ run: $(VENV)/trial  ## start the service on its built-in stores and print how to
 	@exec $(BIN)/python run.py
 
 demo: $(VENV)/trial  ## start the service with two months of traffic in an account, to look at (keeps nothing)
-	@exec $(BIN)/python -m lab.demo $(ARGS)
+	@exec $(BIN)/python -m lab.demo $(if $(PORT),--port $(PORT)) $(ARGS)
 
 # On the oldest supported Redis.
 test: $(VENV)/browser $(VENV)/npm-packages  ## run the tests of a commit, on real stores that they start themselves (six minutes)

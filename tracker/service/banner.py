@@ -70,7 +70,8 @@ class Banner:
             _print(f"tracker answers at {url}, but MongoDB does not: {type(error).__name__}")
         else:
             docs = f"{_operators_url(services)}/docs"
-            _print(_text(_values(url, account, key, pbk), console, key, docs))
+            values = command_values(url, account.id, key or _KEY_PLACEHOLDER, pbk)
+            _print(_text(values, console, key, docs))
 
 
 async def _first_account(services: Services) -> tuple[Account, str | None, str]:
@@ -83,7 +84,7 @@ async def _first_account(services: Services) -> tuple[Account, str | None, str]:
     configs = await services.conversions.event_configs.list(account.id)
     config = configs[0] if configs else await _config(services, account.id)
     with contextlib.suppress(BadRequest):  # the slug is taken: an earlier start made the link
-        await services.links.links.create(_link(account.id))
+        await services.links.links.create(demo_link(account.id))
     key = None
     if not await services.access.api_keys.list(account.id):
         _, key = await services.access.api_keys.create(account.id, "first key")
@@ -115,16 +116,18 @@ def _operators_url(services: Services) -> str:
     return f"http://localhost:{port}" if port else services.public_url.url
 
 
-def _values(url: str, account: Account, key: str | None, pbk: str) -> dict[str, str]:
-    return {
-        "BASE": url,
-        "ACCOUNT_ID": str(account.id),
-        "API_KEY": key or _KEY_PLACEHOLDER,
-        "POSTBACK_KEY": pbk,
-    }
+def command_values(url: str, account_id: UUID, key: str, pbk: str) -> dict[str, str]:
+    """Return the values of the variables in COMMANDS."""
+    return {"BASE": url, "ACCOUNT_ID": str(account_id), "API_KEY": key, "POSTBACK_KEY": pbk}
 
 
-def _link(account_id: UUID) -> NewLink:
+def export_line(values: Mapping[str, str]) -> str:
+    """Return the command that gives a shell the variables."""
+    return "export " + " ".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
+
+
+def demo_link(account_id: UUID) -> NewLink:
+    """Return the link that COMMANDS open."""
     return NewLink(
         account_id=account_id,
         destination_url="https://example.com/landing",
@@ -144,7 +147,6 @@ def _text(values: Mapping[str, str], console: str, new_key: str | None, docs: st
         else "shown at the first start; a new one:\n                "
         f".venv/bin/python -m scripts.api_keys create --account {account}"
     )
-    exported = " ".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
     commands = "\n".join(
         f"  {about}\n    {_filled(command, values)}\n" for about, command in COMMANDS
     )
@@ -158,7 +160,7 @@ def _text(values: Mapping[str, str], console: str, new_key: str | None, docs: st
 
 {commands}
   what the README's commands use
-    export {exported}
+    {export_line(values)}
 
   every endpoint, in a browser
     {docs}
