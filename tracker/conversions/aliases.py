@@ -21,6 +21,7 @@ _ALIAS: Final = re.compile(ALIAS_PATTERN.replace("$", r"\Z"), re.ASCII)
 
 MAX_WARNINGS: Final = 5
 _MAX_NAME_CHARACTERS: Final = 40
+_IGNORED: Final = ": ignored"
 
 _SIMILAR: Final = {
     "click_id": ("clickid", "cid", "subid", "clid", "clkid", "clickref"),
@@ -107,10 +108,15 @@ def warnings_of(parameters: ConversionParameters) -> tuple[str, ...]:
     return tuple(warning for warning in found if warning)[:MAX_WARNINGS]
 
 
+def is_alias_now(warning: str, aliases: Aliases) -> bool:
+    """Return whether a warning names a parameter that is among `aliases` since."""
+    return warning.partition(_IGNORED)[0] in aliases
+
+
 def _warning(parameters: ConversionParameters, name: str) -> str:
     if len(name) > _MAX_NAME_CHARACTERS:
         return ""
     parameter = _PARAMETERS.get(name.translate(_SEPARATORS).lower())
     if parameter is None or getattr(parameters, parameter) is not None:
         return ""
-    return f"{name}: ignored; did you mean {parameter}?"
+    return f"{name}{_IGNORED}; did you mean {parameter}?"

@@ -6,12 +6,15 @@ with the append. While Redis is unavailable or full, a unique index of MongoDB d
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
+from pymongo import UpdateOne
 from pymongo.errors import PyMongoError
 
+from tracker.clock import moment, now_ms
 from tracker.conversions.conversion import Conversion
+from tracker.conversions.document import REPEATED
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
 from tracker.conversions.resolution import claim_keys
 from tracker.conversions.store import Conversions
@@ -19,10 +22,17 @@ from tracker.errors import Unavailable
 from tracker.journal.appender import CLAIM_SECONDS, Claim
 from tracker.journal.journal import Journal
 from tracker.stores.breaker import answer_within
+from tracker.stores.mongodb.database import MongoDB
 from tracker.stores.redis.memory_budget import Budget, OptionalWrite
 
 MAX_CLAIMS: Final = 8
 """Fewer than motor has threads. Waiting here does not count as a failure of MongoDB."""
+
+MAX_REPEATED: Final = 200
+"""Conversions whose repeats wait. Repeats of others are not counted meanwhile."""
+_STORE_SECONDS: Final = 1.0
+_UNSTORED_SECONDS: Final = 600
+"""Repeats wait so long for a conversion that is still in the journal."""
 
 
 class ConversionAppender:
@@ -93,3 +103,68 @@ class ConversionAppender:
             except (PyMongoError, TimeoutError) as error:
                 self._mongodb.record_failure(error)
                 raise Unavailable("storage is unavailable; try again") from error
+
+
+class _Repeated(NamedTuple):
+    """The repeats of a conversion since they were last stored."""
+
+    times: int
+    last_at: int
+
+
+class Repeats:
+    """Counts the repeats of transaction ids on their first conversions, for people who look.
+
+    They wait in memory, and a loop stores them once a second: one statement for each conversion,
+    however often it is repeated. A killed process loses its last second.
+    """
+
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._events = mongodb["events"]
+        self._waiting: dict[int, _Repeated] = {}
+
+    def record(self, first: int) -> None:
+        """Count one more repeat of the conversion `first`."""
+        if first in self._waiting or len(self._waiting) < MAX_REPEATED:
+            self._add(first, _Repeated(1, now_ms()))
+
+    async def keep_storing(self) -> None:
+        while True:
+            await asyncio.sleep(_STORE_SECONDS)
+            await self.store()
+
+    async def store(self) -> None:
+        """Store the repeats of stored conversions. They are lost if that fails.
+
+        Raises PyMongoError.
+        """
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, {}
+        rows = self._events.find({"_id": {"$in": list(waiting)}}, {"_id": 1})
+        stored = {int(row["_id"]): waiting.pop(row["_id"]) async for row in rows}
+        since = now_ms() - _UNSTORED_SECONDS * 1000
+        for first, repeated in waiting.items():
+            if repeated.last_at >= since:
+                self._add(first, repeated)
+        if stored:
+            await self._events.bulk_write(
+                [_counted(first, repeated) for first, repeated in stored.items()], ordered=False
+            )
+
+    def _add(self, first: int, repeated: _Repeated) -> None:
+        before = self._waiting.get(first, _Repeated(0, 0))
+        last_at = max(before.last_at, repeated.last_at)
+        self._waiting[first] = _Repeated(before.times + repeated.times, last_at)
+
+
+def _counted(first: int, repeated: _Repeated) -> UpdateOne:
+    """Change only fields that count nothing, so it may come between any two transactions."""
+    return UpdateOne(
+        {"_id": first},
+        {
+            "$inc": {"repeats": repeated.times},
+            "$max": {"last_repeat_at": moment(repeated.last_at)},
+            "$addToSet": {"warnings": REPEATED},
+        },
+    )

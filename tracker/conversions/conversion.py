@@ -12,6 +12,7 @@ class Conversion(JournalRecord, frozen=True, tag="e"):
     - `transaction_scope`: the event configuration, else the account, else the click.
     - `checked`: the account's rules were checked before the answer (`conversions/rules`).
     - `test`: the account sent it to try its set-up.
+    - `warnings` of its answer, None if it had none. Older processes neither write nor read them.
     """
 
     id: int
@@ -26,6 +27,7 @@ class Conversion(JournalRecord, frozen=True, tag="e"):
     transaction_scope: bytes | None
     checked: bool = False
     test: bool = False
+    warnings: tuple[str, ...] | None = None
 
     @property
     def partition_key(self) -> bytes:

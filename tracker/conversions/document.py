@@ -1,6 +1,6 @@
 """The document of a conversion in MongoDB, as the drain stores and changes it. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -17,6 +17,9 @@ from tracker.conversions.conversion import Conversion
 from tracker.conversions.rules import Rule
 
 CACHED_AMOUNTS: Final = 10_000
+
+REPEATED: Final = "transaction_id: sent again; counted once"
+"""The warning of a conversion whose transaction id was repeated."""
 
 _FIXED_FIELDS: Final = ("at", "event_config_id", "click_id", "value", "metadata")
 
@@ -67,6 +70,8 @@ class _OptionalFields(VisitorFields, SourceFields, total=False):
     - `refused`: the rule that a refused conversion breaks.
     - `tell_at`: the state of its notification (`conversions/notification_state`).
     - `expires_at`: when MongoDB deletes a conversion without an account.
+    - `warnings`: those of its answer, and REPEATED if its transaction id was sent again.
+    - `repeats`, `last_repeat_at`: how often that was, and when last (`conversions/append`).
     """
 
     transaction_id: str
@@ -77,6 +82,9 @@ class _OptionalFields(VisitorFields, SourceFields, total=False):
     refused: Rule
     tell_at: datetime | None
     expires_at: datetime
+    warnings: Sequence[str]
+    repeats: int
+    last_repeat_at: datetime
 
 
 class ConversionDocument(_OptionalFields):
@@ -172,6 +180,8 @@ def document(conversion: Conversion) -> ConversionDocument:
     }
     if conversion.transaction_id is not None:
         made["transaction_id"] = conversion.transaction_id
+    if conversion.warnings:
+        made["warnings"] = conversion.warnings
     return made
 
 

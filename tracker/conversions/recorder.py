@@ -14,7 +14,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from tracker.conversions.aliases import warnings_of
-from tracker.conversions.append import ConversionAppender
+from tracker.conversions.append import ConversionAppender, Repeats
 from tracker.conversions.event_config import EventConfig, EventConfigs
 from tracker.conversions.event_ids import EventIds
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
@@ -57,6 +57,7 @@ class Recorder:
         appender: ConversionAppender,
         rules: AccountRules,
         pending: Allowance,
+        repeats: Repeats,
     ) -> None:
         self._configs = configs
         self._look_ups = look_ups
@@ -64,6 +65,7 @@ class Recorder:
         self._appender = appender
         self._rules = rules
         self._pending = pending
+        self._repeats = repeats
         self._mongodb = look_ups.mongodb
         self._tasks: set[asyncio.Task[RecordedConversion]] = set()
 
@@ -100,6 +102,7 @@ class Recorder:
         rules = await self._rules_of(account_id)
         broken = rules and rules.broken_by(config is not None, parameters.value)
         scopes = scopes_of(parameters, config, account_id)
+        warnings = warnings_of(parameters) if parameters.others else ()
         first, event_id = None, None
         if parameters.transaction_id is not None:
             first = await self._appender.find_first(parameters.transaction_id, scopes, bool(broken))
@@ -108,14 +111,18 @@ class Recorder:
                 raise rules.refusal(broken)
             event_id = await self._event_ids.next()
             is_checked = rules is not None
-            conversion = conversion_of(event_id, parameters, config, account_id, scopes, is_checked)
+            conversion = conversion_of(
+                event_id, parameters, config, account_id, scopes, is_checked, warnings
+            )
             first = await self._appender.append(conversion, scopes)
+        if first != event_id:
+            self._repeats.record(first)
         return RecordedConversion(
             first,
             click_found=owner_id is not None,
             click_named=parameters.click_id is not None,
             is_duplicate=first != event_id,
-            warnings=warnings_of(parameters) if parameters.others else (),
+            warnings=warnings,
         )
 
     async def record_test(

@@ -60,6 +60,7 @@ def conversion_of(
     account_id: UUID | None,
     scopes: Sequence[UUID],
     checked: bool,
+    warnings: Sequence[str] = (),
 ) -> Conversion:
     return Conversion(
         id=event_id,
@@ -73,6 +74,7 @@ def conversion_of(
         transaction_id=parameters.transaction_id,
         transaction_scope=_bytes(scopes[0]) if parameters.transaction_id is not None else None,
         checked=checked,
+        warnings=tuple(warnings) or None,
     )
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from tracker.conversions.append import ConversionAppender
+from tracker.conversions.append import ConversionAppender, Repeats
 from tracker.conversions.event_config import EventConfigCache, EventConfigs, event_config_cache
 from tracker.conversions.event_ids import EventIds, SpareBlock
 from tracker.conversions.look_ups import LookUps
@@ -24,6 +24,7 @@ class ConversionServices(NamedTuple):
 
     recorder: Recorder
     refusals: Refusals
+    repeats: Repeats
     event_configs: EventConfigs
     account_rules: AccountRules
     event_ids: EventIds
@@ -46,6 +47,7 @@ def build(
     event_configs = EventConfigs(stores.mongodb, configs)
     account_rules = AccountRules(stores.mongodb, rules)
     store, look_ups = Conversions(stores.mongodb), LookUps(stores.mongodb.reads)
+    repeats = Repeats(stores.mongodb)
     event_ids = EventIds(stores.mongodb, SpareBlock(data_path))
     return ConversionServices(
         recorder=Recorder(
@@ -55,8 +57,10 @@ def build(
             ConversionAppender(journal.journal, store, stores.budget, look_ups),
             account_rules,
             pending,
+            repeats,
         ),
         refusals=Refusals(stores.mongodb, look_ups),
+        repeats=repeats,
         event_configs=event_configs,
         account_rules=account_rules,
         event_ids=event_ids,

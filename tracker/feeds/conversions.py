@@ -1,6 +1,6 @@
 """The feed of conversions, and their number for a click."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -44,6 +44,9 @@ class StoredConversion(ConversionClickValues, frozen=True, kw_only=True):
     payout: Decimal | None
     transaction_id: str | None = None
     metadata: str | None = None
+    warnings: Sequence[str] = ()
+    repeats: int = 0
+    last_repeat_at: datetime | None = None
 
 
 def _row(document: Mapping[str, Any]) -> StoredConversion:

@@ -120,6 +120,7 @@ SERVING: Final[tuple[Loop[Services], ...]] = (
     Loop("share_opens", lambda s, _: s.sharing.share_opens.keep_storing()),
     Loop("key_uses", lambda s, _: s.access.api_keys.uses.keep_storing()),
     Loop("refusals", lambda s, _: s.conversions.refusals.keep_storing()),
+    Loop("repeats", lambda s, _: s.conversions.repeats.keep_storing()),
 )
 """In a process that serves, until every append is durable."""
 

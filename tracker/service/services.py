@@ -224,6 +224,7 @@ class Services:
         for store in (
             self.sharing.share_opens.store,
             self.conversions.refusals.store,
+            self.conversions.repeats.store,
             self.access.api_keys.uses.store,
         ):
             with contextlib.suppress(PyMongoError):

@@ -28,6 +28,7 @@ from tracker.service.services import Services
 ROW = [
     *("event_id", "at", "status", "refused", "event_config", "click_id", "link", "value"),
     *("payout", "transaction_id", "country", "device", "browser", "os", "bot"),
+    *("warnings", "repeats", "last_repeat_at"),
 ]
 
 

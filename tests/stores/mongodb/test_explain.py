@@ -26,6 +26,7 @@ from tracker.conversions.document import ConversionStatus
 from tracker.conversions.event_config import EventConfig
 from tracker.errors import NotFound
 from tracker.feeds.api.conversion_delays import conversion_delays
+from tracker.feeds.api.conversion_warnings import conversion_warnings
 from tracker.feeds.clicks import CLICKS
 from tracker.feeds.conversions import ConversionFeed
 from tracker.feeds.feed import Feed
@@ -367,6 +368,9 @@ OTHERS: dict[str, Query] = {
         ACCOUNT, "0001-01-01", "9999-12-31"
     ),
     "delays of conversions": lambda scene: conversion_delays(
+        scene.services.stores.mongodb.reads, ACCOUNT
+    ),
+    "warnings of conversions": lambda scene: conversion_warnings(
         scene.services.stores.mongodb.reads, ACCOUNT
     ),
     "how deliveries went": lambda scene: statistics(

@@ -89,6 +89,14 @@ class ConversionRecord(msgspec.Struct, kw_only=True):
     browser: str | None
     os: str | None
     bot: Annotated[str | None, Meta(description="why its click is a bot's")]
+    warnings: Annotated[
+        list[str], Meta(description="of its answer, and one if its transaction id was sent again")
+    ]
+    repeats: Annotated[
+        int,
+        Meta(description="how often its transaction id was sent again; a flood is not counted"),
+    ]
+    last_repeat_at: Timestamp | None
 
 
 class DeliveryCounts(msgspec.Struct, kw_only=True):

@@ -22,7 +22,14 @@ from tracker.accounts.api import (
 from tracker.clicks.api import click
 from tracker.conversions.api import event, event_configs
 from tracker.conversions.api.event_schema import EVENT_SCHEMAS
-from tracker.feeds.api import clicks, conversion_delays, conversions, refused_postbacks, testing
+from tracker.feeds.api import (
+    clicks,
+    conversion_delays,
+    conversion_warnings,
+    conversions,
+    refused_postbacks,
+    testing,
+)
 from tracker.links.api import (
     domains,
     qr_codes,
@@ -82,6 +89,7 @@ DECLARED_ENDPOINTS: tuple[Endpoint, ...] = (
     *clicks.endpoint.rows,
     *conversions.endpoint.rows,
     *conversion_delays.endpoint.rows,
+    *conversion_warnings.endpoint.rows,
     *refused_postbacks.endpoint.rows,
     *webhooks.endpoint.rows,
     *templates.endpoint.rows,

@@ -209,6 +209,12 @@ INDEXES: dict[str, list[IndexModel]] = {
             name="pending_of_click",
             partialFilterExpression={"status": "pending"},
         ),
+        # No cost for events without warnings, which are nearly all.
+        IndexModel(
+            [("account_id", ASCENDING), ("at", DESCENDING)],
+            name="warned",
+            partialFilterExpression={"warnings": _EXISTING},
+        ),
         # Only unsettled events without an account have this time.
         IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
         # For accounts that limit the conversions of a click.
