@@ -12,7 +12,7 @@ from playwright.async_api import expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
-from tests.conversions.scene import applied
+from tests.conversions.scene import applied, drained
 from tests.factories import (
     create_event_config,
     create_link,
@@ -23,6 +23,7 @@ from tests.factories import (
 from tracker.accounts.accounts import Account
 from tracker.clicks.bots import REASONS
 from tracker.clock import now_ms
+from tracker.conversions.aliases import AliasedParameter
 from tracker.service.services import Services
 
 DAY_MS = 86_400_000
@@ -192,6 +193,40 @@ async def test_refused_postbacks_are_listed_with_their_reason(
         await page.get_by_label("Reason").select_option("value (2)")
         await expect(rows).to_have_count(2)
         await expect(page).to_have_url("/console/conversions/refused?reason=value")
+
+
+async def test_an_ignored_parameter_is_told_and_becomes_a_name(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    aliases = {"cid": AliasedParameter.CLICK_ID}
+    config = await create_event_config(
+        services, account.id, name="Purchase", parameter_aliases=aliases
+    )
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/conversions")
+        url = f"/api/event?pbk={config.pbk}&clickid=x&txid=T-1"
+        for _ in range(3):
+            await page.evaluate("(url) => fetch(url)", url)
+        await drained(services)
+        await services.conversions.repeats.store()
+        await page.reload()
+        note = page.get_by_role("status").filter(has_text="have warnings")
+        await expect(note).to_contain_text("1 of “Purchase”: clickid: ignored; did you mean")
+        await expect(page.locator("tbody .badge")).to_have_text(["no click", "warning"])
+        await page.locator("tbody a").first.click()
+        facts = page.locator(".facts")
+        await expect(facts).to_contain_text("Sent again 2 times, last")
+        await expect(facts).to_contain_text("transaction_id: sent again; counted once")
+        await facts.get_by_role("link", name="Add it as a name").click()
+        dialog = page.get_by_role("dialog")
+        await expect(dialog.get_by_label("Other names of click_id")).to_have_value("cid, clickid")
+        await expect(page).to_have_url("/console/events")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(dialog).to_have_count(0)
+        await page.goto("/console/conversions")
+        await expect(note).to_contain_text("sent again")
+        await expect(note).not_to_contain_text("clickid")
 
 
 async def test_charts_obey_the_filters_beside_them(

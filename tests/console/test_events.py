@@ -1,12 +1,17 @@
 """Event configurations, and the snippets that report their conversions."""
 
+import ast
 import re
+import shlex
 from decimal import Decimal
+from html import unescape
+from urllib.parse import parse_qsl, urlsplit
 
 from playwright.async_api import expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
+from tests.conversions.api.reporting import by_form, by_query
 from tests.conversions.scene import drained, stored_events
 from tests.factories import create_click, create_event_config, create_link
 from tests.web.client import Client
@@ -16,7 +21,22 @@ from tracker.conversions.document import ConversionStatus
 from tracker.service.services import Services
 
 
-async def test_every_snippet_reports_a_conversion_as_it_stands(
+def sent_by(snippets: list[str]) -> list[dict[str, str]]:
+    """Return the parameters that each of the snippets sends."""
+    postback, pixel, curl, python, javascript = snippets
+    src = re.findall(r'src="([^"]+)"', pixel)[0]
+    options = shlex.split(curl.replace("\\\n", ""))
+    [body] = [one.value for one in ast.walk(ast.parse(python)) if isinstance(one, ast.keyword)][:1]
+    return [
+        dict(parse_qsl(urlsplit(postback).query)),
+        dict(parse_qsl(urlsplit(unescape(src)).query)),
+        dict(one.split("=", 1) for one in options if "=" in one),
+        ast.literal_eval(body),
+        dict(re.findall(r'^ +"(.+)": "(.+)",$', javascript, re.MULTILINE)),
+    ]
+
+
+async def test_every_snippet_reports_a_conversion_once_its_placeholders_are_replaced(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     async with open_page() as (page, _):
@@ -27,43 +47,42 @@ async def test_every_snippet_reports_a_conversion_as_it_stands(
         await dialog.get_by_label("Name", exact=True).fill("Purchase")
         await dialog.get_by_label("Pays").select_option("RevShare")
         await dialog.get_by_label("Percentage").fill("10")
+        await dialog.get_by_text("Names that your network uses").click()
+        await dialog.get_by_label("Other names of click_id").fill("cid, subid")
+        await dialog.get_by_label("Other names of value").fill("payout")
         await dialog.get_by_role("button", name="Create").click()
         await expect(dialog.get_by_role("heading", name="Report “Purchase”")).to_be_visible()
         snippets = await dialog.locator("pre").all_inner_texts()
         await dialog.get_by_role("button", name="Send a test conversion").click()
         await expect(page.get_by_text("is recorded")).to_be_visible()
         click_id = str(await create_click(services, account.id))
-        given = f"const clickId = '{click_id}'; const orderId = 'order-3';"
-        await page.evaluate(f"async () => {{ {given} {snippets[-1]} }}")
+        real = {"CLICK_ID": click_id, "VALUE": "12.50", "ORDER_ID": "order-1"}
+        filled = snippets[-1]
+        for placeholder, text in real.items():
+            filled = filled.replace(placeholder, text)
+        await page.evaluate(f"async () => {{ {filled} }}")
     [config] = await services.conversions.event_configs.list(account.id)
-    assert len(snippets) == 5
-    assert all(config.pbk in text for text in snippets)
-    postback, pixel, curl, python, _ = snippets
-
-    def filled(text: str, number: int) -> str:
-        return text.replace("CLICK_ID", click_id).replace("ORDER_ID", f"order-{number}")
-
+    template = {
+        "pbk": config.pbk,
+        "cid": "CLICK_ID",
+        "payout": "VALUE",
+        "transaction_id": "ORDER_ID",
+    }
+    assert sent_by(snippets) == [template] * 5
     client = Client(services.settings.port)
-    url = re.search(r'src="([^"]+)"', filled(pixel, 1))
-    body = re.search(r"-d '(.+)'", filled(curl, 2), re.DOTALL)
-    assert url is not None
-    assert body is not None
-    origin = services.settings.base_url
-    forgotten = postback.replace("CLICK_ID", click_id).removeprefix(origin)
-    assert (await client.get(forgotten)).error.startswith("transaction_id: a placeholder, ORDER_ID")
-    for target in (filled(postback, 0), url[1].replace("&amp;", "&")):
-        assert (await client.get(target.removeprefix(origin))).json()["clickStatus"] == "found"
-    sent = await client.post("/api/event", body[1].encode(), Content_Type="application/json")
+    whole = {name: real.get(text, text) for name, text in template.items()}
+    for name in ("cid", "payout", "transaction_id"):
+        refused = await by_form(client, {**whole, name: template[name]})
+        assert (refused.status, refused.error.split(":")[0]) == (400, name)
+    sent = await by_query(client, {**whole, "transaction_id": "order-2"})
     assert sent.json()["clickStatus"] == "found"
-    assert f'"{origin}/api/event"' in python
-    compile(python, "snippet", "exec")
     await drained(services)
-    events = await stored_events(services)
-    assert (events[0]["status"], events[0].get("transaction_id")) == ("test", None)
-    assert {one["transaction_id"] for one in events[1:]} == {f"order-{n}" for n in range(4)}
-    assert [(one["payout"].to_decimal(), one["status"]) for one in events[1:]] == [
+    test, *events = await stored_events(services)
+    assert (test["status"], test.get("transaction_id")) == ("test", None)
+    assert {one["transaction_id"] for one in events} == {"order-1", "order-2"}
+    assert [(one["payout"].to_decimal(), one["status"]) for one in events] == [
         (Decimal("1.25"), "attributed")
-    ] * 4
+    ] * 2
 
 
 async def test_names_of_a_network_are_given_to_parameters_and_edited(

@@ -8,6 +8,7 @@ import { ErrorNote, OutLink, PageHeader, Skeleton, Time } from "console/core/par
 import { can } from "console/core/session";
 import { JsonViewer } from "console/parts/json";
 import { ConversionState, STATES } from "console/conversions/states";
+import { Warning } from "console/conversions/warnings";
 import { Deliveries } from "console/webhooks/deliveries";
 
 const BACK = { href: "/console/conversions", label: "Conversions" };
@@ -74,7 +75,25 @@ function Facts({ conversion }) {
       <dt>Transaction</dt>
       <dd>
         ${transaction ? html`<code>${transaction}</code>` : html`<span class="faint">none</span>`}
+        ${
+          conversion.repeats > 0 &&
+          html`<p class="hint">
+            Sent again ${format.count(conversion.repeats, "time")}, last${" "}
+            <${Time} at=${conversion.last_repeat_at} exact />
+          </p>`
+        }
       </dd>
+      ${
+        conversion.warnings.length > 0 &&
+        html`
+          <dt>Warnings</dt>
+          <dd>
+            ${conversion.warnings.map(
+              (warning) => html`<p><${Warning} ...${{ warning, config }} /></p>`,
+            )}
+          </dd>
+        `
+      }
     </dl>
   </section>`;
 }

@@ -7,6 +7,7 @@ import { useLoad } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Table } from "console/core/lists";
 import {
+  Badge,
   Button,
   Choice,
   CsvButton,
@@ -22,6 +23,7 @@ import { can, session } from "console/core/session";
 import { loadAll } from "console/parts/all";
 import { DayInput } from "console/parts/day-input";
 import { ConversionState, STATES, stateWord } from "console/conversions/states";
+import { WarningsNote } from "console/conversions/warnings";
 
 const ConversionCharts = lazy("console/conversions/charts", "ConversionCharts");
 const PAGE_SIZE = 50;
@@ -47,6 +49,7 @@ export default function Conversions() {
       <${CsvButton} path="/api/conversions" query=${filters} />
       <${Button} icon="refresh" onClick=${first.reload}>Refresh<//>
     <//>
+    <${WarningsNote} />
     ${can("reports:read") && html`<${ConversionCharts} filters=${filters} />`}
     <${Filters} filters=${filters} find=${find} />
     <${Table}
@@ -81,7 +84,15 @@ const COLUMNS = [
         <span>${row.event_config?.name ?? "no event configuration"}</span>
       </span>`,
   },
-  { label: "State", cell: (row) => html`<${ConversionState} conversion=${row} />` },
+  {
+    label: "State",
+    cell: (row) =>
+      html`<${ConversionState} conversion=${row} />
+        ${
+          row.warnings.length > 0 &&
+          html`<span title=${row.warnings.join("\n")}><${Badge} kind="warning">warning<//></span>`
+        }`,
+  },
   {
     label: "Link",
     cell: ({ link }) =>

@@ -1,6 +1,6 @@
 /** Event configurations: what conversions are and pay, with snippets to report them. */
 
-import { useCallback, useState } from "preact/hooks";
+import { useCallback, useEffect, useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
 import { Select, TextField } from "console/core/fields";
 import { format } from "console/core/format";
@@ -8,18 +8,19 @@ import { useAction, useLoad, useShortcut } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Pagination, Table } from "console/core/lists";
 import { Badge, Button, Empty, ErrorNote, Menu, PageHeader, Time } from "console/core/parts";
-import { route } from "console/core/route";
+import { route, setQuery } from "console/core/route";
 import { can } from "console/core/session";
 import { toast } from "console/core/toasts";
+import { loadAll } from "console/parts/all";
 import { CodeBlock, CopyValue } from "console/parts/code";
 import { ConfirmDeletion, Dialog } from "console/parts/dialog";
 import { ParameterAliases, aliasesFrom, namesIn } from "console/conversions/parameter-aliases";
 import { snippets } from "console/conversions/snippets";
 
 const ABOUT_SNIPPETS = [
-  "Replace CLICK_ID by the click_id that the landing page was opened with, and ORDER_ID by the",
-  "number of the order. A conversion that still has one of them is refused. Each transaction_id",
-  "counts once.",
+  "Replace CLICK_ID by the click_id that the landing page was opened with, VALUE by what the order",
+  "is worth, and ORDER_ID by its number. A conversion that still has one of them is refused. Each",
+  "order number counts once.",
 ].join(" ");
 
 const PAYOUT_TYPES = [
@@ -38,6 +39,7 @@ export default function EventConfigs() {
   const mayWrite = can("event_configs:write");
   const create = useCallback(() => mayWrite && setOpen({ kind: "form" }), [mayWrite]);
   useShortcut("c", "Create an event configuration", create);
+  useNamedParameter(mayWrite, setOpen);
   const dialog = { ...open, onClose: () => setOpen(null), onDone: configs.reload };
   return html`
     <${PageHeader}
@@ -66,6 +68,22 @@ export default function EventConfigs() {
     ${open?.kind === "snippets" && html`<${SnippetsDialog} ...${dialog} />`}
     ${open?.kind === "archive" && html`<${ArchiveDialog} ...${dialog} />`}
   `;
+}
+
+/** Open the form of the configuration that the address names, with a name to add to it. */
+function useNamedParameter(mayWrite, setOpen) {
+  const { edit, name, parameter } = route.value.query;
+  const named = useLoad(
+    (signal) =>
+      edit && mayWrite ? loadAll("/api/event-configs", signal) : Promise.resolve({ rows: [] }),
+    [edit],
+  );
+  const config = named.data?.rows.find(({ id }) => id === edit);
+  useEffect(() => {
+    if (!config) return;
+    setOpen({ kind: "form", config, added: { [name]: parameter } });
+    setQuery({ edit: null, name: null, parameter: null });
+  }, [config]);
 }
 
 function columns(mayWrite, setOpen, reload) {
@@ -154,13 +172,13 @@ function NoConfigs({ create }) {
   <//>`;
 }
 
-function ConfigDialog({ config, onClose, onDone, onCreated }) {
+function ConfigDialog({ config, added, onClose, onDone, onCreated }) {
   const [fields, setFields] = useState({
     name: config?.name ?? "",
     payout_type: config?.payout_type ?? "CPA",
     payout: config ? String(config.payout) : "",
   });
-  const [names, setNames] = useState(namesIn(config?.parameter_aliases));
+  const [names, setNames] = useState(namesIn({ ...config?.parameter_aliases, ...added }));
   const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
   const [save, busy, error] = useAction(async () => {
     const sent = {
@@ -238,7 +256,7 @@ function SnippetsDialog({ config, onClose }) {
     wide
     ...${{ footer, onClose }}
   >
-    ${snippets(location.origin, config.pbk).map(
+    ${snippets(location.origin, config).map(
       ([title, text]) => html`<${CodeBlock}
         title=${title}
         label="the snippet: ${title}"
