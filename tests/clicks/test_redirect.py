@@ -7,6 +7,7 @@ import pytest
 
 from tests.factories import LANDING, create_link, make_visit
 from tests.stores.mongodb.profiler import profiled
+from tests.web.each import each_case
 from tests.web.records import journaled_clicks
 from tracker.clicks.redirect import Redirect
 from tracker.errors import MethodNotAllowed, NotFound, Unavailable
@@ -34,7 +35,7 @@ async def test_d_may_name_the_default_domain_even_if_that_is_an_address(
         await redirect.answer(make_visit(query="d=127.0.0.2"))
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "TRACE", "get", ""])
+@each_case("method", ["POST", "PUT", "TRACE", "get", ""])
 async def test_methods_other_than_get_head_and_options_are_rejected(
     services: Services, method: str
 ) -> None:
@@ -43,7 +44,7 @@ async def test_methods_other_than_get_head_and_options_are_rejected(
     assert refused.value.headers == {"Allow": "GET, HEAD, OPTIONS"}
 
 
-@pytest.mark.parametrize("slug", [":", "a:b", "*", "a\n", "\x00", "\u0661", "..", "a" * 65])
+@each_case("slug", [":", "a:b", "*", "a\n", "\x00", "\u0661", "..", "a" * 65])
 async def test_an_invalid_slug_is_never_looked_up(services: Services, slug: str) -> None:
     with pytest.raises(NotFound, match="short link: not found"):
         await services.clicks.redirect.answer(make_visit(slug=slug))

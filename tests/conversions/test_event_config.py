@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.factories import create_event_config
+from tests.web.each import each_case
 from tracker.conversions.event_config import (
     MAX_PAYOUT,
     PAYOUT_DECIMALS,
@@ -65,7 +66,7 @@ async def test_money_is_stored_as_decimal128(services: Services) -> None:
     assert "id" not in row
 
 
-@pytest.mark.parametrize("pbk", ["unknown", "", "event_config:x", "ü", "$ne", "a" * 128])
+@each_case("pbk", ["unknown", "", "event_config:x", "ü", "$ne", "a" * 128])
 async def test_an_unknown_key_finds_no_configuration(services: Services, pbk: str) -> None:
     await create_event_config(services)
     assert await services.conversions.event_configs.by_postback_key(pbk) is None

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.web.each import each_case
 from tracker.ids import new_id
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.own_hosts import OwnHosts
@@ -11,8 +12,8 @@ from tracker.service.services import Services
 LOCAL = ("localhost", "a.localhost", "127.0.0.1", "127.9.9.9", "::1", "::ffff:7f00:1", "0.0.0.0")
 
 
-@pytest.mark.parametrize(
-    ("base", "host", "port", "own"),
+@each_case(
+    "base, host, port, own",
     [
         (("go.example", 443), "go.example", 443, True),
         (("go.example", 443), "go.example", 9000, True),

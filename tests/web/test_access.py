@@ -9,7 +9,7 @@ import pytest
 
 from tests.dns.dns_server import DnsServer
 from tests.web.client import Response
-from tests.web.each import each
+from tests.web.each import each, each_case
 from tests.web.held import held
 from tests.web.table import KEYED_ENDPOINTS
 from tests.web.world import SPELLINGS, Request, World, unknown_id
@@ -93,8 +93,8 @@ async def test_other_keys_have_no_access_and_change_nothing(
         assert await world.stored() == before
 
 
-@pytest.mark.parametrize(
-    ("sent", "error"),
+@each_case(
+    "sent, error",
     [
         ("", NO_KEY),
         ("Bearer", NO_KEY),

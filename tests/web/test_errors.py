@@ -20,6 +20,7 @@ from pymongo.errors import (
 from tests.factories import create_link
 from tests.suspended import suspended
 from tests.web.client import Client
+from tests.web.each import each_case
 from tests.web.fixtures import Logged
 from tests.web.world import World
 from tracker.access.rate_limit import RateLimiter
@@ -64,8 +65,8 @@ async def test_errors_before_any_handler_have_the_same_shape(
     assert response.error.startswith(error)
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "allowed"),
+@each_case(
+    "method, path, allowed",
     [
         ("PUT", "/api/short-links", "GET, POST"),
         ("TRACE", "/api/short-links", "GET, POST"),
@@ -248,9 +249,7 @@ async def test_a_valid_request_id_is_used(client: Client, path: str, method: str
     assert response.headers.get_list("X-Request-Id") == [sent]
 
 
-@pytest.mark.parametrize(
-    "sent", [None, "", "a b", "a" * 129, "<script>", "caf\u00e9", "a,b", "{}", "a\tb"]
-)
+@each_case("sent", [None, "", "a b", "a" * 129, "<script>", "caf\u00e9", "a,b", "{}", "a\tb"])
 async def test_any_other_request_id_is_replaced(client: Client, sent: str | None) -> None:
     headers: dict[str, Any] = {} if sent is None else {"X_Request_Id": sent}
     ids = [

@@ -6,6 +6,7 @@ import pytest
 
 from tests.conversions import scene
 from tests.factories import create_click, create_event_config, make_click
+from tests.web.each import each_case
 from tests.web.records import journaled_events
 from tests.web.world import World
 from tracker.clock import iso
@@ -53,8 +54,8 @@ async def test_each_rule_is_switched_on_and_off_separately(world: World) -> None
     assert (await world.api.patch(PATH, accountId=str(world.account.id))).json() == shown.json()
 
 
-@pytest.mark.parametrize(
-    ("rules", "message"),
+@each_case(
+    "rules, message",
     [
         ({"max_value": -1}, "max_value: must be from 0 to 1000000000000000"),
         ({"max_value": 1e16}, "max_value: must be from 0 to 1000000000000000"),
@@ -73,7 +74,6 @@ async def test_each_rule_is_switched_on_and_off_separately(world: World) -> None
         ({"requirePbk": True}, "conversion_rules.requirePbk: unknown field"),
         (None, "conversion_rules: must be an object"),
     ],
-    ids=str,
 )
 async def test_an_invalid_rule_is_named_and_changes_nothing(
     world: World, rules: Any, message: str
@@ -127,7 +127,7 @@ async def test_an_account_is_renamed_and_what_changed_is_audited(world: World) -
     ]
 
 
-@pytest.mark.parametrize("name", ["", " ", "x" * 256, "a\nb", None])
+@each_case("name", ["", " ", "x" * 256, "a\nb", None])
 async def test_a_wrong_name_of_an_account_is_refused(world: World, name: object) -> None:
     answer = await world.api.patch(PATH, accountId=str(world.account.id), name=name)
     assert (answer.status, answer.error.startswith("name: ")) == (400, True)
@@ -156,7 +156,7 @@ async def test_a_time_zone_is_requested_audited_and_shown_until_all_is_counted(
     assert entry["changes"] == {"time_zone": {"before": "UTC", "after": "Europe/Berlin"}}
 
 
-@pytest.mark.parametrize("zone", ["", "Mars/Olympus", "europe/berlin", "+01:00", "../etc", 1, None])
+@each_case("zone", ["", "Mars/Olympus", "europe/berlin", "+01:00", "../etc", 1, None])
 async def test_an_unknown_time_zone_is_refused_by_name(world: World, zone: object) -> None:
     refused = await world.api.patch(
         PATH, accountId=str(world.account.id), name="New", time_zone=zone

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.factories import create_member, create_person
+from tests.web.each import each_case
 from tests.web.world import World
 from tracker.access.invitations import MAX_OPEN_INVITATIONS
 from tracker.access.principal import Author
@@ -83,8 +84,8 @@ async def test_an_account_has_a_limited_number_of_open_invitations(world: World)
     assert response.error == "account_id: has 100 open invitations, which is the limit"
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
+@each_case(
+    "fields, error",
     [
         ({"email": "grace"}, "email: must be an e-mail address"),
         ({"email": "grace@example.com\u200b"}, "email: no white space"),

@@ -8,6 +8,7 @@ import pytest
 
 from tests.accounts.api.signing_in import CROSS_SITE, FROM_CONSOLE, secret_in
 from tests.web.client import Client, Response
+from tests.web.each import each_case
 from tests.web.fixtures import Logged
 from tests.web.person import PASSWORD, create_person, have_totp, totp_code
 from tests.web.world import World
@@ -164,8 +165,8 @@ async def test_a_form_cannot_join(world: World, kind: str) -> None:
         assert (response.status, response.error) == (400, "Content-Type: must be application/json")
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
+@each_case(
+    "fields, error",
     [
         ({}, "name: required"),
         ({"name": " "}, "name: 1 to 255 characters"),
@@ -176,7 +177,6 @@ async def test_a_form_cannot_join(world: World, kind: str) -> None:
         ({"name": "Grace", "role": "owner"}, "role: unknown field"),
         ({"name": "Grace", "account_id": "x"}, "account_id: must be a UUID"),
     ],
-    ids=str,
 )
 async def test_a_wrong_field_is_named_and_the_link_stays_usable(
     world: World, fields: dict[str, Any], error: str

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.time_texts import TIME
 from tests.web.world import World
@@ -172,8 +173,8 @@ async def test_a_key_makes_no_key_that_may_do_more(
         assert made.headers["X-Error-Code"] == "missing_scope"
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@each_case(
+    "fields, message",
     [
         ({"name": " "}, "name: 1 to 255 characters, no control characters"),
         ({"scopes": []}, "scopes: must be a list of at least 1"),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.factories import create_member, create_person
+from tests.web.each import each_case
 from tests.web.world import World
 from tracker.access.audit import AuditFilter
 from tracker.access.roles import SCOPES_OF, Role
@@ -58,7 +59,7 @@ async def test_the_last_owner_is_neither_demoted_nor_removed(world: World) -> No
     assert await world.services.accounts.members.find(owner.id) == owner
 
 
-@pytest.mark.parametrize("role", ["admin", "", "Owner", None, 1])
+@each_case("role", ["admin", "", "Owner", None, 1])
 async def test_an_unknown_role_is_refused(world: World, role: Any) -> None:
     member = await create_member(world.services, world.account.id, Role.VIEWER)
     response = await world.api.patch(f"{PATH}/{member.id}", role=role)

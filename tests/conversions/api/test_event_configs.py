@@ -12,6 +12,7 @@ from bson import Decimal128
 from tests.conversions import scene
 from tests.factories import create_event_config
 from tests.waiting import PATIENCE_SECONDS, becomes
+from tests.web.each import each_case
 from tests.web.records import journaled_events
 from tests.web.world import World
 from tracker.clock import iso, now
@@ -130,9 +131,7 @@ async def test_a_required_field_that_is_missing_is_named(world: World, missing: 
     assert (response.status, response.error) == (400, f"{missing}: required")
 
 
-@pytest.mark.parametrize(
-    "text", ["1e999999", "1e-999999", "NaN", "Infinity", "9" * 400, f"0.{'1' * 1000}"]
-)
+@each_case("text", ["1e999999", "1e-999999", "NaN", "Infinity", "9" * 400, f"0.{'1' * 1000}"])
 async def test_a_payout_out_of_range_is_rejected(world: World, text: str) -> None:
     body = f'{{"accountId":"{world.account.id}","name":"x","payout_type":"CPA","payout":{text}}}'
     assert (await world.api.send("POST", PATH, body.encode())).status == 400

@@ -10,6 +10,7 @@ import pytest
 from tests.conversions.api.reporting import FORM, JSON, form_data
 from tests.factories import create_event_config
 from tests.web.client import Response
+from tests.web.each import each_case
 from tests.web.records import journaled_events
 from tests.web.world import World
 from tracker.ids import new_id
@@ -53,7 +54,7 @@ async def test_of_a_value_in_query_and_body_only_that_of_the_body_is_read(world:
     assert (event.value, event.metadata) == ("7", '{"a":1}')
 
 
-@pytest.mark.parametrize("kind", BODIES)
+@each_case("kind", BODIES)
 async def test_query_and_body_may_not_name_two_postback_keys_or_two_clicks(
     world: World, kind: str
 ) -> None:

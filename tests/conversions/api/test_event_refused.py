@@ -17,14 +17,15 @@ from tests.conversions.api.reporting import (
 )
 from tests.factories import create_event_config
 from tests.web.client import Client, Response
+from tests.web.each import each_case
 from tests.web.records import journaled_events
 from tests.web.world import World
 from tracker.conversions.event_config import PayoutType
 
 
 @EVERY_WAY
-@pytest.mark.parametrize(
-    ("fields", "error"),
+@each_case(
+    "fields, error",
     [
         ({"value": 1}, "pbk or click_id: at least one is required"),
         ({"click_id": "not-a-uuid"}, "click_id: must be a UUID such as"),
@@ -40,7 +41,6 @@ from tracker.conversions.event_config import PayoutType
         ({"pbk": "PBK", "txid": "%%TID%%"}, "txid: an unfilled macro, %%TID%%; "),
         ({"pbk": "PBK", "txid": " ORDER_ID"}, "txid: a placeholder,  ORDER_ID; "),
     ],
-    ids=lambda value: value.partition(":")[0] if isinstance(value, str) else "",
 )
 async def test_a_broken_rule_is_named_and_nothing_is_recorded(
     world: World,
@@ -59,7 +59,7 @@ async def test_a_broken_rule_is_named_and_nothing_is_recorded(
     assert await journaled_events(world.services) == []
 
 
-@pytest.mark.parametrize("value", ["NaN", "Infinity", "-inf", "1e999", "1_0", "0x10", "12,5"])
+@each_case("value", ["NaN", "Infinity", "-inf", "1e999", "1_0", "0x10", "12,5"])
 async def test_a_value_has_to_be_a_finite_number(world: World, value: str) -> None:
     config = await create_event_config(world.services, world.account.id)
     bodies = [f'{{"pbk":"{config.pbk}","value":{text}}}' for text in (value, f'"{value}"')]
@@ -172,7 +172,7 @@ async def test_a_malformed_query_is_rejected(client: Client, query: str) -> None
     assert response.error
 
 
-@pytest.mark.parametrize("method", ["HEAD", "PUT", "PATCH", "DELETE", "TRACE"])
+@each_case("method", ["HEAD", "PUT", "PATCH", "DELETE", "TRACE"])
 async def test_other_methods_are_rejected(client: Client, method: str) -> None:
     response = await client.request(method, "/api/event")
     assert response.status == 405

@@ -4,8 +4,6 @@ import base64
 from typing import Any
 from uuid import UUID
 
-import pytest
-
 from tests.conversions.scene import applied, drain_of
 from tests.factories import (
     AT_MS,
@@ -15,6 +13,7 @@ from tests.factories import (
     make_click,
     make_conversion,
 )
+from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.accounts.accounts import Account
@@ -186,8 +185,8 @@ async def test_days_are_of_the_time_zone_of_the_account(world: World) -> None:
     assert await ids(world.api, world.account, "&to=2025-12-31") == [before]
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
+@each_case(
+    "query, expected",
     [
         ("&link=x", "link: must be a UUID"),
         ("&tag=x", "tag: must be a UUID"),

@@ -14,6 +14,7 @@ from tests.factories import (
     make_conversion,
     make_event_document,
 )
+from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tests.webhooks.receiver import answer
@@ -115,8 +116,8 @@ async def test_conversions_are_filtered_by_state_link_configuration_and_days(wor
     assert await ids(world.api, world.account, "&from=0001-01-01&to=9999-12-31") == [3, 2, 1]
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
+@each_case(
+    "query, expected",
     [
         ("&status=claimed", "status: must be attributed or duplicate or foreign_click or no_click"),
         ("&link=x", "link: must be a UUID"),

@@ -6,6 +6,7 @@ import pytest
 
 from tests.factories import LANDING, create_link, insert_links
 from tests.links.api.short_links import create, make_many
+from tests.web.each import each_case
 from tests.web.link_list import listed, slugs
 from tests.web.world import World
 from tracker.clock import iso
@@ -139,8 +140,8 @@ async def test_archived_links_are_a_list_of_their_own(world: World) -> None:
     assert (answer["pagination"]["totalRows"], answer["rows"][0]["archived"]) == (1, True)
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "rule"),
+@each_case(
+    "name, value, rule",
     [
         ("page", "0", "must be a whole number >= 1"),
         ("page", "-1", "must be a whole number >= 1"),
@@ -175,7 +176,6 @@ async def test_archived_links_are_a_list_of_their_own(world: World) -> None:
         ("accountId", "x", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
         ("accountId", "", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),
     ],
-    ids=lambda value: str(value)[:20],
 )
 async def test_a_bad_parameter_is_named_with_its_rule(
     world: World, name: str, value: str, rule: str
@@ -187,8 +187,8 @@ async def test_a_bad_parameter_is_named_with_its_rule(
     assert response.error == f"{name}: {rule}"
 
 
-@pytest.mark.parametrize(
-    ("query", "error"),
+@each_case(
+    "query, error",
     [
         ("page=1&page=2", "page: given more than once"),
         ("search=%ff", "parameters: must be UTF-8"),
@@ -197,7 +197,6 @@ async def test_a_bad_parameter_is_named_with_its_rule(
         ("search=a%00b", "parameters: no null characters"),
         ("&".join(f"x{number}=1" for number in range(201)), "parameters: at most 200"),
     ],
-    ids=lambda value: str(value)[:20],
 )
 async def test_a_query_that_cannot_be_read_is_refused(world: World, query: str, error: str) -> None:
     response = await listed(world.client, world.secret, f"accountId={world.account.id}&{query}")
@@ -210,8 +209,8 @@ async def test_repeated_equal_parameters_and_empty_filters_are_harmless(world: W
     assert await slugs(world.client, world.secret, world.account, query) == ["abc"]
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"),
+@each_case(
+    "name, meant",
     [
         ("selected_tags", "selectedTags"),
         ("selectedtags", "selectedTags"),
@@ -234,7 +233,7 @@ async def test_a_name_that_is_nearly_a_known_one_is_refused_not_ignored(
     assert response.error == f"{name}: unknown parameter; did you mean {meant}?"
 
 
-@pytest.mark.parametrize("name", ["limit", "x" * 100, "", "$where", "gclid"])
+@each_case("name", ["limit", "x" * 100, "", "$where", "gclid"])
 async def test_any_other_name_is_refused_with_those_that_are_known(world: World, name: str) -> None:
     response = await listed(world.client, world.secret, {"accountId": world.account.id, name: "x"})
     shown = name[:60] or '""'

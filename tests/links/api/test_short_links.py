@@ -8,6 +8,7 @@ import pytest
 
 from tests.factories import LANDING, create_link
 from tests.links.api.short_links import create, post
+from tests.web.each import each_case
 from tests.web.world import World
 from tracker.clock import iso, now
 from tracker.errors import NotFound
@@ -83,8 +84,8 @@ async def test_every_field_of_a_new_link_is_stored(world: World) -> None:
     assert (await world.client.get("/c/My-Slug_1")).status == 404
 
 
-@pytest.mark.parametrize(
-    ("url", "name"),
+@each_case(
+    "url, name",
     [
         ("https://example.com", "example.com"),
         ("https://example.com/?q=1#f", "example.com"),
@@ -145,7 +146,7 @@ BROKEN_FIELDS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "error"), BROKEN_FIELDS, ids=lambda value: str(value)[:40])
+@each_case("fields, error", BROKEN_FIELDS)
 async def test_a_broken_rule_is_named_with_its_field(
     world: World,
     fields: dict[str, Any],
@@ -159,8 +160,8 @@ async def test_a_broken_rule_is_named_with_its_field(
     assert await world.services.stores.mongodb["links"].count_documents({}) == 0
 
 
-@pytest.mark.parametrize(
-    ("body", "error"),
+@each_case(
+    "body, error",
     [
         (b"", "body: must be valid JSON"),
         (b"{", "body: must be valid JSON"),
@@ -175,7 +176,6 @@ async def test_a_broken_rule_is_named_with_its_field(
         (b'{"accountId":"x"}', "accountId: must be a UUID such as"),
         (b'{"destination_url":"https://x.test"}', "accountId: required"),
     ],
-    ids=lambda value: repr(value[:20]),
 )
 async def test_a_body_that_cannot_be_read_is_rejected(
     world: World, body: bytes, error: str

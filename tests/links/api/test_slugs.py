@@ -2,10 +2,9 @@
 
 from urllib.parse import urlencode
 
-import pytest
-
 from tests.factories import create_link
 from tests.web.client import Response
+from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.accounts.accounts import Account
@@ -43,7 +42,7 @@ async def test_a_slug_is_taken_by_any_link_of_its_domain_archived_ones_included(
         ).json() == on_domain
 
 
-@pytest.mark.parametrize("slug", ["", "a.b", "a b", "a" * 65, "\u00e4", "a/b", "a\u200bb"])
+@each_case("slug", ["", "a.b", "a b", "a" * 65, "\u00e4", "a/b", "a\u200bb"])
 async def test_a_slug_that_no_link_can_have_is_not_available(world: World, slug: str) -> None:
     response = await ask(world.api, world.account, slug=slug)
     expected = {"available": False, "reason": "1 to 64 of A-Z a-z 0-9 _ -"}

@@ -12,6 +12,7 @@ import pytest
 from tests.reports.counted import WIDE
 from tests.reports.history import FIRST
 from tests.web.client import Client
+from tests.web.each import each_case
 from tests.web.reported import (
     MEASURES,
     NOTHING,
@@ -179,8 +180,8 @@ def without(part: Any, names: set[str]) -> Any:
 LONG = {"from": "2026-01-01", "to": "2026-02-01"}
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
+@each_case(
+    "fields, error",
     [
         ({"interval": "year"}, "interval: must be day or hour or month or week"),
         ({"interval": "hour", "dateRange": LONG}, "interval: by hour at most 31 days"),
@@ -204,7 +205,6 @@ LONG = {"from": "2026-01-01", "to": "2026-02-01"}
         ({"columns": ["visitors"]}, "columns[0]: must be botClicks or clicks or"),
         ({"columns": "clicks"}, "columns: must be"),
     ],
-    ids=lambda one: str(one)[:60],
 )
 async def test_a_broken_rule_is_named_with_its_field(
     world: World, fields: dict[str, Any], error: str

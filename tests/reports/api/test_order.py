@@ -2,9 +2,8 @@
 
 from typing import Any, get_args
 
-import pytest
-
 from tests.web.client import Client
+from tests.web.each import each_case
 from tests.web.reported import MEASURES, days, reported
 from tests.web.world import World
 from tracker.reports.api.schema import Sort
@@ -99,8 +98,8 @@ async def test_panels_have_an_order_and_a_search_of_their_own(
         }
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
+@each_case(
+    "fields, error",
     [
         ({"sort": "visitors"}, "sort: must be -botClicks or"),
         ({"sort": "--clicks"}, "sort: must be"),
@@ -109,7 +108,6 @@ async def test_panels_have_an_order_and_a_search_of_their_own(
         ({"search": "x" * 256}, "search: must be"),
         ({"search": None}, "search: must be text"),
     ],
-    ids=str,
 )
 async def test_a_broken_rule_is_named_with_its_field(
     world: World, fields: dict[str, Any], error: str

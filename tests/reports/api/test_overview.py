@@ -9,6 +9,7 @@ import pytest
 from tests.factories import create_link
 from tests.reports.counted import Counted
 from tests.web.client import Client
+from tests.web.each import each_case
 from tests.web.reported import MEASURES, Reported, days, figures, reported
 from tests.web.world import World
 from tracker.ids import new_id
@@ -252,8 +253,8 @@ async def test_filters_and_domains_are_checked_as_for_a_report(world: World) -> 
         assert (response.status, response.error[: len(error)]) == (400, error)
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
+@each_case(
+    "fields, error",
     [
         ({"panels": [{"groupBy": "os"}] * 26}, "panels: must be"),
         ({"panels": [{"groupBy": "city"}]}, "panels[0].groupBy: must be bot or browser or"),
@@ -280,7 +281,6 @@ async def test_filters_and_domains_are_checked_as_for_a_report(world: World) -> 
         ),
         ({"bots": "only", "filters": {"bots": "include"}}, "bots: differs from filters.bots"),
     ],
-    ids=lambda one: str(one)[:60],
 )
 async def test_a_broken_rule_is_named_with_its_field(
     world: World, fields: dict[str, Any], error: str | None

@@ -10,6 +10,7 @@ import pytest
 from tests.factories import create_link, make_click_document
 from tests.reports.history import store
 from tests.web.client import Client, Response
+from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.reported import Reported, days, reported
 from tests.web.world import World
@@ -90,8 +91,8 @@ async def test_without_days_the_last_90_are_searched(world: World) -> None:
     assert answer["dateRange"] == {"from": "0001-01-01", "to": "0001-01-02"}
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
+@each_case(
+    "fields, error",
     [
         ({"dimension": "day"}, "dimension: must be bot or browser or country or"),
         ({"dimension": "$where"}, "dimension: must be"),
@@ -104,7 +105,6 @@ async def test_without_days_the_last_90_are_searched(world: World) -> None:
         ({"from": "2026-01-02", "to": "2026-01-01"}, "from: must not be after to"),
         ({"from": "2024-01-01", "to": "2026-01-01"}, "to: at most 731 days"),
     ],
-    ids=str,
 )
 async def test_a_broken_rule_is_named_with_its_parameter(
     world: World, fields: dict[str, object], error: str

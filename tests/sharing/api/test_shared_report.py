@@ -12,6 +12,7 @@ from tests.conversions.scene import applied
 from tests.factories import create_link, create_share, make_click, make_conversion
 from tests.sharing.api.shares import opened, share
 from tests.web.client import Client
+from tests.web.each import each_case
 from tests.web.world import World
 from tracker.accounts.accounts import Account
 from tracker.clock import now_ms
@@ -153,8 +154,8 @@ async def test_reading_a_share_for_another_measure_is_no_opening(world: World) -
     assert (listed["opens"], listed["last_opened_at"] is not None) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("report", "error"),
+@each_case(
+    "report, error",
     [
         ({"lastDays": 7, "period": "week"}, "report.dateRange: needed, or lastDays or period"),
         ({"period": "fortnight"}, "report.period: "),

@@ -11,6 +11,7 @@ import pytest
 from tests.conversions.scene import applied
 from tests.factories import create_link, make_click
 from tests.sharing.api.shares import PASSWORD, REPORT, opened, share
+from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tracker.accounts.accounts import Account
@@ -138,8 +139,8 @@ async def test_only_the_digest_of_the_token_is_stored(world: World) -> None:
     assert (listed["has_password"], listed["report"]["lastDays"]) == (True, 7)
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
+@each_case(
+    "fields, error",
     [
         (
             {"report": {}},

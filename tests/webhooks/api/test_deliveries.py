@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.waiting import eventually
+from tests.web.each import each_case
 from tests.web.world import World
 from tests.webhooks.receiver import Handler, answer
 from tests.webhooks.sending.scene import Clock, converted, listening, sending, stored, webhook_now
@@ -112,8 +113,8 @@ async def test_all_deliveries_that_failed_since_a_time_are_sent_again(world: Wor
     assert (await world.api.post(target, since=since)).json() == {"deliveries": 0}
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
+@each_case(
+    "fields, error",
     [
         ({}, "since: required"),
         ({"since": None}, "since: must be"),

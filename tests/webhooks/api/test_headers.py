@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.web.each import each_case
 from tests.web.keyed_client import KeyedClient
 from tests.web.world import World
 from tests.webhooks.keys import KEY, use_keys
@@ -143,8 +144,8 @@ async def test_values_are_not_kept_for_another_receiver(world: World, target: st
     assert await values(world.services) == {"Authorization": "Bearer new"}
 
 
-@pytest.mark.parametrize(
-    ("headers", "error"),
+@each_case(
+    "headers, error",
     [
         ({"Host": "x"}, "headers.Host: is set by HTTP or by the service"),
         ({"webhook-id": "x"}, "headers.webhook-id: is set by HTTP or by the service"),

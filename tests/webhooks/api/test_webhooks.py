@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from tests.dns.dns_server import DnsServer
+from tests.web.each import each_case
 from tests.web.world import World
 from tests.webhooks.api.webhooks import FIELDS, PATH, PRIVATE, TARGET, create
 from tracker.clock import iso, now
@@ -191,8 +192,8 @@ async def test_a_broken_rule_is_named_with_its_field(
     assert (total, webhook.target_url, webhook.name) == (1, TARGET, "8.8.8.8")
 
 
-@pytest.mark.parametrize(
-    ("body", "error"),
+@each_case(
+    "body, error",
     [
         (b'{"target_url":"https://8.8.8.8"}', "account_id: required"),
         (b'{"account_id":"ID"}', "target_url: required"),
