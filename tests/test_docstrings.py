@@ -6,10 +6,9 @@ A function whose name and signature say it all needs no text.
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
-
-import pytest
 
 ROOT: Final = Path(__file__).parent.parent
 
@@ -43,6 +42,7 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -61,6 +61,7 @@ def is_hook(node: Documented, parents: set[str]) -> bool:
     return isinstance(node, Function) and (node.name in HOOKS and node.name in parents)
 
 
+@cache
 def overrides(tree: ast.Module) -> set[str]:
     """Return the names of the methods of all classes that have a base."""
     return {
@@ -105,24 +106,22 @@ def unnamed_errors(function: Function) -> set[str]:
     return {name for name in raised_by(function) if not re.search(rf"\b{name}\b", documented)}
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_every_module_and_public_class_has_a_docstring(path: Path) -> None:
+def test_every_module_and_public_class_has_a_docstring() -> None:
     missing = [
         name
+        for path in FILES
         for name, node in public_parts(module_of(path), tree_of(path))
         if not (isinstance(node, Function) or ast.get_docstring(node) or is_empty(node))
     ]
     assert missing == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_every_public_function_names_the_errors_that_it_raises(path: Path) -> None:
-    tree = tree_of(path)
-    hooks = overrides(tree)
+def test_every_public_function_names_the_errors_that_it_raises() -> None:
     unnamed = {
         name: errors
-        for name, node in public_parts(module_of(path), tree)
-        if isinstance(node, Function) and not is_hook(node, hooks)
+        for path in FILES
+        for name, node in public_parts(module_of(path), tree_of(path))
+        if isinstance(node, Function) and not is_hook(node, overrides(tree_of(path)))
         if (errors := unnamed_errors(node))
     }
     assert unnamed == {}
