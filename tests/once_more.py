@@ -40,7 +40,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def _pass_alone(config: pytest.Config, failed: list[str]) -> bool:
     """Run tests once more in one new process, with the options of this run."""
     reporter = _reporter(config)
-    reporter.write_line(f"\nonce more, alone: {len(failed)} failed")
+    reporter.write_line(f"\nonce more, alone: {len(failed)} of the tests")
     reporter.flush()
     options = [one for one in config.invocation_params.args if one not in config.args]
     seed = config.getoption("randomly_seed", None)
