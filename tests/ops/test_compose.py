@@ -93,6 +93,12 @@ def test_every_variable_in_the_addresses_of_stores_is_the_password_of_that_store
     assert "authSource=admin" in variables["MONGODB_URI"]
 
 
+def test_no_command_that_docker_or_a_shell_expands_has_a_secret() -> None:
+    for service in SERVICES.values():
+        commands = [service.get(name) for name in ("entrypoint", "command", "healthcheck")]
+        assert re.findall(r"\$\{?\w*(?:PASSWORD|KEY)", str(commands)) == []
+
+
 @contextmanager
 def process(command: Sequence[str], variables: Mapping[str, str] | None = None) -> Iterator[None]:
     with subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL) as running:
@@ -103,12 +109,21 @@ def process(command: Sequence[str], variables: Mapping[str, str] | None = None) 
             running.wait(PROCESS_PATIENCE_SECONDS)
 
 
-def test_redis_takes_nobody_without_the_password(tmp_path: Path) -> None:
+def test_redis_takes_nobody_without_the_password_which_no_command_line_shows(
+    tmp_path: Path,
+) -> None:
     port = free_port()
-    _, *options = shlex.split(expanded(SERVICES["valkey"]["command"]))
-    own = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(tmp_path)]
+    shell, options, script = SERVICES["valkey"]["command"]
+    variables = {**os.environ, "REDISCLI_AUTH": PASSWORD}
+    own = f"{binaries.redis_server()} --port {port} --bind 127.0.0.1 --dir {tmp_path}"
+    script = expanded(script).replace("docker-entrypoint.sh valkey-server", own)
+    line = subprocess.check_output(
+        [shell, options, script.replace("exec", "exec echo")], env=variables, text=True
+    )
+    assert line.endswith(" -\n")
+    assert PASSWORD not in line
     with (
-        process([str(binaries.redis_server()), *options, *own]),
+        process([shell, options, script], variables),
         redis.Redis(port=port) as stranger,
         redis.Redis(port=port, password=PASSWORD, decode_responses=True) as known,
     ):
