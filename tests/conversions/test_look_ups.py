@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from random import Random
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 import msgspec
@@ -93,11 +92,9 @@ async def test_look_ups_find_nothing_while_mongodb_does_not_answer_in_time(
 ) -> None:
     click_id = await create_click(services, SCOPE)
     await scene.applied(services, [event_of(1, SCOPE)])
-    uri = urlsplit(services.settings.mongodb_uri)
-    assert uri.port is not None
-    async with relay(uri.port) as way:
-        uri = uri._replace(netloc=f"127.0.0.1:{way.port}", query="directConnection=true")
-        settings = msgspec.structs.replace(services.settings, mongodb_uri=uri.geturl())
+    async with relay(services.settings.mongodb_uri) as way:
+        uri = f"mongodb://127.0.0.1:{way.port}/?directConnection=true"
+        settings = msgspec.structs.replace(services.settings, mongodb_uri=uri)
         async with scene.process(settings) as far:
             assert await owners(far, [click_id]) == [SCOPE]
             monkeypatch.setattr(look_ups, "LOOK_UP_SECONDS", 0.1)

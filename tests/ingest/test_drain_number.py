@@ -138,8 +138,7 @@ async def test_drains_keep_their_sessions_while_mongodb_stalls_for_longer_than_t
     services: Services,
 ) -> None:
     """A third drain beside them looks for sessions of dead drains."""
-    port = int(services.settings.mongodb_uri.partition("127.0.0.1:")[2].partition("/")[0])
-    async with relay(port) as way, contextlib.AsyncExitStack() as stack:
+    async with relay(services.settings.mongodb_uri) as way, contextlib.AsyncExitStack() as stack:
         far = MongoDB(
             f"mongodb://127.0.0.1:{way.port}/?directConnection=true",
             services.settings.mongodb_database,

@@ -13,7 +13,7 @@ from redis import Redis
 
 from tests.stores.redis.own_cluster import forget_everything
 
-_SCHEME = "redis://"
+_SCHEMES = ("redis://", "unix://")
 
 EXAMPLE = "tests/links/test_store.py::test_an_unknown_link_is_none"
 """A test of both stores."""
@@ -22,7 +22,7 @@ EXAMPLE = "tests/links/test_store.py::test_an_unknown_link_is_none"
 def given_redis(config: pytest.Config) -> str:
     """Return the address that `--redis` has; empty if it has none, or something else."""
     chosen: str = config.getoption("--redis") or ""
-    return chosen if chosen.startswith(_SCHEME) else ""
+    return chosen if chosen.startswith(_SCHEMES) else ""
 
 
 def given_mongodb(config: pytest.Config) -> str:

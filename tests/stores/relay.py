@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.parse import unquote, urlsplit
 
 
 class Relay:
     """A relay that passes on received bytes, in pieces of at most one message, until it is cut."""
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int | str) -> None:
         self._target = target
         self._mark: bytes | None = None
         self._arrives = False
@@ -48,7 +49,7 @@ class Relay:
         if self._is_cut:
             writer.close()
             return
-        server, to_server = await asyncio.open_connection("127.0.0.1", self._target)
+        server, to_server = await _connection(self._target)
         self._writers |= {writer, to_server}
         answers = asyncio.create_task(self._answers(server, writer))
         try:
@@ -99,9 +100,19 @@ class Relay:
         self._writers -= writers
 
 
+async def _connection(target: int | str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if isinstance(target, int):
+        return await asyncio.open_connection("127.0.0.1", target)
+    parts = urlsplit(target)
+    path = unquote(parts.path if parts.scheme == "unix" else parts.netloc)
+    if path.startswith("/"):
+        return await asyncio.open_unix_connection(path)
+    return await asyncio.open_connection(parts.hostname, parts.port)
+
+
 @asynccontextmanager
-async def relay(target: int) -> AsyncIterator[Relay]:
-    """Yield a relay to the port `target` of this machine."""
+async def relay(target: int | str) -> AsyncIterator[Relay]:
+    """Yield a relay to a port of this machine, or to the store with an address."""
     way = Relay(target)
     server = await asyncio.start_server(way.accept, "127.0.0.1", 0)
     way.port = server.sockets[0].getsockname()[1]

@@ -11,9 +11,9 @@ from tests.system.certificates import Certificate
 
 @asynccontextmanager
 async def tls_front(
-    target: int, files: Certificate, clients_of: str | None = None
+    target: str, files: Certificate, clients_of: str | None = None
 ) -> AsyncIterator[int]:
-    """Yield a port that speaks TLS and passes requests on to the port `target`.
+    """Yield a port that speaks TLS and passes requests on to the store at `target`.
 
     `clients_of` is the file of the authority whose certificates clients must have, if any.
     """

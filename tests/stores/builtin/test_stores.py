@@ -1,16 +1,20 @@
 """The built-in stores: real servers, started, killed and started again on the same data."""
 
+import contextlib
 import json
 import os
 import select
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from pymongo import MongoClient
@@ -64,6 +68,10 @@ def pids(settings: Settings) -> tuple[int, int]:
         return information["process_id"], int(client.admin.command("serverStatus")["pid"])
 
 
+NOBODY = 65534
+LISTEN = "0A"
+"""The state in /proc/net/tcp."""
+
 KEPT = (b"kept", {"_id": "kept"})
 
 
@@ -77,11 +85,15 @@ def is_free(data: Path) -> bool:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    data = tmp_path_factory.mktemp("stores") / "a folder"
-    with run_stores(Settings(data_dir=str(data))) as settings:
-        yield settings
-    shutil.rmtree(data)
+def running() -> Iterator[Settings]:
+    """Yield stores in a folder that everybody may enter."""
+    with tempfile.TemporaryDirectory() as parent:
+        data = Path(parent) / "a folder"
+        data.mkdir()
+        for one in (data, data.parent):
+            one.chmod(0o755)
+        with run_stores(Settings(data_dir=str(data))) as settings:
+            yield settings
 
 
 @pytest.fixture
@@ -96,14 +108,19 @@ def settings(data: Path) -> Settings:
     return Settings(data_dir=str(data))
 
 
-def test_both_stores_keep_their_data_over_a_restart_on_other_ports(settings: Settings) -> None:
+def test_both_stores_keep_their_data_over_a_restart_in_another_place(
+    settings: Settings, data: Path
+) -> None:
+    """The replica set knows its member by an address, which was a port in earlier releases."""
+    moved = data.parent / "moved"
     with run_stores(settings) as first:
         write(first)
-    assert is_free(settings.data_path)
-    with run_stores(settings) as second:
+    assert is_free(data)
+    data.rename(moved)
+    with run_stores(Settings(data_dir=str(moved))) as second:
         assert written(second) == KEPT
-    assert second.redis_url != first.redis_url
-    assert second.mongodb_uri != first.mongodb_uri
+        assert second.mongodb_uri != first.mongodb_uri
+    moved.rename(data)
 
 
 @pytest.mark.parametrize("options", ["", "&replicaSet=rs0"])
@@ -124,13 +141,12 @@ def test_a_transaction_is_all_or_nothing(running: Settings, options: str) -> Non
 def test_redis_is_set_up_to_lose_nothing(running: Settings) -> None:
     with Redis.from_url(running.redis_url) as redis:
         # One by one: Redis 6.2 takes no more.
-        names = ("appendonly", "appendfsync", "maxmemory-policy", "bind")
+        names = ("appendonly", "appendfsync", "maxmemory-policy")
         asked: list[dict[str, str]] = [redis.config_get(name) for name in names]
     assert {name: value for one in asked for name, value in one.items()} == {
         "appendonly": "yes",
         "appendfsync": "always",
         "maxmemory-policy": "noeviction",
-        "bind": "127.0.0.1",
     }
 
 
@@ -145,9 +161,62 @@ def test_mongod_has_the_cache_of_a_trial_although_its_own_option_allows_no_less_
 def test_stored_files_are_private_to_their_owner(running: Settings) -> None:
     modes = {
         name: (running.data_path / name).stat().st_mode & 0o777
-        for name in ("redis", "mongodb", "lock", "stores.json")
+        for name in ("redis", "mongodb", "sockets", "lock", "stores.json")
     }
-    assert modes == {"redis": 0o700, "mongodb": 0o700, "lock": 0o600, "stores.json": 0o600}
+    folders = dict.fromkeys(("redis", "mongodb", "sockets"), 0o700)
+    assert modes == {**folders, "lock": 0o600, "stores.json": 0o600}
+
+
+def sockets(settings: Settings) -> list[Path]:
+    found = [urlsplit(settings.redis_url).path, urlsplit(settings.mongodb_uri).netloc]
+    return [Path(unquote(one)) for one in found]
+
+
+def test_the_stores_listen_on_sockets_of_their_owner_and_on_no_port(running: Settings) -> None:
+    assert [path.stat().st_mode for path in sockets(running)] == [stat.S_IFSOCK | 0o600] * 2
+    listening = {
+        f"socket:[{row.split()[9]}]"
+        for table in ("tcp", "tcp6")
+        for row in Path("/proc/net", table).read_text().splitlines()
+        if row.split()[3] == LISTEN
+    }
+    for pid in pids(running):
+        assert listening & opened(pid) == set()
+
+
+def opened(pid: int) -> set[str]:
+    """Return the files and sockets that a process has opened."""
+    found = set()
+    for one in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # it may be closed meanwhile
+            found.add(str(one.readlink()))
+    return found
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
+def test_another_user_of_the_machine_is_refused(running: Settings) -> None:
+    for path in sockets(running):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+    os.seteuid(NOBODY)
+    try:
+        for path in sockets(running):
+            with socket.socket(socket.AF_UNIX) as client, pytest.raises(PermissionError):
+                client.connect(str(path))
+    finally:
+        os.seteuid(0)
+
+
+def test_a_folder_whose_path_is_no_socket_s_has_them_in_a_private_one_elsewhere(
+    tmp_path: Path,
+) -> None:
+    long = tmp_path / ("x" * 103)
+    with run_stores(Settings(data_dir=str(long), mongodb_uri=ELSEWHERE["mongodb_uri"])) as settings:
+        [path, _] = sockets(settings)
+        assert path.parent.stat().st_mode & 0o777 == 0o700
+        with Redis.from_url(settings.redis_url) as redis:
+            assert redis.ping()
+    assert not path.parent.exists()
 
 
 def test_a_second_service_on_the_folder_is_refused_naming_the_first(running: Settings) -> None:
@@ -265,20 +334,6 @@ def test_an_interrupted_start_leaves_nothing_behind(
         pass
     assert (data / "redis" / "redis.log").read_text()
     assert is_free(data)
-
-
-def test_a_port_taken_before_the_launch_is_replaced(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        ports = iter([port, port])
-        choose = child.free_port
-        monkeypatch.setattr(child, "free_port", lambda: next(ports, None) or choose())
-        with run_stores(settings) as complete:
-            write(complete)
-            assert written(complete) == KEPT
-    assert str(port) not in complete.redis_url + complete.mongodb_uri
 
 
 def test_a_store_that_ends_with_its_folder_is_noticed_too(settings: Settings, data: Path) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from urllib.parse import urlsplit
 from uuid import UUID
 
 import msgspec
@@ -39,9 +38,7 @@ def pages(services: Services) -> Pages[Thing]:
 @asynccontextmanager
 async def relayed(services: Services) -> AsyncIterator[tuple[Relay, Pages[Thing]]]:
     settings = services.settings
-    port = urlsplit(settings.mongodb_uri).port
-    assert port is not None
-    async with relay(port) as way:
+    async with relay(settings.mongodb_uri) as way:
         uri = f"mongodb://127.0.0.1:{way.port}/?directConnection=true"
         mongodb = MongoDB(uri, settings.mongodb_database)
         try:

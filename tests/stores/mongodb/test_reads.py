@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pymongo
 import pytest
@@ -58,9 +57,7 @@ async def reader_by(uri: str, database: str) -> AsyncIterator[MongoReads]:
 @asynccontextmanager
 async def relayed(services: Services) -> AsyncIterator[tuple[Relay, MongoReads]]:
     settings = services.settings
-    port = urlsplit(settings.mongodb_uri).port
-    assert port is not None
-    async with relay(port) as way:
+    async with relay(settings.mongodb_uri) as way:
         uri = f"mongodb://127.0.0.1:{way.port}/?directConnection=true"
         async with reader_by(uri, settings.mongodb_database) as reads:
             yield way, reads

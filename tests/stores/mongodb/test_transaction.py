@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from pymongo.errors import (
@@ -181,9 +180,7 @@ async def relayed(
     """Yield the relay, database and session of a client whose connection can be cut."""
     # The driver needs half a second to see that a server is back.
     monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 1.0)
-    port = urlsplit(services.settings.mongodb_uri).port
-    assert port is not None
-    async with relay(port) as way:
+    async with relay(services.settings.mongodb_uri) as way:
         client = drivers.mongodb(f"mongodb://127.0.0.1:{way.port}/?directConnection=true")
         try:
             async with await client.start_session() as session:

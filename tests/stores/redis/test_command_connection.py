@@ -2,7 +2,6 @@
 
 import asyncio
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from redis.exceptions import RedisError, ResponseError
@@ -39,9 +38,7 @@ async def test_a_lost_connection_is_replaced_unnoticed(tmp_path: Path) -> None:
 async def test_a_command_whose_answer_is_lost_is_repeated_only_if_it_may_be(
     services: Services,
 ) -> None:
-    port = urlsplit(services.settings.redis_url).port
-    assert port is not None
-    async with relay(port) as way:
+    async with relay(services.settings.redis_url) as way:
         client = clients.redis_for_requests(f"redis://127.0.0.1:{way.port}")
         repeating, once = (
             RedisCommandConnection(client, repeats=repeats) for repeats in (True, False)

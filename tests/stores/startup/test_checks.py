@@ -57,7 +57,7 @@ async def test_a_missing_or_wrong_password_of_redis_is_named(tmp_path: Path) -> 
 
 
 async def test_a_redis_database_that_does_not_exist_is_named(settings: Settings) -> None:
-    ends, line = await redis_says(settings.redis_url.removesuffix("/0") + "/99")
+    ends, line = await redis_says(f"{settings.redis_url}?db=99")
     assert ends
     assert line.startswith("REDIS_URL: Redis has no database of this number")
 
@@ -104,7 +104,7 @@ async def test_the_certificate_of_redis_is_checked_unless_the_url_says_otherwise
 ) -> None:
     trusted = tmp_path / "trusted.pem"
     authority.write(trusted)
-    async with tls_front(port_of(settings.redis_url), authority.issue()) as port:
+    async with tls_front(settings.redis_url, authority.issue()) as port:
         ends, line = await redis_says(f"rediss://localhost:{port}/0")
         assert not ends
         assert "certificate verify failed" in line
@@ -120,7 +120,7 @@ async def test_a_redis_that_asks_for_our_certificate_gets_it(
     trusted = tmp_path / "trusted.pem"
     authority.write(trusted)
     files = authority.issue()
-    async with tls_front(port_of(settings.redis_url), files, str(trusted)) as port:
+    async with tls_front(settings.redis_url, files, str(trusted)) as port:
         url = f"rediss://localhost:{port}/0?ssl_cert_reqs=none"
         ends, line = await redis_says(url)
         assert not ends

@@ -85,8 +85,8 @@ async def test_a_replica_set_that_was_never_initiated_is_waited_for_and_then_use
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("options", ["", "&directConnection=true"])
 async def test_a_wrong_name_of_the_replica_set_is_named(settings: Settings, options: str) -> None:
-    port = port_of(settings.mongodb_uri)
-    ends, line = await mongodb_says(f"mongodb://127.0.0.1:{port}/?replicaSet=other{options}")
+    address = settings.mongodb_uri.partition("?")[0]
+    ends, line = await mongodb_says(f"{address}?replicaSet=other{options}")
     assert ends
     assert line.startswith("MONGODB_URI: replicaSet does not name the replica set")
     assert "other" in line
@@ -153,7 +153,7 @@ async def test_a_mongodb_that_stops_during_the_preparation_does_not_end_the_star
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drivers, "MONGODB_TIMEOUT_SECONDS", 1.0)
-    async with relay(port_of(services.settings.mongodb_uri)) as way:
+    async with relay(services.settings.mongodb_uri) as way:
         uri = f"mongodb://127.0.0.1:{way.port}/?directConnection=true"
         settings = msgspec.structs.replace(services.settings, mongodb_uri=uri)
         async with scene.process(settings) as far:

@@ -1,4 +1,4 @@
-"""A server as a child process: how it is launched on a free port, awaited and stopped.
+"""A server as a child process: how it is launched, awaited and stopped.
 
 Guarantee: no child outlives this process. On Linux the kernel sends it SIGTERM when the thread that
 launched it ends. So launch from the main thread.
@@ -7,7 +7,6 @@ launched it ends. So launch from the main thread.
 import ctypes
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -25,15 +24,16 @@ START_SECONDS = 60.0
 
 STOP_SECONDS = 5.0
 
-MAX_LAUNCHES = 5
-"""Tries to launch a server, each on another port."""
-
+_NO_PORT = 0
 PR_SET_PDEATHSIG = 1
 MAX_REASON_CHARACTERS = 300
 
 
 class Program(NamedTuple):
-    """A server to run. `command` makes its arguments for a port; `is_ready` takes port and pid."""
+    """A server to run. `command` makes its arguments for a port; `is_ready` takes port and pid.
+
+    One that listens on a Unix socket ignores the port.
+    """
 
     name: str
     log: Path
@@ -49,15 +49,13 @@ class Child:
         self._program = program
         self._lock = lock
         self._process: subprocess.Popen[bytes] | None = None
-        self.port = 0
 
     def launch(self) -> None:
         """Start the program without waiting. Raises StoresError if it cannot run."""
-        self.port = free_port()
         try:
             with self._program.log.open("wb") as log, _interrupt_blocked():
                 self._process = spawn(
-                    self._program.command(self.port),
+                    self._program.command(_NO_PORT),
                     self._program.environment,
                     log,
                     keep_open=(self._lock,),
@@ -83,28 +81,17 @@ class Child:
 
     def wait_until_ready(self) -> None:
         """Wait until the program can serve. Raises StoresError if it ends or takes too long."""
-        for _ in range(MAX_LAUNCHES):
-            if self._becomes_ready():
-                return
-            self.launch()
-        raise StoresError(f"{self._program.name} found no free port in {MAX_LAUNCHES} tries")
-
-    def _becomes_ready(self) -> bool:
-        """Return False if another process took the port."""
         program, process = self._program, self._process
         assert process is not None
         deadline = time.monotonic() + START_SECONDS
-        while not program.is_ready(self.port, process.pid):
+        while not program.is_ready(_NO_PORT, process.pid):
             if ended := self.ended():
-                if "Address already in use" in self._log():
-                    return False
                 raise StoresError(ended)
             if time.monotonic() > deadline:
                 raise StoresError(
                     f"{program.name} is not ready after {START_SECONDS:.0f} s: see {program.log}"
                 )
             time.sleep(0.01)
-        return True
 
     def terminate(self) -> None:
         if self._process is not None:
@@ -132,12 +119,6 @@ def stop(children: Sequence[Child]) -> None:
     finally:
         for child in children:
             child.kill()
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def spawn(

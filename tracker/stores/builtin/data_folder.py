@@ -2,18 +2,26 @@
 
 - `lock` is under an flock while the service or a store lives; its pid may be stale.
 - `stores.json` holds the addresses.
+- `sockets` is where the stores listen.
 
 Guarantee: two services never run on the same data. Only the flock decides.
 """
 
 import fcntl
 import os
+import re
+import shutil
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from tracker.stores.builtin.binaries import StoresError
+
+_SOCKET: Final = re.compile(r"[A-Za-z0-9 ._/-]{1,103}")
+"""The path of a socket. Kernels allow 103 or 107 bytes; mongod reads a comma and a colon."""
 
 
 class DataInUse(StoresError):
@@ -42,6 +50,16 @@ def _unusable(path: Path, error: OSError) -> StoresError:
     return StoresError(
         f"DATA_DIR={path}: must be a folder that can be written to: {error.strerror}"
     )
+
+
+def private_folder(folder: Path) -> Path:
+    """Make a folder that only its owner may enter, and return it. Raises StoresError."""
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        raise StoresError(f"{folder}: {error.strerror}") from None
+    return folder
 
 
 class DataFolder:
@@ -88,6 +106,19 @@ class DataFolder:
         os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
         self._descriptor = -1
+
+    def sockets(self, stack: ExitStack) -> Path:
+        """Return a folder for sockets that only its owner may enter.
+
+        If this folder's path does not suit a socket, it is a temporary one, which `stack` removes.
+        """
+        folder = self.path / "sockets"
+        if _SOCKET.fullmatch(str(folder / "mongodb.sock")):
+            return private_folder(folder)
+        # A TemporaryDirectory would also be removed when a forked process exits.
+        folder = Path(tempfile.mkdtemp(prefix="tracker-"))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
     def service_pid(self) -> int | None:
         """Return the pid of the service on the locked folder, None if it has ended."""

@@ -1,12 +1,14 @@
 """The two built-in servers: command lines, addresses, and checks that they are ready.
 
-Both listen on 127.0.0.1 only, and keep data and log in private folders.
+Both keep data and log in private folders. They have no passwords. Those of a trial listen on a
+Unix socket that only its owner may open; laboratory and tests also start some on 127.0.0.1.
 """
 
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
@@ -16,8 +18,8 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from tracker.stores.builtin import binaries
-from tracker.stores.builtin.binaries import StoresError
 from tracker.stores.builtin.child import Program
+from tracker.stores.builtin.data_folder import private_folder
 
 REPLICA_SET = "rs0"
 NOT_YET_INITIALIZED = 94
@@ -56,56 +58,71 @@ LOAD_MEMORY: Final = MongodMemory(
 """For measurements at sizes that a trial does not have."""
 
 
-def redis_program(data: Path) -> Program:
-    """Return a Redis whose acknowledged writes survive kill -9. Raises StoresError."""
-    server, folder = binaries.redis_server(), _private(data / "redis")
+def redis_program(data: Path, at: Path | None = None) -> Program:
+    """Return a Redis whose acknowledged writes survive kill -9. Raises StoresError.
+
+    It listens on the socket `at` and on no port; without one, on a port.
+    """
+    server, folder = binaries.redis_server(), private_folder(data / "redis")
 
     def command(port: int) -> list[str]:
-        options = (
-            f"--bind 127.0.0.1 --port {port} --protected-mode yes --appendonly yes "
-            "--appendfsync always --maxmemory-policy noeviction"
+        listen = (
+            ["--port", "0", "--unixsocket", str(at), "--unixsocketperm", "600"]
+            if at
+            else f"--bind 127.0.0.1 --port {port} --protected-mode yes".split()
         )
-        return [str(server), *options.split(), "--dir", str(folder), "--save", ""]
+        options = "--appendonly yes --appendfsync always --maxmemory-policy noeviction"
+        return [str(server), *listen, *options.split(), "--dir", str(folder), "--save", ""]
 
-    return Program("Redis", folder / "redis.log", {}, command, _redis_is_ready)
+    def is_ready(port: int, pid: int) -> bool:
+        return _redis_is_ready(redis_url(at or port), pid)
+
+    return Program("Redis", folder / "redis.log", {}, command, is_ready)
 
 
-def mongod_program(data: Path, memory: MongodMemory = TRIAL_MEMORY) -> Program:
-    """Return a mongod that is a replica set of one member. Raises StoresError."""
-    server, folder = binaries.mongod(), _private(data / "mongodb")
+def mongod_program(
+    data: Path, memory: MongodMemory = TRIAL_MEMORY, at: Path | None = None
+) -> Program:
+    """Return a mongod that is a replica set of one member. Raises StoresError.
+
+    It listens on the socket `at` and on no port; without one, on a port.
+    """
+    server, folder = binaries.mongod(), private_folder(data / "mongodb")
     libraries = binaries.mongod_environment(server, data / "libraries")
 
     def command(port: int) -> list[str]:
+        listen = (
+            ["--bind_ip", str(at), "--filePermissions", "0600"]
+            if at
+            else ["--bind_ip", "127.0.0.1", "--port", str(port)]
+        )
         options = (
-            f"--bind_ip 127.0.0.1 --port {port} --replSet {REPLICA_SET} --nounixsocket "
+            f"--replSet {REPLICA_SET} --nounixsocket "
             "--networkMessageCompressors disabled --oplogSize 256 "
             "--setParameter diagnosticDataCollectionEnabled=false "
             f"--wiredTigerEngineConfigString {memory.engine}"
         )
-        return [str(server), *options.split(), "--dbpath", str(folder)]
+        return [str(server), *listen, *options.split(), "--dbpath", str(folder)]
+
+    def is_ready(port: int, pid: int) -> bool:
+        return _mongod_is_ready(at or port, pid)
 
     log = folder / "mongod.log"
     environment = {**libraries, **memory.environment}
-    return Program("mongod", log, environment, command, _mongod_is_ready)
+    return Program("mongod", log, environment, command, is_ready)
 
 
-def _private(folder: Path) -> Path:
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        folder.chmod(0o700)
-    except OSError as error:
-        raise StoresError(f"{folder}: {error.strerror}") from None
-    return folder
+def redis_url(where: int | Path) -> str:
+    """Return the address of a Redis on a port of 127.0.0.1 or on a socket."""
+    return (
+        f"redis://127.0.0.1:{where}/0" if isinstance(where, int) else f"unix://{quote(str(where))}"
+    )
 
 
-def redis_url(port: int) -> str:
-    return f"redis://127.0.0.1:{port}/0"
-
-
-def _redis_is_ready(port: int, pid: int) -> bool:
+def _redis_is_ready(url: str, pid: int) -> bool:
     """Return whether Redis serves. Another program on the port has another pid."""
     once = Retry(NoBackoff(), 0)
-    with Redis(host="127.0.0.1", port=port, socket_timeout=1, retry=once) as client:
+    with Redis.from_url(url, socket_timeout=1, retry=once) as client:
         try:
             info: dict[str, Any] = client.info()
         except (RedisError, OSError):
@@ -113,30 +130,38 @@ def _redis_is_ready(port: int, pid: int) -> bool:
     return info["process_id"] == pid and not info["loading"]
 
 
-def mongodb_uri(port: int) -> str:
-    """Return the address of the built-in mongod, for a direct connection: transactions work too."""
-    return f"mongodb://127.0.0.1:{port}/?directConnection=true"
+def mongodb_uri(where: int | Path) -> str:
+    """Return the address of a mongod on a port of 127.0.0.1 or on a socket.
+
+    It is for a direct connection: transactions work too.
+    """
+    return f"mongodb://{quote(_host(where), safe=':')}/?directConnection=true"
 
 
-def _mongod_is_ready(port: int, pid: int) -> bool:
+def _host(where: int | Path) -> str:
+    return f"127.0.0.1:{where}" if isinstance(where, int) else str(where)
+
+
+def _mongod_is_ready(where: int | Path, pid: int) -> bool:
     """Make mongod a member of its replica set if needed; return whether it is the primary."""
-    if not _listens(port):  # the driver would wait half a second before it tries again
+    if not _listens(where):  # the driver would wait half a second before it tries again
         return False
-    with MongoClient[dict[str, Any]](mongodb_uri(port), serverSelectionTimeoutMS=1000) as client:
+    with MongoClient[dict[str, Any]](mongodb_uri(where), serverSelectionTimeoutMS=1000) as client:
         run = client.admin.command
         try:
             if run("serverStatus")["pid"] != pid:
                 return False
-            _make_member(run, f"127.0.0.1:{port}")
+            _make_member(run, _host(where))
             return bool(run("hello")["isWritablePrimary"])
         except PyMongoError:
             return False
 
 
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
+def _listens(where: int | Path) -> bool:
+    is_port = isinstance(where, int)
+    with socket.socket(socket.AF_INET if is_port else socket.AF_UNIX) as probe:
         probe.settimeout(1)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        return probe.connect_ex(("127.0.0.1", where) if is_port else str(where)) == 0
 
 
 def _make_member(run: Callable[..., dict[str, Any]], address: str) -> None:

@@ -1,7 +1,8 @@
 """The built-in stores: a real Redis and a real mongod, for development, trial and tests.
 
-A store whose URL is not set (REDIS_URL, MONGODB_URI) runs as a child process on loopback. `run.py`
-enters `run_stores` around `asyncio.run`; operators' scripts enter `attach_stores`.
+A store whose URL is not set (REDIS_URL, MONGODB_URI) runs as a child process. It listens on a Unix
+socket, which only the user of the service may open. `run.py` enters `run_stores` around
+`asyncio.run`; operators' scripts enter `attach_stores`.
 
 Guarantee: at most one pair of stores runs on a folder, also after kill -9 of the service. No child
 is left behind. Acknowledged writes are still there at the next start.
@@ -212,13 +213,14 @@ def _start(
     memory: MongodMemory,
 ) -> Addresses:
     """Start both stores together. `stack` stops them, also if this fails halfway."""
-    redis = Child(redis_program(folder.path), folder.descriptor) if settings.builtin_redis else None
-    mongod = (
-        Child(mongod_program(folder.path, memory), folder.descriptor)
-        if settings.builtin_mongodb
-        else None
-    )
-    children = [child for child in (redis, mongod) if child]
+    sockets = folder.sockets(stack)
+    redis, mongod = sockets / "redis.sock", sockets / "mongodb.sock"
+    programs = []
+    if settings.builtin_redis:
+        programs.append(redis_program(folder.path, redis))
+    if settings.builtin_mongodb:
+        programs.append(mongod_program(folder.path, memory, mongod))
+    children = [Child(program, folder.descriptor) for program in programs]
     stack.callback(stop, children)
     for child in children:
         child.launch()
@@ -227,8 +229,8 @@ def _start(
     started.record(children)
     return Addresses(
         pid=os.getpid(),
-        redis_url=redis_url(redis.port) if redis else "",
-        mongodb_uri=mongodb_uri(mongod.port) if mongod else "",
+        redis_url=redis_url(redis) if settings.builtin_redis else "",
+        mongodb_uri=mongodb_uri(mongod) if settings.builtin_mongodb else "",
     )
 
 
