@@ -248,26 +248,33 @@ async def test_a_list_that_did_not_load_is_said_and_loaded_again(
         await expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-async def test_a_tag_that_a_failed_attempt_created_is_no_longer_new(
+async def test_a_failed_attempt_leaves_no_tag_and_names_line_and_tag(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     await create_link(services, account.id, "one")
+    strasse = await services.links.tags.create(account.id, "Straße")
     async with open_page() as (page, problems):
         problems.expected.append("400 (Bad Request)")
         await opened_dialog(services, page, account)
-        await enter(page, "destination_url,slug,tags\nshop.example/a,one,Winter")
+        text = 'destination_url,slug,tags\nshop.example/a,one,"Winter,STRASSE"\nshop.example/b,two,'
+        await enter(page, f"{text}Fuß")
         note = page.get_by_role("status").filter(has_text="to create")
-        await expect(note).to_contain_text("with new tags: Winter")
-        await page.get_by_role("button", name="Create 1 link").click()
+        await expect(note).to_contain_text("with new tags: Winter, Fuß")
+        await page.get_by_role("button", name="Create 2 links").click()
         await expect(page.get_by_role("alert")).to_contain_text("Line 2, slug: already taken")
-        await expect(note).not_to_contain_text("with new tags")
-        await enter(page, "destination_url,slug,tags\nshop.example/a,two,Winter")
-        await page.get_by_role("button", name="Create 1 link").click()
+        assert await all_tags(services, account) == [strasse]
+        await enter(page, f"{text}a\u2028b")
+        await page.get_by_role("button", name="Create 2 links").click()
+        await expect(page.get_by_role("alert")).to_contain_text("Line 3, tag a\u2028b: 1 to 190")
+        assert await all_tags(services, account) == [strasse]
+        await enter(page, f"{text}FUSS".replace(",one,", ",three,"))
+        await page.get_by_role("button", name="Create 2 links").click()
         await expect(page.get_by_role("dialog")).to_have_count(0)
-    [winter] = await all_tags(services, account)
+    fuss, winter, _ = await all_tags(services, account)
     assert {one.slug: one.tags for one in await links_of(services, account)} == {
         "one": [],
-        "two": [winter.id],
+        "two": [fuss.id],
+        "three": [winter.id, strasse.id],
     }
 
 

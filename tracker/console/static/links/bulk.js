@@ -16,6 +16,7 @@ import { useDraft } from "console/parts/draft";
 import { decoded } from "console/links/delimited";
 import { SEPARATORS, readLinks } from "console/links/lines";
 import { LinkPreview } from "console/links/preview";
+import { folded, missingTags, tagIds } from "console/links/tag-names";
 import { TagPicker } from "console/links/tags";
 
 const MOST = 100;
@@ -155,17 +156,23 @@ function linksIn({ text, separator }, domains, tags) {
 }
 
 async function createAll({ rows, hosts, newTags, known, ...chosen }) {
-  const ids = await tagIds(known, newTags);
+  const { ids, created } = await withTags(known, newTags, rows);
   const links = rows.map((row) => body(row, { hosts, ids, ...chosen }));
-  return api.post("/api/short-links/bulk", owned({ links }));
+  try {
+    return await api.post("/api/short-links/bulk", owned({ links }));
+  } catch (failed) {
+    // Without an answer, links may exist that have the tags.
+    if (failed.status >= 400 && failed.status < 500) await removed(created);
+    throw failed;
+  }
 }
 
 /** Return what a row names and the account does not have, in words. */
 function unknown({ domain, tags: names }, hosts, tags) {
   if (domain && hosts && !isDefault(domain) && !hosts.has(domain))
     return `the domain ${domain} is none of yours`;
-  if (tags && !can("tags:write") && names.some((name) => !find(tags, name)))
-    return "a tag that does not exist";
+  const [missing] = can("tags:write") ? [] : missingTags([{ tags: names }], tags);
+  if (missing) return `there is no tag ${missing}`;
   return "";
 }
 
@@ -173,31 +180,34 @@ function isDefault(domain) {
   return [location.host, location.hostname].includes(domain);
 }
 
-function find(tags, name) {
-  return tags.find((tag) => tag.name.toLowerCase() === name.toLowerCase());
-}
-
-/** Return the names of tags that rows have and the account does not, each once. */
-function missingTags(rows, tags) {
-  if (!tags) return [];
-  const names = new Map(rows.flatMap((row) => row.tags).map((name) => [name.toLowerCase(), name]));
-  return [...names.values()].filter((name) => !find(tags, name));
-}
-
-/** Return the id of each tag by its name in lower case, after new ones were created. */
-async function tagIds(known, newTags) {
-  // Looked up again: an attempt that failed may have created some of them.
+/**
+ * Create tags, and return the ids of all by their folded names, and those of the `created` ones.
+ * None is left if one is refused.
+ */
+async function withTags(known, newTags, rows) {
+  // Looked up again: an attempt without an answer may have created some of them.
   const all = newTags.length ? (await loadAll("/api/tags")).rows : known;
   const created = [];
-  for (const name of newTags) {
-    if (!find(all, name)) created.push(await api.post("/api/tags", owned({ name })));
+  for (const name of missingTags([{ tags: newTags }], all)) {
+    try {
+      created.push(await api.post("/api/tags", owned({ name })));
+    } catch (failed) {
+      await removed(created);
+      const { line } = rows.find((row) => row.tags.includes(name));
+      throw Object.assign(failed, { message: `Line ${line}, tag ${name}: ${failed.rule}` });
+    }
   }
-  return new Map([...all, ...created].map(({ id, name }) => [name.toLowerCase(), id]));
+  return { ids: tagIds([...all, ...created]), created };
+}
+
+/** Delete the tags that were created for links, as far as that is possible. */
+function removed(created) {
+  return Promise.allSettled(created.map(({ id }) => api.delete(`/api/tags/${id}`)));
 }
 
 function body({ link, domain, tags }, { hosts, ids, domain_id: chosen, tags: common }) {
   const domain_id = domain ? hosts.get(domain) : chosen;
-  const all = [...new Set([...tags.map((name) => ids.get(name.toLowerCase())), ...common])];
+  const all = [...new Set([...tags.map((name) => ids.get(folded(name))), ...common])];
   return { ...link, tags: all, ...(domain_id && { domain_id }) };
 }
 

@@ -12,6 +12,8 @@ import { can } from "console/core/session";
 import { toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
+import { stripped } from "console/links/invisible";
+import { folded } from "console/links/tag-names";
 
 function useTags() {
   return useLoad((signal) => loadAll("/api/tags", signal), []);
@@ -25,14 +27,14 @@ export function TagPicker({ selected, onChange, label = "Tags" }) {
   const tags = useTags();
   const [name, setName] = useState("");
   const rows = tags.data?.rows ?? [];
-  const wanted = name.trim().toLowerCase();
+  const wanted = folded(stripped(name));
   const shown = rows.filter(
-    (tag) => tag.name.toLowerCase().includes(wanted) || selected.includes(tag.id),
+    (tag) => folded(tag.name).includes(wanted) || selected.includes(tag.id),
   );
   const [add, busy, error] = useAction(async () => {
     // A name may be typed before the list is there.
     const { rows: all } = tags.data ?? (await loadAll("/api/tags"));
-    const known = all.find((tag) => tag.name.toLowerCase() === wanted);
+    const known = all.find((tag) => folded(tag.name) === wanted);
     const tag = known ?? (await api.post("/api/tags", owned({ name })));
     if (!known) tags.reload();
     onChange([...new Set([...selected, tag.id])]);
