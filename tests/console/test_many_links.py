@@ -268,13 +268,15 @@ async def test_a_failed_attempt_leaves_no_tag_and_names_line_and_tag(
         await expect(page.get_by_role("alert")).to_contain_text("Line 3, tag a\u2028b: 1 to 190")
         assert await all_tags(services, account) == [strasse]
         await enter(page, f"{text}FUSS".replace(",one,", ",three,"))
+        await page.get_by_label("New tag").fill("Not added")
         await page.get_by_role("button", name="Create 2 links").click()
         await expect(page.get_by_role("dialog")).to_have_count(0)
-    fuss, winter, _ = await all_tags(services, account)
-    assert {one.slug: one.tags for one in await links_of(services, account)} == {
-        "one": [],
-        "two": [fuss.id],
-        "three": [winter.id, strasse.id],
+    ids = {one.name: one.id for one in await all_tags(services, account)}
+    fuss, winter, not_added = (ids[name] for name in ("FUSS", "Winter", "Not added"))
+    assert {one.slug: set(one.tags) for one in await links_of(services, account)} == {
+        "one": set(),
+        "two": {fuss, not_added},
+        "three": {winter, strasse.id, not_added},
     }
 
 

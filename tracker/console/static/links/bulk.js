@@ -2,6 +2,7 @@
  * The dialog that creates many links at once, from lines or CSV. It shows them before they exist.
  */
 
+import { useRef } from "preact/hooks";
 import { api, owned } from "console/core/api";
 import { Select, TextField } from "console/core/fields";
 import { format } from "console/core/format";
@@ -46,8 +47,10 @@ export function BulkDialog({ onClose, onDone }) {
     domains.data?.rows,
     tags.data?.rows,
   );
+  const typed = useRef();
   const [create, busy, error] = useAction(async () => {
-    const links = { rows, hosts, newTags, known: tags.data.rows, ...fields };
+    const common = (await typed.current?.()) ?? fields.tags;
+    const links = { rows, hosts, newTags, known: tags.data.rows, ...fields, tags: common };
     const created = await createAll(links).catch((failed) => {
       if (newTags.length) tags.reload();
       throw atLine(failed, links);
@@ -127,6 +130,7 @@ export function BulkDialog({ onClose, onDone }) {
         label="Tags of all of them"
         selected=${fields.tags}
         onChange=${set("tags")}
+        typed=${typed}
       />`
     }
     ${[domains, tags].map(

@@ -1,5 +1,6 @@
 /** The form of a link: to create one, or to change it. What is typed is kept as a draft. */
 
+import { useRef } from "preact/hooks";
 import { api, owned } from "console/core/api";
 import { Select, TextField } from "console/core/fields";
 import { useAction, useLoad, useSettled } from "console/core/hooks";
@@ -24,8 +25,10 @@ export function LinkDialog({ link, onClose, onDone }) {
     link ? `link:${link.id}` : "link:new",
     link ? editable(link) : NEW,
   );
+  const typed = useRef();
   const [save, busy, error] = useAction(async () => {
-    const completed = { ...fields, destination_url: completedUrl(fields.destination_url) };
+    const tags = (await typed.current?.()) ?? fields.tags;
+    const completed = { ...fields, tags, destination_url: completedUrl(fields.destination_url) };
     const saved = link
       ? await api.patch(`/api/short-links/${link.id}`, changed(link, completed))
       : await api.post("/api/short-links", created(completed));
@@ -77,7 +80,10 @@ export function LinkDialog({ link, onClose, onDone }) {
         onInput=${set(name)}
       />`,
     )}
-    ${can("tags:read") && html`<${TagPicker} selected=${fields.tags} onChange=${set("tags")} />`}
+    ${
+      can("tags:read") &&
+      html`<${TagPicker} selected=${fields.tags} onChange=${set("tags")} typed=${typed} />`
+    }
     <${ErrorNote}
       error=${error}
       fields=${[

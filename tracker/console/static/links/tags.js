@@ -1,6 +1,6 @@
 /** Tags of links: the picker in a form, the filter of the list, and tagging many links at once. */
 
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
 import { Checkbox } from "console/core/fields";
 import { format } from "console/core/format";
@@ -21,9 +21,10 @@ function useTags() {
 
 /**
  * A set of boxes, one a tag, and a field that finds a tag among many, or creates one. `selected`
- * are ids.
+ * are ids. What is typed and not added yet, `typed.current()` adds: it resolves to the ids then
+ * selected, and its form calls it before it sends them.
  */
-export function TagPicker({ selected, onChange, label = "Tags" }) {
+export function TagPicker({ selected, onChange, typed, label = "Tags" }) {
   const tags = useTags();
   const [name, setName] = useState("");
   const rows = tags.data?.rows ?? [];
@@ -31,17 +32,26 @@ export function TagPicker({ selected, onChange, label = "Tags" }) {
   const shown = rows.filter(
     (tag) => folded(tag.name).includes(wanted) || selected.includes(tag.id),
   );
-  const [add, busy, error] = useAction(async () => {
+  const take = async () => {
+    if (!wanted) return selected;
     // A name may be typed before the list is there.
     const { rows: all } = tags.data ?? (await loadAll("/api/tags"));
     const known = all.find((tag) => folded(tag.name) === wanted);
     const tag = known ?? (await api.post("/api/tags", owned({ name })));
     if (!known) tags.reload();
-    onChange([...new Set([...selected, tag.id])]);
+    const ids = [...new Set([...selected, tag.id])];
+    onChange(ids);
     setName("");
+    return ids;
+  };
+  const [add, busy, error] = useAction(take);
+  useLayoutEffect(() => {
+    typed.current = take;
   });
-  const toggle = (id) => (on) =>
+  const toggle = (id) => (on) => {
     onChange(on ? [...selected, id] : selected.filter((one) => one !== id));
+    if (on) setName(""); // it was found
+  };
   const enter = (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
@@ -118,9 +128,11 @@ export function TagsDialog({ links, onClose, onDone }) {
     .map(({ id }) => id)
     .filter((id) => links.every((link) => link.tags.some((tag) => tag.id === id)));
   const [selected, setSelected] = useState(common);
+  const typed = useRef();
   const [save, busy, error] = useAction(async () => {
-    const add_tags = selected.filter((id) => !common.includes(id));
-    const remove_tags = common.filter((id) => !selected.includes(id));
+    const wanted = await typed.current();
+    const add_tags = wanted.filter((id) => !common.includes(id));
+    const remove_tags = common.filter((id) => !wanted.includes(id));
     await api.patch(
       "/api/short-links/bulk",
       owned({ ids: links.map(({ id }) => id), add_tags, remove_tags }),
@@ -139,7 +151,7 @@ export function TagsDialog({ links, onClose, onDone }) {
     ...${{ footer, busy, onClose }}
     onSubmit=${save}
   >
-    <${TagPicker} selected=${selected} onChange=${setSelected} />
+    <${TagPicker} ...${{ selected, typed }} onChange=${setSelected} />
     <${ErrorNote} error=${error} />
   <//>`;
 }
