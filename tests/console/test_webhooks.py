@@ -127,6 +127,24 @@ def _attempt(at: object) -> dict[str, object]:
     return {"at": at, "milliseconds": 5, "code": 500, "answer": "down", "error": None}
 
 
+async def test_what_failed_and_is_tried_again_is_said_to_be_retried(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    webhook = await create_webhook(services, account.id)
+    await converted(services, account.id, 2)
+    attempts = {"$set": {"attempts": [_attempt(webhook.created_at)]}}
+    await services.stores.mongodb["deliveries"].update_one({}, attempts)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto(f"/console/webhooks/{webhook.id}")
+        for state, number in (("Failed", 0), ("Retrying", 1), ("Waiting", 1)):
+            figure = page.locator(".figures div").filter(has=page.get_by_text(state, exact=True))
+            await expect(figure.get_by_role("definition")).to_have_text(str(number))
+        retried = page.locator("summary").filter(has_text="answered 500")
+        await expect(retried.locator(".badge.warning")).to_have_text("retrying")
+        await expect(page.locator("summary .badge.accent")).to_have_text("waiting")
+
+
 async def test_a_disabled_webhook_says_why(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:

@@ -36,8 +36,10 @@ async def test_conversions_are_counted_by_the_time_since_their_click(world: Worl
     }
 
 
-def a_delivery(account: Account, webhook: Any, status: str, at: datetime, took: int) -> Any:
-    attempts = [{"at": at, "milliseconds": one, "code": 200} for one in (9999, took)]
+def a_delivery(
+    account: Account, webhook: Any, status: str, at: datetime, took: int, code: int | None = 200
+) -> Any:
+    attempts = [{"at": at, "milliseconds": one, "code": code} for one in (9999, took)]
     return {
         "_id": new_id(),
         "account_id": account.id,
@@ -57,14 +59,18 @@ async def test_deliveries_are_counted_by_day_and_state_with_the_time_of_the_rece
         *(a_delivery(world.account, webhook, "delivered", today, took) for took in range(1, 101)),
         a_delivery(world.account, webhook, "failed", today - timedelta(days=2), 500),
         a_delivery(world.account, webhook, "due", today, 0),
+        a_delivery(world.account, webhook, "due", today, 50, 200),  # sent again by hand
+        a_delivery(world.account, webhook, "due", today, 51, 503),
+        a_delivery(world.account, webhook, "due", today, 51, None),
         a_delivery(world.account, other, "failed", today, 5),
     ]
     await world.services.stores.mongodb["deliveries"].insert_many(rows)
     found = (await world.api.get(f"/api/webhooks/{webhook.id}/statistics")).json()
-    assert (found["deliveries"], found["timeZone"]) == (102, "UTC")
-    assert [(day["delivered"], day["failed"], day["due"]) for day in found["days"]] == [
-        (0, 1, 0),
-        (0, 0, 0),
-        (100, 0, 1),
+    assert (found["deliveries"], found["timeZone"]) == (105, "UTC")
+    shown = ("delivered", "failed", "due", "retrying")
+    assert [[day[name] for name in shown] for day in found["days"]] == [
+        [0, 1, 0, 0],
+        [0, 0, 0, 0],
+        [100, 0, 4, 2],
     ]
     assert (found["medianMilliseconds"], found["p95Milliseconds"]) == (51, 96)

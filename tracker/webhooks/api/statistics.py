@@ -1,6 +1,7 @@
 """`/api/webhooks/{id}/statistics`: the states of deliveries, and the receiver's response times."""
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -22,6 +23,8 @@ endpoint = Endpoints("webhooks")
 MAX_DELIVERIES: Final = 5_000
 """The last deliveries that are counted. They take 30 ms."""
 
+_RETRYING: Final = "retrying"
+
 
 class DeliveryDay(msgspec.Struct, kw_only=True):
     """The deliveries that were created on a day, by their state now."""
@@ -30,6 +33,7 @@ class DeliveryDay(msgspec.Struct, kw_only=True):
     delivered: int
     failed: int
     due: int
+    retrying: Annotated[int, Meta(description="those of `due` whose last attempt failed")]
     cancelled: int
 
 
@@ -58,7 +62,8 @@ async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
                 day=day.isoformat(),
                 delivered=counts[DeliveryStatus.DELIVERED],
                 failed=counts[DeliveryStatus.FAILED],
-                due=counts[DeliveryStatus.DUE],
+                due=counts[DeliveryStatus.DUE] + counts[_RETRYING],
+                retrying=counts[_RETRYING],
                 cancelled=counts[DeliveryStatus.CANCELLED],
             )
             for day, counts in days.items()
@@ -72,23 +77,30 @@ async def show(call: WebhookCall[Nothing, Nothing]) -> WebhookStatistics:
 async def statistics(
     reader: MongoReads, webhook_id: UUID, calendar: Calendar
 ) -> tuple[dict[date, Counter[str]], list[int]]:
-    """Return each day's deliveries by status, and the sorted milliseconds of their last attempts.
+    """Return each day's deliveries by state, and the sorted milliseconds of their last attempts.
 
-    The days have no gaps.
+    A state is a DeliveryStatus, or _RETRYING. The days have no gaps.
     """
-    took = {"$arrayElemAt": ["$attempts.milliseconds", -1]}
+    last = {name: {"$arrayElemAt": [f"$attempts.{name}", -1]} for name in ("milliseconds", "code")}
     stages: list[dict[str, Any]] = [
         # The index has status before time; MongoDB merges the statuses in order of time.
         {"$match": {"webhook_id": webhook_id, "status": {"$in": list(DeliveryStatus)}}},
         {"$sort": {"created_at": -1, "_id": -1}},
         {"$limit": MAX_DELIVERIES},
-        {"$project": {"_id": 0, "created_at": 1, "status": 1, "milliseconds": took}},
+        {"$project": {"_id": 0, "created_at": 1, "status": 1, **last}},
     ]
     rows = await reader.aggregate("deliveries", stages)
-    found = [(calendar.day_of(row["created_at"]), row["status"]) for row in rows]
+    found = [(calendar.day_of(row["created_at"]), _state(row)) for row in rows]
     first, last = (min(found)[0], max(found)[0]) if found else (date.max, date.min)
     numbers = range(first.toordinal(), last.toordinal() + 1)
     days = {date.fromordinal(number): Counter[str]() for number in numbers}
-    for day, status in found:
-        days[day][status] += 1
+    for day, state in found:
+        days[day][state] += 1
     return days, sorted(row["milliseconds"] for row in rows if row.get("milliseconds") is not None)
+
+
+def _state(row: Mapping[str, Any]) -> str:
+    status: str = row["status"]
+    was_tried = row.get("milliseconds") is not None
+    is_failing = was_tried and not 200 <= (row.get("code") or 0) <= 299
+    return _RETRYING if status == DeliveryStatus.DUE and is_failing else status

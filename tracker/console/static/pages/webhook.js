@@ -33,7 +33,7 @@ const DeliveryCharts = lazy("console/webhooks/delivery-charts", "DeliveryCharts"
 const BACK = { href: "/console/webhooks", label: "Webhooks" };
 const STATES = [
   ["", "All"],
-  ["due", "Waiting"],
+  ["due", "Waiting or retrying"],
   ["delivered", "Delivered"],
   ["failed", "Failed"],
   ["cancelled", "Cancelled"],

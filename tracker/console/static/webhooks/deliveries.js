@@ -8,8 +8,13 @@ import { Badge, Button, Empty, ErrorNote, Skeleton, Time } from "console/core/pa
 import { toast } from "console/core/toasts";
 import { CodeBlock } from "console/parts/code";
 
-const KINDS = { delivered: "good", failed: "bad", due: "accent", cancelled: "quiet" };
-const WORDS = { due: "waiting" };
+const KINDS = {
+  delivered: "good",
+  failed: "bad",
+  waiting: "accent",
+  retrying: "warning",
+  cancelled: "quiet",
+};
 
 /**
  * A list of deliveries. `load` is the answer of `useLoad`; `retryPath(delivery)` is where one is
@@ -36,18 +41,12 @@ export function Deliveries({ load, retryPath }) {
 }
 
 function Delivery({ delivery, retryPath, reload }) {
-  const {
-    status,
-    attempts,
-    kind,
-    event_id: eventId,
-    webhook_name: name,
-    webhook_id: webhook,
-  } = delivery;
+  const { attempts, kind, event_id: eventId, webhook_name: name, webhook_id: webhook } = delivery;
   const last = attempts.at(-1);
+  const state = stateOf(delivery);
   return html`<details class="card delivery">
     <summary>
-      <${Badge} kind=${KINDS[status]}>${WORDS[status] ?? status}<//>
+      <${Badge} kind=${KINDS[state]}>${state}<//>
       <strong>${name ?? (eventId === null ? kind : `Conversion ${eventId}`)}</strong>
       <span class="faint">
         ${format.count(attempts.length, "attempt")}
@@ -101,6 +100,13 @@ function RetryButton({ path, reload }) {
     <${Button} icon="refresh" busy=${busy} onClick=${retry}>Send again<//>
     <${ErrorNote} error=${error} />
   `;
+}
+
+/** Return the state in words. What is due waits, or is tried again after it failed. */
+function stateOf({ status, attempts }) {
+  if (status !== "due") return status;
+  const last = attempts.at(-1);
+  return last && !(last.code >= 200 && last.code < 300) ? "retrying" : "waiting";
 }
 
 function outcome({ code, error }) {

@@ -20,18 +20,19 @@ export function DeliveryCharts({ path }) {
     <dl class="figures">
       ${figure("Delivered", format.number(total("delivered")))}
       ${figure("Failed", format.number(total("failed")))}
-      ${figure("Waiting", format.number(total("due")))}
+      ${figure("Retrying", format.number(total("retrying")))}
+      ${figure("Waiting", format.number(total("due") - total("retrying")))}
       ${figure("Answer, half within", milliseconds(medianMilliseconds))}
       ${figure("Answer, 95 % within", milliseconds(p95Milliseconds))}
     </dl>
     <${ColumnChart}
       title="The last ${format.count(deliveries, "delivery", "deliveries")} by day"
       valueLabel="Delivered"
-      badLabel="Failed"
+      badLabel="Failed or retrying"
       columns=${days.map((day) => ({
         label: stepText(day.day),
         value: day.delivered,
-        bad: day.failed,
+        bad: day.failed + day.retrying,
       }))}
     />
   </section>`;
