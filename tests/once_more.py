@@ -22,7 +22,8 @@ _PHASES: Final = ("setup", "call", "teardown")
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
-    if session.exitstatus != pytest.ExitCode.TESTS_FAILED or not config.getoption("numprocesses"):
+    is_parallel = config.getoption("numprocesses", None)
+    if session.exitstatus != pytest.ExitCode.TESTS_FAILED or not is_parallel:
         return
     stats = _reporter(config).stats
     reports = [*stats.get("failed", ()), *stats.get("error", ())]
