@@ -58,10 +58,11 @@ EVENT_WITHOUT_TEST = (
     b"\xc4\x10\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f"
     b'\xa49.99\xc0\xa8{"b": 2}\xa3t-1\xc4\x10aaaaaaaaaaaaaaaa\xc3'
 )
-EVENT_BYTES = b"\x9d" + EVENT_WITHOUT_TEST[1:] + b"\xc2"
+EVENT_WITHOUT_WARNINGS = b"\x9d" + EVENT_WITHOUT_TEST[1:] + b"\xc2"
+EVENT_BYTES = b"\x9e" + EVENT_WITHOUT_WARNINGS[1:] + b"\xc0"
 CLICK_BYTES = b"\x9e" + CLICK_WITHOUT_UTM[1:] + b"\xacutm_source=x\xc2"
 PAYLOAD = b"\x92" + CLICK_BYTES + EVENT_BYTES
-SPOOL_FILE = b"TRK1\x00\x00\x00\xe7\xf6\t\xca\xeb" + PAYLOAD
+SPOOL_FILE = b"TRK1\x00\x00\x00\xe8\x800@\xc7" + PAYLOAD
 
 KINDS = EntryDecoder(list[Click | Conversion])
 
@@ -72,10 +73,15 @@ def test_an_entry_is_written_and_read_in_the_same_bytes_as_ever() -> None:
 
 
 def test_an_event_of_a_release_that_knew_fewer_fields_is_read() -> None:
-    [event] = KINDS.decode({b"1": b"\x91" + EVENT_WITHOUT_TEST})
-    assert event == EVENT
+    for known in (EVENT_WITHOUT_TEST, EVENT_WITHOUT_WARNINGS):
+        assert KINDS.decode({b"1": b"\x91" + known}) == [EVENT]
     [event] = KINDS.decode({b"1": b"\x91\x9b" + EVENT_WITHOUT_TEST[1:-1]})
     assert event == Conversion(**{**_fields(EVENT), "checked": False})
+
+
+def test_an_event_of_a_release_that_knows_more_fields_is_read() -> None:
+    [event] = KINDS.decode({b"1": b"\x91\x9f" + EVENT_BYTES[1:] + b"\xa1x"})
+    assert event == EVENT
 
 
 def test_a_click_of_the_release_1_0_is_read() -> None:

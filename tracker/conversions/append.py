@@ -1,4 +1,4 @@
-"""Appends a conversion to the journal, once for each transaction id.
+"""Appends a conversion to the journal, once for each transaction id, and counts repeats.
 
 The first conversion to claim a transaction id gets it. The claim is a key in Redis, set together
 with the append. While Redis is unavailable or full, a unique index of MongoDB decides.
@@ -35,16 +35,88 @@ _UNSTORED_SECONDS: Final = 600
 """Repeats wait so long for a conversion that is still in the journal."""
 
 
+class _Repeated(NamedTuple):
+    """The repeats of a conversion since they were last stored."""
+
+    times: int
+    last_at: int
+
+
+class Repeats:
+    """Counts the repeats of transaction ids on their first conversions, for people who look.
+
+    They wait in memory, and a loop stores them once a second: one statement for each conversion,
+    however often it is repeated. A killed process loses its last second.
+    """
+
+    def __init__(self, mongodb: MongoDB) -> None:
+        self._events = mongodb["events"]
+        self._waiting: dict[int, _Repeated] = {}
+
+    def record(self, first: int) -> None:
+        """Count one more repeat of the conversion `first`."""
+        self._add(first, _Repeated(1, now_ms()))
+
+    async def keep_storing(self) -> None:
+        while True:
+            await asyncio.sleep(_STORE_SECONDS)
+            await self.store()
+
+    async def store(self) -> None:
+        """Store the repeats of stored conversions. They are lost if that fails.
+
+        Raises PyMongoError.
+        """
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, {}
+        rows = self._events.find({"_id": {"$in": list(waiting)}}, {"_id": 1})
+        stored = {int(row["_id"]): waiting.pop(row["_id"]) async for row in rows}
+        since = now_ms() - _UNSTORED_SECONDS * 1000
+        for first, repeated in waiting.items():
+            if repeated.last_at >= since:
+                self._add(first, repeated)
+        if stored:
+            await self._events.bulk_write(
+                [_counted(first, repeated) for first, repeated in stored.items()], ordered=False
+            )
+
+    def _add(self, first: int, repeated: _Repeated) -> None:
+        before = self._waiting.get(first, _Repeated(0, 0))
+        if not before.times and len(self._waiting) >= MAX_REPEATED:
+            return
+        last_at = max(before.last_at, repeated.last_at)
+        self._waiting[first] = _Repeated(before.times + repeated.times, last_at)
+
+
+def _counted(first: int, repeated: _Repeated) -> UpdateOne:
+    """Change only fields that count nothing, so it may come between any two transactions."""
+    return UpdateOne(
+        {"_id": first},
+        {
+            "$inc": {"repeats": repeated.times},
+            "$max": {"last_repeat_at": moment(repeated.last_at)},
+            "$addToSet": {"warnings": REPEATED},
+        },
+    )
+
+
 class ConversionAppender:
     """Appends conversions, and claims their transaction ids."""
 
     def __init__(
-        self, journal: Journal, conversions: Conversions, budget: Budget, look_ups: LookUps
+        self,
+        journal: Journal,
+        conversions: Conversions,
+        budget: Budget,
+        look_ups: LookUps,
+        repeats: Repeats,
     ) -> None:
         self._journal = journal
         self._conversions = conversions
         self._budget = budget
         self._look_ups = look_ups
+        self._repeats = repeats
         self._mongodb = look_ups.mongodb
         self._claiming = asyncio.Semaphore(MAX_CLAIMS)
 
@@ -60,6 +132,8 @@ class ConversionAppender:
         if first is None and also_claimed:
             claims = claim_keys(transaction_id, scopes, self._journal.partitions)
             first = await self._journal.holder(claims)
+        if first is not None:
+            self._repeats.record(first)
         return first
 
     async def append(self, conversion: Conversion, scopes: Sequence[UUID]) -> int:
@@ -70,7 +144,15 @@ class ConversionAppender:
         if conversion.transaction_id is None:
             await self._journal.append(conversion)
             return conversion.id
-        names = claim_keys(conversion.transaction_id, scopes, self._journal.partitions)
+        first = await self._append_once(conversion, conversion.transaction_id, scopes)
+        if first != conversion.id:
+            self._repeats.record(first)
+        return first
+
+    async def _append_once(
+        self, conversion: Conversion, transaction_id: str, scopes: Sequence[UUID]
+    ) -> int:
+        names = claim_keys(transaction_id, scopes, self._journal.partitions)
         has_account = conversion.account_id is not None
         kind = OptionalWrite.CLAIM if has_account else OptionalWrite.CLAIM_WITHOUT_ACCOUNT
         seconds = CLAIM_SECONDS if self._budget.allows(kind) else 0
@@ -103,68 +185,3 @@ class ConversionAppender:
             except (PyMongoError, TimeoutError) as error:
                 self._mongodb.record_failure(error)
                 raise Unavailable("storage is unavailable; try again") from error
-
-
-class _Repeated(NamedTuple):
-    """The repeats of a conversion since they were last stored."""
-
-    times: int
-    last_at: int
-
-
-class Repeats:
-    """Counts the repeats of transaction ids on their first conversions, for people who look.
-
-    They wait in memory, and a loop stores them once a second: one statement for each conversion,
-    however often it is repeated. A killed process loses its last second.
-    """
-
-    def __init__(self, mongodb: MongoDB) -> None:
-        self._events = mongodb["events"]
-        self._waiting: dict[int, _Repeated] = {}
-
-    def record(self, first: int) -> None:
-        """Count one more repeat of the conversion `first`."""
-        if first in self._waiting or len(self._waiting) < MAX_REPEATED:
-            self._add(first, _Repeated(1, now_ms()))
-
-    async def keep_storing(self) -> None:
-        while True:
-            await asyncio.sleep(_STORE_SECONDS)
-            await self.store()
-
-    async def store(self) -> None:
-        """Store the repeats of stored conversions. They are lost if that fails.
-
-        Raises PyMongoError.
-        """
-        if not self._waiting:
-            return
-        waiting, self._waiting = self._waiting, {}
-        rows = self._events.find({"_id": {"$in": list(waiting)}}, {"_id": 1})
-        stored = {int(row["_id"]): waiting.pop(row["_id"]) async for row in rows}
-        since = now_ms() - _UNSTORED_SECONDS * 1000
-        for first, repeated in waiting.items():
-            if repeated.last_at >= since:
-                self._add(first, repeated)
-        if stored:
-            await self._events.bulk_write(
-                [_counted(first, repeated) for first, repeated in stored.items()], ordered=False
-            )
-
-    def _add(self, first: int, repeated: _Repeated) -> None:
-        before = self._waiting.get(first, _Repeated(0, 0))
-        last_at = max(before.last_at, repeated.last_at)
-        self._waiting[first] = _Repeated(before.times + repeated.times, last_at)
-
-
-def _counted(first: int, repeated: _Repeated) -> UpdateOne:
-    """Change only fields that count nothing, so it may come between any two transactions."""
-    return UpdateOne(
-        {"_id": first},
-        {
-            "$inc": {"repeats": repeated.times},
-            "$max": {"last_repeat_at": moment(repeated.last_at)},
-            "$addToSet": {"warnings": REPEATED},
-        },
-    )

@@ -14,7 +14,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from tracker.conversions.aliases import warnings_of
-from tracker.conversions.append import ConversionAppender, Repeats
+from tracker.conversions.append import ConversionAppender
 from tracker.conversions.event_config import EventConfig, EventConfigs
 from tracker.conversions.event_ids import EventIds
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
@@ -57,7 +57,6 @@ class Recorder:
         appender: ConversionAppender,
         rules: AccountRules,
         pending: Allowance,
-        repeats: Repeats,
     ) -> None:
         self._configs = configs
         self._look_ups = look_ups
@@ -65,7 +64,6 @@ class Recorder:
         self._appender = appender
         self._rules = rules
         self._pending = pending
-        self._repeats = repeats
         self._mongodb = look_ups.mongodb
         self._tasks: set[asyncio.Task[RecordedConversion]] = set()
 
@@ -110,13 +108,9 @@ class Recorder:
             if rules and broken:
                 raise rules.refusal(broken)
             event_id = await self._event_ids.next()
-            is_checked = rules is not None
-            conversion = conversion_of(
-                event_id, parameters, config, account_id, scopes, is_checked, warnings
-            )
-            first = await self._appender.append(conversion, scopes)
-        if first != event_id:
-            self._repeats.record(first)
+            checked = rules is not None
+            new = conversion_of(event_id, parameters, config, account_id, scopes, checked, warnings)
+            first = await self._appender.append(new, scopes)
         return RecordedConversion(
             first,
             click_found=owner_id is not None,
