@@ -73,6 +73,10 @@ async def test_a_new_account_is_led_from_a_link_to_the_report_of_its_own_convers
         await expect_counted_once(page)
         await page.get_by_role("button", name="Remove Only tests").click()
         await expect(tile(page, "Conversions")).to_have_text("0")
+        async with page.expect_response("**/api/conversions?*status=test*"):
+            await page.goto("/console/overview")
+        await expect(page.get_by_role("link", name="Your links")).to_be_visible()
+        await expect(page.get_by_role("link", name="Show me how it works")).to_have_count(0)
     [event] = await stored_events(services)
     assert (event["status"], event["click_id"]) == ("test", UUID(click_id))
 

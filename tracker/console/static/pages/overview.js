@@ -275,10 +275,25 @@ function Chips({ report, names, onAdd, children }) {
 function Nothing({ narrowed }) {
   if (narrowed)
     return html`<div class="note"><p>Nothing passes these filters in this time.</p></div>`;
+  return html`<${NoClicks} />`;
+}
+
+/** The first steps are offered until their last one, a test conversion, is done. */
+function NoClicks() {
+  const tests = useLoad(
+    (signal) =>
+      can("conversions:read")
+        ? api.get("/api/conversions", { status: "test", pageSize: 1 }, signal)
+        : Promise.resolve({ rows: [] }),
+    [],
+  );
   const action =
     can("links:write") &&
     html`<div class="row">
-      <a class="button main" href="/console/start">Show me how it works</a>
+      ${
+        tests.data?.rows.length === 0 &&
+        html`<a class="button main" href="/console/start">Show me how it works</a>`
+      }
       <a class="button" href="/console/links">Your links</a>
     </div>`;
   return html`<${Empty} title="No clicks in this time" action=${action}>
