@@ -1,6 +1,6 @@
 """Overviews: totals, a series and the first rows of several dimensions, in one request."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 
 import msgspec
@@ -29,13 +29,13 @@ async def read_overview(
     interval: Interval,
     comparison: Comparison | None,
     panels: Sequence[ReportQuery],
-    compared: Sequence[bool],
+    alone: Set[int] = frozenset(),
 ) -> Overview:
-    """Return the figures; `compared` says which panels have rows of the other days."""
+    """Return the figures. The panels `alone`, by number, are not compared."""
     days = None if comparison is None else await parts.other_days(comparison)
     others = 0
     if days is not None:
-        others = previous_parts(interval, days) + MAX_PREVIOUS_PARTS * sum(compared)
+        others = previous_parts(interval, days) + MAX_PREVIOUS_PARTS * (len(panels) - len(alone))
     parts.expect([query, *panels], others)
     series = await parts.series("series", query, interval)
     previous = None if days is None else await read_previous(parts, query, interval, days)
@@ -46,7 +46,7 @@ async def read_overview(
     for number in order:
         report = await parts.run(f"panels[{number}]", panels[number])
         rows = None
-        if days is not None and compared[number]:
+        if days is not None and number not in alone:
             rows = await previous_measures(parts, panels[number], report.rows, days)
         found[number] = report, rows
     return Overview(

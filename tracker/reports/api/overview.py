@@ -144,14 +144,10 @@ async def overview(
 ) -> OverviewFigures:
     query = body.query(account_id)
     panels = [panel.query(query) for panel in body.panels]
+    alone = {number for number, panel in enumerate(body.panels) if not panel.compare}
     async with parts_at_one_snapshot(services.mongodb.reads, services.reports, account_id) as parts:
         found = await read_overview(
-            parts,
-            query,
-            body.chosen_interval(),
-            body.comparison(),
-            panels,
-            [panel.compare for panel in body.panels],
+            parts, query, body.chosen_interval(), body.comparison(), panels, alone
         )
     return _answer(body, found, parts.calendar)
 

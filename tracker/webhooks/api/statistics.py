@@ -81,13 +81,15 @@ async def statistics(
 
     A state is a DeliveryStatus, or _RETRYING. The days have no gaps.
     """
-    last = {name: {"$arrayElemAt": [f"$attempts.{name}", -1]} for name in ("milliseconds", "code")}
+    of_last = {
+        name: {"$arrayElemAt": [f"$attempts.{name}", -1]} for name in ("milliseconds", "code")
+    }
     stages: list[dict[str, Any]] = [
         # The index has status before time; MongoDB merges the statuses in order of time.
         {"$match": {"webhook_id": webhook_id, "status": {"$in": list(DeliveryStatus)}}},
         {"$sort": {"created_at": -1, "_id": -1}},
         {"$limit": MAX_DELIVERIES},
-        {"$project": {"_id": 0, "created_at": 1, "status": 1, **last}},
+        {"$project": {"_id": 0, "created_at": 1, "status": 1, **of_last}},
     ]
     rows = await reader.aggregate("deliveries", stages)
     found = [(calendar.day_of(row["created_at"]), _state(row)) for row in rows]
