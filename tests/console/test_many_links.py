@@ -108,7 +108,7 @@ async def test_lines_are_numbered_as_they_are_seen_and_bad_ones_hold_all_back(
         "\nhttps://shop.example/a,one\n\n"
         '"https://shop.example/b",two,"Two\nlines"\n'
         "nothing,three\nhttps://shop.example/d,one\nhttps://shop.example/e,a b\n"
-        "https://shop.example/f?ids=1,2,3,4\n"
+        "https://shop.example/f,six,Six,seven\nhttps://shop.example/g?ids=1,2,3\n"
     )
     async with open_page() as (page, _):
         await opened_dialog(services, page, account)
@@ -121,11 +121,12 @@ async def test_lines_are_numbered_as_they_are_seen_and_bad_ones_hold_all_back(
             "7": "the slug is that of line 2",
             "8": "the slug: 1 to 64 of A-Z a-z 0-9 _ -",
             "9": "more than destination, slug and name: put what holds a separator in quotes",
+            "10": "",
         }
         await expect(page.get_by_role("status").filter(has_text="to correct")).to_have_text(
             "4 lines to correct"
         )
-        await expect(page.get_by_role("button", name="Create 6 links")).to_be_disabled()
+        await expect(page.get_by_role("button", name="Create 7 links")).to_be_disabled()
         await page.get_by_label("Separator").select_option("Space")
         assert (await preview(page))[0][1] == "https://shop.example/a,one"
 
@@ -180,8 +181,14 @@ async def test_a_download_of_links_is_read_back(
             "destination_url,slug\nhttps://shop.example/a,one,two",
             "more cells than the header: put what holds a separator in quotes",
         ),
-        ("destination_url;archived\nhttps://shop.example/a;WAHR", "archived is neither true nor"),
+        ("URL;archived\nhttps://shop.example/a;WAHR", "is archived: remove this line"),
+        ("URL;active\nhttps://shop.example/a;maybe", "active is neither true nor false"),
         ("utm_source,destination_url\nmail,", "no destination"),
+        ("Slug,Title\na,A", "no column is the destination, such as URL: found Slug, Title"),
+        (
+            "destination_url\nhttps://shop\u200b.example/",
+            "the destination has an invisible character (U+200B)",
+        ),
         (
             "destination_url,domain_name\nhttps://shop.example/a,https://go.other.example/",
             "the domain go.other.example is none of yours",
@@ -191,7 +198,10 @@ async def test_a_download_of_links_is_read_back(
             "a tag has more than 190 characters",
         ),
     ],
-    ids=["cells", "archived", "destination", "domain", "tag"],
+    ids=[
+        *("cells", "archived", "active", "destination", "headings", "invisible"),
+        *("domain", "tag"),
+    ],
 )
 async def test_a_row_of_csv_that_would_become_another_link_is_held_back(
     open_page: OpenPage, services: Services, account: Account, text: str, problem: str
@@ -204,6 +214,65 @@ async def test_a_row_of_csv_that_would_become_another_link_is_held_back(
         # A domain is unknown as soon as those of the account are there.
         await expect(cells.nth(1)).to_contain_text(problem)
         await expect(page.get_by_role("button", name="Create 1 link")).to_be_disabled()
+
+
+async def test_headings_and_words_are_those_that_people_use(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    await services.links.domains.create(account.id, "xn--bcher-kva.example")
+    text = (
+        "sep=;\nTitle;Short link;Destination URL;Tags;Active;Domain\n"
+        "\u200bOne;https://bit.ly/one\u200b;shop.example/a?b=1,2;\u200eWinter;nein;\n"
+        "Two;https://bücher.example/c/two;https://shop.example/b;;oui;\n"
+        "Three;three;https://shop.example/c;;1;Bücher.example\n"
+    )
+    async with open_page() as (page, _):
+        await opened_dialog(services, page, account)
+        host = await page.evaluate("location.host")
+        await enter(page, text)
+        own = "xn--bcher-kva.example"
+        assert await preview(page) == [
+            ["3", "https://shop.example/a?b=1,2", f"{host}/c/one (paused)", "One", "Winter"],
+            ["4", "https://shop.example/b", f"{own}/c/two", "Two", ""],
+            ["5", "https://shop.example/c", f"{own}/c/three", "Three", ""],
+        ]
+        await page.get_by_role("button", name="Create 3 links").click()
+        await expect(page.get_by_role("dialog")).to_have_count(0)
+    made = {(one.slug, one.internal_name, one.active) for one in await links_of(services, account)}
+    assert made == {("one", "One", False), ("two", "Two", True), ("three", "Three", True)}
+
+
+async def test_a_separator_that_may_be_part_of_the_urls_is_asked_for(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await opened_dialog(services, page, account)
+        await enter(page, "https://shop.example/?ids=1,2,3")
+        assert (await preview(page))[0][1] == "https://shop.example/?ids=1,2,3"
+        await expect(page.get_by_role("button", name="Create 1 link")).to_be_enabled()
+        await enter(page, "https://shop.example/a,one")
+        assert (await preview(page))[0][1] == "https://shop.example/a,one"
+        await expect(page.get_by_role("button", name="Create 1 link")).to_be_disabled()
+        await page.get_by_role("button", name="It ends them").click()
+        assert (await preview(page))[0][1] == "https://shop.example/a"
+        await expect(page.get_by_role("button", name="Create 1 link")).to_be_enabled()
+
+
+async def test_a_file_is_read_in_the_encoding_that_is_chosen(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await opened_dialog(services, page, account)
+        for encoding, text in (("windows-1251", "Весна"), ("shift_jis", "春の靴")):
+            file: Any = {
+                "name": "a.csv",
+                "mimeType": "text/csv",
+                "buffer": f"URL,Name\nshop.example/a,{text}\n".encode(encoding),
+            }
+            await page.locator("input[type=file]").set_input_files(file)
+            await page.get_by_label("Encoding of the file").select_option(encoding)
+            name = page.get_by_role("region", name="Preview").locator("td").last
+            await expect(name).to_have_text(text)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])

@@ -47,7 +47,7 @@ class ClickQuery(Handler):
         return None
 
     async def get(self) -> None:
-        answer = await self.answer(self._visit())
+        answer = await self._redirection(self._visit())
         self.set_status(answer.status)
         for name, value in answer.headers:
             self.set_header(name, value)
@@ -55,8 +55,9 @@ class ClickQuery(Handler):
 
     head = options = get
 
-    async def answer(self, visit: Visit) -> RedirectResponse:
-        return await self.services.redirect.answer(visit)
+    async def _redirection(self, visit: Visit) -> RedirectResponse:
+        answer: RedirectResponse = await self.services.redirect.answer(visit)
+        return answer
 
     def finish_error(self, error: TrackerError) -> None:
         for name, value in ERROR_HEADERS:
@@ -86,13 +87,13 @@ class ClickSlug(ClickQuery):
     def slug(self) -> str | None:
         return unquote(self._after_prefix())
 
-    async def answer(self, visit: Visit) -> RedirectResponse:
+    async def _redirection(self, visit: Visit) -> RedirectResponse:
         try:
-            return await super().answer(visit)
+            return await super()._redirection(visit)
         except NotFound:
             if (shortened := _without_stuck_text(visit, self._after_prefix())) is None:
                 raise
-        return await super().answer(shortened)
+        return await super()._redirection(shortened)
 
     def _after_prefix(self) -> str:
         return self.request.path.removeprefix("/c/")

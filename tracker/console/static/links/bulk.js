@@ -2,7 +2,7 @@
  * The dialog that creates many links at once, from lines or CSV. It shows them before they exist.
  */
 
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
 import { Select, TextField } from "console/core/fields";
 import { format } from "console/core/format";
@@ -14,9 +14,10 @@ import { copy, toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
-import { decoded } from "console/links/delimited";
-import { SEPARATORS, readLinks } from "console/links/lines";
+import { ENCODINGS, decoded } from "console/links/delimited";
+import { readLinks } from "console/links/lines";
 import { LinkPreview } from "console/links/preview";
+import { SEPARATORS } from "console/links/separators";
 import { folded, missingTags, tagIds } from "console/links/tag-names";
 import { TagPicker } from "console/links/tags";
 
@@ -28,8 +29,8 @@ const EXAMPLE = [
 ].join("\n");
 const HINT = [
   "A line has the destination, then a slug (- for a random one), then a name. Slug and name may be",
-  "left out. A CSV file with a header may also have the columns domain_name, tags, active, and",
-  "utm_source to utm_content.",
+  "left out. Columns with headings, such as URL, Slug, Name, Tags, may be in any order. There may",
+  "also be domain_name, active, and utm_source to utm_content.",
 ].join(" ");
 
 /** The dialog. All links are created, or none. */
@@ -42,7 +43,7 @@ export function BulkDialog({ onClose, onDone }) {
   });
   const domains = useChoices("/api/domains", "domains:read");
   const tags = useChoices("/api/tags", "tags:read");
-  const { rows, hosts, newTags, header, separator } = linksIn(
+  const { rows, hosts, newTags, ignored, separator, unsure } = linksIn(
     fields,
     domains.data?.rows,
     tags.data?.rows,
@@ -80,7 +81,7 @@ export function BulkDialog({ onClose, onDone }) {
       kind="main"
       type="submit"
       busy=${busy}
-      disabled=${!rows.length || bad > 0 || tooMany || !domains.data || !tags.data}
+      disabled=${!rows.length || bad > 0 || unsure || tooMany || !domains.data || !tags.data}
     >
       Create ${format.count(rows.length, "link")}
     <//>
@@ -104,16 +105,17 @@ export function BulkDialog({ onClose, onDone }) {
       onInput=${set("text")}
     />
     <div class="row">
-      <${FileButton} onText=${set("text")} />
+      <${FileFields} onText=${set("text")} />
       <${SeparatorSelect}
-        found=${fields.text.trim() ? separator : ""}
+        found=${fields.text.trim() && !unsure ? separator : ""}
         value=${fields.separator}
         onInput=${set("separator")}
       />
     </div>
+    ${unsure && html`<${SeparatorQuestion} found=${unsure} onChoose=${set("separator")} />`}
     ${
       rows.length > 0 &&
-      html`<${LinkPreview} ...${{ rows, host, bad, newTags, header, failedLine }} most=${MOST} />`
+      html`<${LinkPreview} ...${{ rows, host, bad, newTags, ignored, failedLine }} most=${MOST} />`
     }
     ${
       options.length > 1 &&
@@ -233,22 +235,50 @@ function atLine(error, { rows, text }) {
   });
 }
 
-/** A button that reads a file of text. */
-function FileButton({ onText }) {
+/** A button that reads a file of text, and the encoding of it, in which it is read again. */
+function FileFields({ onText }) {
+  const [file, setFile] = useState(null);
+  const [encoding, setEncoding] = useState("");
   const pick = async (event) => {
-    const [file] = event.target.files;
-    if (file) onText(decoded(await file.arrayBuffer()));
+    const [picked] = event.target.files;
+    if (picked) {
+      const buffer = await picked.arrayBuffer();
+      setFile(buffer);
+      onText(decoded(buffer, encoding));
+    }
     event.target.value = "";
   };
-  return html`<label class="button file">
-    Choose a CSV file
-    <input
-      class="visually-hidden"
-      type="file"
-      accept=".csv,.tsv,.txt,text/csv,text/plain"
-      onChange=${pick}
+  const choose = (name) => {
+    setEncoding(name);
+    if (file) onText(decoded(file, name));
+  };
+  return html`
+    <label class="button file">
+      Choose a CSV file
+      <input
+        class="visually-hidden"
+        type="file"
+        accept=".csv,.tsv,.txt,text/csv,text/plain"
+        onChange=${pick}
+      />
+    </label>
+    <${Select}
+      label="Encoding of the file"
+      options=${[["", "Find it"], ...ENCODINGS]}
+      value=${encoding}
+      onInput=${choose}
     />
-  </label>`;
+  `;
+}
+
+/** The question whether a separator is one, or part of URLs. */
+function SeparatorQuestion({ found, onChoose }) {
+  const [, name] = SEPARATORS.find(([one]) => one === found);
+  return html`<div class="row" role="group" aria-label="Separator of these lines">
+    <p class="error">Is the ${name} part of these URLs, or does it end them?</p>
+    <${Button} onClick=${() => onChoose(" ")}>Part of the URLs<//>
+    <${Button} onClick=${() => onChoose(found)}>It ends them<//>
+  </div>`;
 }
 
 /** The separator: the one that was found, or another. */

@@ -1,5 +1,7 @@
 /** Delimited text: CSV (RFC 4180) with any separator, of one character. Pure. */
 
+import { stripped } from "console/links/invisible";
+
 /**
  * Yield {line, cells} of each row that is not empty. `line` is where it begins, counted from 1 as
  * an editor does: empty lines and line breaks within quotes count. Cells are trimmed.
@@ -14,7 +16,7 @@ export function* delimitedRows(text, separator) {
   while (cell.lastIndex <= text.length) {
     const start = cell.lastIndex;
     const [whole, content, end] = cell.exec(text);
-    row.cells.push(unquoted(content.trim()).trim());
+    row.cells.push(stripped(unquoted(stripped(content))));
     line += whole.split(/\r\n|\n|\r/).length - 1;
     if (end !== separator) {
       if (row.cells.some(Boolean)) yield row;
@@ -43,12 +45,20 @@ export function withoutApostrophes(cell) {
   return cell.replace(APOSTROPHE, "$1");
 }
 
-/** Return the text of a file: as Excel writes it, in UTF-8, UTF-16 or Windows-1252. */
-export function decoded(buffer) {
+/** Encodings of files, and their names, for people to choose: nothing in a file tells them. */
+export const ENCODINGS = [
+  ["windows-1252", "Windows-1252, Western"],
+  ["windows-1251", "Windows-1251, Cyrillic"],
+  ["shift_jis", "Shift_JIS, Japanese"],
+];
+
+/** Return the text of a file, in an encoding; else in UTF-8, UTF-16 or Windows-1252, as of Excel. */
+export function decoded(buffer, encoding) {
+  if (encoding) return new TextDecoder(encoding).decode(buffer);
   const [first, second] = new Uint8Array(buffer);
-  const encoding = first === 0xff && second === 0xfe ? "utf-16le" : "utf-8";
+  const found = first === 0xff && second === 0xfe ? "utf-16le" : "utf-8";
   try {
-    return new TextDecoder(encoding, { fatal: true }).decode(buffer);
+    return new TextDecoder(found, { fatal: true }).decode(buffer);
   } catch {
     return new TextDecoder("windows-1252").decode(buffer);
   }

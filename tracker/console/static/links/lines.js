@@ -2,15 +2,11 @@
 
 import { delimitedRows, withoutApostrophes } from "console/links/delimited";
 import { SLUG, SLUG_RULE, TEXTS, given, textsOf } from "console/links/fields";
-import { completedUrl, hostnameOf } from "console/links/typed-url";
+import { invisibleIn, stripped } from "console/links/invisible";
+import { separated } from "console/links/separators";
+import { asciiHostname, completedUrl, hostnameOf } from "console/links/typed-url";
 import { UTM, withUtm } from "console/links/utm";
 
-export const SEPARATORS = [
-  ["\t", "tab"],
-  [";", "semicolon"],
-  [",", "comma"],
-  [" ", "space"],
-];
 const POSITIONS = ["destination_url", "slug", "internal_name"];
 const COLUMNS = [
   "destination_url",
@@ -22,62 +18,75 @@ const COLUMNS = [
   "archived",
   ...UTM.map(([name]) => name),
 ];
+/** Other headings of columns, without case, spaces and signs. The first one in a header is it. */
+const HEADINGS = {
+  destination_url: ["destination", "longurl", "targeturl", "url", "link"],
+  slug: ["shortlink", "shorturl"],
+  internal_name: ["name", "title"],
+  domain_name: ["domain"],
+  tags: ["tag"],
+};
+const TRUE = ["true", "yes", "1", "wahr", "ja", "vrai", "oui", "verdadero", "vero"];
+const FALSE = ["false", "no", "0", "falsch", "nein", "faux", "non", "falso"];
+/** The host and the slug of a short link; a host only where it is one of this service. */
+const SHORT_URL = /^(?:https?:\/\/)?(?:([^/]+)\/c\/|[^/]+\/)([^/?#]+)\/?$/;
 const MAX_URL = 2048;
 const MAX_TAG = 190;
-const IS_BOOLEAN = /^(true|false)$/i;
 
 /**
- * Return {separator, header, rows} of a text. A first row with a cell `destination_url` is a
- * header; without one the cells are destination, slug and name. `separator` is found if it is not
- * given.
+ * Return {separator, unsure, ignored, rows} of a text. A first row of headings says what the cells
+ * are, and `ignored` are the headings that say nothing of a new link; without one they are
+ * destination, slug and name. `separator` is found if none is `chosen`; `unsure` is another that the
+ * text may have.
  *
  * A row is {line, link, domain, tags, problem}: `link` has fields of the API, `domain` the name of
  * a custom domain and `tags` names, and `problem` says why the row cannot be created.
  */
-export function readLinks(text, separator) {
-  const plain = text.replace(/^\ufeff/, "");
-  const chosen = separator || separatorOf(plain);
-  const [first, ...others] = [
-    ...(chosen === " " ? spacedRows(plain) : delimitedRows(plain, chosen)),
-  ];
-  const names = first?.cells.map((cell) => cell.toLowerCase());
-  const header = names?.includes("destination_url") ? names : null;
-  const read = header ? (row) => named(row, header) : positioned;
-  return {
-    separator: chosen,
-    header,
-    rows: withoutRepeats((header ? others : first ? [first, ...others] : []).map(read)),
-  };
+export function readLinks(typed, chosen) {
+  const { text, separator, unsure } = separated(typed, hasDestination, chosen);
+  const cut = [...(separator === " " ? spacedRows(text) : delimitedRows(text, separator))];
+  const headings = cut[0]?.cells ?? [];
+  const columns = columnsOf(headings);
+  if (hasDestination(headings) || (headings.length > 1 && columns.every(Boolean))) {
+    const problem = columns.includes("destination_url") ? "" : noDestination(headings);
+    return {
+      ...{ separator, unsure },
+      ignored: headings.filter((_, index) => !columns[index]),
+      rows: withoutRepeats(cut.slice(1).map((row) => named(row, columns, problem))),
+    };
+  }
+  const rows = cut.map(positioned);
+  if (headings.length > 1 && !isAddress(rows[0].link.destination_url))
+    rows[0].problem = noDestination(headings);
+  return { separator, unsure, ignored: [], rows: withoutRepeats(rows) };
 }
 
-/** Return the columns of a header that say nothing of a new link. */
-export function ignoredColumns(header) {
-  return header.filter((name) => !COLUMNS.includes(name));
+/** Return the columns that headings stand for; null for others. */
+function columnsOf(headings) {
+  const plain = headings.map((one) => one.toLowerCase().replace(/[^\p{L}\p{N}]/gu, ""));
+  const columns = plain.map(
+    (one) => COLUMNS.find((name) => name.replaceAll("_", "") === one) ?? null,
+  );
+  for (const [name, others] of Object.entries(HEADINGS)) {
+    const other = !columns.includes(name) && others.find((one) => plain.includes(one));
+    if (other) columns[plain.indexOf(other)] = name;
+  }
+  return columns;
 }
 
-/**
- * Return the separator: that of the header, else of half of the lines or more. It stands in or
- * right after the first word: a comma in a name separates nothing.
- */
-function separatorOf(text) {
-  const lines = text.split(/\r\n|\n|\r/).filter((line) => line.trim());
-  const rank = (counted) =>
-    ["\t", ";", ","]
-      .map((one) => [counted.filter((part) => part.includes(one)).length, one])
-      .sort(([a], [b]) => b - a)[0];
-  if (/\bdestination_url\b/i.test(lines[0])) return rank([...lines[0]])[1];
-  if (lines.some((line) => line.trim().includes("\t"))) return "\t";
-  const words = lines.map((line) => /^\s*("[^"]*"\s*\S?|\S+)/.exec(line)[1]);
-  const [count, best] = rank(words);
-  return words.length && count * 2 >= words.length ? best : " ";
+function hasDestination(headings) {
+  return columnsOf(headings).includes("destination_url");
+}
+
+function noDestination(headings) {
+  return `no column is the destination, such as URL: found ${headings.join(", ")}`;
 }
 
 /** Yield the rows of lines such as `https://shop.example/offer spring Spring offer`. */
 function* spacedRows(text) {
   for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
-    const match = /^(\S+)(?:\s+(\S+))?(?:\s+(.+))?$/.exec(line.trim());
-    if (match)
-      yield { line: index + 1, cells: match.slice(1).filter((cell) => cell !== undefined) };
+    const match = /^(\S+)(?:\s+(\S+))?(?:\s+(.+))?$/.exec(stripped(line));
+    if (match) yield { line: index + 1, cells: match.slice(1).filter(Boolean).map(stripped) };
   }
 }
 
@@ -92,13 +101,16 @@ function positioned({ line, cells }) {
   );
 }
 
-function named({ line, cells }, header) {
-  const value = (name) => withoutApostrophes(cells[header.indexOf(name)] ?? "");
-  const more = cells.slice(header.length).some(Boolean);
+function named({ line, cells }, columns, problem) {
+  const value = (name) => withoutApostrophes(cells[columns.indexOf(name)] ?? "");
+  const more = cells.slice(columns.length).some(Boolean);
+  const values = Object.fromEntries(COLUMNS.map((name) => [name, value(name)]));
+  const [, host, slug] = SHORT_URL.exec(values.slug) ?? [];
+  if (slug) Object.assign(values, { slug, domain_name: values.domain_name || host || "" });
   return row(
     line,
-    Object.fromEntries(COLUMNS.map((name) => [name, value(name)])),
-    more && "more cells than the header: put what holds a separator in quotes",
+    values,
+    problem || (more && "more cells than the header: put what holds a separator in quotes"),
   );
 }
 
@@ -120,15 +132,30 @@ function row(
   const link = {
     destination_url,
     ...given({ slug, ...textsOf(others) }),
-    ...(active && { active: active.toLowerCase() === "true" }),
+    ...(active && { active: truth(active) }),
   };
   return {
     line,
     link,
-    domain: hostnameOf(domain_name).toLowerCase(),
+    domain: asciiHostname(hostnameOf(domain_name)),
     tags: names,
     problem: problem || problemOf(link, names, active, archived),
   };
+}
+
+/** Return what a cell says, as spreadsheets and people write it; undefined if it is neither. */
+function truth(cell) {
+  const text = cell.toLowerCase();
+  return TRUE.includes(text) || (FALSE.includes(text) ? false : undefined);
+}
+
+function isAddress(url) {
+  return /^https?:\/\/[^\s/?#]/i.test(url);
+}
+
+/** Return the length of a text as the service counts it. */
+function length(text) {
+  return [...text].length;
 }
 
 /** Return the names of tags: of the JSON that a download has, or of a list with commas. */
@@ -136,25 +163,23 @@ function tagNames(cell) {
   try {
     return JSON.parse(cell).map((tag) => tag.name ?? String(tag));
   } catch {
-    return cell
-      .split(",")
-      .map((name) => name.trim())
-      .filter(Boolean);
+    return cell.split(",").map(stripped).filter(Boolean);
   }
 }
 
 function problemOf({ destination_url: url, slug, ...link }, tags, active, archived) {
-  if (!/^https?:\/\/[^\s/?#]/i.test(url))
-    return url ? "the destination is no web address" : "no destination";
+  if (!isAddress(url)) return url ? "the destination is no web address" : "no destination";
   if (/\s/.test(url)) return "the destination has a space in it";
-  if (url.length > MAX_URL) return `the destination has more than ${MAX_URL} characters`;
+  const invisible = invisibleIn(url);
+  if (invisible) return `the destination has an invisible character (${invisible})`;
+  if (length(url) > MAX_URL) return `the destination has more than ${MAX_URL} characters`;
   if (slug && !SLUG.test(slug)) return `the slug: ${SLUG_RULE}`;
-  const long = TEXTS.find(({ name, most }) => link[name]?.length > most);
+  const long = TEXTS.find(({ name, most }) => length(link[name] ?? "") > most);
   if (long) return `the ${long.label.toLowerCase()} has more than ${long.most} characters`;
-  if (tags.some((tag) => tag.length > MAX_TAG)) return `a tag has more than ${MAX_TAG} characters`;
-  if (active && !IS_BOOLEAN.test(active)) return "active is neither true nor false";
-  if (archived && !IS_BOOLEAN.test(archived)) return "archived is neither true nor false";
-  if (/^true$/i.test(archived)) return "is archived: remove this line";
+  if (tags.some((tag) => length(tag) > MAX_TAG)) return `a tag has more than ${MAX_TAG} characters`;
+  if (active && truth(active) === undefined) return "active is neither true nor false";
+  if (archived && truth(archived) === undefined) return "archived is neither true nor false";
+  if (truth(archived)) return "is archived: remove this line";
   return "";
 }
 

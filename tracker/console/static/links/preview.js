@@ -2,15 +2,13 @@
 
 import { format } from "console/core/format";
 import { html } from "console/core/html";
-import { ignoredColumns } from "console/links/lines";
 
 /**
  * The table, of the first `most` rows. `host` serves links without a domain of their own;
  * `failedLine` is one that was refused.
  */
-export function LinkPreview({ rows, most, host, bad, failedLine, newTags, header }) {
+export function LinkPreview({ rows, most, host, bad, failedLine, newTags, ignored }) {
   const withTags = rows.some(({ tags }) => tags.length);
-  const ignored = header ? ignoredColumns(header) : [];
   return html`<div class="link-preview">
     <p class=${bad ? "error" : "hint"} role="status">
       ${

@@ -20,3 +20,9 @@ export function hostnameOf(typed) {
     .replace(/:\d*$/, "")
     .replace(/\.$/, "");
 }
+
+/** Return a hostname as the service keeps it: in ASCII, lower case. */
+export function asciiHostname(name) {
+  const url = `https://${name}`;
+  return URL.canParse(url) ? new URL(url).hostname : name.toLowerCase();
+}
