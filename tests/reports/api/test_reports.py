@@ -265,12 +265,14 @@ async def test_the_progress_of_a_report_counts_what_it_is_compared_with(
 ) -> None:
     run = world.services.reports.reports.run
 
-    async def run_until_compared(query: ReportQuery, moment: Moment, turn: Turn) -> Report:
+    async def run_until_compared(
+        query: ReportQuery, moment: Moment, turn: Turn, *rest: Any
+    ) -> Report:
         if query.last.isoformat() < DAYS["from"]:
             turn._until = 0.0
-        return await run(query, moment, turn)
+        return await run(query, moment, turn, *rest)
 
     monkeypatch.setattr(world.services.reports.reports, "run", run_until_compared)
     response = await report(world.api, world.account, compare="previous_period", interval="day")
-    assert (response.status, response.headers["X-Report-Progress"]) == (503, "0.4000")
-    assert response.error.startswith("compare: not done after 30 seconds; 40% is counted")
+    assert (response.status, response.headers["X-Report-Progress"]) == (503, "0.7500")
+    assert response.error.startswith("compare: not done after 30 seconds; 75% is counted")

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from tracker.reports.answers.detailed import MAX_PREVIOUS_PARTS, previous_measures
+from tracker.reports.answers.compared_rows import run_compared
 from tracker.reports.answers.previous import PreviousFigures, previous_parts, read_previous
 from tracker.reports.answers.request_parts import Parts, Series, is_of_rollups
 from tracker.reports.comparison import Comparison
@@ -35,7 +35,7 @@ async def read_overview(
     days = None if comparison is None else await parts.other_days(comparison)
     others = 0
     if days is not None:
-        others = previous_parts(interval, days) + MAX_PREVIOUS_PARTS * (len(panels) - len(alone))
+        others = previous_parts(interval, days) + len(panels) - len(alone)
     parts.expect([query, *panels], others)
     series = await parts.series("series", query, interval)
     previous = None if days is None else await read_previous(parts, query, interval, days)
@@ -44,11 +44,8 @@ async def read_overview(
     order = sorted(range(len(panels)), key=lambda number: is_of_rollups(panels[number]))
     found = {}
     for number in order:
-        report = await parts.run(f"panels[{number}]", panels[number])
-        rows = None
-        if days is not None and number not in alone:
-            rows = await previous_measures(parts, panels[number], report.rows, days)
-        found[number] = report, rows
+        other_days = None if number in alone else days
+        found[number] = await run_compared(parts, f"panels[{number}]", panels[number], other_days)
     return Overview(
         at=parts.at,
         series=series,

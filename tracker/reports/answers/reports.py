@@ -1,10 +1,10 @@
 """Reports: each query is answered from one snapshot, so that its figures agree."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import date
 from functools import partial
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from tracker.reports import arrays, limits
@@ -27,9 +27,6 @@ from tracker.stores.mongodb.documents import with_stored_ids
 from tracker.stores.mongodb.reads import MongoReads
 from tracker.stores.mongodb.retention import first_complete_day
 
-_ROW_BYTES: Final = 130
-"""Bytes of a row: its key without the characters, and a number in each array."""
-
 
 class WholeReport:
     """The rows of a report as arrays, which take less memory than objects."""
@@ -41,8 +38,7 @@ class WholeReport:
         self._stored_names = stored_names
 
     def bytes(self) -> int:
-        """Return their approximate size in memory."""
-        return _ROW_BYTES * len(self.keys) + sum(map(len, self.keys))
+        return self._rows.bytes()
 
     def piece(self, first: int, size: int) -> Sequence[GroupRow]:
         """Return `size` rows from number `first` on, fewer at the end."""
@@ -53,9 +49,6 @@ class WholeReport:
             )
             for key, measures in zip(page.keys, page.measures(), strict=True)
         ]
-
-    def measures(self, numbers: Sequence[int]) -> list[Measures]:
-        return self._rows.at(numbers).measures()
 
 
 class Reports:
@@ -82,11 +75,17 @@ class Reports:
         return date.fromisoformat(day) if day else date.min
 
     async def run(
-        self, query: ReportQuery, moment: Moment | None = None, turn: Turn | None = None
+        self,
+        query: ReportQuery,
+        moment: Moment | None = None,
+        turn: Turn | None = None,
+        also: Collection[str] = (),
+        reservation: Reservation | None = None,
     ) -> Report:
         """Return the report of a query at `moment`, as a part of the request of `turn`.
 
-        Defaults are now, and a request of its own. Raises BadRequest for too many values, and
+        Keys of `also` have rows, of zeros if need be. Defaults are now, a request of its own, and
+        memory that is freed at the end. Raises BadRequest for too many values, and
         TooSlow at the time limit. Raises RateLimited or Unavailable if too many reports wait, or
         memory is short.
         """
@@ -97,24 +96,43 @@ class Reports:
             if moment is None:
                 snapshot = await stack.enter_async_context(self._reader.at_one_snapshot())
                 moment = await moment_of(snapshot, query.account_id)
-            reservation = stack.enter_context(self.memory.reserve(query.account_id))
+            if reservation is None:
+                reservation = stack.enter_context(self.memory.reserve(query.account_id))
             # Its tables must be freed before their memory is returned.
-            return await self._page(query, moment, turn, reservation)
+            return await self._page(query, moment, turn, reservation, also)
+
+    async def rows(
+        self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
+    ) -> Rows:
+        """Return all rows in no order, in memory that the caller frees. Raises as `run`."""
+        async with turn.limited():
+            rows, _ = await self._found(query, moment, turn, reservation)
+        return rows
 
     async def whole(
-        self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
+        self,
+        query: ReportQuery,
+        moment: Moment,
+        turn: Turn,
+        reservation: Reservation,
+        also: Collection[str] = (),
     ) -> WholeReport:
-        """Return all rows of a query, in memory that the caller frees. Raises as `run`."""
+        """Return all rows in order, in memory that the caller frees. Raises as `run`."""
         async with turn.limited():
-            found, _ = await self._found(query, moment, turn, reservation)
+            found, _ = await self._found(query, moment, turn, reservation, also)
             rows = await self._ordered(query, found, len(found.keys), moment.reader)
             names = await stored_names(moment.reader, query.group_by, rows.keys)
         return WholeReport(query.group_by, rows, names)
 
     async def _page(
-        self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
+        self,
+        query: ReportQuery,
+        moment: Moment,
+        turn: Turn,
+        reservation: Reservation,
+        also: Collection[str],
     ) -> Report:
-        rows, totals = await self._found(query, moment, turn, reservation)
+        rows, totals = await self._found(query, moment, turn, reservation, also)
         first = (query.page - 1) * query.page_size
         ordered = await self._ordered(query, rows, first + query.page_size, moment.reader)
         page = ordered.page(first, query.page_size)
@@ -129,7 +147,12 @@ class Reports:
         )
 
     async def _found(
-        self, query: ReportQuery, moment: Moment, turn: Turn, reservation: Reservation
+        self,
+        query: ReportQuery,
+        moment: Moment,
+        turn: Turn,
+        reservation: Reservation,
+        also: Collection[str] = (),
     ) -> tuple[Rows, Measures]:
         """Return the rows that pass the filters and the search, in no order, and the totals."""
         reader, calendar = moment.reader, moment.calendar
@@ -138,6 +161,8 @@ class Reports:
         rows = await in_thread_if_large(
             table.rows, rows_of, table, query.group_by, query.bots, calendar, self._host
         )
+        if also:
+            rows = await in_thread_if_large(len(also) + len(rows.keys), rows.with_keys, also)
         if query.search:
             text, group_by = query.search, query.group_by
             found = await records_with_text(reader, query.account_id, group_by, text)

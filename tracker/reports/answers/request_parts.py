@@ -3,8 +3,8 @@
 A snapshot takes one query at a time. So a request needs one permit, however many parts it has.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Collection, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from tracker.errors import BadRequest, TooSlow, Unavailable
 from tracker.reports.answers.reports import Reports, WholeReport
+from tracker.reports.answers.rows import Rows
 from tracker.reports.answers.turn import Turn
 from tracker.reports.comparison import Comparison, OtherDays
 from tracker.reports.counted import needed_for
@@ -86,16 +87,34 @@ class Parts:
         is_kept = await self._reports.first_day_of_clicks() <= hour.date()
         return found if is_kept else found._replace(until=hour)
 
-    async def run(self, name: str, query: ReportQuery) -> Report:
+    def reserve(self) -> AbstractContextManager[Reservation]:
+        return self._reports.memory.reserve(self._turn.account_id)
+
+    async def run(
+        self,
+        name: str,
+        query: ReportQuery,
+        also: Collection[str] = (),
+        reservation: Reservation | None = None,
+    ) -> Report:
         """Return the report of a part. Messages of BadRequest and Unavailable name the part.
 
         Raises BadRequest also if the calendar lacks the days; else as `Reports.run`.
         """
-        return await self._named(name, self._reports.run(query, self._moment, self._turn))
-
-    async def whole(self, name: str, query: ReportQuery, reservation: Reservation) -> WholeReport:
         return await self._named(
-            name, self._reports.whole(query, self._moment, self._turn, reservation)
+            name, self._reports.run(query, self._moment, self._turn, also, reservation)
+        )
+
+    async def rows(self, name: str, query: ReportQuery, reservation: Reservation) -> Rows:
+        return await self._named(
+            name, self._reports.rows(query, self._moment, self._turn, reservation)
+        )
+
+    async def whole(
+        self, name: str, query: ReportQuery, reservation: Reservation, also: Collection[str] = ()
+    ) -> WholeReport:
+        return await self._named(
+            name, self._reports.whole(query, self._moment, self._turn, reservation, also)
         )
 
     async def _named(self, name: str, read: Awaitable[Found]) -> Found:

@@ -1,7 +1,7 @@
 """The rows of a report, from its counts: keys, order, and one page. Pure."""
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from itertools import islice
@@ -68,6 +68,9 @@ million rows with as many campaign names, and sorting them would take seconds.""
 
 _BILLIONTHS: Final = 10**9
 
+_ROW_BYTES: Final = 130
+"""Bytes of a row: its key without the characters, and a number in each array."""
+
 
 class Rows:
     """The keys of a report, and an array for each measure, in the same order."""
@@ -75,6 +78,20 @@ class Rows:
     def __init__(self, keys: Sequence[str], measures: Mapping[str, Numbers]) -> None:
         self.keys = keys
         self._measures = measures
+
+    def bytes(self) -> int:
+        """Return their approximate size in memory."""
+        return _ROW_BYTES * len(self.keys) + sum(map(len, self.keys))
+
+    def with_keys(self, keys: Collection[str]) -> "Rows":
+        """Return these rows, and rows of zeros for the missing keys."""
+        known = set(self.keys)
+        added = [key for key in keys if key not in known]
+        measures = {
+            name: np.concatenate([one, np.zeros(len(added), one.dtype)])
+            for name, one in self._measures.items()
+        }
+        return Rows([*self.keys, *added], measures)
 
     def chosen(self, passes: Callable[[str], bool]) -> "Rows":
         return self.at([number for number, key in enumerate(self.keys) if passes(key)])

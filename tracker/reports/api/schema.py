@@ -83,7 +83,8 @@ GroupByIn = Annotated[
 Compare = Annotated[
     Compared | DateRange,
     Meta(
-        description="adds the same measures of other days, and the change. Other days are: as many "
+        description="adds the same measures of other days, and the change; a row of either time is "
+        "a row of the report. Other days are: as many "
         "directly before (previous_period); the same days of the week, month or year before "
         "(previous_week, previous_month, previous_year; the 30th for the 31st, whole months for "
         "whole months); or any days. If the report's days are not over, only the same part of the "

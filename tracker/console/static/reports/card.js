@@ -74,7 +74,9 @@ function Panel({ panel, rows, measure, until, chosen, actions }) {
       cells=${numbers.map(hourCell)}
       format=${text}
     />`;
-  const seen = numbers.filter(({ key, value }) => value || chosen.includes(key));
+  const seen = numbers.filter(
+    ({ key, value, previous }) => value || Number(previous?.[measure]) || chosen.includes(key),
+  );
   if (seen.length === 0) return html`<p class="about">None in this time.</p>`;
   const most = Math.max(0, ...seen.map(({ value }) => value));
   return html`<ol class="ranks">
