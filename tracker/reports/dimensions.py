@@ -8,14 +8,14 @@ Schemas, filters, feeds, files and the console follow from its rows.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tracker.calendar import Calendar
 from tracker.clicks.bots import REASONS
 from tracker.clicks.sources import SOURCES, SourceDimension
-from tracker.clicks.user_agent import DEVICES
+from tracker.clicks.user_agent import BROWSERS, DEVICES, SYSTEMS
 from tracker.errors import BadRequest
 from tracker.ids import parse_id
 from tracker.links.hostnames import canonical_hostname
@@ -157,7 +157,17 @@ def _utm(source: SourceDimension) -> Dimension:
 
 
 _SOURCES: Final = {source.name: source for source in SOURCES}
-_FAMILIES: Final = Filter("families, named as in reports")
+
+
+def _families(names: Iterable[str]) -> Filter:
+    """Return the filter of families. Earlier releases stored some others, which stay as given."""
+    known = {name.casefold(): name for name in (*names, "Other", UNKNOWN)}
+    return Filter(
+        "families, named as in reports, in any case",
+        canonical=lambda text: known.get(text.casefold(), text),
+    )
+
+
 _ROWS: Final = (
     Dimension(
         LINK,
@@ -195,8 +205,10 @@ _ROWS: Final = (
         label=LABELS["country"],
         filter=Filter("ISO 3166-1 alpha-2 or unknown, in any case", canonical=_country_of),
     ),
-    Dimension("browser", "Browser", "Browsers", "visitors", field="browser", filter=_FAMILIES),
-    Dimension("os", "System", "Systems", "visitors", field="os", filter=_FAMILIES),
+    Dimension(
+        "browser", "Browser", "Browsers", "visitors", field="browser", filter=_families(BROWSERS)
+    ),
+    Dimension("os", "System", "Systems", "visitors", field="os", filter=_families(SYSTEMS)),
     Dimension(
         DOMAIN,
         "Domain",

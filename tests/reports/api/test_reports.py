@@ -134,6 +134,7 @@ async def test_a_filter_is_one_value_or_a_list_in_any_spelling(world: World) -> 
         ({"filters": {"tag": [tag, other]}, "tagOperator": "AND"}, 0),
         ({"filters": {"tag": [tag, other], "tagOperator": "OR"}, "tagOperator": "OR"}, 1),
         ({"filters": {"country": "de"}}, 1),
+        ({"filters": {"browser": "chrome", "os": ["IOS", "ANDROID"]}}, 1),
         ({"filters": {"country": ["FR", "UNKNOWN"], "bots": "include"}}, 1),
         ({"filters": {"country": "de", "device": ["mobile", "tv"], "os": "Android"}}, 1),
         ({"filters": {"domain": "Tracker.TEST."}}, 1),
