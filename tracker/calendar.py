@@ -19,6 +19,10 @@ CACHED_STARTS: Final = 2000
 # would count one click on two days.
 reset_tzpath(to=())
 
+_NO_ZONES: Final = {"Factory"}
+"""Names of tzdata that are no zone: a machine has this one until somebody sets its zone. Browsers
+refuse it."""
+
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 _END: Final = datetime.max.replace(tzinfo=UTC)
@@ -141,4 +145,4 @@ def is_zone(name: str) -> bool:
 @lru_cache(1)
 def zones() -> frozenset[str]:
     """Return the names of all time zones; read once, in 20 ms."""
-    return frozenset(available_timezones())
+    return frozenset(available_timezones()) - _NO_ZONES

@@ -156,7 +156,10 @@ async def test_a_time_zone_is_requested_audited_and_shown_until_all_is_counted(
     assert entry["changes"] == {"time_zone": {"before": "UTC", "after": "Europe/Berlin"}}
 
 
-@each_case("zone", ["", "Mars/Olympus", "europe/berlin", "+01:00", "../etc", 1, None])
+@each_case(
+    "zone",
+    ["", "Factory", "localtime", "Mars/Olympus", "europe/berlin", "+01:00", "../etc", 1, None],
+)
 async def test_an_unknown_time_zone_is_refused_by_name(world: World, zone: object) -> None:
     refused = await world.api.patch(
         PATH, accountId=str(world.account.id), name="New", time_zone=zone
