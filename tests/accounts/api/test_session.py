@@ -11,6 +11,7 @@ from tests.web.world import World
 from tracker.access.roles import Role
 from tracker.access.session_cookie import SessionCookie
 from tracker.accounts.api.session import MAX_ACCOUNTS
+from tracker.clock import now
 from tracker.public_url import PublicUrl
 from tracker.service.services import Services
 
@@ -18,6 +19,7 @@ from tracker.service.services import Services
 async def test_a_person_signs_in_and_out(world: World) -> None:
     person = await create_person(world.services, "ada@example.com", PASSWORD)
     await world.services.accounts.members.add(world.account.id, person.id, Role.EDITOR)
+    began = now()
     response = await sign_in(world.client, " Ada@Example.com ")
     assert (response.status, response.headers["Cache-Control"]) == (200, "no-store")
     record = response.json()
@@ -27,6 +29,8 @@ async def test_a_person_signs_in_and_out(world: World) -> None:
         "name": "Ada",
         "totp": False,
     }
+    days = {at.date().isoformat() for at in (began, now())}
+    assert record["account"].pop("today") in days
     assert record["account"] == {"id": str(world.account.id), "name": "Acme", "time_zone": "UTC"}
     assert (record["role"], "links:*" in record["scopes"]) == ("editor", True)
     cookie: dict[str, str | bytes] = {"Cookie": f"session={secret_in(response)}", **FROM_CONSOLE}

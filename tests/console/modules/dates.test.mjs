@@ -5,6 +5,7 @@ import {
   endOfDay,
   firstOfMonth,
   isDay,
+  knownZone,
   lastDays,
   mondayOf,
   plusDays,
@@ -47,6 +48,14 @@ test("only days of the calendar are days", () => {
   for (const text of [...others, undefined]) assert.ok(!isDay(text), text);
 });
 
+test("a zone that the browser does not know is UTC", () => {
+  assert.deepEqual(["Europe/Berlin", "Factory", undefined].map(knownZone), [
+    "Europe/Berlin",
+    "UTC",
+    undefined,
+  ]);
+});
+
 for (const [day, zone, end] of [
   ["2026-01-31", "UTC", "2026-01-31T23:59:59.000Z"],
   ["2026-01-31", "Europe/Berlin", "2026-01-31T22:59:59.000Z"],
@@ -55,6 +64,16 @@ for (const [day, zone, end] of [
   ["2026-12-31", "Pacific/Kiritimati", "2026-12-31T09:59:59.000Z"],
   ["2026-12-31", "Pacific/Pago_Pago", "2027-01-01T10:59:59.000Z"],
   ["2026-07-01", "Asia/Kolkata", "2026-07-01T18:29:59.000Z"],
+  // Clocks skip the midnight after it.
+  ["2026-09-05", "America/Santiago", "2026-09-06T03:59:59.000Z"],
+  ["2026-03-07", "America/Havana", "2026-03-08T04:59:59.000Z"],
+  ["2026-03-28", "Atlantic/Azores", "2026-03-29T00:59:59.000Z"],
+  // They show it, or the hour before it, twice.
+  ["2026-10-31", "America/Havana", "2026-11-01T03:59:59.000Z"],
+  ["2026-04-04", "America/Santiago", "2026-04-05T03:59:59.000Z"],
+  // The whole next day is skipped.
+  ["2011-12-29", "Pacific/Apia", "2011-12-30T09:59:59.000Z"],
+  ["2026-01-31", "Factory", "2026-01-31T23:59:59.000Z"],
 ])
   test(`${day} ends in ${zone} at ${end}`, () => {
     assert.equal(endOfDay(day, zone).toISOString(), end);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { format } from "console/core/format";
+import { format, writeTimesIn } from "console/core/format";
 
 test("numbers are written as their kind is", () => {
   assert.equal(format.number(1234567), "1,234,567");
@@ -30,4 +30,20 @@ test("times are told from now, and after a week by their date", (context) => {
     ["2026-11-18T12:00:00Z", "Nov 18, 2026"],
   ])
     assert.equal(format.ago(time), text, time);
+});
+
+test("times are written in one zone, which exact ones name", () => {
+  for (const [zone, date, time, clock, exact] of [
+    ["Asia/Kolkata", "Nov 29, 2026", "Nov 29, 2026, 12:30 AM", "12:30:05 AM", /, Asia\/Kolkata$/],
+    ["America/Lima", "Nov 28, 2026", "Nov 28, 2026, 2:00 PM", "2:00:05 PM", /, America\/Lima$/],
+    ["Factory", "Nov 28, 2026", "Nov 28, 2026, 7:00 PM", "7:00:05 PM", /UTC$/],
+  ]) {
+    writeTimesIn(zone);
+    const at = "2026-11-28T19:00:05Z";
+    assert.equal(format.date(at), date);
+    assert.equal(format.time(at).replace("\u202f", " "), time);
+    assert.equal(format.clock(at).replace("\u202f", " "), clock);
+    assert.match(format.exact(at), exact);
+  }
+  writeTimesIn(undefined);
 });

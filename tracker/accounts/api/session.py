@@ -13,14 +13,14 @@ from tracker.accounts.members import Member
 from tracker.accounts.self_service import Requester
 from tracker.accounts.services import AccountCall, AccountServices
 from tracker.accounts.totp import MAX_CODE_CHARACTERS
-from tracker.clock import iso
+from tracker.clock import iso, now
 from tracker.errors import NotFound
 from tracker.syntax.email import normal_email
 from tracker.web.call import AnswerWithHeaders, Nothing, PublicCall
 from tracker.web.endpoint import Endpoints, Personal, Public
 from tracker.web.limits import MAX_TEXT_CHARACTERS
 from tracker.web.resource import record_of
-from tracker.web.schema import Done, Page, Paged, Timestamp
+from tracker.web.schema import Day, Done, Page, Paged, Timestamp
 
 endpoint = Endpoints("accounts", tag="Session")
 
@@ -51,6 +51,7 @@ class SessionAccount(msgspec.Struct, kw_only=True):
     id: UUID
     name: str
     time_zone: Annotated[str, Meta(description="IANA name; the zone of days and hours in reports")]
+    today: Annotated[Day, Meta(description="the day that it is in this zone")]
 
 
 class MembershipRecord(msgspec.Struct, kw_only=True):
@@ -106,12 +107,17 @@ async def session_record(services: AccountServices, session: Session) -> Session
     account = await services.accounts.find(session.account_id)
     if person is None or current is None or account is None:
         raise NotFound("session: you are no longer in its account; sign in again")
-    time_zone = (await services.time_zones.find(account.id)).zone
+    zone = await services.time_zones.find(account.id)
     scopes = SCOPES_OF[current.role]
     accounts, total = await _accounts(services, current)
     return SessionRecord(
         person=record_of(PersonRecord, person, totp=person.has_totp),
-        account=SessionAccount(id=account.id, name=account.name, time_zone=time_zone),
+        account=SessionAccount(
+            id=account.id,
+            name=account.name,
+            time_zone=zone.zone,
+            today=zone.calendar.day_of(now()).isoformat(),
+        ),
         role=current.role,
         scopes=None if scopes is None else list(scopes),
         accounts=accounts,

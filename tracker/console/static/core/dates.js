@@ -2,10 +2,19 @@
 
 const DAY_MS = 86_400_000;
 
+/** Return a time zone if the browser knows it, else UTC. */
+export function knownZone(zone) {
+  try {
+    new Intl.DateTimeFormat(undefined, { timeZone: zone });
+    return zone;
+  } catch {
+    return "UTC";
+  }
+}
+
 /** Return the day that it is in a time zone. */
 export function todayIn(zone) {
-  const parts = { year: "numeric", month: "2-digit", day: "2-digit" };
-  return new Intl.DateTimeFormat("en-CA", { timeZone: zone, ...parts }).format(new Date());
+  return dayAt(Date.now(), knownZone(zone));
 }
 
 /** Return the day that is so many days after another. */
@@ -42,10 +51,18 @@ export function lastDays(count, to) {
 
 /** Return the last second of a day in a time zone. */
 export function endOfDay(day, zone) {
-  const midnight = Date.parse(plusDays(day, 1));
-  // The offset of the zone at about that moment, then at the moment itself: clocks may change.
-  const first = midnight - offsetAt(midnight, zone);
-  return new Date(midnight - offsetAt(first, zone) - 1000);
+  const next = plusDays(day, 1);
+  const midnight = Date.parse(next);
+  const known = knownZone(zone);
+  // By the offsets before and after: clocks may change on that day, and skip its midnight.
+  const beginnings = [-DAY_MS, DAY_MS].map((away) => midnight - offsetAt(midnight + away, known));
+  const beginning = Math.min(...beginnings.filter((moment) => dayAt(moment, known) >= next));
+  return new Date(beginning - 1000);
+}
+
+/** Return the day that it is in a time zone at a moment. */
+function dayAt(moment, zone) {
+  return new Date(moment + offsetAt(moment, zone)).toISOString().slice(0, 10);
 }
 
 /** Return how far a time zone is ahead of UTC at a moment, in milliseconds. */

@@ -1,4 +1,6 @@
-/** Numbers and times as text, in the reader's language and time zone. */
+/** Numbers and times as text, in the reader's language and the account's time zone. */
+
+import { knownZone } from "console/core/dates";
 
 const NUMBER = new Intl.NumberFormat();
 
@@ -11,12 +13,6 @@ const MONEY = new Intl.NumberFormat(undefined, {
 
 const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 
-const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-
-const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
-
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 
 const UNITS = [
@@ -25,15 +21,42 @@ const UNITS = [
   ["minute", 60],
 ];
 
-/** Formats of numbers and times, in the reader's language and time zone. */
+let times = timesIn(undefined);
+
+function timesIn(timeZone) {
+  const written = (parts) => {
+    const { format } = new Intl.DateTimeFormat(undefined, { ...parts, timeZone });
+    return (time) => format(new Date(time));
+  };
+  const exact = written({ dateStyle: "full", timeStyle: "long" });
+  return {
+    date: written({ dateStyle: "medium" }),
+    time: written({ dateStyle: "medium", timeStyle: "short" }),
+    clock: written({ timeStyle: "medium" }),
+    exact: (time) => (timeZone && timeZone !== "UTC" ? `${exact(time)}, ${timeZone}` : exact(time)),
+  };
+}
+
+/**
+ * Write times in this zone from now on, in UTC if the browser does not know it. The reader's own
+ * zone is used while none is set.
+ */
+export function writeTimesIn(zone) {
+  times = timesIn(knownZone(zone));
+}
+
+/** Formats of numbers and times. */
 export const format = {
   number: (value) => NUMBER.format(value),
   compact: (value) => COMPACT.format(value),
   money: (value) => (value === null || value === undefined ? "–" : MONEY.format(value)),
   percent: (value) => PERCENT.format(value),
-  date: (time) => DATE.format(new Date(time)),
-  time: (time) => TIME.format(new Date(time)),
-  exact: (time) => EXACT.format(new Date(time)),
+  date: (time) => times.date(time),
+  time: (time) => times.time(time),
+  /** Return the time of the day, with seconds. */
+  clock: (time) => times.clock(time),
+  /** Return the whole date and time, with its zone. */
+  exact: (time) => times.exact(time),
   /** Return how long ago a time was, or its date after a week. */
   ago(time) {
     const seconds = (Date.parse(time) - Date.now()) / 1000;

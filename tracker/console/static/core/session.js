@@ -1,12 +1,16 @@
 /** Who is signed in, and what the person may do in the account. */
 
-import { signal } from "@preact/signals";
-import { todayIn } from "console/core/dates";
+import { effect, signal } from "@preact/signals";
+import { knownZone, todayIn } from "console/core/dates";
+import { writeTimesIn } from "console/core/format";
 
 /** The session as the API returns it; null when signed out, undefined until it is known. */
 export const session = signal(
   document.documentElement.dataset.session === "yes" ? undefined : null,
 );
+
+// Times stand beside days, which are the account's.
+effect(() => writeTimesIn(session.value?.account.time_zone));
 
 /** Whether the session ended by itself, which the sign-in page then says. */
 export const sessionEnded = signal(false);
@@ -18,7 +22,8 @@ export function can(scope) {
   return scopes === null || scopes.includes(scope) || scopes.includes(`${scope.split(":")[0]}:*`);
 }
 
-/** Return the day that it is in the time zone of the account. */
+/** Return the day that it is in the account's time zone; of one unknown here, as the API told. */
 export function today() {
-  return todayIn(session.value.account.time_zone);
+  const { time_zone, today: told } = session.value.account;
+  return knownZone(time_zone) === time_zone ? todayIn(time_zone) : told;
 }

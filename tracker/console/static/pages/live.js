@@ -9,8 +9,6 @@ import { Badge, Button, Empty, PageHeader } from "console/core/parts";
 import { ConversionState } from "console/conversions/states";
 import { MINUTES, addRecent, begins, isConnected, rows, state } from "console/live/stream";
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-
 /**
  * The page: the rows of the last minutes, then each new one. While it is paused it shows what was
  * there then.
@@ -83,7 +81,7 @@ const COLUMNS = [
     wide: true,
     cell: ({ row }) =>
       html`<time datetime=${row.at} title=${format.exact(row.at)}>
-        ${CLOCK.format(new Date(row.at))}
+        ${format.clock(row.at)}
       </time>`,
   },
   {

@@ -60,7 +60,8 @@ function Forms({ account, onChanged }) {
 /** Show the account as it is now in the session. */
 function remember({ id, name, time_zone }) {
   const accounts = session.value.accounts.map((one) => (one.id === id ? { ...one, name } : one));
-  session.value = { ...session.value, account: { id, name, time_zone }, accounts };
+  const account = { ...session.value.account, name, time_zone };
+  session.value = { ...session.value, account, accounts };
 }
 
 /** Load the account again and again while its time zone changes. */

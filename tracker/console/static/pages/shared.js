@@ -6,7 +6,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { api } from "console/core/api";
 import { TextField } from "console/core/fields";
-import { format } from "console/core/format";
+import { format, writeTimesIn } from "console/core/format";
 import { useAction, useTitle } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote, Skeleton, Tag } from "console/core/parts";
@@ -41,6 +41,7 @@ export default function Shared({ token }) {
   };
   const [open, busy, error] = useAction(async () => {
     const data = await read();
+    writeTimesIn(data.timeZone);
     // A report without a measure may have rows for several.
     setFirst(data.measure ? data : { ...(await read(DEFAULT_MEASURE)), measure: DEFAULT_MEASURE });
   });

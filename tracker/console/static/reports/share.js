@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
-import { endOfDay } from "console/core/dates";
+import { endOfDay, knownZone } from "console/core/dates";
 import { Checkbox, TextField } from "console/core/fields";
 import { useAction } from "console/core/hooks";
 import { html } from "console/core/html";
@@ -85,7 +85,7 @@ export function ShareDialog({ report, days, onClose }) {
     <${TextField}
       label="Until"
       type="date"
-      hint="Empty: until you revoke it"
+      hint="Through that day in ${knownZone(session.value.account.time_zone)}. Empty: until you revoke it"
       name="expires_at"
       error=${error}
       value=${fields.until}

@@ -110,6 +110,8 @@ function signed(change, write) {
 export function chartSteps(report, measure) {
   const { series, previousSeries, timeZone, unfinished } = report;
   const value = (measures) => figureOf(measures, measure);
+  // The service knows every zone, browsers may not.
+  const today = unfinished?.until.slice(0, 10) ?? todayIn(timeZone);
   const previous =
     previousSeries &&
     labelled(previousSeries).map((step) => ({ label: step.label, value: value(step) }));
@@ -118,7 +120,7 @@ export function chartSteps(report, measure) {
       key: step.key,
       label: step.label,
       value: value(step),
-      isAhead: isAhead(step.key, timeZone),
+      isAhead: isAhead(step.key, today),
     };
     if (step.key !== unfinished?.step) return { ...found, before: previous?.[index] };
     return {
@@ -137,9 +139,9 @@ function unfinishedBefore(report, whole, value) {
 }
 
 /** Return whether a step of a series has not begun. */
-function isAhead(key, zone) {
+function isAhead(key, today) {
   if (key.includes("T")) return Date.parse(key) > Date.now();
-  return key > todayIn(zone);
+  return key > today;
 }
 
 /** Return how far a step is that is not over: "(unfinished, until 04:14)". */
