@@ -1,5 +1,6 @@
 """The overview, as people use it: its figures, filters, times and files."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -251,3 +252,26 @@ async def test_the_charts_of_conversions_and_of_a_webhook_are_shown(
         await page.goto(f"/console/webhooks/{webhook.id}")
         await expect(page.get_by_text("42 ms").first).to_be_visible()
         await expect(page.get_by_text("The last 1 delivery by day").first).to_be_visible()
+
+
+async def test_a_row_of_the_time_before_alone_is_shown_with_its_loss(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id)
+    clicks = [
+        make_click_document(
+            account_id=account.id,
+            link_id=link.id,
+            at=datetime(2026, 10, day, 12, tzinfo=UTC),
+            country=country,
+        )
+        for day, country in ((1, "FR"), (8, "DE"))
+    ]
+    await store(services, Random(0), clicks, [])
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview?from=2026-10-08&to=2026-10-14")
+        rows = page.locator(".report-card", has_text="Germany").locator("li")
+        await expect(rows).to_have_text(
+            [re.compile("Germany.*1.*new"), re.compile("France.*0.*100%")]
+        )
