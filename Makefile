@@ -9,8 +9,8 @@ FUZZ_SECONDS ?= 300
 PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal $(if $(SEED),--randomly-seed=$(SEED))
 # What `make test` leaves to `make test-all`: processes by the dozen, pages in every variant, generated
 # clients, pasted documents.
-LONG := tests/lab tests/system tests/clients tests/ops tests/scripts tests/test_document_blocks.py \
-	tests/stores/builtin tests/stores/startup tests/stores/redis/test_cluster.py \
+LONG := tests/lab tests/system tests/clients tests/ops tests/scripts tests/test_documents.py \
+	tests/test_document_blocks.py tests/stores/builtin tests/stores/startup tests/stores/redis/test_cluster.py \
 	tests/stores/redis/test_sentinels.py tests/journal/test_cluster.py \
 	$(addprefix tests/console/test_,accessibility.py errors.py odd_reports.py unfinished_periods.py)
 # What speaks to Redis itself. A trial brings the newest one, so it runs there alone.
