@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from config.settings import Settings
 from tests.paths import ROOT
 from tests.stores.mongodb.own_mongodb import uninitiated_mongodb
-from tests.stores.redis.own_redis import unavailable_redis
+from tests.stores.redis.own_redis import OwnRedis, own_redis, unavailable_redis
 from tests.system.service import environment, running
 from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 
@@ -29,25 +30,31 @@ def failing_start(variables: dict[str, str], *arguments: str) -> tuple[int, str]
     return done.returncode, done.stderr
 
 
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnRedis]:
+    with own_redis(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
 WRONG = {
     "database": (
         "REDIS_URL",
-        "{redis}99",
+        "redis://{redis}/99",
         "run.py: REDIS_URL: Redis has no database of this number",
     ),
     "password": (
         "REDIS_URL",
-        "redis://:geheim@{redis_address}/0",
+        "redis://:geheim@{redis}/0",
         "run.py: REDIS_URL: it has a password, but Redis has none",
     ),
     "replica set": (
         "MONGODB_URI",
-        "mongodb://{mongodb_address}/?replicaSet=other",
+        "mongodb://{mongodb}/?replicaSet=other",
         "run.py: MONGODB_URI: replicaSet does not name the replica set of its servers",
     ),
     "credentials": (
         "MONGODB_URI",
-        "mongodb://joe:geheim@{mongodb_address}/?directConnection=true",
+        "mongodb://joe:geheim@{mongodb}/?directConnection=true",
         "run.py: MONGODB_URI: MongoDB refuses the user or the password",
     ),
 }
@@ -56,14 +63,11 @@ WRONG = {
 @pytest.mark.parametrize("role", ["all", "drain"])
 @pytest.mark.parametrize("case", WRONG)
 def test_a_permanent_fault_ends_the_start_with_one_line(
-    settings: Settings, case: str, role: str
+    settings: Settings, redis: OwnRedis, case: str, role: str
 ) -> None:
     name, value, message = WRONG[case]
-    url = value.format(
-        redis=settings.redis_url,
-        redis_address=settings.redis_url.split("/")[2],
-        mongodb_address=settings.mongodb_uri.split("/")[2],
-    )
+    address = f"127.0.0.1:{redis.port}"
+    url = value.format(redis=address, mongodb=settings.mongodb_uri.split("/")[2])
     code, errors = failing_start(environment(settings) | {name: url}, "run.py", "--role", role)
     assert code == 1
     assert message in errors

@@ -1,7 +1,7 @@
 """Rules of webhook targets that need a look-up: DNS, and the hosts of the service."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -10,6 +10,8 @@ from dns.resolver import NoResolverConfiguration
 
 from config.settings import Settings
 from tests.dns.dns_server import DnsServer
+from tests.stores.redis.own_cluster import forget_everything
+from tests.stores.redis.own_redis import own_redis
 from tests.waiting import eventually
 from tests.web.client import Response
 from tests.web.keyed_client import KeyedClient
@@ -23,14 +25,17 @@ TARGET = f"https://{NAME}/"
 OWN = "target_url: must not be a host of this service"
 
 
+@pytest.fixture(scope="module")
+def named_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Yield the URL of a Redis that has a name, which needs a look-up."""
+    with own_redis(tmp_path_factory.mktemp("redis")) as server:
+        yield server.url.replace("127.0.0.1", "localhost")
+
+
 @pytest.fixture
-def settings(settings: Settings, dns: DnsServer) -> Settings:
-    """Return settings in which Redis has a name that needs a look-up."""
-    return msgspec.structs.replace(
-        settings,
-        dns_resolver=dns.address,
-        redis_url=settings.redis_url.replace("127.0.0.1", "localhost"),
-    )
+def settings(settings: Settings, dns: DnsServer, named_redis: str) -> Settings:
+    forget_everything(named_redis)
+    return msgspec.structs.replace(settings, dns_resolver=dns.address, redis_url=named_redis)
 
 
 async def create(api: KeyedClient, account: Account, target_url: str = TARGET) -> Response:
