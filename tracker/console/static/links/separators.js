@@ -15,9 +15,9 @@ const URL_ALONE = /^\s*(?:https?:\/\/)?[^\s"/;,]+\.[^\s"/;,]+\/[^\s"]*\s*$/;
 /**
  * Return {text, separator, unsure} of a text: `unsure` is a separator that its lines may also have.
  *
- * It is `chosen`, a first line `sep=;` names it, or a header has it. Else half of the lines or more have a second
- * field that can be a slug, and not each of these lines may be one URL. The text has no first line
- * `sep=;`. If nothing but its lines says the separator, whole URLs with a query are in quotes.
+ * It is `chosen`, a first line `sep=;` names it, or a header has it. Else half of the lines or more
+ * have a second field that can be a slug, and not each of these lines may be one URL. The text has
+ * no first line `sep=;`. If only its lines say the separator, whole URLs with a query get quotes.
  */
 export function separated(text, isHeader, chosen) {
   const named = NAMED.exec(text);
