@@ -148,7 +148,8 @@ def _pattern(entry: Mapping[str, Any]) -> str:
     pattern: str = entry["pattern"]
     if entry["tags"][0] not in _APPS or _ROBOT.search(pattern):
         return pattern
-    begins = all(re.match(pattern, example) for example in entry["instances"])
+    examples = entry["instances"]
+    begins = examples and all(re.match(pattern, one) for one in examples)
     return f"^(?:{pattern})" if begins else pattern
 
 
