@@ -74,8 +74,8 @@ def test_an_alias_may_repeat_a_parameter_or_be_empty(read: Any, fields: dict[str
         ({"payout": 1, "value": 2}, "payout: differs from the value that was sent too"),
         ({"tid": "a", "txid": "b"}, "tid: differs from the transaction_id that was sent too"),
         ({"cid": "x"}, "cid: must be a UUID such as"),
-        ({"cid": "{click_id}"}, "cid: must be a UUID such as"),
-        ({"payout": "{payout}"}, "payout: must be a finite number such as 12.50"),
+        ({"cid": "{click_id}"}, "cid: an unfilled macro, {click_id}; send the click_id of the"),
+        ({"payout": "{payout}"}, "payout: an unfilled macro, {payout}; send a number such as"),
         ({"payout": 10**16}, "payout: at most 10^15"),
         ({"tid": "{tid}"}, "tid: an unfilled macro, {tid}; send"),
         ({"tid": "x" * 256}, "tid: must be text of 1 to 255 printable characters"),
@@ -89,11 +89,26 @@ def test_what_breaks_a_rule_is_refused_by_the_name_that_was_sent(
     assert refused.value.message.startswith(error)
 
 
-def test_a_number_in_text_is_one_only_where_everything_is_text() -> None:
-    assert by_text({"payout": "12.50"}).value == Decimal("12.50")
-    assert str(by_text({"payout": "12.50", "value": "12.5"}).value) == "12.5"
-    with pytest.raises(BadRequest, match=r"^payout: must be a finite number"):
-        by_json({"payout": "12.50"})
+@BOTH
+def test_a_filler_under_an_alias_counts_as_not_sent_with_a_warning(read: Any) -> None:
+    for sent, known in (({"tid": "-"}, None), ({"tid": "null-null", "txid": "T-1"}, "T-1")):
+        found = read(sent)
+        assert found.transaction_id == known
+        assert found.warnings == ("tid: ignored, because it stands for no value",)
+
+
+@BOTH
+def test_an_alias_is_read_from_a_damaged_name(read: Any) -> None:
+    found = read({"amp;cid": CLICK_ID, "[payout]": 12.5, "aff[]": "x"})
+    assert (found.click_id, found.value) == (UUID(CLICK_ID), Decimal("12.5"))
+    with pytest.raises(BadRequest, match=r"^cid: differs from the click_id"):
+        read({"amp;cid": CLICK_ID, "click_id": OTHER_ID})
+
+
+def test_a_number_in_text_is_one() -> None:
+    for read in (by_text, by_json):
+        assert read({"payout": "12.50"}).value == Decimal("12.50")
+        assert str(read({"payout": "12.50", "value": "12.5"}).value) == "12.5"
 
 
 @given(st.dictionaries(st.sampled_from(["value", "txid", *ALIASES, "x"]), st.text(max_size=40)))

@@ -111,7 +111,11 @@ def test_a_click_id_in_capitals_is_the_same_click() -> None:
     ],
 )
 def test_a_number_keeps_every_digit(text: str, value: str) -> None:
-    for read in (queried(value=text), from_json(b'{"pbk":"k","value":%s}' % text.encode())):
+    for read in (
+        queried(value=text),
+        said(value=text),
+        from_json(b'{"pbk":"k","value":%s}' % text.encode()),
+    ):
         assert read.value == Decimal(value)
         assert str(read.value) == value
         assert Decimal128(Decimal(value)).to_decimal() == read.value
@@ -193,7 +197,7 @@ def test_a_value_that_is_no_finite_number_is_refused(text: str) -> None:
         queried(value=text)
 
 
-@pytest.mark.parametrize("value", [True, False, "12.50", "NaN", [], [1], {}, {"a": 1}])
+@pytest.mark.parametrize("value", [True, False, "12,50", "NaN", [], [1], {}, {"a": 1}])
 def test_a_json_value_of_another_type_is_refused(value: Any) -> None:
     with pytest.raises(BadRequest, match=r"^value: "):
         said(value=value)

@@ -1,8 +1,9 @@
-"""Other names of parameters: aliases, and names similar to a parameter. Pure.
+"""Names that are no parameter's own: aliases, names similar to one, and the status. Pure.
 
 - Networks cannot rename their parameters. An alias maps such a name to a parameter.
 - Unknown parameters are ignored, because networks send their own. A misspelt one loses the click of
   a conversion, so the answer warns of it.
+- A status tells whether the conversion counts. A rejected one is not recorded.
 """
 
 import re
@@ -12,14 +13,16 @@ from typing import Any, Final
 
 import msgspec
 
-from tracker.conversions.parameters import NAMES, PARSERS, ConversionParameters, QueryAndBody
-from tracker.errors import BadRequest
+from tracker.conversions.fields import NAMES, QueryAndBody
+from tracker.conversions.parameters import PARSERS, ConversionParameters, filler_warning
+from tracker.errors import BadRequest, TrackerError
 
 MAX_ALIASES: Final = 20
 ALIAS_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
 _ALIAS: Final = re.compile(ALIAS_PATTERN.replace("$", r"\Z"), re.ASCII)
 
 MAX_WARNINGS: Final = 5
+SHARED_ID: Final = "transaction_id: another click has it already; send the id of each order"
 _MAX_NAME_CHARACTERS: Final = 40
 _IGNORED: Final = ": ignored"
 
@@ -37,6 +40,12 @@ _SIMILAR: Final = {
 
 _PARAMETERS: Final = {name: parameter for parameter, names in _SIMILAR.items() for name in names}
 _SEPARATORS: Final = str.maketrans("", "", "_-. ")
+
+_STATUS: Final = frozenset(("status", "conversionstatus", "state"))
+REJECTIONS: Final = (
+    *("rejected", "reject", "declined", "trash", "cancel", "cancelled", "refused", "fraud"),
+    "duplicate",
+)
 
 
 class AliasedParameter(StrEnum):
@@ -56,6 +65,16 @@ class BadAlias(BadRequest):
     def __init__(self, message: str, parameter: AliasedParameter) -> None:
         super().__init__(message)
         self.parameter = parameter
+
+
+class RejectedConversion(TrackerError):
+    """The sender reports a conversion that it has rejected. The request has no fault: 200."""
+
+    status = 200
+
+    @property
+    def all_headers(self) -> dict[str, str]:
+        return self.headers
 
 
 def check_aliases(aliases: Collection[str]) -> None:
@@ -78,15 +97,19 @@ def with_aliases(parameters: ConversionParameters, aliases: Aliases) -> Conversi
         return parameters
     others = dict(parameters.others)
     read: dict[str, Any] = {}
+    warnings = parameters.warnings
     for name, parameter in aliases.items():
         if name in others:
             value = _read(name, parameter, others.pop(name))
+            if value is None:
+                warnings = (*warnings, filler_warning(name))
+                continue
             known = read.get(parameter, getattr(parameters, parameter))
             if known is not None and known != value:
                 rule = f"differs from the {parameter} that was sent too"
                 raise BadAlias(f"{name}: {rule}", parameter)
             read[parameter] = value if known is None else known
-    return msgspec.structs.replace(parameters, others=others, **read)
+    return msgspec.structs.replace(parameters, others=others, warnings=warnings, **read)
 
 
 def _read(name: str, parameter: AliasedParameter, value: Any) -> Any:
@@ -102,10 +125,22 @@ def _read(name: str, parameter: AliasedParameter, value: Any) -> Any:
         raise BadAlias(error.message, parameter) from None
 
 
+def check_status(parameters: ConversionParameters) -> None:
+    """Raises RejectedConversion if a status says that the conversion was rejected."""
+    for name, value in (parameters.others or {}).items():
+        if _plain(name) in _STATUS:
+            for sent in value if isinstance(value, QueryAndBody) else (value,):
+                word = sent.strip().lower() if isinstance(sent, str) else ""
+                if word in REJECTIONS:
+                    raise RejectedConversion(f"status: {word}, so nothing is recorded")
+
+
 def warnings_of(parameters: ConversionParameters) -> tuple[str, ...]:
-    """Return a warning for each ignored parameter that looks like a missing one."""
+    """Return the warnings of reading, and one for each ignored parameter that may matter."""
+    if not (parameters.others or parameters.warnings):
+        return ()
     found = (_warning(parameters, name) for name in parameters.others or ())
-    return tuple(warning for warning in found if warning)[:MAX_WARNINGS]
+    return (*parameters.warnings, *filter(None, found))[:MAX_WARNINGS]
 
 
 def is_alias_now(warning: str, aliases: Aliases) -> bool:
@@ -114,9 +149,14 @@ def is_alias_now(warning: str, aliases: Aliases) -> bool:
 
 
 def _warning(parameters: ConversionParameters, name: str) -> str:
-    if len(name) > _MAX_NAME_CHARACTERS:
-        return ""
-    parameter = _PARAMETERS.get(name.translate(_SEPARATORS).lower())
+    plain = _plain(name)
+    if plain in _STATUS:
+        return f"{name}{_IGNORED}; only words such as rejected are read"
+    parameter = _PARAMETERS.get(plain)
     if parameter is None or getattr(parameters, parameter) is not None:
         return ""
     return f"{name}{_IGNORED}; did you mean {parameter}?"
+
+
+def _plain(name: str) -> str:
+    return name.translate(_SEPARATORS).lower() if len(name) <= _MAX_NAME_CHARACTERS else ""

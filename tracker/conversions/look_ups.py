@@ -30,7 +30,7 @@ class LookUps:
     """Look-ups in MongoDB, in groups.
 
     `owners` finds the account of a click. `earlier` finds the first conversion with a transaction
-    id.
+    id, `clicks` the click of a conversion.
     """
 
     def __init__(self, reads: MongoReads) -> None:
@@ -39,6 +39,7 @@ class LookUps:
         self.mongodb = Breaker()
         self.owners = Batch[bytes, UUID | None](self._or_none(self._owners))
         self.earlier = Batch[ScopedTransactionId, int | None](self._or_none(self._earlier))
+        self.clicks = Batch[int, UUID | None](self._or_none(self._clicks))
 
     def _or_none(
         self, find: Callable[[list[Item]], Coroutine[Any, Any, list[Result | None]]]
@@ -74,6 +75,13 @@ class LookUps:
             min((holders[one] for one in _pairs(each) if one in holders), default=(None, None))[1]
             for each in queries
         ]
+
+    async def _clicks(self, event_ids: list[int]) -> list[UUID | None]:
+        wanted = list(set(event_ids))
+        matching = {"_id": {"$in": wanted}}
+        rows = await self._reads.find("events", matching, ["click_id"], limit=len(wanted))
+        clicks = {row["_id"]: row["click_id"] for row in rows}
+        return [clicks.get(event_id) for event_id in event_ids]
 
     async def _holders(self, texts: dict[UUID, set[str]]) -> list[dict[str, Any]]:
         branches = [

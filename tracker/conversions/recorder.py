@@ -13,7 +13,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from tracker.conversions.aliases import warnings_of
+from tracker.conversions.aliases import MAX_WARNINGS, SHARED_ID, check_status, warnings_of
 from tracker.conversions.append import ConversionAppender
 from tracker.conversions.event_config import EventConfig, EventConfigs
 from tracker.conversions.event_ids import EventIds
@@ -83,7 +83,8 @@ class Recorder:
     ) -> RecordedConversion:
         """Record a conversion. `client` is the sender's address.
 
-        Raises BadRequest, NotFound or RateLimited if it is refused; nothing is recorded then.
+        Raises BadRequest, NotFound, RateLimited or RejectedConversion if it is refused; nothing is
+        recorded then.
         Raises Unavailable if it cannot be made durable, or no store knows whether it is a repeat.
         Then it may still be recorded, and sending it again is safe.
         """
@@ -91,6 +92,8 @@ class Recorder:
         if parameters.pbk is not None:
             found = await self._configs.by_postback_key(parameters.pbk, client)
             config, parameters = apply_config(found, parameters)
+        else:
+            check_status(parameters)
         if parameters.click_id is not None:
             # None if the click is not stored yet, or MongoDB does not answer.
             owner_id = await self._look_ups.owners.submit(parameters.click_id.bytes)
@@ -100,7 +103,7 @@ class Recorder:
         rules = await self._rules_of(account_id)
         broken = rules and rules.broken_by(config is not None, parameters.value)
         scopes = scopes_of(parameters, config, account_id)
-        warnings = warnings_of(parameters) if parameters.others else ()
+        warnings = warnings_of(parameters)
         first, event_id = None, None
         if parameters.transaction_id is not None:
             first = await self._appender.find_first(parameters.transaction_id, scopes, bool(broken))
@@ -116,8 +119,25 @@ class Recorder:
             click_found=owner_id is not None,
             click_named=parameters.click_id is not None,
             is_duplicate=first != event_id,
-            warnings=warnings,
+            warnings=warnings
+            if first == event_id
+            else await self._warned(parameters, first, warnings),
         )
+
+    async def _warned(
+        self, parameters: ConversionParameters, earlier: int, warnings: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """Return the warnings of a repeat of the transaction id of an `earlier` conversion.
+
+        An id such as `0` or `unknown` may be a filler that all conversions share. That shows when
+        their clicks differ.
+        """
+        if parameters.click_id is None:
+            return warnings
+        click_id = await self._look_ups.clicks.submit(earlier)
+        if click_id in (None, parameters.click_id):
+            return warnings
+        return (SHARED_ID, *warnings)[:MAX_WARNINGS]
 
     async def record_test(
         self, config: EventConfig, click_id: UUID | None, value: Decimal | None

@@ -48,11 +48,12 @@ class Reason(StrEnum):
     VALUE = "value"
     TRANSACTION_ID = "transaction_id"
     METADATA = "metadata"
+    STATUS = "status"
     RATE = "rate"
     REQUEST = "request"
 
 
-_REFUSING: Final = (400, 404, 413, 429)
+_REFUSING: Final = (200, 400, 404, 413, 429)
 _BY_FIELD: Final = {"txid": Reason.TRANSACTION_ID}
 _BY_STATUS: Final = {429: Reason.RATE, 413: Reason.REQUEST}
 

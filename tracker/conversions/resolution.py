@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from tracker.clock import now_ms
-from tracker.conversions.aliases import with_aliases
+from tracker.conversions.aliases import check_status, with_aliases
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import ConversionParameters
@@ -18,11 +18,13 @@ def apply_config(
 ) -> tuple[EventConfig, ConversionParameters]:
     """Check the configuration of a postback key, and apply its aliases to the conversion.
 
-    Raises NotFound without a configuration, BadRequest for a bad alias or a missing value.
+    Raises NotFound without a configuration, BadRequest for a bad alias or a missing value,
+    RejectedConversion for a status that says so.
     """
     if config is None:
         raise NotFound("pbk: no active event configuration has this postback key")
     parameters = with_aliases(parameters, config.parameter_aliases)
+    check_status(parameters)
     if config.payout_type is PayoutType.REV_SHARE and parameters.value is None:
         raise BadRequest("value: required, because the payout type is RevShare")
     return config, parameters

@@ -5,17 +5,17 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
+from tracker.conversions.aliases import RejectedConversion
 from tracker.conversions.api import event_schema
-from tracker.conversions.parameters import (
-    ConversionParameters,
+from tracker.conversions.fields import (
     Fields,
-    checked_parameters,
+    fields_in_form,
     fields_in_json,
     fields_in_text,
     fields_of,
     merged,
-    parse_text,
 )
+from tracker.conversions.parameters import ConversionParameters, checked_parameters, parse_text
 from tracker.conversions.recorder import RecordedConversion
 from tracker.errors import BadRequest, PayloadTooLarge, TrackerError
 from tracker.syntax.accept import prefers
@@ -121,11 +121,16 @@ class EventHandler(Handler):
         self.finish_with(recorded_content(recorded, self._wants_image()))
 
     def _parse(self, body: bytes) -> Fields:
-        """Parse a form or JSON. JSON may be text/plain, which needs no preflight."""
+        """Parse a form or JSON. JSON may be text/plain, which needs no preflight, or named a form.
+
+        Raises BadRequest for a compressed body: what it grows to has no bound.
+        """
+        if self.header("Content-Encoding").strip().lower() not in ("", "identity"):
+            raise BadRequest("Content-Encoding: not taken; send the body as it is")
         content_type = self.header("Content-Type").strip()
         kind = content_type.partition(";")[0].strip().lower()
         if kind == event_schema.FORM:
-            return fields_in_text(body)
+            return fields_in_form(body)
         if kind == FORM_DATA:
             return fields_of(text_fields(content_type, body))
         if kind in _JSON:
@@ -191,7 +196,12 @@ def retry_headers(error: TrackerError) -> Sequence[tuple[str, str]]:
 
 
 def error_content(error: TrackerError, image: bool) -> Content:
-    return _PIXEL if image else json_error(error)
+    if image:
+        return _PIXEL
+    if isinstance(error, RejectedConversion):
+        rejected = {"success": True, "recorded": False, "reason": error.message}
+        return Content(JSON, orjson.dumps(rejected))
+    return json_error(error)
 
 
 def _row(

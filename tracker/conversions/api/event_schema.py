@@ -1,6 +1,6 @@
 """The OpenAPI parts of `/api/event`, written by hand, because its parameters are parsed by hand."""
 
-from tracker.conversions.aliases import MAX_WARNINGS
+from tracker.conversions.aliases import MAX_WARNINGS, REJECTIONS
 from tracker.conversions.parameters import (
     MAX_METADATA_BYTES,
     MAX_METADATA_LEVELS,
@@ -48,7 +48,7 @@ _FIELDS: dict[str, OpenApiPart] = {
         "minimum": -MAX_VALUE,
         "maximum": MAX_VALUE,
         "description": "required if the payout type is RevShare; "
-        f"at most {MAX_VALUE_DIGITS} digits",
+        f"at most {MAX_VALUE_DIGITS} digits; may be text",
         "examples": [12.5],
     },
     "metadata": {
@@ -60,7 +60,8 @@ _FIELDS: dict[str, OpenApiPart] = {
     "transaction_id": _TRANSACTION_ID
     | {
         "description": "if it is repeated in the event configuration (or account), nothing is "
-        "recorded; the answer has the first eventId and duplicate. An unfilled macro is refused",
+        "recorded; the answer has the first eventId and duplicate. An unfilled macro is refused; "
+        "a word for no value, and a text without a letter or digit, count as not sent",
         "examples": ["order-1001"],
     },
     "txid": _TRANSACTION_ID | {"description": "another name for transaction_id"},
@@ -70,14 +71,20 @@ _CONVERSION: OpenApiPart = {
     "type": "object",
     "description": "At least one of pbk and click_id is required. Unknown fields are ignored, "
     "unless they are parameter_aliases of the event configuration. An empty field counts as not "
-    "sent.",
+    "sent. With a status, conversion_status or state that means rejected nothing is recorded: "
+    f"{', '.join(REJECTIONS)}.",
     "properties": _FIELDS,
 }
 _RECORDED: OpenApiPart = {
     "type": "object",
     "properties": {
         "success": {"type": "boolean", "const": True},
-        "eventId": {"type": "integer", "minimum": 1, "maximum": MAX_EVENT_ID},
+        "eventId": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MAX_EVENT_ID,
+            "description": "this, clickStatus and clickNamed are absent only if recorded is false",
+        },
         "clickStatus": {
             "type": "string",
             "enum": ["found", "pending"],
@@ -91,16 +98,27 @@ _RECORDED: OpenApiPart = {
             "description": "only if an earlier conversion has the transaction id: eventId is its "
             "id, and nothing is recorded",
         },
+        "recorded": {
+            "type": "boolean",
+            "const": False,
+            "description": "only if the status of the conversion means rejected: nothing counts",
+        },
+        "reason": {
+            "type": "string",
+            "description": "only with recorded: why nothing is recorded",
+            "examples": ["status: rejected, so nothing is recorded"],
+        },
         "warnings": {
             "type": "array",
             "items": {"type": "string"},
             "minItems": 1,
             "maxItems": MAX_WARNINGS,
-            "description": "only if an ignored parameter looks like one that was not sent",
+            "description": "only if a parameter was ignored that may matter, was read from a "
+            "damaged name, or a transaction id is another click's",
             "examples": [["cid: ignored; did you mean click_id?"]],
         },
     },
-    "required": ["success", "eventId", "clickStatus", "clickNamed"],
+    "required": ["success"],
 }
 _HEADERS = {
     "Access-Control-Allow-Origin": header(
@@ -148,7 +166,9 @@ def answers(*forms: str) -> dict[int, OpenApiPart]:
         "X-Event-Duplicate": header("duplicate; absent if not", {"const": "true"}),
     }
     return {
-        200: public_answer("The event is durable.", content, _HEADERS | of_event),
+        200: public_answer(
+            "The event is durable, or was rejected by its sender.", content, _HEADERS | of_event
+        ),
         400: failed(400, example="pbk or click_id: at least one is required"),
         404: failed(
             404,

@@ -17,6 +17,7 @@ const REASONS = {
   value: "value",
   transaction_id: "transaction id",
   metadata: "metadata",
+  status: "status",
   rate: "too many at once",
   request: "the request",
 };

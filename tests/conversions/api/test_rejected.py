@@ -1,0 +1,135 @@
+"""Rejected conversions, fillers and damaged requests, as networks send them to `/api/event`."""
+
+import asyncio
+
+import orjson
+import pytest
+
+from tests.conversions.api.reporting import (
+    EVERY_WAY,
+    FORM,
+    Send,
+    by_query,
+    clicked,
+    drained,
+)
+from tests.factories import create_event_config
+from tests.web.records import journaled_events
+from tests.web.world import World
+from tracker.conversions.aliases import REJECTIONS, SHARED_ID
+from tracker.conversions.event_config import PayoutType
+from tracker.ids import new_id
+
+REJECTED = {"success": True, "recorded": False, "reason": "status: fraud, so nothing is recorded"}
+
+
+@EVERY_WAY
+async def test_a_rejected_conversion_is_answered_200_listed_and_counts_nothing(
+    world: World, send: Send
+) -> None:
+    config = await create_event_config(world.services, world.account.id, PayoutType.REV_SHARE)
+    response = await send(
+        world.client, {"pbk": config.pbk, "Status": " Fraud", "transaction_id": "T-1"}
+    )
+    assert (response.status, response.json()) == (200, REJECTED)
+    assert "X-Event-Id" not in response.headers
+    assert "X-Error-Code" not in response.headers
+    assert await journaled_events(world.services) == []
+    await world.services.conversions.refusals.store()
+    path = f"/api/refused-postbacks?accountId={world.account.id}&reason=status"
+    [row] = (await world.api.get(path)).json()["rows"]
+    assert (row["status"], row["error"]) == (200, REJECTED["reason"])
+    # The id is still free: a conversion that is approved later counts.
+    later = {"pbk": config.pbk, "status": "approved", "transaction_id": "T-1", "value": 1}
+    recorded = (await send(world.client, later)).json()
+    assert recorded["warnings"] == ["status: ignored; only words such as rejected are read"]
+    [event] = await journaled_events(world.services)
+    assert (event.id, event.transaction_id) == (recorded["eventId"], "T-1")
+
+
+async def test_every_word_and_name_of_a_rejection_is_read_for_clicks_too(world: World) -> None:
+    click_id = await clicked(world.services, world.client, world.account)
+    await drained(world.services)
+    for number, word in enumerate(REJECTIONS):
+        name = ("status", "conversion_status", "state")[number % 3]
+        response = await by_query(world.client, {"click_id": click_id, name: word, "payout": 0})
+        assert response.json()["recorded"] is False, word
+    pixel = await world.client.get(f"/api/event?click_id={click_id}&status=trash", Accept="image/*")
+    assert (pixel.status, pixel.headers["Content-Type"]) == (200, "image/gif")
+    assert await journaled_events(world.services) == []
+    await world.services.conversions.refusals.store()
+    listed = await world.api.get(f"/api/refused-postbacks?accountId={world.account.id}")
+    assert listed.json()["counts"] == [{"reason": "status", "count": len(REJECTIONS) + 1}]
+
+
+async def test_the_fast_path_obeys_a_status_and_an_alias_may_be_called_so(world: World) -> None:
+    aliases = {"status": "transaction_id"}
+    config = await create_event_config(world.services, world.account.id)
+    aliased = await create_event_config(world.services, world.account.id, parameter_aliases=aliases)
+    for pbk, recorded in ((config.pbk, False), (aliased.pbk, True)):
+        reader, writer = await asyncio.open_connection("127.0.0.1", world.client.port)
+        target = f"/api/event?pbk={pbk}&status=rejected"
+        writer.write(f"GET {target} HTTP/1.1\r\nHost: a.example\r\n\r\n".encode())
+        assert b" 200 " in await reader.readline()
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert (b"\r\nX-Event-Id: " in head) == recorded
+        assert b"\r\nX-Error-Code: " not in head
+        writer.close()
+    [event] = await journaled_events(world.services)
+    assert event.transaction_id == "rejected"
+
+
+async def test_a_filler_is_shared_by_all_and_loses_no_conversion(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    for filler in ("-", " ", "N/A", "(not set)", "null-null"):
+        sent = {"pbk": config.pbk, "txid": filler}
+        answers = [(await by_query(world.client, sent)).json() for _ in range(2)]
+        assert not any("duplicate" in one for one in answers), filler
+        assert all(one["warnings"] for one in answers), filler
+    assert len(await journaled_events(world.services)) == 10
+
+
+async def test_a_doubtful_id_is_told_once_it_repeats_with_another_click(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    clicks = [str(new_id()) for _ in range(2)]
+    sent = [{"pbk": config.pbk, "txid": "0", "click_id": click_id} for click_id in clicks]
+    first = (await by_query(world.client, sent[0])).json()
+    await drained(world.services)
+    again = [(await by_query(world.client, one)).json() for one in sent]
+    assert "warnings" not in first
+    assert again == [
+        {**first, "duplicate": True},
+        {**first, "duplicate": True, "warnings": [SHARED_ID]},
+    ]
+
+
+@pytest.mark.parametrize("kind", [FORM, "application/json", "text/plain"])
+async def test_a_compressed_body_is_refused_and_listed(world: World, kind: str) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    target = f"/api/event?pbk={config.pbk}"
+    for headers in ({"Content_Encoding": "gzip"}, {}):
+        response = await world.client.post(
+            target, b"\x1f\x8b\x08\x00", Content_Type=kind, **headers
+        )
+        assert response.status == 400
+        assert response.error.startswith("Content-Encoding: " if headers else "body: ")
+    await world.services.conversions.refusals.store()
+    listed = await world.api.get(f"/api/refused-postbacks?accountId={world.account.id}")
+    assert listed.json()["counts"] == [{"reason": "request", "count": 2}]
+
+
+async def test_a_damaged_address_counts_once_and_keeps_click_value_and_id(world: World) -> None:
+    config = await create_event_config(world.services, world.account.id)
+    click_id = new_id()
+    query = f"pbk={config.pbk}&amp;click_id={click_id}&amp;value=20&amp;txid=T-1"
+    for repeated in (None, True):
+        answer = (await world.client.get(f"/api/event?{query}")).json()
+        assert (answer["clickNamed"], answer.get("duplicate")) == (True, repeated)
+        assert answer["warnings"][0] == (
+            "click_id: sent under the damaged name 'amp;click_id'; it was read"
+        )
+    body = orjson.dumps({"click_id": str(click_id), "value": "20", "txid": "T-1"})
+    sent = await world.client.post(f"/api/event?pbk={config.pbk}", body, Content_Type=FORM)
+    assert sent.json()["duplicate"] is True
+    [event] = await journaled_events(world.services)
+    assert (event.click_id, event.value) == (click_id.bytes, "20")
