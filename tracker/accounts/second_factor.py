@@ -48,11 +48,21 @@ class SecondFactor:
             raise Unauthorized(WRONG_CODE, code=ErrorCode.CODE_REQUIRED)
 
     async def accepts(self, person: Person, code: str, address: str) -> bool:
-        """Use up a code; return False if it is wrong or used. Raises Unavailable as `open` does."""
+        """Use up a code; return False, audited, if it is wrong or used.
+
+        Raises Unavailable as `open` does.
+        """
         if await self._use(person, totp.normal_code(code), address):
             return True
         SIGN_INS_REFUSED.inc()
         log.info("sign-in refused", why="code", person_id=str(person.id), network=address)
+
+        async def record(transaction: MongoSession) -> None:
+            await self._identity.record_for_person(
+                person.actor, address, "totp.refused", transaction
+            )
+
+        await run_in_transaction(self._identity.database, record)
         return False
 
     def seal(self, person: Person, secret: str) -> str:

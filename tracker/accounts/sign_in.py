@@ -87,9 +87,11 @@ class SignIn:
         email = person.email if person else ""
         if not await self._matches(email, person, password, client) or person is None:
             raise BadRequest(f"{field}: wrong")
-        is_asked = code is not None and person.has_totp
-        if is_asked and not await self._second_factor.accepts(person, code or "", client.address):
-            raise BadRequest(WRONG_CODE)
+        if person.has_totp:
+            if code is None:
+                return person  # half of the proof: it gives no guesses of the other half back
+            if not await self._second_factor.accepts(person, code, client.address):
+                raise BadRequest(WRONG_CODE)
         await self._limit.forget_reserve(person, client)
         return person
 

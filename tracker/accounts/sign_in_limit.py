@@ -74,7 +74,10 @@ class SignInLimit:
         return await self._count(*_reserve_counters(person, client))
 
     async def forget_reserve(self, person: Person, client: Client) -> None:
-        """Forget the attempts of a reserve after a success. Never raises."""
+        """Forget the attempts of a reserve once password and second factor, if on, were right.
+
+        A right password alone must not: its codes share the reserve. Never raises.
+        """
         for key, _ in _reserve_counters(person, client):
             await self._limiter.forget(key)
 

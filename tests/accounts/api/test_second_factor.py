@@ -61,7 +61,8 @@ async def test_a_second_factor_is_switched_on_used_and_switched_off(world: World
         one for one in await audited(world.services, world.account) if one != "session.signed_in"
     ]
     assert actions == [
-        *("totp.enabled", "recovery_code.used", "recovery_code.used", "totp.disabled"),
+        *("totp.enabled", "totp.refused", "recovery_code.used", "totp.refused"),
+        *("recovery_code.used", "totp.disabled"),
     ]
     for name in await world.services.stores.mongodb.database.list_collection_names():
         stored = str(await world.services.stores.mongodb[name].find().to_list(None))
@@ -157,6 +158,22 @@ async def test_a_stolen_session_with_the_password_does_not_help_to_guess_the_cod
         fields = {"password": PASSWORD, "code": f"guess{number}"}
         answers.append(await person.send("POST", f"{TOTP}/disable", fields))
     assert [one.status for one in answers] == [400] * FOR_EMAIL + [429]
+    assert await audited(world.services, world.account) == ["totp.refused"] * FOR_EMAIL
+
+
+async def test_a_right_password_alone_gives_no_guesses_of_the_code_back(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.accounts.sign_in.REFUSED_AFTER_SECONDS", 0.0)
+    person = await world.person(Role.OWNER, PASSWORD)
+    assert (await sign_in(world.client, person, None)).status == 200  # the network is known now
+    await have_totp(world.services, person.person.id)
+    guesses = 0
+    for _ in range(2 * FOR_EMAIL):
+        await person.send("POST", TOTP, {"password": PASSWORD})
+        fields = {"password": PASSWORD, "code": "000000x"}
+        guesses += (await person.send("POST", f"{TOTP}/disable", fields)).status == 400
+    assert guesses <= FOR_EMAIL
 
 
 async def test_every_account_of_a_person_sees_a_new_password_and_second_factor(

@@ -44,6 +44,7 @@ const ACTIONS = {
     "password.changed",
     "totp.enabled",
     "totp.disabled",
+    "totp.refused",
     "recovery_code.used",
   ],
   Reports: ["share.created", "share.revoked", "view.created", "view.deleted"],
