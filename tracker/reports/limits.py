@@ -1,16 +1,8 @@
 """The limits of reports, and the sizes of their caches."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
-
-class PermitLimits(NamedTuple):
-    """How many requests of an account, and of all, may work at once, or wait."""
-
-    of_account: int
-    of_all: int
-    waiting_of_account: int
-    waiting_of_all: int
-
+from tracker.limits.permits import PermitLimits
 
 COUNTING: Final = PermitLimits(1, 2, 25, 200)
 """Requests that count clicks: each keeps a thread and a core of MongoDB busy."""

@@ -19,11 +19,11 @@ from tests.reports.counted import Counted
 from tests.reports.history import FIRST, days, made, store
 from tracker.errors import RateLimited, Unavailable
 from tracker.ids import new_id
+from tracker.limits.permits import PermitLimits, Permits
 from tracker.reports import limits
 from tracker.reports.answers.request_parts import parts_at_one_snapshot
-from tracker.reports.answers.turn import Permits
 from tracker.reports.joint_counts.scope import moment_of
-from tracker.reports.limits import COUNTING, READING, PermitLimits
+from tracker.reports.limits import COUNTING, READING
 from tracker.reports.query import GroupBy, ReportQuery
 from tracker.service.services import Services
 
@@ -72,7 +72,9 @@ async def test_a_report_in_a_session_is_read_at_its_snapshot(services: Services)
 async def test_reports_that_read_clicks_take_turns_and_delay_no_others(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    services.reports.reports._counting = Permits("read every click", PermitLimits(1, 2, 1, 1))
+    services.reports.reports._counting = Permits(
+        "report", "reports that read every click", PermitLimits(1, 2, 1, 1), 30
+    )
     _, release = hold_counting(services, monkeypatch)
     accounts = [await with_a_click(services) for _ in range(4)]
     running = [asyncio.create_task(services.reports.reports.run(crossed(one))) for one in accounts]
@@ -130,7 +132,7 @@ async def test_fifty_crossed_reports_of_one_account_do_not_block_another(
     for one in refused:
         assert isinstance(one, RateLimited)
         assert (one.message, one.headers) == (
-            "report: too many reports of the account that read every click wait; try again",
+            "report: the account waits for too many reports that read every click; try again",
             {"Retry-After": "30"},
         )
 

@@ -8,8 +8,7 @@ from tests.http.serving import client_of
 from tests.waiting import eventually
 from tests.web.client import HOST
 from tests.web.world import World
-from tracker.reports.answers.turn import Permits
-from tracker.reports.limits import PermitLimits
+from tracker.limits.permits import PermitLimits, Permits
 
 DAYS = {"from": "2026-01-30", "to": "2026-01-31"}
 
@@ -18,7 +17,8 @@ DAYS = {"from": "2026-01-30", "to": "2026-01-31"}
     "path", ["/api/reports", "/api/reports/overview", "/api/reports/values", "/api/shared"]
 )
 async def test_a_report_ends_with_its_client(world: World, path: str) -> None:
-    permits = world.services.reports.reports._reading = Permits("read", PermitLimits(1, 1, 5, 5))
+    permits = Permits("report", "reports", PermitLimits(1, 1, 5, 5), 30)
+    world.services.reports.reports._reading = permits
     _, token = await create_share(world.services, world.account.id)
     body: dict[str, object] = {"accountId": str(world.account.id), "dateRange": DAYS}
     if path == "/api/reports":

@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from tracker.limits.permits import Permits
 from tracker.reports import arrays, limits
 from tracker.reports.answers.cut_reading import CutReading
 from tracker.reports.answers.names import has_text, name_of, records_with_text, stored_names
 from tracker.reports.answers.reading import Reading
 from tracker.reports.answers.rows import Rows, rows_of, totals_of
 from tracker.reports.answers.tag_reading import TagReading, is_by_tags
-from tracker.reports.answers.turn import Permits, Turn
+from tracker.reports.answers.turn import Turn
 from tracker.reports.columns import Columns
 from tracker.reports.counted import wanted_values
 from tracker.reports.dimensions import LINK, TAG
@@ -59,8 +60,10 @@ class Reports:
         self._reader = mongodb.reads
         self._host = host
         self.memory = ReportMemory()
-        self._reading = Permits("read", limits.READING)
-        self._counting = Permits("read every click", limits.COUNTING)
+        seconds = limits.REPORT_SECONDS
+        self._reading = Permits("report", "reports", limits.READING, seconds)
+        counting = "reports that read every click"
+        self._counting = Permits("report", counting, limits.COUNTING, seconds)
 
     def turn(self, account_id: UUID) -> Turn:
         """Return the turn of an account's request, to be entered before anything is read.

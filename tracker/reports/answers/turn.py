@@ -1,25 +1,20 @@
 """The turn of one request at the reports of a process: its permit, time limit and progress.
 
-A request waits first in its account's queue, then in the common one. So accounts take turns, and no
-account fills the common queue.
-
 Reading counts needs a permit to read. To count clicks, a request exchanges it for a permit to
 count, and keeps that until its end. It never holds two. `reports/limits` has their numbers.
 """
 
-import asyncio
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 from uuid import UUID
-from weakref import WeakValueDictionary
 
 import pymongo
 from pymongo.errors import PyMongoError
 
-from tracker.errors import RateLimited, TooSlow, Unavailable
+from tracker.errors import TooSlow
+from tracker.limits.permits import Permits
 from tracker.reports import limits
 from tracker.reports.columns import Columns
 from tracker.reports.joint_counts.fingerprints import Fingerprints
@@ -34,61 +29,8 @@ PROGRESS_HEADER: Final = "X-Report-Progress"
 
 _RETRY_SECONDS: Final = 1
 
-_WAIT_SECONDS: Final = int(limits.REPORT_SECONDS)
-"""The Retry-After of a rejected request: the time limit of a running one."""
-
 _MOST: Final = 0.9999
 """The fraction of a request that is almost done."""
-
-
-class Permits:
-    """The permits for one kind of work, which messages call `work`."""
-
-    def __init__(self, work: str, permitted: limits.PermitLimits) -> None:
-        self._work = work
-        self._limits = permitted
-        self._all = asyncio.Semaphore(permitted.of_all)
-        # A semaphore lives as long as a request of the account waits or works.
-        self._of_account: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
-        self._waiting = Counter[UUID]()
-
-    @asynccontextmanager
-    async def permit(self, account_id: UUID, seconds: float) -> AsyncIterator[None]:
-        """Wait at most `seconds` for a permit, and hold it within the context.
-
-        Raises RateLimited or Unavailable if too many requests wait, or no permit is free in time.
-        """
-        of_account = self._of_account.get(account_id)
-        if of_account is None:
-            of_account = asyncio.Semaphore(self._limits.of_account)
-            self._of_account[account_id] = of_account
-        async with AsyncExitStack() as permits:
-            with self._queued(account_id):
-                try:
-                    async with asyncio.timeout(seconds):
-                        await permits.enter_async_context(of_account)
-                        await permits.enter_async_context(self._all)
-                except TimeoutError:
-                    raise self._too_many() from None
-            yield
-
-    @contextmanager
-    def _queued(self, account_id: UUID) -> Iterator[None]:
-        if self._waiting[account_id] >= self._limits.waiting_of_account:
-            message = f"report: too many reports of the account that {self._work} wait; try again"
-            raise RateLimited(message, _WAIT_SECONDS)
-        if self._waiting.total() >= self._limits.waiting_of_all:
-            raise self._too_many()
-        self._waiting[account_id] += 1
-        try:
-            yield
-        finally:
-            self._waiting[account_id] -= 1
-            self._waiting += Counter()  # drops accounts at zero
-
-    def _too_many(self) -> Unavailable:
-        message = f"report: too many reports that {self._work} are under way; try again"
-        return Unavailable(message, {"Retry-After": str(_WAIT_SECONDS)})
 
 
 class Progress:
