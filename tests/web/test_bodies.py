@@ -1,10 +1,12 @@
 """Limits of bodies: each endpoint's, and none beyond a few bytes before the key is checked."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 import orjson
 import pytest
 
@@ -12,16 +14,24 @@ from tests.factories import LANDING, create_event_config
 from tests.http.serving import Client as Connection
 from tests.http.serving import client_of, serving
 from tests.waiting import PATIENCE_SECONDS, eventually
-from tests.web.client import Client
+from tests.web.client import Client, Response
 from tests.web.records import journaled_events
 from tests.web.world import World
 from tracker import metrics
 from tracker.access.api_keys import ApiKey
 from tracker.accounts.accounts import Account
+from tracker.limits.permits import PermitLimits, Permits
 from tracker.service.app import make_app
 from tracker.service.services import Services
+from tracker.web import endpoint_handler
 from tracker.web.incoming_body import EARLY_BYTES
-from tracker.web.limits import MAX_BODY_BYTES, MAX_EVENT_BYTES, MAX_IGNORED_BODY_BYTES
+from tracker.web.limits import (
+    LARGE_BODY_BYTES,
+    MAX_BODY_BYTES,
+    MAX_EVENT_BYTES,
+    MAX_IGNORED_BODY_BYTES,
+)
+from tracker.web.parameters import Parsed, parse_body
 
 MIB = 1024 * 1024
 LINKS = "/api/short-links"
@@ -104,10 +114,12 @@ async def test_a_body_of_exactly_the_maximum_length_is_read(
 async def test_a_long_body_is_not_received_before_its_key_is_checked(
     world: World, framing: str
 ) -> None:
-    # With a wrong key the answer is 401 before the body is sent; with a valid key it is received.
+    # With a wrong key the answer is 401 before the body is sent, without the scope 403; with a
+    # valid key it is received.
+    reader = await world.key(world.account, scopes=["links:read"])
     begun = chunk(b" " * (EARLY_BYTES + 1)) if framing == CHUNKED else b""
     expects = "" if begun else "Expect: 100-continue\r\n"
-    for key, status in (("trk_unknown", 401), (world.secret, 100)):
+    for key, status in (("trk_unknown", 401), (reader, 403), (world.secret, 100)):
         fields = f"Authorization: Bearer {key}\r\n{expects}"
         async with connected(world.client) as connection:
             connection.send(head(BULK, framing, fields) + begun)
@@ -157,6 +169,41 @@ async def test_only_a_key_whose_body_is_received_later_is_read_again_and_nothing
         assert response.status == 400
         assert response.headers["X-RateLimit-Remaining"] == left
     assert read == [world.secret] * 2 * times
+
+
+async def test_a_large_body_is_parsed_beside_the_event_loop(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+
+    def parse(kind: type[msgspec.Struct], body: bytes) -> Parsed[msgspec.Struct]:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return parse_body(kind, body)
+
+    monkeypatch.setattr(endpoint_handler, "parse_body", parse)
+    for length in (LARGE_BODY_BYTES, LARGE_BODY_BYTES + 1):
+        response = await world.client.post(
+            LINKS, b"[" + b" " * (length - 2) + b"]", Authorization=f"Bearer {world.secret}"
+        )
+        assert (response.status, response.error) == (400, "body: must be a JSON object")
+    assert threads == [True, False]
+
+
+async def test_one_account_parses_one_large_body_at_once_and_a_few_wait(world: World) -> None:
+    permits = Permits("body", "large bodies", PermitLimits(1, 1, 1, 5), 60)
+    world.services.web = world.services.web._replace(large_bodies=permits)
+
+    async def post() -> Response:
+        body, key = b" " * MAX_BODY_BYTES, f"Bearer {world.secret}"
+        return await world.client.post(LINKS, body, Authorization=key)
+
+    async with permits.permit(world.other_account.id):
+        waiting = asyncio.create_task(post())
+        await eventually(lambda: permits._waiting[world.account.id] == 1)
+        refused = await post()
+    assert refused.status == 429
+    assert refused.error == "body: the account waits for too many large bodies; try again"
+    assert (await waiting).status == 400
 
 
 async def test_a_bulk_request_of_the_maximum_length_is_created(world: World) -> None:

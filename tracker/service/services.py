@@ -19,6 +19,7 @@ from tracker.ingest.services import IngestServices
 from tracker.journal import services as journal
 from tracker.limits.allowance import Allowance
 from tracker.limits.pacing import Pacing
+from tracker.limits.permits import Permits
 from tracker.limits.running_exports import RunningExports
 from tracker.links import services as links
 from tracker.links.cache import names_of_domains, names_of_links
@@ -34,6 +35,7 @@ from tracker.stores.cache.filling import CopyFiller
 from tracker.stores.mongodb import indexes, retention
 from tracker.stores.startup import checks
 from tracker.stores.startup.diagnosis import StoreUnavailable, UnusableStore
+from tracker.web.limits import LARGE_BODIES, LARGE_BODY_SECONDS
 from tracker.web.services import WebServices
 from tracker.webhooks import services as webhooks
 
@@ -119,6 +121,7 @@ class Services:
             exports=RunningExports(),
             internal_port=settings.internal_port,
             is_production=settings.env == "production",
+            large_bodies=Permits("body", "large bodies", LARGE_BODIES, LARGE_BODY_SECONDS),
             mongodb=self.stores.mongodb,
             open_answers=self.access.open_answers,
             pacing=Pacing(),

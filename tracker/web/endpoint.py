@@ -70,6 +70,7 @@ class Endpoint(NamedTuple):
     - `export` has all rows of a list as CSV or NDJSON. Then query or body has the field `format`.
     - `operation_id` and `tag` replace the ones that OpenAPI gets from path and method.
     - `ends_with_client` cancels a slow endpoint, which only reads, if the client disconnects.
+    - `body_bytes` is the limit of the body.
     - `is_file`: the answer is the export alone.
     """
 
@@ -88,6 +89,7 @@ class Endpoint(NamedTuple):
     operation_id: str | None
     ends_with_client: bool
     tag: str | None
+    body_bytes: int
     is_file: bool = False
 
     def as_file(self, export: Export) -> "Endpoint":
@@ -109,10 +111,6 @@ class Endpoint(NamedTuple):
         if isinstance(self.access, ScopelessAccess):
             return None
         return self.access if isinstance(self.access, str) else self.access(body)
-
-    @property
-    def body_bytes(self) -> int:
-        return MAX_IGNORED_BODY_BYTES if self.body is Nothing else MAX_BODY_BYTES
 
     @property
     def pattern(self) -> str:
@@ -149,6 +147,7 @@ class Endpoints:
         export: Export | None = None,
         operation_id: str | None = None,
         ends_with_client: bool = False,
+        body_bytes: int = MAX_BODY_BYTES,
     ) -> Callable[[Run], Run]:
         """Return the decorator of the function that answers `method` and `path`."""
 
@@ -170,6 +169,7 @@ class Endpoints:
                 operation_id=operation_id,
                 ends_with_client=ends_with_client,
                 tag=self._tag,
+                body_bytes=MAX_IGNORED_BODY_BYTES if body is Nothing else body_bytes,
             )
             self.rows += [row] if export is None else [row, row.as_file(export)]
             return run

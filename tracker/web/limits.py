@@ -5,13 +5,32 @@ Rooms below have their own limits: `syntax/url`, `links/hostnames`, `conversions
 
 from typing import Final
 
+from tracker.limits.permits import PermitLimits
 from tracker.syntax.url import MAX_CHARACTERS
 
-MAX_BODY_BYTES: Final = 1024 * 1024
-"""The limit of a body where the endpoint takes one, once the key is checked."""
+MAX_BODY_BYTES: Final = 32 * 1024
+"""The limit of a body, unless the endpoint declares another. The longest link fits."""
+
+MAX_TEMPLATE_BODY_BYTES: Final = 64 * 1024
+"""The limit of a body with a webhook's template, headers and target."""
+
+MAX_REPORT_BODY_BYTES: Final = 128 * 1024
+"""The limit of a report's query. One filter with the most and longest values fits."""
+
+MAX_BULK_BODY_BYTES: Final = 1024 * 1024
+"""The limit of MAX_BULK_LINKS new links."""
+
+LARGE_BODY_BYTES: Final = 16 * 1024
+"""A longer body is parsed in a thread, once the scope is checked. The slowest text to parse takes
+2 to 15 ms for these, 150 to 1,000 ms for a megabyte."""
 
 MAX_IGNORED_BODY_BYTES: Final = 64 * 1024
 """The limit of a body where none is expected; it is received and ignored."""
+
+LARGE_BODIES: Final = PermitLimits(1, 1, 16, 64)
+"""Large bodies that are parsed, or wait for that."""
+
+LARGE_BODY_SECONDS: Final = 10
 
 MAX_EVENT_BYTES: Final = 32 * 1024
 """The limit of the query or body of a conversion. 16 KB of metadata fit, even mostly escaped."""
@@ -57,6 +76,9 @@ MAX_PANEL_ROWS: Final = 250
 MAX_VIEW_NAME_CHARACTERS: Final = 80
 MAX_VIEW_QUERY_CHARACTERS: Final = 4000
 MAX_SHARE_NAME_CHARACTERS: Final = 120
+
+MAX_SHARED_REPORT_BYTES: Final = 16 * 1024
+"""The limit of a stored report, as JSON. A page of MAX_PAGE_SIZE has 1.6 MB of them."""
 
 DEFAULT_VALUE_DAYS: Final = 90
 """The days whose values are found for a filter, unless the request names others."""

@@ -2,19 +2,23 @@
 
 A key is sent as `Authorization: Bearer <key>`, a session as a cookie. The checks, in order: address
 limit, key, account limit, size (413), parameters and body (400), access (403), existence (404). A
-session has one limit instead of the two.
+session has one limit instead of the two. Of a large body the scope is checked before it is received
+and parsed.
 
 A long body is received after the check of its size, as slowly as its client sends. So the key or
 session is checked again after it: nobody acts with ended access.
 """
 
+import asyncio
 import re
 from asyncio import Future
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
+import msgspec
 from tornado.web import RequestHandler
 
 from tracker.access.open_answers import Access
@@ -32,11 +36,15 @@ from tracker.web.event_stream import EventStream, EventStreamAnswer
 from tracker.web.export import FileFormat, check_export_request, requested_format
 from tracker.web.export_stream import ExportStream
 from tracker.web.incoming_body import IncomingBody
-from tracker.web.limits import MAX_API_KEY_CHARACTERS
+from tracker.web.limits import LARGE_BODY_BYTES, MAX_API_KEY_CHARACTERS
 from tracker.web.parameters import Parsed, parse_query
 from tracker.web.services import Process
 
 _BEARER = re.compile(rf"(?i:bearer) +([\x21-\x7e]{{1,{MAX_API_KEY_CHARACTERS}}})")
+
+
+_PARSING: Final = ThreadPoolExecutor(1, "bodies")
+"""One thread: two would share the interpreter and delay the event loop twice."""
 
 
 class ProtectedHandler(EndpointHandler):
@@ -79,6 +87,8 @@ class ProtectedHandler(EndpointHandler):
         else:
             await self._prepare_session(self.cookie, secret)
         self.incoming.allow(self.endpoint.body_bytes)
+        if self.incoming.length > LARGE_BODY_BYTES and not callable(self.endpoint.access):
+            self._check_scope(self.endpoint.scope_of(None))
         self.body_comes_late = not cast("Exchange", self.request.connection).body_received
 
     async def _prepare_session(self, cookie: SessionCookie, secret: str) -> None:
@@ -128,17 +138,14 @@ class ProtectedHandler(EndpointHandler):
             await self.read_principal()
         ids, event_ids = _parsed_path(endpoint, path)
         query = parse_query(endpoint.query, self.request.query)
-        body = self.parsed_body(endpoint.body)
+        body = await self._parsed_body(endpoint.body)
         file_format = self._format(endpoint, query if endpoint.body is Nothing else body)
         if endpoint.check is not None:
             await endpoint.check(self.services, body.value)
         scope = endpoint.scope_of(body.value)
-        if scope is None:
-            if self.signed_in is None:
-                raise Forbidden("session: this endpoint is for people who are signed in")
-        else:
+        if scope is not None:
             self._check_account(query.account_id, body.account_id)
-            self.principal.require(scope)
+        self._check_scope(scope)
         call = Call(
             services=self.services,
             web=self.web,
@@ -158,6 +165,20 @@ class ProtectedHandler(EndpointHandler):
             await self._send(EventStreamAnswer(self, result), scope)
         else:
             self.finish_with_result(result)
+
+    async def _parsed_body(self, kind: type[msgspec.Struct]) -> Parsed[msgspec.Struct]:
+        if self.incoming.length <= LARGE_BODY_BYTES:
+            return self.parsed_body(kind)
+        loop = asyncio.get_running_loop()
+        async with self.web.large_bodies.permit(self.principal.account_id):
+            return await loop.run_in_executor(_PARSING, self.parsed_body, kind)
+
+    def _check_scope(self, scope: str | None) -> None:
+        """Raise Forbidden if the principal lacks the scope, or if a person is needed instead."""
+        if scope is not None:
+            self.principal.require(scope)
+        elif self.signed_in is None:
+            raise Forbidden("session: this endpoint is for people who are signed in")
 
     def _format(self, endpoint: Endpoint, request: Parsed[Any]) -> FileFormat | None:
         """Return the export's format; None for JSON. Raises BadRequest if a field fits neither."""

@@ -11,6 +11,7 @@ from tracker.access.rate_limit import RateLimiter
 from tracker.access.sessions import Sessions
 from tracker.http.access_log import AccessLog
 from tracker.limits.pacing import Pacing
+from tracker.limits.permits import Permits
 from tracker.limits.running_exports import RunningExports
 from tracker.public_url import PublicUrl
 from tracker.stores.mongodb.database import MongoDB
@@ -28,6 +29,7 @@ class WebServices(NamedTuple):
     exports: RunningExports
     internal_port: int
     is_production: bool
+    large_bodies: Permits
     mongodb: MongoDB
     open_answers: OpenAnswers
     pacing: Pacing

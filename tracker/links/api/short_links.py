@@ -34,7 +34,7 @@ from tracker.web.call import Call, Nothing, Owned
 from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
 from tracker.web.export_stream import pieces
-from tracker.web.limits import MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
+from tracker.web.limits import MAX_BULK_BODY_BYTES, MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
 from tracker.web.resource import Resource
 from tracker.web.schema import pagination_of
 
@@ -189,6 +189,7 @@ async def create(call: LinkCall[Nothing, CreateShortLink]) -> ShortLink:
     summary=f"Create up to {MAX_BULK_LINKS} short links, all or none",
     check=_check_all_new,
     example={"links": [{"destination_url": "https://example.com/offer"}]},
+    body_bytes=MAX_BULK_BODY_BYTES,
 )
 async def create_many(call: LinkCall[Nothing, CreateShortLinks]) -> CreatedShortLinks:
     """Create several short links, all or none. Raises as `create` does."""

@@ -34,7 +34,7 @@ from tracker.reports.series import Interval, default_interval
 from tracker.reports.services import ReportCall, ReportServices
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
-from tracker.web.limits import MAX_PANEL_ROWS, MAX_PANELS
+from tracker.web.limits import MAX_PANEL_ROWS, MAX_PANELS, MAX_REPORT_BODY_BYTES
 from tracker.web.schema import TimeZone
 
 endpoint = Endpoints("reports")
@@ -124,6 +124,7 @@ class OverviewAnswer(OverviewFigures, kw_only=True):
     },
     operation_id="createReportOverview",
     ends_with_client=True,
+    body_bytes=MAX_REPORT_BODY_BYTES,
 )
 async def create(call: ReportCall[Nothing, CreateOverview]) -> OverviewAnswer:
     """Count the figures of a page: totals, a series, the first rows by each dimension.

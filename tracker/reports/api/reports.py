@@ -36,6 +36,7 @@ from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
 from tracker.web.export import Export
 from tracker.web.export_stream import PIECE_ROWS
+from tracker.web.limits import MAX_REPORT_BODY_BYTES
 from tracker.web.schema import Pagination, TimeZone, pagination_of
 
 endpoint = Endpoints("reports")
@@ -117,6 +118,7 @@ def _columns(call: ReportCall[Nothing, RowsRequest]) -> list[str]:
         body=ExportReport,
     ),
     ends_with_client=True,
+    body_bytes=MAX_REPORT_BODY_BYTES,
 )
 async def create(call: ReportCall[Nothing, CreateReport]) -> ReportAnswer:
     """Count clicks and conversions, grouped and filtered.

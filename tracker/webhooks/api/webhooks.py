@@ -16,6 +16,7 @@ from tracker.stores.secret_box import UnreadableSecret
 from tracker.syntax.url import check_url
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
+from tracker.web.limits import MAX_TEMPLATE_BODY_BYTES
 from tracker.web.resource import Resource, one_by_one, record_of
 from tracker.web.schema import AccountPage, Done, Page, sent_fields
 from tracker.webhooks import target
@@ -120,6 +121,7 @@ async def list_own(call: WebhookCall[AccountPage, Nothing]) -> Page[WebhookRecor
         "target_url": "https://example.com/hooks/conversions",
         "payload_template": {"id": "{click_id}", "amount": "{value}"},
     },
+    body_bytes=MAX_TEMPLATE_BODY_BYTES,
 )
 async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
     """Create a webhook; only this answer has the signing secret.
@@ -158,7 +160,12 @@ async def _shown(call: WebhookCall[Any, Any], webhook: Webhook) -> ShownWebhook:
 
 
 @endpoint(
-    "PATCH", "/api/webhooks/{id}", "webhooks:write", check=_check_target, example={"active": False}
+    "PATCH",
+    "/api/webhooks/{id}",
+    "webhooks:write",
+    check=_check_target,
+    example={"active": False},
+    body_bytes=MAX_TEMPLATE_BODY_BYTES,
 )
 async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> ShownWebhook:
     """Change a webhook.
