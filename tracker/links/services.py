@@ -6,6 +6,7 @@ from typing import NamedTuple
 from tracker.dns.resolver import LOOKUP_SECONDS
 from tracker.limits.account_limiter import AccountLimiter
 from tracker.limits.allowance import Allowance
+from tracker.limits.permits import PermitLimits, Permits
 from tracker.links.cache import DomainCache, LinkCache, domain_cache, link_cache
 from tracker.links.domains import Domains
 from tracker.links.lists.link_lists import LinkLists
@@ -26,12 +27,18 @@ _LOOK_UPS = 10, 64
 _QR_CODES = 10, 64
 """Concurrent requests for QR codes: of an account, and of the process."""
 
+_LONG_LISTS = PermitLimits(2, 4, 25, 100)
+"""Lists whose links are searched for or counted. Four keep two cores of MongoDB busy."""
+
+_LONG_LISTS_SECONDS = 10
+
 
 class LinkServices(NamedTuple):
     """The stores of links, tags and domains, and their caches."""
 
     links: Links
     lists: LinkLists
+    long_lists: Permits
     tags: Tags
     tag_names: TagNames
     domains: Domains
@@ -66,6 +73,7 @@ def build(
     return LinkServices(
         links=Links(stores.mongodb, links),
         lists=LinkLists(stores.mongodb),
+        long_lists=Permits("links", "long lists", _LONG_LISTS, _LONG_LISTS_SECONDS),
         tags=tags,
         tag_names=TagNames(tags, stores.redis),
         domains=domains,

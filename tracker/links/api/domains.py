@@ -104,8 +104,12 @@ DOMAINS: Resource[Domain, DomainRecord] = Resource(
 
 @endpoint("GET", "/api/domains", "domains:read")
 async def list_own(call: LinkCall[AccountPage, Nothing]) -> Page[DomainRecord]:
-    """List custom domains, newest first."""
-    return await DOMAINS.list_page(call, call.services.domains)
+    """List custom domains, newest first.
+
+    Raises RateLimited or Unavailable if too many lists that count links wait.
+    """
+    async with call.services.long_lists.permit(call.account_id):
+        return await DOMAINS.list_page(call, call.services.domains)
 
 
 @endpoint(
@@ -143,7 +147,8 @@ async def verify(call: LinkCall[Nothing, Nothing]) -> DomainRecord:
         _require_proof(check, required)
         audit = partial(call.audit, "domain.verified", DOMAINS.audit_object(domain), None)
         domain = await services.domains.verify(domain.id, audit)
-    return await DOMAINS.show(call, domain)
+    async with services.long_lists.permit(call.account_id):
+        return await DOMAINS.show(call, domain)
 
 
 def _require_proof(check: DnsCheck, required: Verification) -> None:

@@ -1,6 +1,7 @@
 """`/api/short-links`: create, list, show, change and archive short links."""
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -25,10 +26,12 @@ from tracker.links.api.short_link_schema import (
 )
 from tracker.links.domain import Domain
 from tracker.links.link import Link
-from tracker.links.lists.filter import LinkFilter
+from tracker.links.lists.filter import LinkFilter, is_counted
+from tracker.links.lists.link_lists import LinkPage
 from tracker.links.services import LinkCall, LinkServices
 from tracker.links.store import Links, NewLink
 from tracker.links.tags import Tag
+from tracker.stores.mongodb.order import Position
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Call, Nothing, Owned
 from tracker.web.endpoint import Endpoints
@@ -148,13 +151,11 @@ async def all_links(
 async def list_links(call: LinkCall[ListShortLinks, Nothing]) -> ShortLinkPage:
     """List short links; archived ones only with `archived`.
 
-    Raises Unavailable if it takes too long.
+    Raises Unavailable if it takes too long, RateLimited or Unavailable if too many long ones wait.
     """
     query, start = call.query, call.query.start()
     number, after = start or (query.page, None)
-    found = await call.services.lists.page(
-        call.account_id, _filter(query), number, query.page_size, query.sort, after
-    )
+    found = await _page(call, _filter(query), number, after)
     following = found.next and PageStart(number + 1, found.next)
     return ShortLinkPage(
         rows=await LINKS.show_all(call, found.links),
@@ -204,6 +205,19 @@ async def create_many(call: LinkCall[Nothing, CreateShortLinks]) -> CreatedShort
 
     links = await call.services.links.create_all(new, audit)
     return CreatedShortLinks(rows=await LINKS.show_all(call, links))
+
+
+async def _page(
+    call: LinkCall[ListShortLinks, Nothing], wanted: LinkFilter, page: int, after: Position | None
+) -> LinkPage:
+    """Return a page of links, in its turn if it may take long."""
+    services, query = call.services, call.query
+    is_quick = wanted.slug is not None or is_counted(wanted)
+    turn = nullcontext() if is_quick else services.long_lists.permit(call.account_id)
+    async with turn:
+        return await services.lists.page(
+            call.account_id, wanted, page, query.page_size, query.sort, after
+        )
 
 
 def _filter(query: ListShortLinks) -> LinkFilter:
