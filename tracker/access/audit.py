@@ -1,6 +1,7 @@
 """The audit log of an account: who changed what, when, and from where.
 
 An entry is stored in the transaction of its change if there is one. It never contains secrets.
+Whatever has changed, its values are cut to MAX_CHANGES_BYTES.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from tracker.access.principal import Actor, Author
 from tracker.clock import iso, now
@@ -23,7 +25,12 @@ RETENTION_DAYS: Final = 400
 """MongoDB deletes older entries: a year, and time to look back at it."""
 
 MAX_VALUE_CHARACTERS: Final = 2_048
-"""Longer values are cut. A whole destination fits."""
+"""The length to which values are cut at first. A whole destination fits."""
+
+MAX_CHANGES_BYTES: Final = 8 * 1024
+"""The limit of an entry's values together, as JSON, so that no page of the log is large."""
+
+_MIN_VALUE_CHARACTERS: Final = 16
 
 _IGNORED_FIELDS: Final = frozenset({"id", "account_id", "version", "created_at"})
 
@@ -101,7 +108,7 @@ class Audit:
                 actor=author.actor,
                 action=one.action,
                 target=one.target,
-                changes=dict(one.changes),
+                changes=_cut(one.changes),
                 address=author.address,
             )
             for one in actions
@@ -120,7 +127,9 @@ class Audit:
         matching = {name: value for name, value in fields.items() if value is not None}
         found = {"account_id": account_id, **matching}
         hint = "by_target" if wanted.target_id is not None else None
-        return await self._pages.find(found, page, page_size, hint=hint)
+        entries, total = await self._pages.find(found, page, page_size, hint=hint)
+        # Entries of earlier releases were stored whole.
+        return [replace(one, changes=_cut(one.changes)) for one in entries], total
 
 
 def differences(
@@ -135,18 +144,38 @@ def differences(
     return {name: FieldChange(before=b, after=a) for name, (b, a) in pairs.items() if b != a}
 
 
+def _cut(changes: Mapping[str, FieldChange]) -> dict[str, FieldChange]:
+    """Return the changes, their values cut to the length at which they fit, if they do not."""
+    cut, length = dict(changes), 2 * MAX_VALUE_CHARACTERS
+    while len(msgspec.json.encode(cut)) > MAX_CHANGES_BYTES and length > _MIN_VALUE_CHARACTERS:
+        length //= 2
+        cut = {
+            name: FieldChange(
+                before=_cut_value(one.before, length), after=_cut_value(one.after, length)
+            )
+            for name, one in changes.items()
+        }
+    return cut
+
+
+def _cut_value(value: Any, length: int) -> Any:
+    """Return a JSON value, or the beginning of its text and how much more there is."""
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    more = len(text) - length
+    return value if more <= 0 else f"{text[:length]}… ({more:,} more characters)"
+
+
 def _stored(entry: AuditEntry) -> dict[str, Any]:
     nested = {"actor": entry.actor, "target": entry.target, "changes": entry.changes}
     return {**as_document(entry), **msgspec.to_builtins(nested, builtin_types=(UUID,))}
 
 
 def audit_value(value: object) -> object:
-    """Convert a value to a JSON type, cut to MAX_VALUE_CHARACTERS."""
+    """Convert a value to a JSON type, objects and lists to their text."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, datetime):
         return iso(value)
     if isinstance(value, UUID | Decimal):
         return str(value)
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return text[:MAX_VALUE_CHARACTERS]
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -158,6 +158,13 @@ async def test_only_the_digest_of_the_token_is_stored(world: World) -> None:
             "compare: by hour at most 31 days",
         ),
         ({"report": REPORT | {"filters": {"domain": ["a b"]}}}, "filters.domain: must be a host"),
+        (
+            {
+                "report": REPORT
+                | {"filters": {"utm_source": [f"{n}{'x' * 200}" for n in range(99)]}}
+            },
+            "report: at most 16384 bytes of JSON",
+        ),
         ({"report": REPORT | {"accountId": "x"}}, "report.accountId"),
         ({"name": " "}, "name: "),
         ({"password": "short"}, "password: "),

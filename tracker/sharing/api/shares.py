@@ -11,6 +11,7 @@ from tracker.access.audit import FieldChange, audit_value
 from tracker.access.principal import Actor, Principal
 from tracker.accounts.passwords import check_new_password
 from tracker.clock import now
+from tracker.errors import BadRequest
 from tracker.reports.api.reports import check_domains
 from tracker.sharing.api.shared_report import SharedReport
 from tracker.sharing.services import SharingCall, SharingServices
@@ -19,7 +20,7 @@ from tracker.stores.mongodb.account_lock import run_in_turn
 from tracker.stores.mongodb.transaction import MongoSession
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
-from tracker.web.limits import MAX_SHARE_NAME_CHARACTERS
+from tracker.web.limits import MAX_SHARE_NAME_CHARACTERS, MAX_SHARED_REPORT_BYTES
 from tracker.web.resource import Resource, one_by_one, record_of
 from tracker.web.schema import (
     AccountId,
@@ -115,7 +116,9 @@ async def list_shares(call: SharingCall[ListShares, Nothing]) -> Page[ShareRecor
 
 
 async def check_report(services: SharingServices, body: CreateShare) -> None:
-    """Check the domains of a share's report. Raises BadRequest if one is not a hostname."""
+    """Check a share's report. Raises BadRequest if it is too long, or a domain is no hostname."""
+    if len(msgspec.json.encode(body.report)) > MAX_SHARED_REPORT_BYTES:
+        raise BadRequest(f"report: at most {MAX_SHARED_REPORT_BYTES} bytes of JSON; filter by less")
     await check_domains(services.reports, body.report.overview(body.account_id, now().date()))
 
 
