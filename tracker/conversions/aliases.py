@@ -15,7 +15,7 @@ import msgspec
 
 from tracker.conversions.fields import NAMES, QueryAndBody
 from tracker.conversions.parameters import PARSERS, ConversionParameters, filler_warning
-from tracker.errors import BadRequest, TrackerError
+from tracker.errors import BadRequest
 
 MAX_ALIASES: Final = 20
 ALIAS_PATTERN: Final = r"^[A-Za-z0-9_.-]{1,64}$"
@@ -67,7 +67,7 @@ class BadAlias(BadRequest):
         self.parameter = parameter
 
 
-class RejectedConversion(TrackerError):
+class RejectedConversion(BadRequest):
     """The sender reports a conversion that it has rejected. The request has no fault: 200."""
 
     status = 200
