@@ -37,6 +37,7 @@ PART = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
         ("metadata=%7B%22email%22%3A%22never ends", "metadata=%7B%22email%22%3A…"),
         # The name of the key, the key, or the URL that has it may be encoded.
         ("p%62k=abcdefgh&value=x", "p%62k=abcd…&value=x"),
+        ("%EF%BB%BFpbk=abcdefgh&value=x", "%EF%BB%BFpbk=abcd…&value=x"),
         ("p%62k=a%62cdefg%2568&again=abcdefgh", "p%62k=abcd…&again=abcd…"),
         (
             "u=https%3A%2F%2Fx%2F%3Fpbk%3Dabcdefgh%26v%3D1",

@@ -43,7 +43,7 @@ def _values_of(name: str) -> re.Pattern[str]:
     refused.
     """
     return re.compile(
-        rf'(?:(?:^|[?&;\s])\[?{name}(?:\[\]|\])?=|"{name}"\s{{0,9}}:\s{{0,9}}"|name="{name}{_REST})([^&"\r\n]+)',
+        rf'(?:(?:^|[^\w.-]){name}(?:\[\]|\])?=|"{name}"\s{{0,9}}:\s{{0,9}}"|name="{name}{_REST})([^&"\r\n]+)',
         re.IGNORECASE,
     )
 
