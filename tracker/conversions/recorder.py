@@ -83,17 +83,12 @@ class Recorder:
     ) -> RecordedConversion:
         """Record a conversion. `client` is the sender's address.
 
-        Raises BadRequest, NotFound, RateLimited or RejectedConversion if it is refused; nothing is
-        recorded then.
+        Raises BadRequest, NotFound or RateLimited if it is refused; nothing is recorded then.
         Raises Unavailable if it cannot be made durable, or no store knows whether it is a repeat.
         Then it may still be recorded, and sending it again is safe.
         """
-        config, owner_id = None, None
-        if parameters.pbk is not None:
-            found = await self._configs.by_postback_key(parameters.pbk, client)
-            config, parameters = apply_config(found, parameters)
-        else:
-            check_status(parameters)
+        config, parameters = await self._configured(parameters, client)
+        owner_id = None
         if parameters.click_id is not None:
             # None if the click is not stored yet, or MongoDB does not answer.
             owner_id = await self._look_ups.owners.submit(parameters.click_id.bytes)
@@ -114,15 +109,24 @@ class Recorder:
             checked = rules is not None
             new = conversion_of(event_id, parameters, config, account_id, scopes, checked, warnings)
             first = await self._appender.append(new, scopes)
+        is_repeat = first != event_id
         return RecordedConversion(
             first,
             click_found=owner_id is not None,
             click_named=parameters.click_id is not None,
-            is_duplicate=first != event_id,
-            warnings=warnings
-            if first == event_id
-            else await self._warned(parameters, first, warnings),
+            is_duplicate=is_repeat,
+            warnings=await self._warned(parameters, first, warnings) if is_repeat else warnings,
         )
+
+    async def _configured(
+        self, parameters: ConversionParameters, client: str
+    ) -> tuple[EventConfig | None, ConversionParameters]:
+        """Return the event configuration, and the parameters by its names."""
+        if parameters.pbk is None:
+            check_status(parameters)
+            return None, parameters
+        found = await self._configs.by_postback_key(parameters.pbk, client)
+        return apply_config(found, parameters)
 
     async def _warned(
         self, parameters: ConversionParameters, earlier: int, warnings: tuple[str, ...]

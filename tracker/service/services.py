@@ -111,7 +111,10 @@ class Services:
             settings.rate_limit_ipv6_prefix,
             settings.rate_limit_session_per_minute,
         )
-        self.web = WebServices(
+        self.web = self._web_services(settings)
+
+    def _web_services(self, settings: Settings) -> WebServices:
+        return WebServices(
             access_log=AccessLog(settings.access_log),
             api_keys=self.access.api_keys,
             audit=self.access.audit,

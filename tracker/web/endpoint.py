@@ -149,8 +149,6 @@ class Endpoints:
         ends_with_client: bool = False,
         body_bytes: int = MAX_BODY_BYTES,
     ) -> Callable[[Run], Run]:
-        """Return the decorator of the function that answers `method` and `path`."""
-
         def add(run: Run) -> Run:
             query, body, returned = _annotations(run)
             row = Endpoint(
