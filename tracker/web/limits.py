@@ -8,11 +8,8 @@ from typing import Final
 from tracker.limits.permits import PermitLimits
 from tracker.syntax.url import MAX_CHARACTERS
 
-MAX_BODY_BYTES: Final = 32 * 1024
-"""The limit of a body, unless the endpoint declares another. The longest link fits."""
-
-MAX_TEMPLATE_BODY_BYTES: Final = 64 * 1024
-"""The limit of a body with a webhook's template, headers and target."""
+MAX_BODY_BYTES: Final = 64 * 1024
+"""The limit of a body, unless the endpoint declares another. The longest template fits."""
 
 MAX_REPORT_BODY_BYTES: Final = 128 * 1024
 """The limit of a report's query. One filter with the most and longest values fits."""

@@ -9,7 +9,6 @@ from msgspec import Meta
 from tracker.errors import BadRequest
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
-from tracker.web.limits import MAX_TEMPLATE_BODY_BYTES
 from tracker.web.schema import AccountId, AccountQuery
 from tracker.webhooks.api.schema import ChangedHeaders, Method, PayloadTemplate, TargetUrl
 from tracker.webhooks.headers import check_headers, fill_headers, macros_in, with_stored_values
@@ -76,7 +75,6 @@ class Macros(msgspec.Struct, kw_only=True):
     "/api/webhooks/preview",
     "webhooks:read",
     example={"payload_template": {"id": "{click_id}", "amount": "{value}"}},
-    body_bytes=MAX_TEMPLATE_BODY_BYTES,
 )
 async def preview(call: WebhookCall[Nothing, PreviewPayload]) -> PayloadPreview:
     """Preview payload, URL and headers for a sample conversion; nothing is sent.

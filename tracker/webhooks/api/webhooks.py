@@ -16,7 +16,6 @@ from tracker.stores.secret_box import UnreadableSecret
 from tracker.syntax.url import check_url
 from tracker.web.call import Nothing
 from tracker.web.endpoint import Endpoints
-from tracker.web.limits import MAX_TEMPLATE_BODY_BYTES
 from tracker.web.resource import Resource, one_by_one, record_of
 from tracker.web.schema import AccountPage, Done, Page, sent_fields
 from tracker.webhooks import target
@@ -121,7 +120,6 @@ async def list_own(call: WebhookCall[AccountPage, Nothing]) -> Page[WebhookRecor
         "target_url": "https://example.com/hooks/conversions",
         "payload_template": {"id": "{click_id}", "amount": "{value}"},
     },
-    body_bytes=MAX_TEMPLATE_BODY_BYTES,
 )
 async def create(call: WebhookCall[Nothing, CreateWebhook]) -> CreatedWebhook:
     """Create a webhook; only this answer has the signing secret.
@@ -165,7 +163,6 @@ async def _shown(call: WebhookCall[Any, Any], webhook: Webhook) -> ShownWebhook:
     "webhooks:write",
     check=_check_target,
     example={"active": False},
-    body_bytes=MAX_TEMPLATE_BODY_BYTES,
 )
 async def change(call: WebhookCall[Nothing, ChangeWebhook]) -> ShownWebhook:
     """Change a webhook.
