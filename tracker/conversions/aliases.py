@@ -24,7 +24,7 @@ _ALIAS: Final = re.compile(ALIAS_PATTERN.replace("$", r"\Z"), re.ASCII)
 MAX_WARNINGS: Final = 5
 SHARED_ID: Final = "transaction_id: another click has it already; send the id of each order"
 _MAX_NAME_CHARACTERS: Final = 40
-_IGNORED: Final = ": ignored"
+_SIMILAR_TO: Final = ": ignored; did you mean "
 
 _SIMILAR: Final = {
     "click_id": ("clickid", "cid", "subid", "clid", "clkid", "clickref"),
@@ -145,17 +145,18 @@ def warnings_of(parameters: ConversionParameters) -> tuple[str, ...]:
 
 def is_alias_now(warning: str, aliases: Aliases) -> bool:
     """Return whether a warning names a parameter that is among `aliases` since."""
-    return warning.partition(_IGNORED)[0] in aliases
+    name, similar, _ = warning.partition(_SIMILAR_TO)
+    return bool(similar) and name in aliases
 
 
 def _warning(parameters: ConversionParameters, name: str) -> str:
     plain = _plain(name)
     if plain in _STATUS:
-        return f"{name}{_IGNORED}; only words such as rejected are read"
+        return f"{name}: ignored; only words such as rejected are read"
     parameter = _PARAMETERS.get(plain)
     if parameter is None or getattr(parameters, parameter) is not None:
         return ""
-    return f"{name}{_IGNORED}; did you mean {parameter}?"
+    return f"{name}{_SIMILAR_TO}{parameter}?"
 
 
 def _plain(name: str) -> str:
