@@ -96,7 +96,11 @@ def test_json_that_was_sent_as_a_form_is_read(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b'{"pbk":', b'[{"pbk":"k"}]', b"%7B%22pbk%22%3A%22k%22%7D", b"\x1f\x8b\x08"]
+    "body",
+    [
+        *(b'{"pbk":', b'[{"pbk":"k"}]', b"\x1f\x8b\x08"),
+        *(b"%7B%22pbk%22%3A%22k%22%7D", b"%7b%0a++%22pbk%22%3A+%22k%22%0A%7D"),
+    ],
 )
 def test_a_body_that_is_no_form_is_refused(body: bytes) -> None:
     with pytest.raises(BadRequest, match=r"^body: "):

@@ -22,7 +22,7 @@ TEXTS: Final = frozenset(("pbk", "click_id", *TRANSACTION_IDS))
 
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _JSON: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*[\"}]|\[\s*[\"{])")
-_NO_FORM: Final = (b"\x1f\x8b", b"%7B%22", b"%7b%22")
+_NO_FORM: Final = re.compile(rb"\x1f\x8b|%7[Bb](?:%20|%0[AaDd9]|\+)*%22")
 """Beginnings of gzip, and of JSON that was encoded as if it were a parameter."""
 
 _WORDS: Final = re.compile(r"[\w.$-]+")
@@ -66,7 +66,7 @@ def fields_in_form(body: bytes) -> Fields:
     """
     if _JSON.match(body):
         return fields_in_json(body.removeprefix(_BYTE_ORDER_MARK))
-    if body.startswith(_NO_FORM):
+    if _NO_FORM.match(body):
         raise BadRequest("body: must be a form, as its Content-Type says")
     return fields_in_text(body)
 
