@@ -11,9 +11,12 @@ from tests.conversions.parsing import from_json
 from tracker.conversions.aliases import (
     MAX_WARNINGS,
     REJECTIONS,
+    AliasedParameter,
     RejectedConversion,
     check_status,
+    is_alias_now,
     warnings_of,
+    with_aliases,
 )
 from tracker.conversions.fields import fields_in_text, merged
 from tracker.conversions.parameters import checked_parameters, parse_text
@@ -83,6 +86,13 @@ def test_a_status_is_told_and_one_that_means_rejected_is_refused(name: str) -> N
 @pytest.mark.parametrize("rest", ["value=1", "stated=rejected", "statuses=rejected", "a=rejected"])
 def test_what_is_no_status_refuses_nothing(rest: str) -> None:
     check_status(parse_text(f"pbk=k&{rest}".encode()))
+
+
+def test_a_filler_under_an_alias_is_still_told_where_other_ignored_names_are_not() -> None:
+    aliases = {"oid": AliasedParameter.TRANSACTION_ID, "amount": AliasedParameter.VALUE}
+    [filler] = warnings_of(with_aliases(parse_text(b"pbk=k&oid=-"), aliases))
+    [other] = warned("pbk=k&amount=1")
+    assert (is_alias_now(filler, aliases), is_alias_now(other, aliases)) == (False, True)
 
 
 def test_the_warnings_are_few() -> None:
