@@ -13,6 +13,7 @@ from pymongo import UpdateOne
 from pymongo.errors import PyMongoError
 
 from tracker.clock import moment, now_ms
+from tracker.conversions.aliases import SHARED_ID
 from tracker.conversions.conversion import Conversion
 from tracker.conversions.document import REPEATED
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
@@ -36,10 +37,11 @@ _UNSTORED_SECONDS: Final = 600
 
 
 class _Repeated(NamedTuple):
-    """The repeats of a conversion since they were last stored."""
+    """The repeats of a conversion since they were last stored. `is_shared`: by another click."""
 
     times: int
     last_at: int
+    is_shared: bool = False
 
 
 class Repeats:
@@ -56,6 +58,10 @@ class Repeats:
     def record(self, first: int) -> None:
         """Count one more repeat of the conversion `first`."""
         self._add(first, _Repeated(1, now_ms()))
+
+    def record_shared(self, first: int) -> None:
+        """Note that a recorded repeat of the conversion `first` had another click."""
+        self._add(first, _Repeated(0, now_ms(), is_shared=True))
 
     async def keep_storing(self) -> None:
         while True:
@@ -82,11 +88,14 @@ class Repeats:
             )
 
     def _add(self, first: int, repeated: _Repeated) -> None:
-        before = self._waiting.get(first, _Repeated(0, 0))
-        if not before.times and len(self._waiting) >= MAX_REPEATED:
+        if first not in self._waiting and len(self._waiting) >= MAX_REPEATED:
             return
-        last_at = max(before.last_at, repeated.last_at)
-        self._waiting[first] = _Repeated(before.times + repeated.times, last_at)
+        before = self._waiting.get(first, _Repeated(0, 0))
+        self._waiting[first] = _Repeated(
+            before.times + repeated.times,
+            max(before.last_at, repeated.last_at),
+            before.is_shared or repeated.is_shared,
+        )
 
 
 def _counted(first: int, repeated: _Repeated) -> UpdateOne:
@@ -96,7 +105,7 @@ def _counted(first: int, repeated: _Repeated) -> UpdateOne:
         {
             "$inc": {"repeats": repeated.times},
             "$max": {"last_repeat_at": moment(repeated.last_at)},
-            "$addToSet": {"warnings": REPEATED},
+            "$addToSet": {"warnings": {"$each": [REPEATED, *[SHARED_ID] * repeated.is_shared]}},
         },
     )
 
@@ -135,6 +144,10 @@ class ConversionAppender:
         if first is not None:
             self._repeats.record(first)
         return first
+
+    def note_shared_id(self, first: int) -> None:
+        """Keep for people that another click repeated the transaction id of `first`."""
+        self._repeats.record_shared(first)
 
     async def append(self, conversion: Conversion, scopes: Sequence[UUID]) -> int:
         """Append `conversion`; return its id, or the id of the first with its transaction id.

@@ -70,7 +70,7 @@ class _OptionalFields(VisitorFields, SourceFields, total=False):
     - `refused`: the rule that a refused conversion breaks.
     - `tell_at`: the state of its notification (`conversions/notification_state`).
     - `expires_at`: when MongoDB deletes a conversion without an account.
-    - `warnings`: those of its answer, and REPEATED if its transaction id was sent again.
+    - `warnings`: those of its answer, and those of repeats of its transaction id.
     - `repeats`, `last_repeat_at`: how often that was, and when last (`conversions/append`).
     """
 

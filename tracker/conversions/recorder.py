@@ -141,6 +141,7 @@ class Recorder:
         click_id = await self._look_ups.clicks.submit(earlier)
         if click_id in (None, parameters.click_id):
             return warnings
+        self._appender.note_shared_id(earlier)
         return (SHARED_ID, *warnings)[:MAX_WARNINGS]
 
     async def record_test(

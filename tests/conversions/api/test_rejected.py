@@ -17,6 +17,7 @@ from tests.factories import create_event_config
 from tests.web.records import journaled_events
 from tests.web.world import World
 from tracker.conversions.aliases import REJECTIONS, SHARED_ID
+from tracker.conversions.document import REPEATED
 from tracker.conversions.event_config import PayoutType
 from tracker.ids import new_id
 
@@ -101,6 +102,9 @@ async def test_a_doubtful_id_is_told_once_it_repeats_with_another_click(world: W
         {**first, "duplicate": True},
         {**first, "duplicate": True, "warnings": [SHARED_ID]},
     ]
+    await world.services.conversions.repeats.store()
+    shown = await world.api.get(f"/api/conversions/{first['eventId']}")
+    assert shown.json()["warnings"] == [REPEATED, SHARED_ID]
 
 
 @pytest.mark.parametrize("kind", [FORM, "application/json", "text/plain"])

@@ -90,7 +90,7 @@ class ConversionRecord(msgspec.Struct, kw_only=True):
     os: str | None
     bot: Annotated[str | None, Meta(description="why its click is a bot's")]
     warnings: Annotated[
-        list[str], Meta(description="of its answer, and one if its transaction id was sent again")
+        list[str], Meta(description="of its answer, and of repeats of its transaction id")
     ]
     repeats: Annotated[
         int,
