@@ -48,6 +48,12 @@ PART = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
             "a=1&amp;pbk=abcdefgh&[pbk]=ijklmnop&pbk[]=qrst",
             "a=1&amp;pbk=abcd…&[pbk]=ijkl…&pbk[]=qrst…",
         ),
+        ("pbk%0A=abcdefgh&%EF%BB%BFpbk=ijklmnop", "pbk%0A=abcd…&%EF%BB%BFpbk=ijkl…"),
+        (
+            'event[pbk]=abcdefgh&pbk[0]=ijklmnop&"pbk"=qrstuvwx',
+            'event[pbk]=abcd…&pbk[0]=ijkl…&"pbk"=qrst…',
+        ),
+        ("sub_pbk=abcdefgh&x-pbk=ijklmnop", "sub_pbk=abcdefgh&x-pbk=ijklmnop"),
         ("", ""),
     ],
 )
@@ -64,6 +70,8 @@ def test_a_query_is_kept_without_secrets(query: str, shown: str) -> None:
         ),
         ('{"token":12,"value":"a\\"b"}', '{"token":…,"value":"a\\"b"}'),
         ('{"secret": "never ends', '{"secret": …'),
+        ('{"amp;pbk": "abcdefgh", "pbk[]":"ijkl"}', '{"amp;pbk": "abcd…", "pbk[]":"ijkl…"}'),
+        ("\ufeffpbk=abcdefgh&v=1", "\ufeffpbk=abcd…&v=1"),
         ('{"p\\u0062k": "abcdefgh", "v": 1}', '{"p\\u0062k": "abcd…", "v": 1}'),
         ('{"pbk": "\\u0061bcdefgh"}', '{"pbk": "\\u00…"}'),
         ('{"url": "https://x.example/?pbk=abcdefgh"}', '{"url": "https://x.example/?pbk=abcd…"}'),
@@ -92,8 +100,11 @@ def test_a_body_is_kept_without_secrets(body: str, shown: str) -> None:
         ("pbk=other", f"pbk=a_b&click_id={CLICK}"),
         ("", PART.format("pbk", "a_b") + PART.format("click_id", CLICK)),
         (f"PBK=a_b&Click_ID={CLICK}", ""),
+        (f"%EF%BB%BFpbk=a_b&click_id%0A={CLICK}", ""),
+        (f"pbk%3Da_b&event[click_id]={CLICK}", ""),
+        ("", f'{{"click_id[]":"{CLICK}","amp;pbk" : "a_b"}}'),
     ],
-    ids=["query", "json", "form", "multipart", "case"],
+    ids=["query", "json", "form", "multipart", "case", "marks", "encoded", "json marks"],
 )
 def test_the_postback_key_and_the_click_are_read_from_any_form(query: str, body: str) -> None:
     found = redacted(query.encode(), body.encode())

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote_plus
 from uuid import UUID
@@ -39,11 +39,11 @@ _SECRETS: Final = re.compile(
 def _values_of(name: str) -> re.Pattern[str]:
     """Match a parameter in a query, a form or JSON; the group is the value.
 
-    Case, brackets and what stands before the name are ignored: they may be why the request was
-    refused.
+    Case, and marks around the name, are ignored: they may be why the request was refused, and the
+    parser reads such names.
     """
     return re.compile(
-        rf'(?:(?:^|[^\w.-]){name}(?:\[\]|\])?=|"{name}"\s{{0,9}}:\s{{0,9}}"|name="{name}{_REST})([^&"\r\n]+)',
+        rf'(?<![\w.$-]){name}(?:[^\w&="]|\d){{0,9}}(?:"?=|"\s{{0,9}}:\s{{0,9}}"|{_REST})([^&"\r\n]+)',
         re.IGNORECASE,
     )
 
@@ -84,7 +84,7 @@ def redacted(query: bytes, body: bytes) -> RedactedRequest:
 
 
 def _value(pattern: re.Pattern[str], text: str) -> str | None:
-    found = pattern.search(text)
+    found = next(filter(None, map(pattern.search, chain((text,), _decodings(text)))), None)
     if found is None:
         return None
     # Values in a query may be encoded. Decoding does not change values in JSON.
@@ -110,14 +110,19 @@ def _without_secrets(text: str) -> str:
 
 def _encoded_keys(text: str) -> Iterator[str]:
     """Yield the postback keys whose name or value is encoded in `text`."""
+    for decoded in _decodings(text):
+        for found in _PBK.finditer(decoded):
+            if _MIN_KEY_CHARACTERS <= len(found[1]) <= MAX_PBK_CHARACTERS:
+                yield found[1]
+
+
+def _decodings(text: str) -> Iterator[str]:
     for _ in range(_MAX_ENCODINGS):
         decoded = unquote_plus(_ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))
         if decoded == text:
             return
+        yield decoded
         text = decoded
-        for found in _PBK.finditer(text):
-            if _MIN_KEY_CHARACTERS <= len(found[1]) <= MAX_PBK_CHARACTERS:
-                yield found[1]
 
 
 def _in_any_encoding(key: str) -> re.Pattern[str]:
