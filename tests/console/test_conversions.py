@@ -188,7 +188,7 @@ async def test_refused_postbacks_are_listed_with_their_reason(
         rows = page.locator("tbody tr")
         await expect(rows).to_have_count(3)
         await expect(rows.last).to_contain_text("click id")
-        await expect(rows.last).to_contain_text("must be a UUID")
+        await expect(rows.last).to_contain_text("click_id: an unfilled macro")
         await expect(rows.last).to_contain_text("Purchase")
         await page.get_by_label("Reason").select_option("value (2)")
         await expect(rows).to_have_count(2)

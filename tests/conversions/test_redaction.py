@@ -54,6 +54,11 @@ PART = '--x\r\nContent-Disposition: form-data; name="{}"\r\n\r\n{}\r\n'
             'event[pbk]=abcd…&pbk[0]=ijkl…&"pbk"=qrst…',
         ),
         ("sub_pbk=abcdefgh&x-pbk=ijklmnop", "sub_pbk=abcdefgh&x-pbk=ijklmnop"),
+        # Anything may stand between name and key.
+        ("data[pbk]=abcdefghij%6Blmno&v=1", "data[pbk]=abcd…&v=1"),
+        ("pbk[0]=abcdefgh&pbk%20=ijklmnop", "pbk[0]=abcd…&pbk%20=ijkl…"),
+        ("v=1|pbk:abcdefgh", "v=1|pbk:abcd…"),
+        ("pbk=&click_id=abcdefgh&unpbk=ijklmnop", "pbk=&click_id=abcdefgh&unpbk=ijklmnop"),
         ("", ""),
     ],
 )
@@ -75,6 +80,10 @@ def test_a_query_is_kept_without_secrets(query: str, shown: str) -> None:
         ('{"p\\u0062k": "abcdefgh", "v": 1}', '{"p\\u0062k": "abcd…", "v": 1}'),
         ('{"pbk": "\\u0061bcdefgh"}', '{"pbk": "\\u00…"}'),
         ('{"url": "https://x.example/?pbk=abcdefgh"}', '{"url": "https://x.example/?pbk=abcd…"}'),
+        ('{"pbk": ["abcdefgh"]}', '{"pbk": ["abcd…"]}'),
+        (r'{"text": "{\"pbk\":\"abcdefgh\"}"}', r'{"text": "{\"pbk\":\"abcd…\"}"}'),
+        ("{'pbk': 'abcdefgh', 'v': 'ijklmnop'}", "{'pbk': 'abcd…', 'v': 'ijklmnop'}"),
+        ("<pbk>abcdefgh</pbk>", "<pbk>abcd…</pbk>"),
         # Text that holds JSON is refused as metadata.
         (
             r'{"metadata":"{\"password\":\"s3cret\",\"plan\":\"pro\"}"}',

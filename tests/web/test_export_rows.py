@@ -66,7 +66,7 @@ def test_numbers_below_zero_stay_numbers() -> None:
     )
     names = ["key", "clicks", "value", "payout", "previous.clicks", "change.clicks", "change.value"]
     assert row.payout is UNSET
-    assert CsvEncoder(ReportRow, names).encode([row]) == b"'-5,-5,-0.10,,2,-0.5,\r\n"
+    assert CsvEncoder(ReportRow, names).encode([row]) == b"-5,-5,-0.10,,2,-0.5,\r\n"
 
 
 def test_numbers_have_no_exponent() -> None:

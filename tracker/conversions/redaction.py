@@ -48,7 +48,8 @@ def _values_of(name: str) -> re.Pattern[str]:
     )
 
 
-_PBK: Final = _values_of("(?:pbk|postback_?key)")
+_KEY_NAME: Final = "(?:pbk|postback_?key)"
+_PBK: Final = _values_of(_KEY_NAME)
 _CLICK_ID: Final = _values_of("click_id")
 
 _ESCAPED: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
@@ -58,6 +59,13 @@ _MAX_ENCODINGS: Final = 3
 _MAX_KEYS: Final = 8
 _MIN_KEY_CHARACTERS: Final = 8
 """A shorter value is none of our keys, and may stand in other words."""
+
+_ANYWHERE: Final = re.compile(
+    rf"(?<![\w.$-]){_KEY_NAME}(?:\[\d\])?[^a-z0-9&,]{{1,20}}"
+    rf"([\w-]{{{_MIN_KEY_CHARACTERS},{MAX_PBK_CHARACTERS}}})",
+    re.IGNORECASE | re.ASCII,
+)
+"""A key after its name, whatever stands between them in a malformed request."""
 
 
 class RedactedRequest(NamedTuple):
@@ -99,7 +107,7 @@ def _id(text: str | None) -> UUID | None:
 
 
 def _without_secrets(text: str) -> str:
-    keys = list(islice(_encoded_keys(text), _MAX_KEYS))
+    keys = sorted(islice(_possible_keys(text), _MAX_KEYS), key=len, reverse=True)
     text = _SECRETS.sub(lambda found: f"{found[found.lastgroup or 0]}{_CUT}", text)
     text = _PBK.sub(_shortened_pbk, text)
     for key in keys:
@@ -108,10 +116,10 @@ def _without_secrets(text: str) -> str:
     return text
 
 
-def _encoded_keys(text: str) -> Iterator[str]:
-    """Yield the postback keys whose name or value is encoded in `text`."""
-    for decoded in _decodings(text):
-        for found in _PBK.finditer(decoded):
+def _possible_keys(text: str) -> Iterator[str]:
+    """Yield the postback keys in `text`, whose name or value may be encoded."""
+    for decoded in (text, *_decodings(text)):
+        for found in (*_PBK.finditer(decoded), *_ANYWHERE.finditer(decoded)):
             if _MIN_KEY_CHARACTERS <= len(found[1]) <= MAX_PBK_CHARACTERS:
                 yield found[1]
 
