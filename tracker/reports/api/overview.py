@@ -47,9 +47,11 @@ class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=MAX_PANEL_ROWS, description="rows")] = 10
     sort: Sort = DEFAULT_SORT
     search: Search = ""
-    compare: Annotated[
-        bool, Meta(description="false: its rows have no `previous` and no `change`")
-    ] = True
+    # Unset, so that shares that do not use it are stored as processes of 1.0.0 read them.
+    compare: (
+        Annotated[bool, Meta(description="false: its rows have no `previous` and no `change`")]
+        | UnsetType
+    ) = UNSET
 
     def query(self, query: ReportQuery) -> ReportQuery:
         order, rows = order_of(self.sort), self.limit
@@ -145,7 +147,7 @@ async def overview(
 ) -> OverviewFigures:
     query = body.query(account_id)
     panels = [panel.query(query) for panel in body.panels]
-    alone = {number for number, panel in enumerate(body.panels) if not panel.compare}
+    alone = {number for number, panel in enumerate(body.panels) if panel.compare is False}
     async with parts_at_one_snapshot(services.mongodb.reads, services.reports, account_id) as parts:
         found = await read_overview(
             parts, query, body.chosen_interval(), body.comparison(), panels, alone
