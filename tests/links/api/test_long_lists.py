@@ -28,6 +28,7 @@ async def test_a_list_that_searches_or_counts_links_waits_for_its_turn(
         f"{LINKS}?accountId={account_id}&search=spring": 429,
         f"{LINKS}?accountId={account_id}&utm_source=news": 429,
         f"{LINKS}?accountId={account_id}&selectedTags={new_id()},{new_id()}": 429,
+        f"{LINKS}?accountId={account_id}&page=12&pageSize=100": 429,  # read piece by piece
         f"/api/domains?accountId={account_id}": 429,
         f"{LINKS}?accountId={account_id}": 200,
         f"{LINKS}?accountId={account_id}&active=true&selectedTags={new_id()}": 200,

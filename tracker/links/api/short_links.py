@@ -26,6 +26,7 @@ from tracker.links.api.short_link_schema import (
 )
 from tracker.links.domain import Domain
 from tracker.links.link import Link
+from tracker.links.lists.far_pages import is_far
 from tracker.links.lists.filter import LinkFilter, is_counted
 from tracker.links.lists.link_lists import LinkPage
 from tracker.links.services import LinkCall, LinkServices
@@ -212,7 +213,8 @@ async def _page(
 ) -> LinkPage:
     """Return a page of links, in its turn if it may take long."""
     services, query = call.services, call.query
-    is_quick = wanted.slug is not None or is_counted(wanted)
+    is_far_page = after is None and is_far((page - 1) * query.page_size)
+    is_quick = wanted.slug is not None or (is_counted(wanted) and not is_far_page)
     turn = nullcontext() if is_quick else services.long_lists.permit(call.account_id)
     async with turn:
         return await services.lists.page(
