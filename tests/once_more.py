@@ -61,7 +61,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for title, text in report.sections:
             terminalreporter.write_line(f"{title}:\n{text}")
     for nodeid in sorted({report.nodeid for report in reports}):
-        terminalreporter.write_line(f"{UNSTEADY}: {nodeid}", yellow=True)
+        # Without colour: `.ci/run` and `make steady` look for it.
+        terminalreporter.write_line(f"{UNSTEADY}: {nodeid}")
 
 
 def _reporter(config: pytest.Config) -> pytest.TerminalReporter:

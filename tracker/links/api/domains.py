@@ -147,8 +147,7 @@ async def verify(call: LinkCall[Nothing, Nothing]) -> DomainRecord:
         _require_proof(check, required)
         audit = partial(call.audit, "domain.verified", DOMAINS.audit_object(domain), None)
         domain = await services.domains.verify(domain.id, audit)
-    async with services.long_lists.permit(call.account_id):
-        return await DOMAINS.show(call, domain)
+    return await DOMAINS.show(call, domain)
 
 
 def _require_proof(check: DnsCheck, required: Verification) -> None:
