@@ -24,6 +24,13 @@ _SOCKET: Final = re.compile(r"[A-Za-z0-9 ._/-]{1,103}")
 """The path of a socket. Kernels allow 103 or 107 bytes; mongod reads a comma and a colon."""
 
 
+def _temporary_folder() -> str:
+    """Return the usual folder for temporary files, or /tmp if that is too long as well."""
+    usual = tempfile.gettempdir()
+    suits = _SOCKET.fullmatch(f"{usual}/tracker-12345678/mongodb.sock")
+    return usual if suits else "/tmp"  # noqa: S108  the folder in it is private
+
+
 class DataInUse(StoresError):
     """A data folder that another service runs on."""
 
@@ -116,7 +123,7 @@ class DataFolder:
         if _SOCKET.fullmatch(str(folder / "mongodb.sock")):
             return private_folder(folder)
         # A TemporaryDirectory would also be removed when a forked process exits.
-        folder = Path(tempfile.mkdtemp(prefix="tracker-"))
+        folder = Path(tempfile.mkdtemp(prefix="tracker-", dir=_temporary_folder()))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         return folder
 
