@@ -182,7 +182,7 @@ async def test_a_flood_of_strangers_does_not_fill_redis(services: Services) -> N
         await scene.applied(services, [stranger(account_id, number) for number in numbers])
         await asyncio.gather(*(ask_for_nothing(services, number) for number in numbers[:20]))
         clicks += 750
-        assert clicks < 60_000
+        assert clicks < 200_000  # the more memory was in use before, the more it takes
         await meter.measure()
     await scene.applied(services, [stranger(account_id, clicks)])
 
