@@ -21,10 +21,7 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
     ] = "development"
     host: Annotated[
         str,
-        Meta(
-            description="address to listen on; empty: 127.0.0.1 in development, every address in "
-            "production"
-        ),
+        Meta(description="address to listen on; empty: 127.0.0.1, in production every address"),
     ] = ""
     port: Annotated[
         int, Meta(ge=0, le=65535, description="port to listen on; 0 takes a free one")
@@ -238,11 +235,7 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         ),
     ] = ""
     allow_insecure: Annotated[
-        bool,
-        Meta(
-            description="whether to start in production with http:// in BASE_URL, where others on "
-            "the network read sessions and keys, or without SECRET_KEY"
-        ),
+        bool, Meta(description="start in production without https:// or SECRET_KEY")
     ] = False
     serve_claimed_domains: Annotated[
         Literal["auto", "always", "never"],
