@@ -23,26 +23,24 @@ export class ApiError extends Error {
     this.status = status;
     this.code = code;
     this.text = text;
-    this.words = words;
+    this.field = fieldAndRule(text)[0];
+    /** What is wrong with the field, without its name. */
+    this.rule = words ? this.message : fieldAndRule(text)[1];
     this.retryAfter = retryAfter;
     /** The fraction of a report that is counted and cached, from 0 to 1. */
     this.progress = progress;
-  }
-
-  /** Return the field that the API names ("slug: already taken"), or "". */
-  get field() {
-    return /^([\w.[\]]+): /.exec(this.text)?.[1] ?? "";
-  }
-
-  /** Return what is wrong with the field, without its name. */
-  get rule() {
-    return this.words ? this.message : this.text.replace(/^[\w.[\]]+: /, "");
   }
 
   /** Return whether the same request may succeed later. */
   get mayPass() {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
+}
+
+/** Return the parts of an error's text, such as "slug: already taken". The field may be "". */
+function fieldAndRule(text) {
+  const [, field = "", rule = text] = /^([\w .[\]-]+): (.*)$/s.exec(text) ?? [];
+  return [field, rule];
 }
 
 /** The client of the API. Every function returns the parsed answer, or throws an ApiError. */
@@ -102,8 +100,9 @@ async function errorOf(answer) {
   const value = await answer.json().catch(() => null);
   const code = headers.get("X-Error-Code") ?? "";
   const text = value?.error ?? `The service answered ${status}.`;
+  const [field, rule] = fieldAndRule(text);
   const words = await import("console/parts/errors").then(
-    ({ wordsFor }) => wordsFor({ code, text }),
+    ({ wordsFor }) => wordsFor({ code, field, rule }),
     () => "",
   );
   const retryAfter = Number(headers.get("Retry-After") ?? 0);

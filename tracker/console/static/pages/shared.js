@@ -18,6 +18,9 @@ import { daysText } from "console/reports/words";
 const REPORT_MS = 35_000;
 const DEFAULT_MEASURE = "clicks";
 
+const GONE =
+  "This link opens no report: it has ended, was revoked, or is not complete. Ask whoever sent it for a new one.";
+
 /** Ask for a report until it comes, as long as each try gets further: what is counted is kept. */
 async function untilDone(ask) {
   for (let reached = 0; ;) {
@@ -34,6 +37,7 @@ async function untilDone(ask) {
 /** The page. `token` is the part of the link after the #. */
 export default function Shared({ token }) {
   const [password, setPassword] = useState("");
+  const [tried, setTried] = useState(false);
   const [first, setFirst] = useState(null);
   const read = (measure) => {
     const body = { token, password: password || null, measure };
@@ -49,9 +53,10 @@ export default function Shared({ token }) {
   useTitle(first?.name ?? "Shared report");
   if (first) return html`<main id="main"><${SharedReport} ...${{ first, read }} /></main>`;
   const asks = error?.code === "password_required";
-  const wasTried = error?.text === "password: wrong";
+  const shown = error?.code === "not_found" ? { message: GONE } : error;
   const submit = (event) => {
     event.preventDefault();
+    setTried(true);
     open();
   };
   if (asks || password) {
@@ -66,9 +71,9 @@ export default function Shared({ token }) {
           autofocus
           value=${password}
           onInput=${setPassword}
-          error=${asks && wasTried && !busy ? error.rule : undefined}
+          error=${asks && tried && !busy ? error.rule : undefined}
         />
-        <${ErrorNote} error=${asks ? null : error} />
+        <${ErrorNote} error=${asks ? null : shown} />
         <${Button} kind="main" type="submit" busy=${busy}>Show it<//>
       </form>
     </main>`;
@@ -76,7 +81,7 @@ export default function Shared({ token }) {
   return html`<main class="outside" id="main">
     <h1>A shared report</h1>
     ${
-      error ? html`<${ErrorNote} error=${error} retry=${open} />` : html`<${Skeleton} lines=${6} />`
+      error ? html`<${ErrorNote} error=${shown} retry=${open} />` : html`<${Skeleton} lines=${6} />`
     }
   </main>`;
 }
