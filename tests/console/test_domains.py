@@ -75,5 +75,5 @@ async def test_a_failed_look_up_is_said_and_a_domain_in_use_stays(
         await page.get_by_role("button", name=f"Delete {NAME}").click()
         await page.get_by_role("button", name="Delete the domain").click()
         await expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text(
-            "Archive them first"
+            "archive them first"
         )

@@ -1,6 +1,6 @@
 /** Fields of forms. */
 
-import { useId } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { ApiError } from "console/core/api";
 import { html } from "console/core/html";
 import { Choice } from "console/core/parts";
@@ -64,6 +64,31 @@ export function Checkbox({ label, hint, checked, onInput, hideLabel, ...others }
     <label for=${id} class=${hideLabel ? "visually-hidden" : ""}>${label}</label>
     ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
   </div>`;
+}
+
+/** Keep the fields of a form: `set("name")` is the handler of the field `name`. */
+export function useFields(initial) {
+  const [fields, setFields] = useState(initial);
+  const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
+  return { fields, set };
+}
+
+/**
+ * The fields of a form, from a `list` of their properties, each with its `name`: a text field, a
+ * choice if it has `options`, a box if it is a `checkbox`. False entries are left out.
+ */
+export function FormFields({ list, fields, set, error }) {
+  return list.filter(Boolean).map(({ checkbox, ...field }) => {
+    const given = { ...field, key: field.name, onInput: set(field.name) };
+    const value = fields[field.name];
+    if (checkbox) return html`<${Checkbox} ...${given} checked=${value} />`;
+    return html`<${field.options ? Select : TextField} ...${{ ...given, error, value }} />`;
+  });
+}
+
+/** Return the names of a form's fields, for the note about errors that none of them shows. */
+export function namesOf(list) {
+  return list.filter(Boolean).map(({ name }) => name);
 }
 
 /** A switch: what it says holds at once, without a button to save. `onInput` gets true or false. */

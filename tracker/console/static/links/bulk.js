@@ -15,6 +15,7 @@ import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
 import { ENCODINGS, decoded } from "console/links/delimited";
+import { TEXTS } from "console/links/fields";
 import { readLinks } from "console/links/lines";
 import { LinkPreview } from "console/links/preview";
 import { SEPARATORS } from "console/links/separators";
@@ -217,7 +218,11 @@ function body({ link, domain, tags }, { hosts, ids, domain_id: chosen, tags: com
   return { ...link, tags: all, ...(domain_id && { domain_id }) };
 }
 
-const FIELDS = { destination_url: "destination", internal_name: "name", domain_id: "domain" };
+const FIELDS = {
+  destination_url: "destination",
+  domain_id: "domain",
+  ...Object.fromEntries(TEXTS.map(({ name, label }) => [name, label.toLowerCase()])),
+};
 
 /**
  * Return an error that names the line, and the field as people see it. It is `of` the text that was

@@ -1,14 +1,28 @@
-/** The texts of a link: in its form, and in lines that are pasted. Pure. */
+/** The texts of a link: in its form, on its page, in lists, and in lines that are pasted. Pure. */
 
+/**
+ * `headings` are other names of a column in pasted lines, `whenEmpty` what a new link gets instead.
+ * The first text is the link's title.
+ */
 export const TEXTS = [
   {
     name: "internal_name",
     label: "Name",
     most: 255,
-    hint: "For you and your reports. Empty: the destination’s host and path.",
     required: true,
+    hint: "For you and your reports. Empty: the destination’s host and path.",
+    whenEmpty: "from the destination",
+    headings: ["name", "title"],
   },
 ];
+
+/** Return the texts as fields of the form of a link that is new, or is not. */
+export function textFields(isNew) {
+  return TEXTS.map(({ name, label, most, required, hint }) => ({
+    ...{ name, label, maxlength: most },
+    ...(isNew ? { hint } : { required }),
+  }));
+}
 
 export const SLUG = /^[\w-]{1,64}$/;
 export const SLUG_RULE = "1 to 64 of A-Z a-z 0-9 _ -";

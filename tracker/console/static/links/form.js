@@ -2,7 +2,7 @@
 
 import { useRef } from "preact/hooks";
 import { api, owned } from "console/core/api";
-import { Select, TextField } from "console/core/fields";
+import { FormFields, Select, TextField, namesOf } from "console/core/fields";
 import { useAction, useLoad, useSettled } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote } from "console/core/parts";
@@ -11,12 +11,23 @@ import { copy, toast } from "console/core/toasts";
 import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
-import { SLUG, SLUG_RULE, TEXTS, given, textsOf } from "console/links/fields";
+import { SLUG, SLUG_RULE, given, textFields, textsOf } from "console/links/fields";
 import { stripped } from "console/links/invisible";
 import { TagPicker } from "console/links/tags";
 import { completedUrl } from "console/links/typed-url";
 import { UTM, withParameter } from "console/links/utm";
 
+const DESTINATION = {
+  name: "destination_url",
+  label: "Destination",
+  inputmode: "url",
+  autocapitalize: "none",
+  spellcheck: false,
+  required: true,
+  "data-focus": true,
+  placeholder: "https://shop.example/offer",
+  hint: "Macros such as {click_id} and {country} are filled in at the click.",
+};
 const NEW = { destination_url: "", slug: "", domain_id: "", tags: [], ...textsOf({}) };
 
 /** The dialog to create a link, or to change `link`. `onDone` gets the link. */
@@ -40,6 +51,11 @@ export function LinkDialog({ link, onClose, onDone }) {
       link ? {} : { action: { label: "Copy", run: () => copy(saved.short_url) } },
     );
   });
+  const texts = textFields(!link);
+  const destination = {
+    ...DESTINATION,
+    onBlur: () => set("destination_url")(completedUrl(fields.destination_url)),
+  };
   const footer = html`
     ${
       dirty && html`<${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard the draft<//>`
@@ -53,44 +69,17 @@ export function LinkDialog({ link, onClose, onDone }) {
     ...${{ footer, busy, onClose }}
     onSubmit=${save}
   >
-    <${TextField}
-      label="Destination"
-      name="destination_url"
-      inputmode="url"
-      autocapitalize="none"
-      spellcheck=${false}
-      required
-      data-focus
-      placeholder="https://shop.example/offer"
-      hint="Macros such as {click_id} and {country} are filled in at the click."
-      error=${error}
-      value=${fields.destination_url}
-      onInput=${set("destination_url")}
-      onBlur=${() => set("destination_url")(completedUrl(fields.destination_url))}
-    />
+    <${FormFields} list=${[destination]} ...${{ fields, set, error }} />
     <${UtmBuilder} url=${completedUrl(fields.destination_url)} onChange=${set("destination_url")} />
     ${!link && html`<${ShortUrl} fields=${fields} set=${set} error=${error} />`}
-    ${TEXTS.map(
-      ({ name, label, most, hint, required }) => html`<${TextField}
-        ...${{ label, name, error }}
-        hint=${link ? undefined : hint}
-        required=${Boolean(link && required)}
-        maxlength=${most}
-        value=${fields[name]}
-        onInput=${set(name)}
-      />`,
-    )}
+    <${FormFields} list=${texts} ...${{ fields, set, error }} />
     ${
       can("tags:read") &&
       html`<${TagPicker} selected=${fields.tags} onChange=${set("tags")} typed=${typed} />`
     }
     <${ErrorNote}
       error=${error}
-      fields=${[
-        "destination_url",
-        ...TEXTS.map(({ name }) => name),
-        ...(link ? [] : ["slug", "domain_id"]),
-      ]}
+      fields=${[...namesOf([destination, ...texts]), ...(link ? [] : ["slug", "domain_id"])]}
     />
   <//>`;
 }

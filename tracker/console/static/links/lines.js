@@ -7,7 +7,7 @@ import { separated } from "console/links/separators";
 import { asciiHostname, completedUrl, hostnameOf } from "console/links/typed-url";
 import { UTM, withUtm } from "console/links/utm";
 
-const POSITIONS = ["destination_url", "slug", "internal_name"];
+const POSITIONS = ["destination_url", "slug", TEXTS[0].name];
 const COLUMNS = [
   "destination_url",
   "slug",
@@ -22,7 +22,7 @@ const COLUMNS = [
 const HEADINGS = {
   destination_url: ["destination", "longurl", "targeturl", "url", "link"],
   slug: ["shortlink", "shorturl"],
-  internal_name: ["name", "title"],
+  ...Object.fromEntries(TEXTS.map(({ name, headings }) => [name, headings])),
   domain_name: ["domain"],
   tags: ["tag"],
 };

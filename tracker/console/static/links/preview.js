@@ -2,6 +2,7 @@
 
 import { format } from "console/core/format";
 import { html } from "console/core/html";
+import { TEXTS } from "console/links/fields";
 
 /**
  * The table, of the first `most` rows. `host` serves links without a domain of their own;
@@ -27,7 +28,7 @@ export function LinkPreview({ rows, most, host, bad, failedLine, newTags, ignore
             <th scope="col" class="numeric">Line</th>
             <th scope="col">Destination</th>
             <th scope="col">Short link</th>
-            <th scope="col">Name</th>
+            ${TEXTS.map(({ label }) => html`<th scope="col">${label}</th>`)}
             ${withTags && html`<th scope="col">Tags</th>`}
           </tr>
         </thead>
@@ -55,7 +56,11 @@ function Row({ row: { line, link, domain, tags, problem }, host, withTags, faile
         ${link.active === false && " (paused)"}
       </span>
     </td>
-    <td data-label="Name">${link.internal_name ?? html`<em>from the destination</em>`}</td>
+    ${TEXTS.map(
+      ({ name, label, whenEmpty }) => html`<td data-label=${label}>
+        ${link[name] ?? (whenEmpty && html`<em>${whenEmpty}</em>`)}
+      </td>`,
+    )}
     ${withTags && html`<td data-label="Tags">${tags.join(", ")}</td>`}
   </tr>`;
 }

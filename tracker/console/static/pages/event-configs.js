@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
-import { Select, TextField } from "console/core/fields";
+import { FormFields, namesOf, useFields } from "console/core/fields";
 import { format } from "console/core/format";
 import { useAction, useLoad, useShortcut } from "console/core/hooks";
 import { html } from "console/core/html";
@@ -173,13 +173,13 @@ function NoConfigs({ create }) {
 }
 
 function ConfigDialog({ config, added, onClose, onDone, onCreated }) {
-  const [fields, setFields] = useState({
+  const { fields, set } = useFields({
     name: config?.name ?? "",
     payout_type: config?.payout_type ?? "CPA",
     payout: config ? String(config.payout) : "",
   });
   const [names, setNames] = useState(namesIn({ ...config?.parameter_aliases, ...added }));
-  const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
+  const list = configFields(fields);
   const [save, busy, error] = useAction(async () => {
     const sent = {
       ...fields,
@@ -193,7 +193,6 @@ function ConfigDialog({ config, added, onClose, onDone, onCreated }) {
     if (config) onClose();
     else onCreated(saved);
   });
-  const isShare = fields.payout_type === "RevShare";
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
     <${Button} kind="main" type="submit" busy=${busy}>${config ? "Save" : "Create"}<//>
@@ -203,39 +202,26 @@ function ConfigDialog({ config, added, onClose, onDone, onCreated }) {
     ...${{ footer, busy, onClose }}
     onSubmit=${save}
   >
-    <${TextField}
-      label="Name"
-      name="name"
-      placeholder="Purchase"
-      required
-      maxlength="255"
-      error=${error}
-      value=${fields.name}
-      onInput=${set("name")}
-    />
-    <${Select}
-      label="Pays"
-      name="payout_type"
-      options=${PAYOUT_TYPES}
-      error=${error}
-      value=${fields.payout_type}
-      onInput=${set("payout_type")}
-    />
-    <${TextField}
-      label=${isShare ? "Percentage" : "Amount"}
-      name="payout"
-      type="number"
-      min="0"
-      step="any"
-      required
-      error=${error}
-      value=${fields.payout}
-      onInput=${set("payout")}
-    />
+    <${FormFields} ...${{ list, fields, set, error }} />
     <${ParameterAliases} ...${{ names }} onInput=${setNames} />
     ${config && html`<p class="hint">Conversions that were recorded keep what they paid.</p>`}
-    <${ErrorNote} error=${error} fields=${["name", "payout_type", "payout"]} />
+    <${ErrorNote} error=${error} fields=${namesOf(list)} />
   <//>`;
+}
+
+function configFields({ payout_type: type }) {
+  return [
+    { name: "name", label: "Name", placeholder: "Purchase", required: true, maxlength: 255 },
+    { name: "payout_type", label: "Pays", options: PAYOUT_TYPES },
+    {
+      name: "payout",
+      label: type === "RevShare" ? "Percentage" : "Amount",
+      type: "number",
+      min: 0,
+      step: "any",
+      required: true,
+    },
+  ];
 }
 
 /** The ways to report a conversion, ready to copy, and a button that sends one. */

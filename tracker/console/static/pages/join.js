@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { api } from "console/core/api";
-import { Checkbox, TextField } from "console/core/fields";
+import { Checkbox, FormFields, namesOf, useFields } from "console/core/fields";
 import { useAction, useLoad, useTitle } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote, Skeleton } from "console/core/parts";
@@ -11,6 +11,37 @@ import { session } from "console/core/session";
 import { HOME } from "console/core/url";
 
 const MIN_PASSWORD_CHARACTERS = 12;
+const EMAIL = {
+  name: "email",
+  label: "Your e-mail",
+  type: "email",
+  autocomplete: "username",
+  hint: "You sign in with it. No mail is sent.",
+  required: true,
+};
+const NAME = { name: "name", label: "Your name", autocomplete: "name", required: true };
+const NEW_PASSWORD = {
+  name: "password",
+  label: "New password",
+  autocomplete: "new-password",
+  minlength: MIN_PASSWORD_CHARACTERS,
+  hint: `At least ${MIN_PASSWORD_CHARACTERS} characters. A few unrelated words are good.`,
+  required: true,
+};
+const OWN_PASSWORD = {
+  name: "password",
+  label: "Your password",
+  autocomplete: "current-password",
+  hint: "You have one here already.",
+  required: true,
+};
+const CODE = {
+  name: "code",
+  label: "Code",
+  hint: "From your authenticator, or a recovery code",
+  autocomplete: "one-time-code",
+  required: true,
+};
 
 /**
  * The form of the link with `token`: a new password, or the existing one of a known person. An
@@ -32,10 +63,18 @@ function Form({ token, kind, email, account, role, has_password: known, needs_co
   const isReset = kind === "password_reset";
   const isNew = isReset || !known;
   const choosesEmail = !email && !isReset;
-  const [fields, setFields] = useState({ email: "", name: "", password: "", code: "" });
+  const { fields, set } = useFields({ email: "", name: "", password: "", code: "" });
   const [visible, setVisible] = useState(false);
   const [asksCode, setAsksCode] = useState(needsCode);
-  const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
+  const first = [
+    choosesEmail && { ...EMAIL, autofocus: true },
+    !known && !isReset && { ...NAME, autofocus: !choosesEmail },
+    {
+      ...(isNew ? NEW_PASSWORD : OWN_PASSWORD),
+      type: visible ? "text" : "password",
+      autofocus: known || isReset,
+    },
+  ];
   const [join, busy, error] = useAction(async () => {
     const { name, password, code } = fields;
     const sent = {
@@ -56,18 +95,6 @@ function Form({ token, kind, email, account, role, has_password: known, needs_co
     event.preventDefault();
     join();
   };
-  const password = isNew
-    ? {
-        label: "New password",
-        autocomplete: "new-password",
-        minlength: MIN_PASSWORD_CHARACTERS,
-        hint: `At least ${MIN_PASSWORD_CHARACTERS} characters. A few unrelated words are good.`,
-      }
-    : {
-        label: "Your password",
-        autocomplete: "current-password",
-        hint: "You have one here already.",
-      };
   return html`<form class="card" onSubmit=${submit}>
     <div class="stack close">
       <h1>${isReset ? "Set a new password" : `Join ${account?.name}`}</h1>
@@ -75,71 +102,26 @@ function Form({ token, kind, email, account, role, has_password: known, needs_co
         ${isReset ? email : choosesEmail ? `As ${role}.` : `As ${role}, with ${email}.`}
       </p>
     </div>
-    ${
-      choosesEmail
-        ? html`<${TextField}
-          label="Your e-mail"
-          name="email"
-          type="email"
-          autocomplete="username"
-          hint="You sign in with it. No mail is sent."
-          required
-          autofocus
-          error=${shown}
-          value=${fields.email}
-          onInput=${set("email")}
-        />`
-        : html`<input
-          class="visually-hidden"
-          type="email"
-          autocomplete="username"
-          value=${email}
-          readonly
-          tabindex="-1"
-          aria-hidden="true"
-        />`
-    }
-    ${
-      !known &&
-      !isReset &&
-      html`<${TextField}
-        label="Your name"
-        name="name"
-        autocomplete="name"
-        required
-        autofocus=${!choosesEmail}
-        error=${shown}
-        value=${fields.name}
-        onInput=${set("name")}
-      />`
-    }
-    <${TextField}
-      ...${password}
-      name="password"
-      type=${visible ? "text" : "password"}
-      required
-      autofocus=${known || isReset}
-      error=${shown}
-      value=${fields.password}
-      onInput=${set("password")}
-    />
+    ${!choosesEmail && html`<${HiddenEmail} value=${email} />`}
+    <${FormFields} list=${first} ...${{ fields, set }} error=${shown} />
     <${Checkbox} label="Show the password" checked=${visible} onInput=${setVisible} />
-    ${
-      asksCode &&
-      html`<${TextField}
-        label="Code"
-        name="code"
-        hint="From your authenticator, or a recovery code"
-        autocomplete="one-time-code"
-        required
-        error=${shown}
-        value=${fields.code}
-        onInput=${set("code")}
-      />`
-    }
-    <${ErrorNote} error=${shown} fields=${["email", "name", "password", "code"]} />
+    <${FormFields} list=${[asksCode && CODE]} ...${{ fields, set }} error=${shown} />
+    <${ErrorNote} error=${shown} fields=${namesOf([...first, CODE])} />
     <${Button} kind="main" type="submit" busy=${busy}>${isReset ? "Set and sign in" : "Join"}<//>
   </form>`;
+}
+
+/** The person's e-mail address, for the browser's password manager. */
+function HiddenEmail({ value }) {
+  return html`<input
+    class="visually-hidden"
+    type="email"
+    autocomplete="username"
+    value=${value}
+    readonly
+    tabindex="-1"
+    aria-hidden="true"
+  />`;
 }
 
 /** What is left when the link was used, withdrawn, or is too old. */

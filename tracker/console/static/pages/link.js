@@ -23,6 +23,7 @@ import { toast } from "console/core/toasts";
 import { Changes } from "console/parts/history";
 import { usePoll } from "console/parts/poll";
 import { testClick } from "console/conversions/test-click";
+import { TEXTS } from "console/links/fields";
 import { QrCode } from "console/links/qr";
 import { UTM } from "console/links/utm";
 import { Report } from "console/pages/overview";
@@ -132,6 +133,14 @@ function Facts({ link }) {
           <${CopyButton} text=${link.short_url} label="Copy the short URL" />
         </span>
       </dd>
+      ${TEXTS.map(
+        ({ name, label }) =>
+          link[name] &&
+          html`
+            <dt>${label}</dt>
+            <dd>${link[name]}</dd>
+          `,
+      )}
       <dt>Destination</dt>
       <dd><${OutLink} url=${link.destination_url} /></dd>
       ${UTM.map(

@@ -24,6 +24,7 @@ import {
 import { route, setQuery } from "console/core/route";
 import { can, today } from "console/core/session";
 import { toast } from "console/core/toasts";
+import { TEXTS } from "console/links/fields";
 import { UtmChips, UtmValues, hasUtm, noUtmFilters, utmFilters } from "console/links/utm";
 
 // The first page is painted before any of these is loaded.
@@ -165,6 +166,7 @@ function columns(rows, mayWrite, clicks, setOpen, reload) {
     ...(rows.some(hasUtm)
       ? [{ label: "UTM", cell: (link) => hasUtm(link) && html`<${UtmValues} link=${link} />` }]
       : []),
+    ...TEXTS.slice(1).map(({ name, label }) => ({ label, cell: (link) => link[name] })),
     {
       label: "Tags",
       cell: ({ tags }) =>

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { api } from "console/core/api";
-import { TextField } from "console/core/fields";
+import { FormFields, useFields } from "console/core/fields";
 import { useAction, useTitle } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote } from "console/core/parts";
@@ -11,10 +11,36 @@ import { session, sessionEnded } from "console/core/session";
 import { nextPage } from "console/core/url";
 import { Outside } from "console/parts/frame";
 
+const FIELDS = [
+  {
+    name: "email",
+    label: "E-mail",
+    type: "email",
+    autocomplete: "username",
+    required: true,
+    autofocus: true,
+  },
+  {
+    name: "password",
+    label: "Password",
+    type: "password",
+    autocomplete: "current-password",
+    required: true,
+  },
+];
+const CODE = {
+  name: "code",
+  label: "Code",
+  hint: "From your authenticator, or a recovery code",
+  autocomplete: "one-time-code",
+  required: true,
+  autofocus: true,
+};
+
 /** The page. It asks for a code only after the password was right. */
 export default function SignIn() {
   useTitle("Sign in");
-  const [fields, setFields] = useState({ email: "", password: "", code: "" });
+  const { fields, set } = useFields({ email: "", password: "", code: "" });
   const [asksCode, setAsksCode] = useState(false);
   const [signIn, busy, error] = useAction(async () => {
     const { email, password } = fields;
@@ -28,7 +54,6 @@ export default function SignIn() {
   useEffect(() => {
     if (error?.code === "code_required") setAsksCode(true);
   }, [error]);
-  const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
   const submit = (event) => {
     event.preventDefault();
     signIn();
@@ -46,38 +71,7 @@ export default function SignIn() {
           </p>
         </div>`
       }
-      <${TextField}
-        label="E-mail"
-        name="email"
-        type="email"
-        autocomplete="username"
-        required
-        autofocus
-        value=${fields.email}
-        onInput=${set("email")}
-      />
-      <${TextField}
-        label="Password"
-        name="password"
-        type="password"
-        autocomplete="current-password"
-        required
-        value=${fields.password}
-        onInput=${set("password")}
-      />
-      ${
-        asksCode &&
-        html`<${TextField}
-          label="Code"
-          name="code"
-          hint="From your authenticator, or a recovery code"
-          autocomplete="one-time-code"
-          required
-          autofocus
-          value=${fields.code}
-          onInput=${set("code")}
-        />`
-      }
+      <${FormFields} list=${asksCode ? [...FIELDS, CODE] : FIELDS} ...${{ fields, set }} />
       <${ErrorNote} error=${shown} />
       <${Button} kind="main" type="submit" busy=${busy}>Sign in<//>
       <p class="hint">

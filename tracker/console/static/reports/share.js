@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { api, owned } from "console/core/api";
 import { endOfDay, knownZone } from "console/core/dates";
-import { Checkbox, TextField } from "console/core/fields";
+import { FormFields, namesOf, useFields } from "console/core/fields";
 import { useAction } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote } from "console/core/parts";
@@ -29,25 +29,24 @@ export function rollingDays({ lastDays, untilYesterday, period }) {
  * The dialog. `report` is what is shared, as `/api/shares` takes it; `days` are those it has now.
  */
 export function ShareDialog({ report, days, onClose }) {
-  const [fields, setFields] = useState({
+  const { fields, set } = useFields({
     name: "",
+    expires_at: "",
     password: "",
-    until: "",
     show_link_names: false,
   });
   const [made, setMade] = useState(null);
-  const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
+  const zone = session.value.account.time_zone;
+  const list = shareFields(zone);
   const [share, busy, error] = useAction(async () => {
-    const { name, password, until, show_link_names } = fields;
-    const expires_at = until
-      ? endOfDay(until, session.value.account.time_zone).toISOString()
-      : null;
-    setMade(
-      await api.post(
-        "/api/shares",
-        owned({ name, report, show_link_names, password: password || null, expires_at }),
-      ),
-    );
+    const { password, expires_at: until } = fields;
+    const sent = {
+      ...fields,
+      report,
+      password: password || null,
+      expires_at: until ? endOfDay(until, zone).toISOString() : null,
+    };
+    setMade(await api.post("/api/shares", owned(sent)));
   });
   if (made) {
     return html`<${Dialog}
@@ -72,43 +71,34 @@ export function ShareDialog({ report, days, onClose }) {
     onSubmit=${share}
   >
     <${SharedDays} name=${rollingDays(report)} days=${days} />
-    <${TextField}
-      label="Title"
-      name="name"
-      required
-      maxlength="120"
-      error=${error}
-      value=${fields.name}
-      onInput=${set("name")}
-      data-focus
-    />
-    <${TextField}
-      label="Until"
-      type="date"
-      hint="Through that day in ${knownZone(session.value.account.time_zone)}. Empty: until you revoke it"
-      name="expires_at"
-      error=${error}
-      value=${fields.until}
-      onInput=${set("until")}
-    />
-    <${TextField}
-      label="Password"
-      type="password"
-      autocomplete="new-password"
-      hint="Empty: the link is enough. At least ${MIN_PASSWORD_CHARACTERS} characters"
-      name="password"
-      error=${error}
-      value=${fields.password}
-      onInput=${set("password")}
-    />
-    <${Checkbox}
-      label="Show the names of links"
-      hint="Otherwise they are Link 1, Link 2 and so on"
-      checked=${fields.show_link_names}
-      onInput=${set("show_link_names")}
-    />
-    <${ErrorNote} error=${error} fields=${["name", "password", "expires_at"]} />
+    <${FormFields} ...${{ list, fields, set, error }} />
+    <${ErrorNote} error=${error} fields=${namesOf(list)} />
   <//>`;
+}
+
+function shareFields(zone) {
+  return [
+    { name: "name", label: "Title", required: true, maxlength: 120, "data-focus": true },
+    {
+      name: "expires_at",
+      label: "Until",
+      type: "date",
+      hint: `Through that day in ${knownZone(zone)}. Empty: until you revoke it`,
+    },
+    {
+      name: "password",
+      label: "Password",
+      type: "password",
+      autocomplete: "new-password",
+      hint: `Empty: the link is enough. At least ${MIN_PASSWORD_CHARACTERS} characters`,
+    },
+    {
+      name: "show_link_names",
+      label: "Show the names of links",
+      hint: "Otherwise they are Link 1, Link 2 and so on",
+      checkbox: true,
+    },
+  ];
 }
 
 /** Which days the client sees. `name` is that of a period that rolls. */

@@ -2,7 +2,7 @@
 
 import { useRef, useState } from "preact/hooks";
 import { ApiError, api, owned } from "console/core/api";
-import { Checkbox, Select, TextField } from "console/core/fields";
+import { Checkbox, FormFields, TextField, namesOf } from "console/core/fields";
 import { useAction, useLoad, useSettled } from "console/core/hooks";
 import { html } from "console/core/html";
 import { Button, ErrorNote } from "console/core/parts";
@@ -17,6 +17,25 @@ const METHODS = [
   ["PATCH", "PATCH"],
   ["GET", "GET, the payload as query"],
 ];
+const TARGET = {
+  name: "target_url",
+  label: "Target",
+  type: "url",
+  required: true,
+  placeholder: "https://network.example/postback?cid={click_id}",
+  hint: "Path and query may have macros, such as {click_id}.",
+};
+const NAME = { name: "name", label: "Name", required: true, maxlength: 255 };
+const NEW_NAME = { ...NAME, required: false, hint: "Empty: the host of the target" };
+const METHOD = { name: "method", label: "Method", options: METHODS };
+const TEMPLATE_FIELD = {
+  name: "payload_template",
+  label: "Payload",
+  rows: 9,
+  class: "code",
+  spellcheck: false,
+  hint: "JSON with macros in braces. A value that is one macro keeps its type.",
+};
 const EVENTS = [
   ["conversion", "Conversions", "Each conversion, once its click is known"],
   ["webhook.disabled", "Disabled webhooks", "When another webhook of the account is disabled"],
@@ -43,6 +62,7 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
   // Not in the draft: their values are secrets.
   const [headers, setHeaders] = useState(() => headerRows(webhook));
   const [made, setMade] = useState(null);
+  const list = [webhook ? NAME : NEW_NAME, METHOD];
   const [save, busy, error] = useAction(async () => {
     const sent = {
       ...fields,
@@ -78,37 +98,8 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
     ...${{ footer, busy, onClose }}
     onSubmit=${save}
   >
-    <${TextField}
-      label="Target"
-      name="target_url"
-      type="url"
-      required
-      placeholder="https://network.example/postback?cid={click_id}"
-      hint="Path and query may have macros, such as {click_id}."
-      error=${error}
-      value=${fields.target_url}
-      onInput=${set("target_url")}
-    />
-    <div class="columns">
-      <${TextField}
-        label="Name"
-        name="name"
-        hint=${webhook ? undefined : "Empty: the host of the target"}
-        required=${Boolean(webhook)}
-        maxlength="255"
-        error=${error}
-        value=${fields.name}
-        onInput=${set("name")}
-      />
-      <${Select}
-        label="Method"
-        name="method"
-        options=${METHODS}
-        error=${error}
-        value=${fields.method}
-        onInput=${set("method")}
-      />
-    </div>
+    <${FormFields} list=${[TARGET]} ...${{ fields, set, error }} />
+    <div class="columns"><${FormFields} ...${{ list, fields, set, error }} /></div>
     <${EventBoxes} events=${fields.events} onChange=${set("events")} />
     <${TemplateEditor}
       text=${fields.payload_template}
@@ -118,7 +109,7 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
     />
     <${HeadersEditor} rows=${headers} onChange=${setHeaders} />
     <${RequestPreview} ...${{ ...fields, headers: sentHeaders(headers) }} />
-    <${ErrorNote} error=${error} fields=${["target_url", "name", "method", "payload_template"]} />
+    <${ErrorNote} error=${error} fields=${namesOf([TARGET, ...list, TEMPLATE_FIELD])} />
   <//>`;
 }
 
@@ -180,17 +171,7 @@ function TemplateEditor({ text, method, onInput, error }) {
     element.focus();
   };
   return html`<div class="template" ref=${area}>
-    <${TextField}
-      label="Payload"
-      name="payload_template"
-      rows="9"
-      class="code"
-      spellcheck=${false}
-      hint="JSON with macros in braces. A value that is one macro keeps its type."
-      error=${error}
-      value=${text}
-      onInput=${onInput}
-    />
+    <${TextField} ...${{ ...TEMPLATE_FIELD, error, value: text, onInput }} />
     <details>
       <summary>Macros</summary>
       <dl class="macros">${(macros.data?.rows ?? []).map(
