@@ -24,7 +24,7 @@ TRIAL := tests/system/test_trial.py
 ON_NEWEST := tests/stores/redis tests/journal tests/access/test_rate_limit.py tests/clicks/test_visitors.py \
 	tests/ingest/test_consumer.py $(TRIAL)
 .DEFAULT_GOAL := help
-.PHONY: run demo test test-all test-lab steady fuzz lint bench bench-reports growth chaos abuse soak screenshots lock check help
+.PHONY: run demo test test-all test-lab steady fuzz lint bench growth chaos abuse soak screenshots lock check help
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -82,10 +82,7 @@ lint: $(VENV)/ready  ## run ruff (lint and format) and mypy (strict), then eslin
 bench: $(VENV)/ready  ## measure clicks and events beside a bare Tornado redirect and nginx (twenty minutes)
 	@$(BIN)/python -m lab.bench $(ARGS)
 
-bench-reports: $(VENV)/ready  ## measure the cost of a report with up to ten million clicks (a quarter of an hour)
-	@$(BIN)/python -m lab.bench_reports $(ARGS)
-
-growth: $(VENV)/ready  ## measure whether cost grows with what there is, and say which bounds do not hold (ten minutes)
+growth: $(VENV)/ready  ## measure whether cost grows with what there is, and say which bounds do not hold (a quarter of an hour)
 	@$(BIN)/python -m lab.growth $(ARGS)
 
 chaos: $(VENV)/ready  ## kill and suspend the service and its stores under load; is anything lost? (three minutes)

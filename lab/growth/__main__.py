@@ -13,7 +13,7 @@ from pymongo.errors import PyMongoError
 from redis.exceptions import RedisError
 
 from config.settings import Settings
-from lab.growth import accounts, links, lists, receivers, reports
+from lab.growth import accounts, links, lists, months, receivers, reports
 from lab.growth.figures import Figures, Samples, broken, figures, table
 from lab.growth.filling import Filling
 from lab.growth.rows import ROWS, Direction, Row, chosen
@@ -38,6 +38,7 @@ _DIRECTIONS: Final[Mapping[Direction, Callable[[Run, Collection[str]], Awaitable
     "links": links.measure,
     "lists": lists.measure,
     "reports": reports.measure,  # after the links, which are measured without earlier clicks
+    "months": months.measure,
     "accounts": accounts.measure,
     "receivers": receivers.measure,
 }
@@ -71,9 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     samples = on_own_stores("growth", lambda folder, stores: _run(folder, stores, parsed))
     found, sizes = figures(parsed.rows, samples), _sizes(parsed)
     print(
-        f"up to {sizes.links:,} links, {sizes.accounts:,} accounts, {sizes.webhooks:,} webhooks; "
-        f"medians of {sizes.rounds}, {os.cpu_count()} cores with a load of {busy:.1f} before; "
-        f"{time.monotonic() - began:.0f} s altogether"
+        f"up to {sizes.links:,} links, {sizes.accounts:,} accounts, {sizes.webhooks:,} webhooks, "
+        f"{sizes.clicks:,} clicks; medians of {sizes.rounds}, {os.cpu_count()} cores with a load "
+        f"of {busy:.1f} before; {time.monotonic() - began:.0f} s altogether"
     )
     print(table(found))
     written = msgspec.json.encode(_as_json(sizes, busy, found))
@@ -87,6 +88,7 @@ def _sizes(parsed: argparse.Namespace) -> Sizes:
         links=parsed.links or (MANY_LINKS if parsed.million else LINKS),
         accounts=parsed.accounts or (MANY_ACCOUNTS if parsed.million else ACCOUNTS),
         webhooks=parsed.webhooks,
+        clicks=parsed.clicks,
         rounds=parsed.rounds,
         requests=parsed.requests,
         seconds=parsed.seconds,
@@ -107,8 +109,8 @@ def _parser() -> argparse.ArgumentParser:
     names = "\n".join(f"  {row.direction:10}{row.key:14}{row.name}" for row in ROWS)
     parser = option_parser(
         "growth",
-        "Measure how cost grows with the numbers of links, accounts and webhooks, on stores of its "
-        "own that the product fills. Exit code 1 if a bound does not hold.",
+        "Measure how cost grows with the numbers of links, accounts, webhooks and clicks, on "
+        "stores of its own that the product fills. Exit code 1 if a bound does not hold.",
         f"rows, by direction:\n{names}\n\nexample:\n  make growth ARGS='--rows lists,p99'",
     )
     parser.add_argument(
@@ -121,6 +123,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--accounts", type=positive, help="accounts, where they are many")
     parser.add_argument(
         "--webhooks", type=positive, default=10_000, help="webhooks, where they are many [10000]"
+    )
+    parser.add_argument(
+        "--clicks", type=positive, default=1_000_000, help="clicks of a month [1000000]"
     )
     parser.add_argument("--rounds", type=positive, default=3, help="measurements of each row [3]")
     parser.add_argument(

@@ -8,9 +8,8 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from config.settings import Settings
-from lab.bench_reports.traffic import apply
 from lab.growth.filling import create_accounts, made_together
-from lab.growth.today import draining
+from lab.growth.today import apply, draining
 from lab.scene import open_services
 from tracker.clock import now, now_ms
 from tracker.conversions.conversion import Conversion

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from lab.growth.figures import Size
 from lab.growth.filling import FilledAccount
 from lab.growth.run import Run, serving
-from lab.growth.today import count_ahead, draining, store_clicks
+from lab.growth.today import count_ahead, draining, store_clicks, today_so_far
 from lab.requests import click
 
 _NEW_CLICKS: Final = 20
@@ -66,7 +66,8 @@ async def _by_links(run: Run) -> list[_Report]:
     async with draining(run.filling.settings) as (_, parts):
         accounts: dict[Size, FilledAccount] = {"small": few, "large": many}
         for size, account in accounts.items():
-            await store_clicks(parts.drain, account.id, account.link_ids, account.links)
+            of = (account.id, account.link_ids, account.links, today_so_far())
+            await store_clicks(parts.drain, *of)
             tag = {"tag": [str(account.tags[0])]}
             bodies: dict[str, dict[str, Any]] = {
                 "today-by-link": {"groupBy": "link"},
@@ -90,7 +91,8 @@ async def _of_one_link(run: Run) -> list[_Report]:
         async with draining(run.filling.settings) as (_, parts):
             for number, (size, count) in enumerate(clicks.items()):
                 link_id = account.link_ids[number]
-                await store_clicks(parts.drain, account.id, [link_id], count)
+                of = (account.id, [link_id], count, today_so_far())
+                await store_clicks(parts.drain, *of)
                 body = {
                     "filters": {"link": [str(link_id)]},
                     "compare": "previous_period",
@@ -99,7 +101,7 @@ async def _of_one_link(run: Run) -> list[_Report]:
                 request = _post(account, "/overview", body)
                 reports.append(_Report(key, size, [account.slug(number)], request))
             if key == _OVERVIEW:
-                await count_ahead(parts)
+                await count_ahead(parts, run.sizes.links)
     return reports
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final, Literal, NamedTuple
 
-Direction = Literal["links", "lists", "reports", "accounts", "receivers"]
+Direction = Literal["links", "lists", "reports", "months", "accounts", "receivers"]
 
 
 class Row(NamedTuple):
@@ -80,6 +80,17 @@ ROWS: Final = (
     Row("overview", "reports", "overview of a link, all clicks today", "ms", max_large=50),
     Row("overview-first", "reports", "the same, first look", "ms", max_large=300),
     Row("overview-burst", "reports", "the same, before drains count ahead", "ms"),
+    Row("month", "months", "a month by country", "ms", max_factor=1.5, max_large=25),
+    Row("month-by-link", "months", "a month by link", "ms", max_large=100),
+    Row(
+        "month-crossed", "months", "a month: browsers of one country's phones", "ms", max_large=100
+    ),
+    Row("month-first", "months", "the same, first look", "ms", max_large=2_000),
+    Row("month-overview", "months", "a month: overview of one country", "ms", max_large=300),
+    Row("strangers", "months", "a day of as many campaigns as clicks; of one", "ms", max_large=500),
+    Row("strangers-crossed", "months", "the same: devices of a country", "ms", max_factor=1.5),
+    Row("year", "months", "a year by link, of 20,000 links", "ms", max_large=500),
+    Row("two-years", "months", "two years by country", "ms", max_large=25),
     Row("clicks", "accounts", "click on a link of many accounts; of ten", _CLICK, max_factor=3),
     Row("conversions", "accounts", "conversion of many; of ten", "us each", max_factor=3),
     Row("idle", "accounts", "processor without traffic", "% of a core", max_large=3),

@@ -42,6 +42,7 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     links: int
     accounts: int
     webhooks: int
+    clicks: int
     rounds: int
     requests: int
     seconds: float

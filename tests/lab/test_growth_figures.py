@@ -108,5 +108,5 @@ def test_every_row_has_a_key_of_its_own() -> None:
 
 @pytest.mark.parametrize(("links", "few"), [(1_000_000, 1_000), (100_000, 1_000), (60, 1)])
 def test_the_small_size_is_a_hundredth_and_at_most_a_thousand(links: int, few: int) -> None:
-    sizes = Sizes(links=links, accounts=1, webhooks=1, rounds=1, requests=1, seconds=1)
+    sizes = Sizes(links=links, accounts=1, webhooks=1, clicks=1, rounds=1, requests=1, seconds=1)
     assert sizes.few_links == few
