@@ -1,27 +1,15 @@
-"""The receiver of webhooks: reads each request whole and has it answered as a run needs it.
-
-`python -m lab.receiver` accepts everything, in a process of its own, and prints its URL first.
-"""
+"""The receiver of webhooks: reads each request whole and has it answered as a run needs it."""
 
 import asyncio
-import re
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, NamedTuple
 
-import uvloop
-
-from lab.harness import CannotMeasure
-from lab.processes import ROOT
 from lab.requests import message_length
 
 ACCEPTED: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 GONE: Final = b"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-
-_STOP_SECONDS: Final = 20
 
 
 class Message(NamedTuple):
@@ -67,26 +55,6 @@ def answering(answer: bytes) -> Respond:
     return respond
 
 
-@contextmanager
-def receiver_process() -> Iterator[str]:
-    """Yield the URL of a process that accepts everything at once.
-
-    Raises CannotMeasure if the process does not start.
-    """
-    process = subprocess.Popen(
-        [sys.executable, "-m", "lab.receiver"], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        found = re.search(r"http://\S+", process.stdout.readline())
-        if found is None:
-            raise CannotMeasure("the receiver of webhooks did not start")
-        yield found[0]
-    finally:
-        process.terminate()
-        process.wait(_STOP_SECONDS)
-
-
 class _Connection(asyncio.Protocol):
     """One request on one connection."""
 
@@ -121,13 +89,3 @@ def _message(received: bytes) -> Message:
     fields = (line.partition(":") for line in lines)
     headers = {name.lower(): value.strip() for name, _, value in fields}
     return Message(first.split(" ")[1], headers, body)
-
-
-async def _accept_everything() -> None:
-    async with receiving(answering(ACCEPTED)) as url:
-        print(f"answers at {url}", flush=True)
-        await asyncio.Event().wait()
-
-
-if __name__ == "__main__":
-    uvloop.run(_accept_everything())

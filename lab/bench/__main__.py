@@ -16,7 +16,6 @@ import msgspec
 from config.settings import Settings
 from lab.bench import wrk
 from lab.bench.cost import Costs, cost_lines, measure_cost, measure_waiting
-from lab.bench.deliveries import measure_deliveries
 from lab.bench.figures import Figures, figures
 from lab.bench.measure import Bench, Measured, Options
 from lab.bench.rows import ROWS, Row, chosen, missing
@@ -24,13 +23,11 @@ from lab.bench.sustained import ATTEMPTS, Search
 from lab.bench.table import table
 from lab.bench.targets import Target, targets
 from lab.harness import on_own_stores, option_parser
-from lab.receiver import receiver_process
 from lab.scene import prepare_load
 from lab.stores import open_stores
 from scripts.command import positive
 from scripts.progress import ProgressLine
 
-DELIVERIES: Final = 1_500
 JSON_FILE: Final = "bench-result.json"
 
 Rounds = defaultdict[str, list[Measured]]
@@ -39,12 +36,11 @@ Rounds = defaultdict[str, list[Measured]]
 class Results(NamedTuple):
     """Everything measured.
 
-    `deliveries` a second of webhooks only if all rows are measured. `tried` are the attempts to
-    find what a row sustains, `sustained` the best of them. `costs` are measured if asked for.
+    `tried` are the attempts to find what a row sustains, `sustained` the best of them. `costs` are
+    measured if asked for.
     """
 
     rows: list[Row]
-    deliveries: list[float]
     full: Rounds
     tried: Rounds
     sustained: dict[str, Measured]
@@ -59,17 +55,12 @@ async def _run(
     options = Options(parsed.seconds, parsed.connections, parsed.client == "wrk")
     rows = [row for row in parsed.rows if not missing(row)]
     scenes = {number: await prepare_load(stores, number) for number in {row.links for row in rows}}
-    results = Results(rows, [], defaultdict(list), defaultdict(list), {}, defaultdict(list), [])
-    apart = msgspec.structs.replace(stores, mongodb_database="deliveries", data_dir=str(folder))
+    results = Results(rows, defaultdict(list), defaultdict(list), {}, defaultdict(list), [])
     async with open_stores(stores) as connected:
         bench = Bench(folder, stores, connected, scenes, options)
         for number in range(1, parsed.rounds + 1):
             progress = f"round {number} of {parsed.rounds}"
             await _round(bench, results, progress, line)
-            if len(parsed.rows) == len(ROWS):
-                line.show(f"{progress}: webhook deliveries")
-                with receiver_process() as url:
-                    results.deliveries.append(await measure_deliveries(apart, url, DELIVERIES))
         for row in rows:
             if row.sustained:
                 await _search(bench, row, results, parsed, line)
@@ -136,8 +127,7 @@ def _report(parsed: argparse.Namespace, results: Results, seconds: float) -> Non
             print(f"{row.key} was left out: {lacking}")
         elif row.sustained and row.key not in results.sustained:
             print(f"{row.key} sustained none of the rates that were tried")
-    deliveries = median(results.deliveries) if results.deliveries else None
-    wanted = targets(found, deliveries)
+    wanted = targets(found)
     print(table(found, wanted))
     for costs in results.costs:
         print("", *cost_lines(costs), sep="\n")
@@ -161,7 +151,6 @@ def _as_json(
         "cores": os.cpu_count(),
         "load_before": parsed.busy,
         "rows": found,
-        "deliveries": results.deliveries,
         "costs": results.costs,
         "targets": [target._asdict() for target in wanted],
         "measured": {"full": results.full, "tried": results.tried, "half": results.half},
@@ -173,8 +162,7 @@ def _parser() -> argparse.ArgumentParser:
     names = "\n".join(f"  {row.key:4}{row.name}" for row in ROWS)
     parser = option_parser(
         "bench",
-        "Measure redirects, clicks, conversions and a list side by side on stores of its own; with "
-        "all rows, webhook deliveries too.",
+        "Measure redirects, clicks, conversions and a list side by side on stores of its own.",
         f"rows:\n{names}\n\nexample:\n  make bench ARGS='--rounds 5 --rows a,c,d'",
     )
     parser.add_argument("--rounds", type=positive, default=5, help="rounds of each row [5]")

@@ -27,13 +27,11 @@ _MAX_LIST_CPU_SECONDS: Final = 0.0004
 _MAX_P99_SECONDS: Final = (("d", 0.0075), ("l", 0.025))
 _MAX_HALF_P99_SECONDS: Final = (("c", 0.006), ("d", 0.012))
 _MAX_SEEN_P99_SECONDS: Final = 1.0
-_DELIVERIES_PER_SECOND: Final = 500
 
 
-def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[Target]:
-    """Return every target, measured or not; `deliveries` is webhook deliveries a second."""
+def targets(found: Sequence[Figures]) -> list[Target]:
+    """Return every target, measured or not."""
     by_key = {one.key: one for one in found}
-    text = f"webhook deliveries a second, at least {_DELIVERIES_PER_SECOND}"
     return [
         *_of_sustained(by_key),
         *(_of_accepted(by_key, *target) for target in _MIN_ACCEPTED),
@@ -41,7 +39,6 @@ def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[T
         *(_of_p99(by_key.get(key), key, maximum) for key, maximum in _MAX_P99_SECONDS),
         *(_of_half_p99(by_key.get(key), key, maximum) for key, maximum in _MAX_HALF_P99_SECONDS),
         _of_changes(by_key.get("n")),
-        _at_least(text, deliveries, _DELIVERIES_PER_SECOND),
     ]
 
 

@@ -48,7 +48,7 @@ async def create_webhooks(settings: Settings, number: int, urls: Sequence[str]) 
 
 async def add_backlog(webhooks: Webhooks, deliveries: int) -> None:
     """Make so many deliveries due, about as many of each webhook."""
-    conversions = math.ceil(deliveries / MAX_WEBHOOKS_PER_ACCOUNT)
+    conversions = math.ceil(deliveries * len(webhooks.configs) / len(webhooks.ids))
     configs = cycle(webhooks.configs)
     async with draining(webhooks.settings) as (services, parts):
         for first in range(0, conversions, _BATCH_CONVERSIONS):

@@ -43,6 +43,7 @@ _IDLE_SECONDS: Final = INTERVAL_SECONDS
 """A round of the slowest loop that looks at deliveries."""
 
 _LOOK_SECONDS: Final = 0.05
+_ONE_WEBHOOK: Final = "one-webhook"
 _BACKLOG_ROWS: Final = frozenset({"deliveries", "fresh"})
 
 
@@ -95,6 +96,7 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
         run.line.show("receivers: retries")
         for size, filled in sizes.items():
             run.samples.add("retries", size, await _share_of_retries(run, filled.webhooks))
+    alone = await _fill(run, "one_webhook", 1, port)
     for number in range(1, run.sizes.rounds + 1):
         run.line.show(f"receivers: round {number} of {run.sizes.rounds}")
         if not _BACKLOG_ROWS.isdisjoint(wanted):
@@ -105,6 +107,9 @@ async def measure(run: Run, wanted: Collection[str]) -> None:
         if "slow" in wanted:
             slow = await _measure_backlog(run, sizes["large"], _Receiver(_SLOW_SECONDS))
             run.samples.add("slow", "large", slow.rate)
+        if _ONE_WEBHOOK in wanted:
+            one = await _measure_backlog(run, alone, _Receiver())
+            run.samples.add(_ONE_WEBHOOK, "large", one.rate)
 
 
 async def _fill(run: Run, database: str, number: int, port: int) -> _Filled:

@@ -95,6 +95,7 @@ ROWS: Final = (
     Row("conversions", "accounts", "conversion of many; of ten", "us each", max_factor=3),
     Row("idle", "accounts", "processor without traffic", "% of a core", max_large=3),
     Row("deliveries", "receivers", "deliveries of a backlog", "a second", min_factor=0.8),
+    Row("one-webhook", "receivers", "deliveries to one webhook", "a second", min_large=500),
     Row("fresh", "receivers", "p95 of another account's meanwhile", "s", max_large=1),
     Row("retries", "receivers", "processor for retries of tomorrow", "% of a core", max_large=1),
     Row("slow", "receivers", "deliveries that take a second", "a second", min_large=400),
